@@ -1,0 +1,18 @@
+/**
+ * Backoff: how long to wait before trying again. The schedule lives here, the waiting in the transport.
+ *
+ * Pure, given its source of chance.
+ */
+export interface BackoffSchedule {
+  readonly firstMs: number
+  readonly maxMs: number
+  readonly factor: number
+}
+
+export const RECONNECT: BackoffSchedule = { firstMs: 500, maxMs: 30_000, factor: 2 }
+
+/** Equal jitter: at least half the step, so that a flapping peer is never hammered; `attempt` counts from 0. */
+export function backoffMs(schedule: BackoffSchedule, attempt: number, random: () => number = Math.random): number {
+  const step = Math.min(schedule.maxMs, schedule.firstMs * schedule.factor ** attempt)
+  return Math.round(step / 2 + (step / 2) * random())
+}

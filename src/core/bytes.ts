@@ -1,0 +1,57 @@
+/**
+ * Bytes: hex, base64 and joining, on plain Uint8Arrays.
+ *
+ * Pure.
+ */
+export function hex(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex')
+}
+
+/** Accepts spaces between pairs, as traces are written. Throws on anything else that is not hex: only we write it. */
+export function fromHex(text: string): Uint8Array {
+  const compact = text.replaceAll(/\s+/g, '')
+  if (compact.length % 2 !== 0 || /[^0-9a-f]/i.test(compact)) throw new RangeError(`not hex: ${text}`)
+  return new Uint8Array(Buffer.from(compact, 'hex'))
+}
+
+export function base64(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64')
+}
+
+export function base64url(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64url')
+}
+
+/** Strict standard base64: `undefined` for anything whose re-encoding differs, so one value has one spelling. */
+export function fromBase64(text: string): Uint8Array | undefined {
+  const bytes = Buffer.from(text, 'base64')
+  return bytes.toString('base64') === text ? new Uint8Array(bytes) : undefined
+}
+
+export function fromBase64url(text: string): Uint8Array | undefined {
+  const bytes = Buffer.from(text, 'base64url')
+  return bytes.toString('base64url') === text ? new Uint8Array(bytes) : undefined
+}
+
+export function concat(...parts: readonly Uint8Array[]): Uint8Array {
+  return new Uint8Array(Buffer.concat(parts))
+}
+
+export function equalBytes(left: Uint8Array, right: Uint8Array): boolean {
+  return left.length === right.length && Buffer.compare(left, right) === 0
+}
+
+export function utf8(text: string): Uint8Array {
+  return new Uint8Array(Buffer.from(text, 'utf8'))
+}
+
+const strictDecoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+/** `undefined` for bytes that are not UTF-8; replacement characters would hide what a stranger sent. */
+export function fromUtf8(bytes: Uint8Array): string | undefined {
+  try {
+    return strictDecoder.decode(bytes)
+  } catch {
+    return undefined
+  }
+}

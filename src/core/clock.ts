@@ -1,0 +1,29 @@
+/**
+ * Clock: the two times a program knows. Wall time is for people; monotonic time is for waiting and ordering.
+ *
+ * Handed to whoever needs it, so that a trace replays and a test decides when a minute has passed.
+ */
+export interface Clock {
+  /** Milliseconds since 1970, may jump. */
+  readonly now: () => number
+  /** Milliseconds since some moment, never goes back. */
+  readonly monotonic: () => number
+}
+
+export const systemClock: Clock = { now: Date.now, monotonic: () => performance.now() }
+
+export interface ManualClock extends Clock {
+  readonly advance: (ms: number) => void
+}
+
+/** A clock that stands still until told otherwise. */
+export function manualClock(startMs = Date.UTC(2026, 0, 1)): ManualClock {
+  let elapsed = 0
+  return {
+    now: () => startMs + elapsed,
+    monotonic: () => elapsed,
+    advance: (ms) => {
+      elapsed += ms
+    },
+  }
+}

@@ -1,0 +1,159 @@
+/**
+ * Database: the node's one SQLite file, with durability paid once per group.
+ *
+ *   commit(work) ─┐
+ *   commit(work) ─┼─▶ BEGIN IMMEDIATE ▸ work ▸ work ▸ work ▸ COMMIT (one fsync) ▸ every caller hears at once
+ *   commit(work) ─┘
+ *
+ * Each work runs in its own savepoint: one that throws undoes only itself. Works run in the order they were given, so
+ * what a later one reads is what an earlier one wrote. A caller is answered only after its group is on the disk.
+ *
+ * Does I/O.
+ */
+import { DatabaseSync } from 'node:sqlite'
+
+/** Rooms bring their own tables; a room's steps are numbered from 1 without gaps and never edited once landed. */
+export interface Migrations {
+  readonly room: string
+  readonly steps: readonly string[]
+}
+
+export interface OpenOptions {
+  readonly path: string
+  readonly migrations: readonly Migrations[]
+  readonly readOnly?: boolean
+}
+
+export class DatabaseTooNew extends Error {}
+
+/** Bumped when an older program must not touch the file at all, whatever rooms it knows. */
+const FORMAT = 1
+
+/** One group takes at most this many works, so that a flood cannot postpone its own first answer for ever. */
+const GROUP_LIMIT = 512
+
+interface Pending {
+  readonly work: (db: DatabaseSync) => unknown
+  readonly resolve: (value: never) => void
+  readonly reject: (reason: unknown) => void
+}
+
+interface Settled {
+  readonly pending: Pending
+  readonly failed: boolean
+  readonly value: unknown
+}
+
+export class Database {
+  readonly sql: DatabaseSync
+  #queue: Pending[] = []
+  #scheduled = false
+  #closed = false
+  #onGroup: ((committed: boolean) => void)[] = []
+
+  constructor(options: OpenOptions) {
+    this.sql = new DatabaseSync(options.path, { readOnly: options.readOnly ?? false })
+    this.sql.exec('PRAGMA foreign_keys = ON; PRAGMA busy_timeout = 5000')
+    if (options.readOnly === true) return
+    const mode = this.sql.prepare('PRAGMA journal_mode = WAL').get()?.['journal_mode']
+    if (mode !== 'wal' && options.path !== ':memory:')
+      throw new Error(`${options.path}: SQLite answered journal mode ${String(mode)} instead of wal`)
+    // An entry the caller was told is recorded must survive the power going out.
+    this.sql.exec('PRAGMA synchronous = FULL')
+    migrate(this.sql, options)
+  }
+
+  /** Resolves after the work's group is durable; rejects, with the work undone, when it throws or the disk refuses. */
+  commit<Value>(work: (db: DatabaseSync) => Value): Promise<Value> {
+    if (this.#closed) return Promise.reject(new Error('the database is closed'))
+    return new Promise<Value>((resolve, reject) => {
+      this.#queue.push({ work, resolve, reject })
+      if (this.#scheduled) return
+      this.#scheduled = true
+      // setImmediate, not a microtask: everything that this turn of the event loop wants to write shares one fsync.
+      setImmediate(() => this.#runGroup())
+    })
+  }
+
+  /** Called inside the turn that ends a group, before any caller is answered; `false` means everything was rolled back. */
+  onGroup(listener: (committed: boolean) => void): void {
+    this.#onGroup.push(listener)
+  }
+
+  /** Commits what is queued, then closes the file. */
+  close(): void {
+    while (this.#queue.length > 0) this.#runGroup()
+    if (this.#closed) return
+    this.#closed = true
+    this.sql.close()
+  }
+
+  #runGroup(): void {
+    const group = this.#queue.splice(0, GROUP_LIMIT)
+    this.#scheduled = this.#queue.length > 0
+    if (this.#scheduled) setImmediate(() => this.#runGroup())
+    if (group.length === 0 || this.#closed) return
+    let settled: readonly Settled[]
+    try {
+      this.sql.exec('BEGIN IMMEDIATE')
+      settled = group.map((pending) => this.#runOne(pending))
+      this.sql.exec('COMMIT')
+    } catch (error) {
+      // A full disk, a locked or broken file: nobody in this group was recorded, and everybody must hear so.
+      if (this.sql.isTransaction) this.sql.exec('ROLLBACK')
+      for (const listener of this.#onGroup) listener(false)
+      for (const pending of group) pending.reject(error)
+      return
+    }
+    for (const listener of this.#onGroup) listener(true)
+    for (const { pending, failed, value } of settled) {
+      if (failed) pending.reject(value)
+      else pending.resolve(value as never)
+    }
+  }
+
+  #runOne(pending: Pending): Settled {
+    this.sql.exec('SAVEPOINT work')
+    try {
+      const value = pending.work(this.sql)
+      this.sql.exec('RELEASE work')
+      return { pending, failed: false, value }
+    } catch (error) {
+      // Some errors (disk full, out of memory) make SQLite end the whole transaction: then the group has failed.
+      if (!this.sql.isTransaction) throw error
+      this.sql.exec('ROLLBACK TO work; RELEASE work')
+      return { pending, failed: true, value: error }
+    }
+  }
+}
+
+function migrate(sql: DatabaseSync, options: OpenOptions): void {
+  const format = Number(sql.prepare('PRAGMA user_version').get()?.['user_version'] ?? 0)
+  if (format > FORMAT)
+    throw new DatabaseTooNew(
+      `${options.path} was written by a newer Hearthbus (format ${format}; this program knows ${FORMAT}). Use that version, or another data directory.`,
+    )
+  sql.exec('BEGIN IMMEDIATE')
+  try {
+    sql.exec('CREATE TABLE IF NOT EXISTS room_version (room TEXT PRIMARY KEY, version INTEGER NOT NULL) STRICT')
+    for (const { room, steps } of options.migrations) migrateRoom(sql, options.path, { room, steps })
+    sql.exec(`PRAGMA user_version = ${FORMAT}`)
+    sql.exec('COMMIT')
+  } catch (error) {
+    if (sql.isTransaction) sql.exec('ROLLBACK')
+    throw error
+  }
+}
+
+function migrateRoom(sql: DatabaseSync, path: string, { room, steps }: Migrations): void {
+  const row = sql.prepare('SELECT version FROM room_version WHERE room = ?').get(room)
+  const have = Number(row?.['version'] ?? 0)
+  if (have > steps.length)
+    throw new DatabaseTooNew(
+      `${path} was written by a newer Hearthbus (${room} is at step ${have}; this program knows ${steps.length}). Use that version, or another data directory.`,
+    )
+  for (const step of steps.slice(have)) sql.exec(step)
+  sql
+    .prepare('INSERT INTO room_version VALUES (?, ?) ON CONFLICT (room) DO UPDATE SET version = excluded.version')
+    .run(room, steps.length)
+}

@@ -32,6 +32,19 @@ const FORMAT = 1
 /** One group takes at most this many works, so that a flood cannot postpone its own first answer for ever. */
 const GROUP_LIMIT = 512
 
+/**
+ * Something in memory that must follow the transaction: the ledger's tree, which grows while a work runs and has to
+ * shrink again when that work, or its whole group, is undone.
+ */
+export interface Follower {
+  /** A work is about to run. */
+  readonly workBegins: () => void
+  /** The work that began last was undone, the rest of the group goes on. */
+  readonly workUndone: () => void
+  /** The group is over, before any caller hears; `false` means that everything since the last end was undone. */
+  readonly groupEnds: (committed: boolean) => void
+}
+
 interface Pending {
   readonly work: (db: DatabaseSync) => unknown
   readonly resolve: (value: never) => void
@@ -49,7 +62,7 @@ export class Database {
   #queue: Pending[] = []
   #scheduled = false
   #closed = false
-  #onGroup: ((committed: boolean) => void)[] = []
+  readonly #followers: Follower[] = []
 
   constructor(options: OpenOptions) {
     this.sql = new DatabaseSync(options.path, { readOnly: options.readOnly ?? false })
@@ -75,9 +88,8 @@ export class Database {
     })
   }
 
-  /** Called inside the turn that ends a group, before any caller is answered; `false` means everything was rolled back. */
-  onGroup(listener: (committed: boolean) => void): void {
-    this.#onGroup.push(listener)
+  follow(follower: Follower): void {
+    this.#followers.push(follower)
   }
 
   /** Commits what is queued, then closes the file. */
@@ -101,11 +113,11 @@ export class Database {
     } catch (error) {
       // A full disk, a locked or broken file: nobody in this group was recorded, and everybody must hear so.
       if (this.sql.isTransaction) this.sql.exec('ROLLBACK')
-      for (const listener of this.#onGroup) listener(false)
+      for (const follower of this.#followers) follower.groupEnds(false)
       for (const pending of group) pending.reject(error)
       return
     }
-    for (const listener of this.#onGroup) listener(true)
+    for (const follower of this.#followers) follower.groupEnds(true)
     for (const { pending, failed, value } of settled) {
       if (failed) pending.reject(value)
       else pending.resolve(value as never)
@@ -114,6 +126,7 @@ export class Database {
 
   #runOne(pending: Pending): Settled {
     this.sql.exec('SAVEPOINT work')
+    for (const follower of this.#followers) follower.workBegins()
     try {
       const value = pending.work(this.sql)
       this.sql.exec('RELEASE work')
@@ -122,6 +135,7 @@ export class Database {
       // Some errors (disk full, out of memory) make SQLite end the whole transaction: then the group has failed.
       if (!this.sql.isTransaction) throw error
       this.sql.exec('ROLLBACK TO work; RELEASE work')
+      for (const follower of this.#followers) follower.workUndone()
       return { pending, failed: true, value: error }
     }
   }

@@ -1,0 +1,98 @@
+/**
+ * Call: one request on its way through the house, and what comes back.
+ *
+ * Spec 2 § 3.1 `RouteRequest`, in TypeScript idiom, plus who asks and through which face.
+ *
+ * Pure.
+ */
+import type { Fault } from '../core/fault.ts'
+import type { Json, JsonObject } from '../core/json.ts'
+import type { Result } from '../core/result.ts'
+import type { CapabilityName, Effect, Version } from './capability.ts'
+
+/** design.md § 6. `observer` reads; `agent` does what the gates allow; `approver` decides and never acts; `admin` runs the node. */
+export type Role = 'observer' | 'agent' | 'approver' | 'admin'
+
+/** Spec 2's levels. `self` is not a level: it means that the caller is the serving node. */
+export type TrustLevel = 'unknown' | 'member' | 'trusted' | 'anchor'
+
+export type Caller =
+  | {
+      readonly kind: 'principal'
+      readonly id: string
+      readonly role: Role
+      /** What the credential was narrowed to; absent means not narrowed. */
+      readonly restrictions?: Restrictions
+      /** What the client calls itself, for the record only: nobody proves it. */
+      readonly client?: string
+    }
+  | { readonly kind: 'peer'; readonly id: string; readonly level: TrustLevel }
+  /** A service of this node that calls another on its own behalf. */
+  | { readonly kind: 'service'; readonly id: string }
+
+export interface Restrictions {
+  readonly effects?: readonly Effect[]
+  readonly profiles?: readonly string[]
+  readonly devices?: readonly string[]
+}
+
+/** The way a call came in; for the record and for nothing else. */
+export type Channel = 'mcp-http' | 'mcp-stdio' | 'api' | 'mesh' | 'service'
+
+export interface Call {
+  readonly capability: CapabilityName
+  readonly versionReq: Version
+  readonly body: JsonObject
+  readonly caller: Caller
+  readonly channel: Channel
+  readonly traceId: string
+  /** The W3C parent span that the caller named, if any. */
+  readonly parentSpan?: string
+  /** Sticky routing: calls with one session go to one provider while it is viable. */
+  readonly sessionId?: string
+  /** Monotonic milliseconds of this process; shrinks at each hop. */
+  readonly deadlineMs: number
+  readonly stream: boolean
+  /** Aborts when the caller goes away or the deadline passes. Handlers pass it on. */
+  readonly signal: AbortSignal
+  /** How many more nodes this call may be forwarded to; 0 means local only. */
+  readonly hopBudget: number
+  /** Pins the provider when several nodes offer the capability. */
+  readonly node?: string
+  /** Set by the guard: plan it, say what would happen, change nothing. */
+  readonly rehearsal: boolean
+  /** Lock keys held by the call that made this one, so that a service calling a service cannot wait for itself. */
+  readonly heldLocks: readonly string[]
+  readonly interaction?: Interaction
+}
+
+/** What some callers can take while a call runs. Absent parts are simply not heard. */
+export interface Interaction {
+  readonly progress?: (progress: number, total?: number, message?: string) => void
+  readonly log?: (level: string, data: Json, logger?: string) => void
+  /** What the client declared, as it declared it. */
+  readonly clientCapabilities?: JsonObject
+  /** Answers to an earlier `inputRequired`, and the opaque state that went with it. Attacker-controlled. */
+  readonly inputResponses?: JsonObject
+  readonly requestState?: string
+}
+
+export interface Reply {
+  readonly data: Json
+  /** MCP content beside the data (pictures, a device's own text). Absent: the face mirrors the data as text. */
+  readonly content?: readonly ContentBlock[]
+  /** The handler needs something from the caller's side before it can go on (MCP multi round-trip requests). */
+  readonly inputRequired?: { readonly requests: JsonObject; readonly state?: string }
+  readonly usage?: { readonly tokensIn?: number; readonly tokensOut?: number }
+}
+
+/** An MCP content block, as JSON. */
+export type ContentBlock = JsonObject & { readonly type: string }
+
+export type Outcome = Result<Reply, Fault>
+
+/** One frame of a streamed answer. The terminal `done` or `error` is not a frame: it is the call's outcome. */
+export interface Frame {
+  readonly event: string
+  readonly data: Json
+}

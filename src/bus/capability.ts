@@ -1,0 +1,150 @@
+/**
+ * Capability: everything callable, described once. From this one value come the bus registration, the MCP tool, the
+ * CLI help and docs/contract.md (design.md § 1; spec 2 § 3.1).
+ *
+ * Pure.
+ */
+import type { Fault, Reason } from '../core/fault.ts'
+import type { Json, JsonObject } from '../core/json.ts'
+import type { Result } from '../core/result.ts'
+import type { Call, ContentBlock, Frame, Outcome } from './call.ts'
+
+export type CapabilityName = string
+export type Version = readonly [major: number, minor: number]
+export type Stability = 'stable' | 'beta' | 'experimental'
+export type JsonSchema = { readonly [keyword: string]: unknown }
+
+/** Ordered by how much can go wrong: what drives the guard and the MCP annotations. */
+export type Effect = 'reads' | 'records' | 'writes' | 'sensitive' | 'admin'
+
+/** The contract of one capability of one service: what its schema hash covers, and how it may be called. */
+export interface CapabilityDescriptor {
+  readonly name: CapabilityName
+  readonly version: Version
+  readonly stability: Stability
+  readonly requestSchema: JsonSchema
+  /** `undefined` for a pure stream. */
+  readonly responseSchema: JsonSchema | undefined
+  readonly streamSchema: JsonSchema | undefined
+  /** Instance parameters, e.g. `{ model: '…' }`. Two instances of one capability differ in these. */
+  readonly params: JsonObject
+  readonly maxConcurrent: number
+  readonly trustRequired: 'member' | 'trusted' | 'anchor' | 'self'
+  readonly timeoutSeconds: number
+  readonly idempotent: boolean
+}
+
+export interface Offer extends CapabilityDescriptor {
+  readonly title: string
+  /** What it does to the house, for a model. */
+  readonly description: string
+  readonly effect: Effect
+  /** What its handler must not overlap with. A function sees the body before validation and trusts nothing in it. */
+  readonly lock: string | ((body: JsonObject) => string | undefined) | undefined
+  readonly family: Family
+  readonly face: Face
+  /** Checks and completes the body (defaults filled in). Absent: the request schema decides. */
+  readonly accept?: (body: JsonObject) => Result<JsonObject, readonly Issue[]>
+  /** Which of a caller's `params` this instance can serve. As data it travels to peers; as a function it stays here. */
+  readonly matches?: ParamsMatcher | ParamsPredicate
+  /** What this very call would do, for the guard. Absent: the declared effect, and no claims. */
+  readonly assess?: (call: Call) => Assessment | Promise<Assessment>
+  /** Names of arguments that must never be stored, beyond those whose names give them away. */
+  readonly secrets?: readonly string[]
+}
+
+/** Where models meet it. Every face is the same capability behind the same five stages. */
+export type Face =
+  | { readonly kind: 'tool' }
+  | {
+      readonly kind: 'resource'
+      /** A URI, or an RFC 6570 template whose variables become the body. */
+      readonly uri: string
+      readonly mimeType: string
+    }
+  | { readonly kind: 'prompt'; readonly arguments: readonly PromptArgument[] }
+  /** On the bus for services and peers, not in an MCP list. */
+  | { readonly kind: 'service' }
+
+export interface PromptArgument {
+  readonly name: string
+  readonly description: string
+  readonly required: boolean
+  readonly complete?: (typed: string) => readonly string[] | Promise<readonly string[]>
+}
+
+export interface Issue {
+  /** Path into the body, e.g. `['slots', 0, 'start']`. */
+  readonly path: readonly (string | number)[]
+  readonly message: string
+  readonly code: string
+}
+
+/**
+ * Whose envelope an offer answers in (design.md § 3). A family only spells; it decides nothing.
+ */
+export interface Family {
+  readonly name: string
+  /** The structured content of a success. */
+  readonly success: (data: Json, offer: Offer) => Json
+  /** The structured content of a failure, and whether MCP shows it as an error. */
+  readonly failure: (
+    fault: Fault,
+    offer: Offer,
+  ) => { readonly structured: Json; readonly isError: boolean; readonly content?: readonly ContentBlock[] }
+  /** The MCP output schema: what `success`, and a failure that is not `isError`, can look like. Its root is an object. */
+  readonly outputSchema: (offer: Offer) => JsonSchema
+}
+
+/** What one call would do, in the family's words turned into facts. Guard and approver read it; the handler does not. */
+export interface Assessment {
+  readonly effect: Effect
+  /** The actuator, for limits, approvals and the owner's overrides, e.g. `homeseer:ref:4711`. */
+  readonly target?: string
+  /** What a person would call it, e.g. `Front door lock (Hall)`. */
+  readonly label?: string
+  /** The caller asked for a plan only. */
+  readonly dryRun?: boolean
+  readonly idempotencyKey?: string
+  /** Why the family's own contract refuses this call, all reasons at once; empty means that it does not. */
+  readonly reasons: readonly Reason[]
+  /** Before → after, for the approver. */
+  readonly preview?: JsonObject
+}
+
+/** Spec 2 § 5.5 as data: every key that the caller asks for must pass its test against the offered value. */
+export type ParamsMatcher = { readonly [param: string]: 'equals' | 'one-of' | 'minimum' | 'subset' }
+export type ParamsPredicate = (offered: JsonObject, requested: JsonObject) => boolean
+
+export type UnaryHandler = (call: Call) => Promise<Outcome>
+/** Yields frames; what it returns is the outcome. */
+export type StreamHandler = (call: Call) => AsyncGenerator<Frame, Outcome, void>
+
+export type Capability =
+  | { readonly offer: Offer; readonly handle: UnaryHandler }
+  | { readonly offer: Offer; readonly handleStream: StreamHandler }
+
+/** What a family gives to the bus: a named owner of a prefix, with a life of its own. */
+export interface Service {
+  readonly name: string
+  /** Every capability name starts with one of these; `''` is for families whose spec gives their names no prefix. */
+  readonly prefixes: readonly string[]
+  readonly capabilities: () => readonly Capability[]
+  readonly start: () => Promise<void>
+  readonly stop: () => Promise<void>
+  readonly health: () => ServiceHealth
+}
+
+export interface ServiceHealth {
+  readonly status: 'ok' | 'degraded' | 'failing'
+  readonly details: JsonObject
+}
+
+export function versionText(version: Version): string {
+  return `${version[0]}.${version[1]}`
+}
+
+/** CONTRACT § 2.1: the same major, and at least the minor asked for. */
+export function satisfies(offered: Version, asked: Version): boolean {
+  return offered[0] === asked[0] && offered[1] >= asked[1]
+}

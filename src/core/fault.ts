@@ -1,0 +1,59 @@
+/**
+ * Fault: the one form of an expected failure inside Hearthbus. Each family's envelope spells it in its own words,
+ * once, at its edge; nothing inside matches on text.
+ *
+ * Pure.
+ */
+import type { JsonObject } from './json.ts'
+
+export type FaultKind =
+  /** The arguments do not fit the schema; `issues` in details. Nothing was tried. */
+  | 'invalid-arguments'
+  /** No such tool, resource, device, task …; nothing was tried. */
+  | 'not-found'
+  /** Policy says no; `reasons` says why, all of it at once. Nothing was tried. */
+  | 'not-permitted'
+  /** A person has to approve this exact call first; details say how. Nothing was tried. */
+  | 'approval-required'
+  /** The state of the thing does not allow it (wrong transition, key reused for another call, …). */
+  | 'conflict'
+  /** Too many calls, a full queue, a rate limit: later will do; see `retryAfterMs`. Nothing was tried. */
+  | 'busy'
+  /** The far end is not reachable. Nothing was tried. */
+  | 'offline'
+  /** No answer within the deadline; a write may have happened only if the kind is `unknown-outcome` instead. */
+  | 'timed-out'
+  /** The caller went away or withdrew. */
+  | 'cancelled'
+  /** The far end understood and said no, or answered nonsense. */
+  | 'failed'
+  /** A change was sent and nobody can tell whether it took effect. Never retried by us. */
+  | 'unknown-outcome'
+  /** Not offered by this far end or this configuration. */
+  | 'unsupported'
+  /** Our own mistake. The message says nothing about the inside; the log does. */
+  | 'internal'
+
+export interface Fault {
+  readonly kind: FaultKind
+  /** The family's own stable word for it, e.g. `ERR_NOT_FOUND`, `schema_mismatch`. */
+  readonly code?: string
+  /** A sentence for a person or a model: what is wrong and, where it helps, what would be right. */
+  readonly message: string
+  readonly retryAfterMs?: number
+  readonly reasons?: readonly Reason[]
+  readonly details?: JsonObject
+}
+
+/** Why a policy refused: the rule that spoke, and a sentence. */
+export interface Reason {
+  readonly rule: string
+  readonly message: string
+}
+
+const RETRIABLE: ReadonlySet<FaultKind> = new Set(['busy', 'offline', 'timed-out'])
+
+/** Whether the very same call may succeed later without anybody changing anything. */
+export function isRetriable(fault: Fault): boolean {
+  return RETRIABLE.has(fault.kind)
+}

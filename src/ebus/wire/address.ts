@@ -1,0 +1,60 @@
+/**
+ * Address: who may speak first on an eBUS, who only answers, and which two faces belong to one device.
+ *
+ * An initiator's two nibbles are both out of {0,1,3,7,F}: 25 addresses. The low nibble is its priority class, the high
+ * one its place within the class. Its target face, if it has one, sits five above: 10 ▸ 15, 03 ▸ 08, FF ▸ 04.
+ *
+ * Pure.
+ */
+import { BROADCAST, ESC, SYN } from './symbol.ts'
+
+export type AddressKind = 'initiator' | 'target' | 'broadcast' | 'reserved'
+
+/** Each has only ones below its highest one, so that a wired AND of two of them is again one of them. */
+const NIBBLES: readonly number[] = [0x0, 0x1, 0x3, 0x7, 0xf]
+const COMPANION_OFFSET = 5
+
+const RANK = new Int8Array(16).fill(-1)
+for (const [rank, nibble] of NIBBLES.entries()) RANK[nibble] = rank
+
+/** All 25, most important first. */
+export const INITIATORS: readonly number[] = NIBBLES.flatMap((low) => NIBBLES.map((high) => (high << 4) | low))
+
+export function isInitiator(address: number): boolean {
+  return rank(address >> 4) >= 0 && rank(address & 0xf) >= 0
+}
+
+export function addressKind(address: number): AddressKind {
+  if (address === SYN || address === ESC) return 'reserved'
+  if (address === BROADCAST) return 'broadcast'
+  return isInitiator(address) ? 'initiator' : 'target'
+}
+
+/** 0 is served first, 4 last. Throws for an address that is no initiator: only we can ask that. */
+export function priorityClass(initiator: number): number {
+  return rank(checked(initiator) & 0xf)
+}
+
+/** 1..25 in order of importance, as ebusd prints it. */
+export function initiatorNumber(initiator: number): number {
+  return 5 * priorityClass(initiator) + rank(initiator >> 4) + 1
+}
+
+export function companionTarget(initiator: number): number {
+  return (checked(initiator) + COMPANION_OFFSET) & 0xff
+}
+
+/** The initiator face of a target, where its address allows one. */
+export function companionInitiator(target: number): number | undefined {
+  const candidate = (target - COMPANION_OFFSET) & 0xff
+  return addressKind(target) === 'target' && isInitiator(candidate) ? candidate : undefined
+}
+
+function rank(nibble: number): number {
+  return RANK[nibble & 0xf] ?? -1
+}
+
+function checked(initiator: number): number {
+  if (!isInitiator(initiator)) throw new RangeError(`${initiator.toString(16)} is no initiator address`)
+  return initiator
+}

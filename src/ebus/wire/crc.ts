@@ -1,0 +1,33 @@
+/**
+ * CRC: the eBUS checksum. Generator x⁸+x⁷+x⁴+x³+x+1 (9B), start 00, no reflection, no final XOR.
+ *
+ * The register is shifted first and the new byte added afterwards, so the last byte is never shifted; an off-the-shelf
+ * CRC-8 with this generator adds first and gives other values. It runs over what is on the wire: escapes included.
+ *
+ * Pure.
+ */
+import { ESC, SYN } from './symbol.ts'
+
+const GENERATOR = 0x9b
+
+const SHIFTED = Uint8Array.from({ length: 256 }, (_, value) => {
+  let crc = value
+  for (let bit = 0; bit < 8; bit++) crc = (crc << 1) ^ (crc & 0x80 ? GENERATOR : 0)
+  return crc
+})
+
+/** Adds one logical byte, fed as the one or two symbols it is on the wire. */
+export function crcNext(crc: number, logical: number): number {
+  if (logical !== ESC && logical !== SYN) return shifted(crc) ^ logical
+  return shifted(shifted(crc) ^ ESC) ^ (logical === SYN ? 0x01 : 0x00)
+}
+
+export function crcOf(logical: Uint8Array): number {
+  let crc = 0
+  for (const byte of logical) crc = crcNext(crc, byte)
+  return crc
+}
+
+function shifted(crc: number): number {
+  return SHIFTED[crc] ?? 0
+}

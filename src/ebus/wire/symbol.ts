@@ -1,0 +1,35 @@
+/**
+ * Symbol: the bytes with a meaning of their own on an eBUS, and the escape that keeps data from looking like them.
+ *
+ *   logical A9 ─▶ A9 00        logical AA ─▶ A9 01        anything else ─▶ itself
+ *
+ * Pure.
+ */
+export const SYN = 0xaa
+export const ESC = 0xa9
+export const ACK = 0x00
+export const NAK = 0xff
+export const BROADCAST = 0xfe
+
+/** 1 start, 8 data and 1 stop bit at 2400 Bd. */
+export const SYMBOL_MS = 10_000 / 2_400
+/** The AUTO-SYN generator speaks when nobody else has for this long. */
+export const AUTO_SYN_MS = 40
+
+/** What the bus carries for these logical bytes. SYN, ACK and NAK are written as they are and never come through here. */
+export function escapeBytes(logical: Uint8Array): Uint8Array {
+  const wire: number[] = []
+  for (const byte of logical) {
+    if (byte === ESC) wire.push(ESC, 0x00)
+    else if (byte === SYN) wire.push(ESC, 0x01)
+    else wire.push(byte)
+  }
+  return Uint8Array.from(wire)
+}
+
+/** The logical byte an escape pair stands for; `undefined` when the second half is neither 00 nor 01. */
+export function unescapePair(second: number): number | undefined {
+  if (second === 0x00) return ESC
+  if (second === 0x01) return SYN
+  return undefined
+}

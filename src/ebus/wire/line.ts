@@ -65,6 +65,8 @@ export interface Line {
   partGood: boolean
   readonly command: Uint8Array
   commandLength: number
+  /** Of the refused first try while its repeat is awaited, so that a refusal can still say whose it was. */
+  refusedLength: number
   commandRepeats: number
   readonly response: Uint8Array
   responseLength: number
@@ -87,6 +89,7 @@ export function newLine(): Line {
     partGood: false,
     command: new Uint8Array(COMMAND_COUNT_AT + 1 + MAX_DATA + 1),
     commandLength: 0,
+    refusedLength: 0,
     commandRepeats: 0,
     response: new Uint8Array(RESPONSE_COUNT_AT + 1 + MAX_DATA + 1),
     responseLength: 0,
@@ -119,7 +122,7 @@ export function step(line: Line, symbol: number): Heard | undefined {
       return onResponse(line, symbol)
     case 'response-ack':
       return onResponseAck(line, symbol)
-    case 'closing':
+    default:
       // Whoever still talks after the last acknowledge talks to nobody.
       line.noise++
       line.phase = 'deaf'
@@ -132,6 +135,7 @@ function beginCommand(line: Line): void {
   line.escaping = false
   line.crc = 0
   line.commandLength = 0
+  line.refusedLength = 0
   line.commandRepeats = 0
   line.responseLength = 0
   line.responseRepeats = 0
@@ -146,13 +150,11 @@ function onCommand(line: Line, symbol: number): Heard | undefined {
   line.escaping = false
   if (value === undefined) return endAt(line, 'deaf', 'invalid-escape')
   const at = line.commandLength
-  if (at === 0) {
-    // A repeat begins with the same QQ, without a new arbitration.
-    if (line.commandRepeats > 0 && value !== line.command[0]) return endAt(line, 'deaf', 'unexpected-symbol')
-    if (!isInitiator(value)) return endAt(line, 'deaf', 'invalid-source')
-  }
+  // A repeat begins with the same QQ, without a new arbitration.
+  if (at === 0 && line.commandRepeats > 0 && value !== line.command[0]) return endAt(line, 'deaf', 'unexpected-symbol')
   line.command[at] = value
   line.commandLength = at + 1
+  if (at === 0 && !isInitiator(value)) return endAt(line, 'deaf', 'invalid-source')
   if (at === 1 && addressKind(value) === 'reserved') return endAt(line, 'deaf', 'invalid-target')
   if (at <= COMMAND_COUNT_AT || at <= COMMAND_COUNT_AT + byteAt(line.command, COMMAND_COUNT_AT)) {
     line.crc = crcNext(line.crc, value)
@@ -168,6 +170,7 @@ function onCommandAck(line: Line, symbol: number): Heard | undefined {
   if (symbol === NAK) {
     if (line.commandRepeats > 0) return endAt(line, 'deaf', 'nak')
     line.commandRepeats = 1
+    line.refusedLength = line.commandLength
     line.commandLength = 0
     line.crc = 0
     line.phase = 'command'
@@ -248,8 +251,8 @@ function endAt(line: Line, next: 'deaf' | 'idle', reason: Breakage | undefined):
 function cutBySyn(line: Line): Breakage {
   switch (line.phase) {
     case 'command':
-      if (line.commandLength === 0 && line.commandRepeats > 0) return 'nak'
-      return line.commandLength <= 1 && line.commandRepeats === 0 ? 'arbitration' : 'cut-command'
+      if (line.commandRepeats > 0) return line.commandLength === 0 ? 'nak' : 'cut-command'
+      return line.commandLength === 1 && !line.escaping ? 'arbitration' : 'cut-command'
     case 'command-ack':
       return line.partGood ? 'no-ack' : 'command-crc'
     case 'response':
@@ -257,9 +260,7 @@ function cutBySyn(line: Line): Breakage {
       return line.responseRepeats > 0 ? 'response-nak' : 'no-response'
     case 'response-ack':
       return line.partGood ? 'no-final-ack' : 'response-crc'
-    case 'deaf':
-    case 'idle':
-    case 'closing':
+    default:
       throw new Error(`nothing can be cut off in phase ${line.phase}`)
   }
 }
@@ -270,7 +271,7 @@ function broken(line: Line, next: 'deaf' | 'idle', reason: Breakage): Heard {
   return {
     kind: 'broken',
     reason,
-    command: line.command.slice(0, line.commandLength),
+    command: line.command.slice(0, Math.max(line.commandLength, line.refusedLength)),
     response: line.response.slice(0, line.responseLength),
   }
 }

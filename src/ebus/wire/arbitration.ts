@@ -1,0 +1,38 @@
+/**
+ * Arbitration: who owns the bus when several initiators speak at once, and how long a loser keeps quiet.
+ *
+ *   SYN ▸ everybody willing sends its address ▸ the wire shows the AND of all
+ *   own address read back ▸ won
+ *   another one of my class ▸ after the next SYN a second round, for this class alone
+ *   another class ▸ lost, wait until the lock counter has run out
+ *
+ * Pure.
+ */
+import { isInitiator, priorityClass } from './address.ts'
+
+export type Verdict = 'won' | 'second-round' | 'lost'
+
+/** What an initiator learns from the symbol that stood on the wire while it sent its address. */
+export function arbitrate(own: number, seen: number): Verdict {
+  if (seen === own) return 'won'
+  return isInitiator(seen) && priorityClass(seen) === priorityClass(own) ? 'second-round' : 'lost'
+}
+
+/** Simultaneous senders: 0 is dominant. */
+export function wiredAnd(symbols: Iterable<number>): number {
+  let wire = 0xff
+  for (const symbol of symbols) wire &= symbol
+  return wire
+}
+
+/** SYN to wait for after a turn of one's own, so that a busy initiator cannot keep the bus for itself. */
+export const LOCK_AFTER_SEND = 3
+const LOCK_SAME_CLASS = 2
+const LOCK_NOISE = 1
+
+/** SYN to wait for after losing to `winner`; `initiators` is how many have been heard on this bus. */
+export function lockAfterLoss(own: number, winner: number, initiators: number): number {
+  if (!isInitiator(winner)) return LOCK_NOISE
+  if (priorityClass(winner) === priorityClass(own)) return LOCK_SAME_CLASS
+  return Math.max(3, initiators)
+}

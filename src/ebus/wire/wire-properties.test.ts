@@ -1,0 +1,159 @@
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+
+import { sharedData } from '../../../test/shared-data.ts'
+import { fromHex, hex } from '../../core/bytes.ts'
+import { INITIATORS, addressKind } from './address.ts'
+import { crcOf } from './crc.ts'
+import { decodeExchange, encodeExchange } from './exchange.ts'
+import { newLine, step } from './line.ts'
+import { SYN } from './symbol.ts'
+import type { Telegram } from './telegram.ts'
+import { commandBytes, encodeCommand, telegramForm } from './telegram.ts'
+
+/** Half of all bytes are the two that need escaping. */
+const awkwardByte = fc.oneof(fc.constantFrom(0xa9, 0xaa), fc.integer({ min: 0, max: 255 }))
+const awkwardData = fc.array(awkwardByte, { maxLength: 24 }).map((bytes) => Uint8Array.from(bytes))
+const telegram: fc.Arbitrary<Telegram> = fc.record({
+  source: fc.constantFrom(...INITIATORS),
+  target: fc.integer({ min: 0, max: 255 }).filter((address) => addressKind(address) !== 'reserved'),
+  primary: awkwardByte,
+  secondary: awkwardByte,
+  data: awkwardData,
+})
+
+describe('telegram', () => {
+  it('survives the wire whatever its bytes are, and no SYN is inside it', () => {
+    fc.assert(
+      fc.property(telegram, awkwardData, (sent, answer) => {
+        const response = telegramForm(sent.target) === 'initiator-target' ? answer : undefined
+        const wire = encodeExchange(sent, response)
+        expect(wire.includes(SYN)).toBe(false)
+        const decoded = decodeExchange(wire)
+        expect(decoded).toEqual({
+          ok: true,
+          value: { telegram: sent, response, commandRepeats: 0, responseRepeats: 0 },
+        })
+      }),
+      { numRuns: 2_000 },
+    )
+  })
+
+  it.each([0xa9, 0xaa])('survives a CRC of %i', (wanted) => {
+    // One free byte reaches every CRC value there is.
+    const found = Array.from({ length: 256 }, (_, byte) => byte)
+      .map((byte): Telegram => ({
+        source: 0x31,
+        target: 0xfe,
+        primary: 0xb5,
+        secondary: 0x16,
+        data: Uint8Array.of(byte),
+      }))
+      .filter((candidate) => crcOf(commandBytes(candidate)) === wanted)
+    expect(found.length).toBeGreaterThan(0)
+    for (const sent of found) {
+      expect(hex(encodeCommand(sent)).endsWith(wanted === 0xa9 ? 'a900' : 'a901')).toBe(true)
+      expect(decodeExchange(encodeExchange(sent, undefined))).toMatchObject({ ok: true, value: { telegram: sent } })
+    }
+  })
+
+  it('is not believed when any one symbol of it was changed', () => {
+    const sent: Telegram = { source: 0x10, target: 0x08, primary: 0xb5, secondary: 0x09, data: fromHex('0d aa 00') }
+    const wire = encodeExchange(sent, fromHex('a9 01'))
+    for (const at of wire.keys()) {
+      for (let flip = 1; flip < 256; flip++) {
+        const garbled = wire.with(at, (wire[at] ?? 0) ^ flip)
+        expect({ wire: hex(garbled), believed: decodeExchange(garbled).ok }).toEqual({
+          wire: hex(garbled),
+          believed: false,
+        })
+      }
+    }
+  })
+
+  it('throws on addresses, services and lengths that only we could have got wrong', () => {
+    const good: Telegram = { source: 0x31, target: 0x08, primary: 7, secondary: 4, data: new Uint8Array() }
+    for (const wrong of [{ source: 0x15 }, { target: 0xaa }, { target: 300 }, { primary: -1 }, { secondary: 1.5 }])
+      expect(() => encodeCommand({ ...good, ...wrong })).toThrow(RangeError)
+    expect(() => encodeCommand({ ...good, data: new Uint8Array(256) })).toThrow(RangeError)
+  })
+})
+
+describe('line under noise', () => {
+  it('never throws, never grows, and hears the next good telegram after a million random and mutated symbols', () => {
+    const line = newLine()
+    const good = encodeExchange(
+      { source: 0x31, target: 0x15, primary: 0xb5, secondary: 0x24, data: fromHex('02 00 00 00 aa 00') },
+      fromHex('01 a9 73 00 00 00 ac 41'),
+    )
+    const size = (): number => line.command.length + line.response.length
+    const before = size()
+    const chance = mulberry(20_260_101)
+    for (let fed = 0; fed < 1_000_000;) {
+      const mutate = chance() < 0.5
+      const burst = mutate ? good : Uint8Array.from({ length: 40 }, () => Math.floor(chance() * 256))
+      for (const symbol of burst) {
+        step(line, mutate && chance() < 0.1 ? Math.floor(chance() * 256) : symbol)
+        fed++
+      }
+      if (chance() < 0.3) step(line, SYN)
+    }
+    expect(size()).toBe(before)
+    step(line, SYN)
+    const heard = [...good].map((symbol) => step(line, symbol)).find((event) => event !== undefined)
+    expect(heard).toMatchObject({ kind: 'exchange', exchange: { telegram: { source: 0x31, target: 0x15 } } })
+  })
+})
+
+/** A small seeded source of chance, so that a failure repeats. */
+function mulberry(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
+  }
+}
+
+const captures = sharedData('ebus-telegrams.tsv')
+
+describe.runIf(captures !== undefined)('captured telegrams', () => {
+  const rows = (captures ?? '')
+    .split('\n')
+    .filter((row) => row !== '' && !row.startsWith('#'))
+    .map((row) => row.split('\t'))
+
+  /** What the recorder missed, or what never came: the capture stops early, and ebusd refuses it too. */
+  const incomplete = new Map([
+    ['0306b5090228023e', 'no-ack'],
+    ['1006b5090228029c', 'no-ack'],
+    ['ff08b509030d2f001d', 'no-ack'],
+    ['3076502305d4660000000c000000', 'no-final-ack'],
+  ])
+  const forms = new Map([
+    ['BC', 'broadcast'],
+    ['MM', 'initiator-initiator'],
+    ['MS', 'initiator-target'],
+  ])
+
+  it('are all heard as ebusd heard them, and written back byte for byte', () => {
+    const complete = rows.filter(([wire]) => !incomplete.has(wire ?? ''))
+    expect(complete).toHaveLength(157)
+    for (const [wire = '', , , form = '', , logical] of complete) {
+      const decoded = decodeExchange(fromHex(wire))
+      if (!decoded.ok) throw new Error(`${wire}: ${JSON.stringify(decoded.fault)}`)
+      const { telegram, response } = decoded.value
+      const answer = response === undefined ? '' : `/${hex(Uint8Array.of(response.length, ...response))}`
+      expect(`${hex(commandBytes(telegram))}${answer}`).toBe(logical)
+      expect(telegramForm(telegram.target)).toBe(forms.get(form))
+      expect(hex(encodeExchange(telegram, response))).toBe(wire)
+    }
+  })
+
+  it('that stop early are heard as such', () => {
+    expect(rows.filter(([wire]) => incomplete.has(wire ?? ''))).toHaveLength(4)
+    for (const [wire, reason] of incomplete)
+      expect(decodeExchange(fromHex(wire))).toEqual({ ok: false, fault: { kind: 'broken', reason } })
+  })
+})

@@ -1,0 +1,46 @@
+import { describe, expect, it } from 'vitest'
+import { problemText, readConfig } from './config-file.ts'
+
+function problems(text: string): readonly string[] {
+  const read = readConfig('hearthbus.yaml', text)
+  return read.ok ? [] : read.fault.map(problemText)
+}
+
+describe('config file', () => {
+  it('is valid when empty, and everything has its default', () => {
+    const read = readConfig('hearthbus.yaml', '')
+    expect(read).toMatchObject({ ok: true, value: { mode: 'full', listen: { host: '127.0.0.1', port: 7420 } } })
+  })
+
+  it('names file, line and key of a value that is wrong', () => {
+    expect(problems('mode: full\nlisten:\n  host: 127.0.0.1\n  port: many\n')).toEqual([
+      'hearthbus.yaml:4: listen.port: Invalid input: expected number, received string',
+    ])
+  })
+
+  it('refuses an unknown key and says which keys there are', () => {
+    expect(problems('bus:\n  preferLocal: true\n  prefer: x\n')).toEqual([
+      'hearthbus.yaml:3: bus.prefer: no such key; known here: preferLocal, localLoadThreshold, freshnessSeconds, strategy',
+    ])
+  })
+
+  it('refuses an unknown value of mode rather than guessing', () => {
+    expect(problems('mode: read-only\n')).toEqual([
+      'hearthbus.yaml:1: mode: Invalid option: expected one of "full"|"readonly"',
+    ])
+  })
+
+  it('finds a wrong value inside a list', () => {
+    expect(problems('ebus:\n  buses:\n    - adapter: "usb:1"\n')[0]).toContain(
+      'hearthbus.yaml:3: ebus.buses.0.adapter: enh:host:port',
+    )
+  })
+
+  it('reports broken YAML with its line', () => {
+    expect(problems('mode: full\nlisten: {port: 1\n')[0]).toMatch(/^hearthbus\.yaml:[23]: /)
+  })
+
+  it('refuses a key given twice', () => {
+    expect(problems('mode: full\nmode: readonly\n')[0]).toContain('hearthbus.yaml:2')
+  })
+})

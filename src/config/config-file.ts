@@ -1,0 +1,100 @@
+/**
+ * Config file: YAML text to a checked configuration, or sentences that name file, line, key and what would be right.
+ *
+ * Pure.
+ */
+import { LineCounter, parseDocument } from 'yaml'
+import type { Document } from 'yaml'
+import type { z } from 'zod'
+import { fail, ok } from '../core/result.ts'
+import type { Result } from '../core/result.ts'
+import { configSchema } from './schema.ts'
+import type { Config } from './schema.ts'
+
+export interface ConfigProblem {
+  readonly file: string
+  readonly line: number | undefined
+  readonly key: string
+  readonly message: string
+}
+
+/** `name` is for the sentences only. An empty file is a valid configuration: everything has a default. */
+export function readConfig(name: string, text: string): Result<Config, readonly ConfigProblem[]> {
+  const lines = new LineCounter()
+  const document = parseDocument(text, { lineCounter: lines, uniqueKeys: true })
+  if (document.errors.length > 0) {
+    return fail(
+      document.errors.map((error) => ({
+        file: name,
+        line: lines.linePos(error.pos[0]).line,
+        key: '',
+        message: error.message.split('\n')[0] ?? 'not YAML',
+      })),
+    )
+  }
+  const parsed = configSchema.safeParse(document.toJS({ maxAliasCount: 100 }) ?? {})
+  if (parsed.success) return ok(parsed.data)
+  const where = (path: readonly PropertyKey[]): number | undefined => lineOf(document, lines, path)
+  return fail(parsed.error.issues.flatMap((issue) => toProblems(name, issue, where)))
+}
+
+export function problemText(problem: ConfigProblem): string {
+  const place = problem.line === undefined ? problem.file : `${problem.file}:${problem.line}`
+  return problem.key === '' ? `${place}: ${problem.message}` : `${place}: ${problem.key}: ${problem.message}`
+}
+
+function toProblems(
+  file: string,
+  issue: z.core.$ZodIssue,
+  where: (path: readonly PropertyKey[]) => number | undefined,
+): ConfigProblem[] {
+  // One sentence per unknown key, each with its own line, rather than one for all of them.
+  const paths = issue.code === 'unrecognized_keys' ? issue.keys.map((key) => [...issue.path, key]) : [issue.path]
+  return paths.map((path) => {
+    const line = where(path)
+    const message = issue.code === 'unrecognized_keys' ? `no such key; ${knownKeys(issue.path)}` : issue.message
+    return { file, key: path.map(String).join('.'), message, line }
+  })
+}
+
+function knownKeys(path: readonly PropertyKey[]): string {
+  let schema: unknown = configSchema
+  for (const step of path) schema = inner(schema, step)
+  const shape = shapeOf(schema)
+  return shape === undefined ? 'see docs/running.md' : `known here: ${Object.keys(shape).join(', ')}`
+}
+
+function inner(schema: unknown, step: PropertyKey): unknown {
+  const shape = shapeOf(schema)
+  if (shape !== undefined) return shape[String(step)]
+  return (
+    definition(schema)?.['element'] ??
+    definition(unwrap(schema))?.['element'] ??
+    definition(unwrap(schema))?.['valueType']
+  )
+}
+
+function shapeOf(schema: unknown): Record<string, unknown> | undefined {
+  const shape = definition(unwrap(schema))?.['shape']
+  return typeof shape === 'object' && shape !== null ? (shape as Record<string, unknown>) : undefined
+}
+
+function unwrap(schema: unknown): unknown {
+  let current = schema
+  while (definition(current)?.['innerType'] !== undefined) current = definition(current)?.['innerType']
+  return current
+}
+
+function definition(schema: unknown): Record<string, unknown> | undefined {
+  return (schema as { def?: Record<string, unknown> } | undefined)?.def
+}
+
+/** The line of the deepest part of the path that the file really has. */
+function lineOf(document: Document, lines: LineCounter, path: readonly PropertyKey[]): number | undefined {
+  for (let length = path.length; length > 0; length--) {
+    const node: unknown = document.getIn(path.slice(0, length), true)
+    const range = (node as { range?: readonly number[] } | undefined)?.range
+    if (range?.[0] !== undefined) return lines.linePos(range[0]).line
+  }
+  return undefined
+}

@@ -1,0 +1,125 @@
+/**
+ * Schema: the configuration file, key by key. The only home of defaults; `docs/running.md` is made from it.
+ *
+ * Pure.
+ */
+import { z } from 'zod'
+import { devicesSection } from './devices.ts'
+import { ebusSection } from './ebus.ts'
+import { homeseerSection } from './homeseer.ts'
+import { meshSection } from './mesh.ts'
+
+const effect = z.enum(['reads', 'records', 'writes', 'sensitive', 'admin'])
+
+const nodeSection = z
+  .strictObject({
+    name: z
+      .string()
+      .regex(/^[a-z0-9][a-z0-9.-]{0,62}$/, 'lower-case letters, digits, dots and dashes, at most 63')
+      .default('home')
+      .describe('What this node is called in the ledger and to its peers.'),
+  })
+  .prefault({})
+
+const listenSection = z
+  .strictObject({
+    host: z.string().default('127.0.0.1').describe('Address of the listener for agents and people.'),
+    port: z.int().min(0).max(65_535).default(7420).describe('Port of that listener; 0 takes a free one.'),
+    anonymous: z
+      .enum(['agent', 'observer', 'off'])
+      .default('agent')
+      .describe('Role of a local program that shows no token; `off` demands a token of everybody.'),
+    allowedHosts: z
+      .array(z.string())
+      .default([])
+      .describe('Further names under which the listener may be addressed (the Host header).'),
+    allowedOrigins: z.array(z.string()).default([]).describe('Web origins, beside its own, that may talk to it.'),
+    maxBodyBytes: z.int().min(1_024).default(4_194_304).describe('Largest request body that is read.'),
+    maxSessions: z.int().min(1).default(256).describe('MCP sessions of 2025-era clients kept at once.'),
+  })
+  .prefault({})
+
+const busSection = z
+  .strictObject({
+    preferLocal: z.boolean().default(true).describe('Choose a local provider while it is not too busy.'),
+    localLoadThreshold: z.number().min(0).max(1).default(0.8).describe('How busy it may be for that, 0 to 1.'),
+    freshnessSeconds: z.int().min(1).default(60).describe('A peer not heard of for so long is not chosen.'),
+    strategy: z
+      .enum(['peak-ewma', 'spec'])
+      .default('peak-ewma')
+      .describe('How a provider is chosen: two candidates by measured cost, or the specification’s greedy score.'),
+  })
+  .prefault({})
+
+const guardSection = z
+  .strictObject({
+    approvalMinutes: z.int().min(1).max(1_440).default(15).describe('How long a request for approval stays open.'),
+    maxPendingApprovals: z.int().min(1).default(64).describe('Requests open at once, for all callers.'),
+    maxPendingPerPrincipal: z.int().min(1).default(8).describe('Requests open at once for one caller.'),
+    callsPerMinute: z.int().min(1).default(6_000).describe('Calls of one caller in a minute, of any kind.'),
+    writesPerMinute: z.int().min(1).default(120).describe('Changes by one caller in a minute.'),
+    actuatorIntervalMs: z.int().min(0).default(250).describe('Rest between two changes of one device.'),
+    actuatorWritesPerDay: z.int().min(1).default(2_000).describe('Changes of one device in a day.'),
+    idempotencyHours: z.int().min(1).default(24).describe('How long the outcome of an idempotency key is kept.'),
+    changeTokenSeconds: z.int().min(10).default(300).describe('How long a prepared change can be committed.'),
+    withoutApproval: z
+      .array(
+        z.strictObject({
+          tool: z.string().describe('A tool name; `*` at its end stands for anything.'),
+          target: z.string().optional().describe('One device only, as approvals name it.'),
+        }),
+      )
+      .default([])
+      .describe('Sensitive calls that the owner lets through without a person approving each.'),
+  })
+  .prefault({})
+
+const ledgerSection = z
+  .strictObject({
+    origin: z.string().optional().describe('Name of the log in its checkpoints; made from the node name if absent.'),
+    checkpointSeconds: z.int().min(1).default(60).describe('A new checkpoint is signed at least so often.'),
+    witnesses: z
+      .array(
+        z.strictObject({
+          vkey: z.string().describe('The witness’s public key, as it prints it.'),
+          url: z.url().describe('Where it takes checkpoints.'),
+        }),
+      )
+      .default([])
+      .describe('Witnesses that cosign our checkpoints.'),
+  })
+  .prefault({})
+
+const profilesSection = z
+  .record(
+    z.string().regex(/^[a-z0-9][a-z0-9-]{0,31}$/, 'lower-case letters, digits and dashes'),
+    z.strictObject({
+      include: z.array(z.string()).default(['*']).describe('Tool names; `*` at the end stands for anything.'),
+      exclude: z.array(z.string()).default([]).describe('Taken out again.'),
+      effects: z.array(effect).optional().describe('Only tools of these effects.'),
+    }),
+  )
+  .default({})
+  .describe('Named subsets of the tools, served at /mcp/<name>.')
+
+export const configSchema = z.strictObject({
+  mode: z.enum(['full', 'readonly']).default('full').describe('`readonly` refuses every change, whoever asks.'),
+  logLevel: z.enum(['silent', 'error', 'warn', 'info', 'debug']).default('info').describe('What goes to stderr.'),
+  node: nodeSection,
+  listen: listenSection,
+  bus: busSection,
+  guard: guardSection,
+  ledger: ledgerSection,
+  skills: z
+    .strictObject({
+      roots: z.array(z.string()).default([]).describe('Folders whose sub-folders hold a SKILL.md each.'),
+    })
+    .prefault({}),
+  profiles: profilesSection,
+  ebus: ebusSection,
+  homeseer: homeseerSection,
+  devices: devicesSection,
+  mesh: meshSection,
+})
+
+export type Config = z.output<typeof configSchema>

@@ -1,0 +1,95 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { Database, DatabaseTooNew } from './database-store.ts'
+
+const migrations = [{ room: 'test', steps: ['CREATE TABLE item (id INTEGER PRIMARY KEY, name TEXT UNIQUE) STRICT'] }]
+let folder: string
+let path: string
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'hearthbus-db-'))
+  path = join(folder, 'node.db')
+})
+afterEach(() => rmSync(folder, { recursive: true }))
+
+function names(database: Database): unknown[] {
+  return database.sql
+    .prepare('SELECT name FROM item ORDER BY id')
+    .all()
+    .map((row) => row['name'])
+}
+
+describe('database', () => {
+  it('answers every caller of a group and keeps their order', async () => {
+    const database = new Database({ path, migrations })
+    const insert = (name: string): Promise<unknown> =>
+      database.commit((sql) => sql.prepare('INSERT INTO item (name) VALUES (?)').run(name).lastInsertRowid)
+    expect(await Promise.all(['a', 'b', 'c'].map(insert))).toEqual([1, 2, 3])
+    database.close()
+    const again = new Database({ path, migrations })
+    expect(names(again)).toEqual(['a', 'b', 'c'])
+    again.close()
+  })
+
+  it('undoes only the work that throws', async () => {
+    const database = new Database({ path, migrations })
+    const undone: string[] = []
+    database.follow({
+      workBegins: () => undone.push('begins'),
+      workUndone: () => undone.push('undone'),
+      groupEnds: (committed) => undone.push(`ends ${committed}`),
+    })
+    const results = await Promise.allSettled([
+      database.commit((sql) => sql.exec("INSERT INTO item (name) VALUES ('a')")),
+      database.commit((sql) => {
+        sql.exec("INSERT INTO item (name) VALUES ('b')")
+        throw new Error('no')
+      }),
+      database.commit((sql) => sql.exec("INSERT INTO item (name) VALUES ('c')")),
+    ])
+    expect(results.map((result) => result.status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+    expect(names(database)).toEqual(['a', 'c'])
+    expect(undone).toEqual(['begins', 'begins', 'undone', 'begins', 'ends true'])
+    database.close()
+  })
+
+  it('tells everybody in the group when the disk is full, and goes on when there is room again', async () => {
+    const database = new Database({ path, migrations })
+    const pages = Number(database.sql.prepare('PRAGMA page_count').get()?.['page_count'])
+    database.sql.exec(`PRAGMA max_page_count = ${pages + 2}`)
+    const big = 'x'.repeat(100_000)
+    const results = await Promise.allSettled([
+      database.commit((sql) => sql.prepare('INSERT INTO item (name) VALUES (?)').run('small')),
+      database.commit((sql) => sql.prepare('INSERT INTO item (name) VALUES (?)').run(big)),
+    ])
+    expect(results.at(1)).toMatchObject({ status: 'rejected', reason: { message: 'database or disk is full' } })
+    database.sql.exec('PRAGMA max_page_count = 100000')
+    await database.commit((sql) => sql.prepare('INSERT INTO item (name) VALUES (?)').run('later'))
+    // Either the small one was kept and acknowledged, or it was not kept and refused: never a third thing.
+    expect(names(database)).toEqual(results[0].status === 'fulfilled' ? ['small', 'later'] : ['later'])
+    database.close()
+  })
+
+  it('refuses a file that a newer program wrote', () => {
+    new Database({ path, migrations: [{ room: 'test', steps: ['CREATE TABLE a (x)', 'CREATE TABLE b (x)'] }] }).close()
+    expect(() => new Database({ path, migrations: [{ room: 'test', steps: ['CREATE TABLE a (x)'] }] })).toThrow(
+      DatabaseTooNew,
+    )
+  })
+
+  it('leaves nothing behind when a migration fails', () => {
+    const broken = [{ room: 'test', steps: ['CREATE TABLE a (x)', 'CREATE TABLE'] }]
+    expect(() => new Database({ path, migrations: broken })).toThrow('incomplete input')
+    const database = new Database({ path, migrations })
+    expect(database.sql.prepare("SELECT count(*) AS n FROM sqlite_master WHERE name = 'a'").get()).toEqual({ n: 0 })
+    database.close()
+  })
+
+  it('refuses work after it was closed', async () => {
+    const database = new Database({ path, migrations })
+    database.close()
+    await expect(database.commit(() => 1)).rejects.toThrow('closed')
+  })
+})

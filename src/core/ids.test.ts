@@ -1,0 +1,35 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { isUlid, traceIdToUlid, ulid, ulidToTraceId } from './ids.ts'
+
+describe('ulid', () => {
+  it('sorts in the order of minting, also within one millisecond', () => {
+    const minted = Array.from({ length: 5_000 }, () => ulid(1_800_000_000_000))
+    expect(minted.toSorted()).toEqual(minted)
+    expect(new Set(minted).size).toBe(5_000)
+  })
+
+  it('never sorts before an earlier one when the clock goes back', () => {
+    const first = ulid(1_900_000_000_000)
+    expect(ulid(1_000_000_000_000) > first).toBe(true)
+  })
+
+  it('is the 128 bits of a W3C trace id, both ways', () => {
+    expect(ulidToTraceId('7ZZZZZZZZZZZZZZZZZZZZZZZZZ')).toBe('f'.repeat(32))
+    expect(traceIdToUlid('0'.repeat(31) + '1')).toBe('00000000000000000000000001')
+    fc.assert(
+      fc.property(fc.bigInt({ min: 0n, max: (1n << 128n) - 1n }), (value) => {
+        const traceId = value.toString(16).padStart(32, '0')
+        const id = traceIdToUlid(traceId)
+        expect(isUlid(id)).toBe(true)
+        expect(ulidToTraceId(id)).toBe(traceId)
+      }),
+    )
+  })
+
+  it('refuses letters that Crockford leaves out', () => {
+    expect(isUlid('01ARZ3NDEKTSV4RRFFQ69G5FAV')).toBe(true)
+    expect(isUlid('01ARZ3NDEKTSV4RRFFQ69G5FAI')).toBe(false)
+    expect(isUlid('81ARZ3NDEKTSV4RRFFQ69G5FAV')).toBe(false)
+  })
+})

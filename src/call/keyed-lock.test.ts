@@ -1,0 +1,68 @@
+import { describe, expect, it } from 'vitest'
+import { keyedLock } from './keyed-lock.ts'
+
+const never = new AbortController().signal
+
+describe('keyed lock', () => {
+  it('serves waiters of one key in the order they came', async () => {
+    const lock = keyedLock(10)
+    const order: number[] = []
+    const work = async (index: number): Promise<void> => {
+      const acquired = await lock.acquire('a', never)
+      if (!acquired.ok) throw new Error(acquired.fault)
+      order.push(index)
+      await new Promise(setImmediate)
+      order.push(index)
+      acquired.value()
+    }
+    await Promise.all([0, 1, 2].map(work))
+    expect(order).toEqual([0, 0, 1, 1, 2, 2])
+  })
+
+  it('lets different keys overlap', async () => {
+    const lock = keyedLock(10)
+    await lock.acquire('a', never)
+    expect((await lock.acquire('b', never)).ok).toBe(true)
+  })
+
+  it('refuses when the queue is full', async () => {
+    const lock = keyedLock(1)
+    await lock.acquire('a', never)
+    void lock.acquire('a', never)
+    expect(await lock.acquire('a', never)).toEqual({ ok: false, fault: 'queue-full' })
+    expect(lock.waiting()).toBe(1)
+  })
+
+  it('lets a waiter leave, and the next one still gets its turn', async () => {
+    const lock = keyedLock(10)
+    const first = await lock.acquire('a', never)
+    const impatient = new AbortController()
+    const second = lock.acquire('a', impatient.signal)
+    const third = lock.acquire('a', never)
+    impatient.abort()
+    expect(await second).toEqual({ ok: false, fault: 'aborted' })
+    if (first.ok) first.value()
+    expect((await third).ok).toBe(true)
+    expect(lock.waiting()).toBe(0)
+  })
+
+  it('ignores a second release of the same hold', async () => {
+    const lock = keyedLock(10)
+    const first = await lock.acquire('a', never)
+    const second = lock.acquire('a', never)
+    const third = lock.acquire('a', never)
+    if (first.ok) {
+      first.value()
+      first.value()
+    }
+    await second
+    let thirdHolds = false
+    void third.then(() => (thirdHolds = true))
+    await new Promise(setImmediate)
+    expect(thirdHolds).toBe(false)
+  })
+
+  it('does not admit a caller that has already gone', async () => {
+    expect(await keyedLock(1).acquire('a', AbortSignal.abort())).toEqual({ ok: false, fault: 'aborted' })
+  })
+})

@@ -1,0 +1,51 @@
+/**
+ * Tool lock: stage 1. Two handlers that would touch the same thing do not overlap (spec 5 § 4, design.md § 2).
+ *
+ * The key names the thing, not the tool: a HomeSeer ref, a bus, a device, the runtime's database. It is held until the
+ * exit is on record, so that the next holder's enter comes after it in the ledger.
+ *
+ * Pure.
+ */
+import type { Fault } from '../core/fault.ts'
+import type { Call } from '../bus/call.ts'
+import type { Offer } from '../bus/capability.ts'
+import type { KeyedLock, LockFault } from './keyed-lock.ts'
+import type { Stage } from './stage.ts'
+
+const RETRY_AFTER_MS = 1_000
+
+export function toolLock(lock: KeyedLock, monotonic: () => number): Stage {
+  return async (passage, next) => {
+    const { call, offer } = passage
+    const key = offer === undefined ? undefined : lockKey(offer, call)
+    // A service that calls a service would otherwise wait for its own caller to finish.
+    if (key === undefined || call.heldLocks.includes(key)) return next(passage)
+    const acquired = await lock.acquire(key, call.signal)
+    if (!acquired.ok) return next({ ...passage, refusal: toFault(acquired.fault, call, monotonic()) })
+    try {
+      return await next({ ...passage, call: { ...call, heldLocks: [...call.heldLocks, key] } })
+    } finally {
+      acquired.value()
+    }
+  }
+}
+
+function lockKey({ lock }: Offer, call: Call): string | undefined {
+  return typeof lock === 'function' ? lock(call.body) : lock
+}
+
+function toFault(fault: LockFault, call: Call, nowMs: number): Fault {
+  if (fault === 'queue-full') {
+    return {
+      kind: 'busy',
+      message: `Too many calls wait for what ${call.capability} works on. Try again in a moment.`,
+      retryAfterMs: RETRY_AFTER_MS,
+    }
+  }
+  if (nowMs >= call.deadlineMs)
+    return {
+      kind: 'timed-out',
+      message: `The deadline passed while ${call.capability} waited for its turn. Nothing was done.`,
+    }
+  return { kind: 'cancelled', message: 'The caller went away before its turn came. Nothing was done.' }
+}

@@ -1,0 +1,149 @@
+/**
+ * The rooms of this house and who may look into which, as data. A broken rule fails with a sentence such as
+ * `core/bad.ts → mcp/tool.ts`.
+ */
+import { readFileSync, readdirSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+
+const SRC = fileURLToPath(new URL('../src', import.meta.url))
+const ALL = '*'
+
+/** Room → rooms it may import. A room may always import itself. */
+const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
+  core: [],
+  config: ['core'],
+  bus: ['core'],
+  ledger: ['core'],
+  guard: ['core', 'bus', 'ledger'],
+  call: ['core', 'bus', 'guard', 'ledger'],
+  runtime: ['core', 'config', 'bus', 'guard', 'ledger'],
+  ebus: ['core', 'config', 'bus', 'guard', 'ledger'],
+  homeseer: ['core', 'config', 'bus', 'guard', 'ledger'],
+  devices: ['core', 'config', 'bus', 'guard', 'ledger'],
+  mesh: ['core', 'config', 'bus'],
+  mcp: ['core', 'config', 'bus', 'call', 'guard', 'ledger'],
+  web: ['core', 'config', 'bus', 'call', 'guard', 'ledger'],
+  sim: ['core', 'ebus/wire', 'homeseer/wire', 'devices/wire'],
+  'main.ts': [ALL],
+  'cli.ts': [ALL],
+  // The commands that cli.ts lists, one file each.
+  cli: [ALL],
+}
+
+/** A package with side effects is imported in as few files as it has roles. */
+const PACKAGE_HOMES: Readonly<Record<string, RegExp>> = {
+  'node:sqlite': /-store(\.test)?\.ts$/,
+  '@modelcontextprotocol/server': /^mcp\//,
+  '@modelcontextprotocol/core': /^mcp\//,
+  '@modelcontextprotocol/node': /^mcp\//,
+  ws: /^devices\/session\/websocket-server\.ts$|^sim\/devices\//,
+  aedes: /^devices\/session\/mqtt-server\.ts$/,
+  mqtt: /^devices\/session\/mqtt-client\.ts$|^sim\/devices\//,
+  serialport: /^ebus\/adapter\/serial-transport\.ts$/,
+  '@nats-io/transport-node': /^mesh\/nats\//,
+  pino: /^core\/logger\.ts$/,
+}
+
+const WORLD = /-(transport|client|store|server)\.ts$|^(main|cli)\.ts$/
+/** Modules of Node that touch the world. `node:crypto` is arithmetic; `node:http` types are erased. */
+const WORLD_MODULES = /^node:(fs|fs\/promises|net|dgram|http|https|tls|child_process|readline|sqlite|dns)$/
+
+interface Import {
+  readonly from: string
+  readonly to: string
+  readonly typeOnly: boolean
+}
+
+const files = sourceFiles(SRC)
+const imports = files.flatMap(importsOf)
+
+describe('architecture', () => {
+  it('keeps every room to the rooms it may import', () => {
+    const broken = imports
+      .filter(({ from, to }) => to.endsWith('.ts') && !allowed(from, to))
+      .map(({ from, to }) => `${from} → ${to}`)
+    expect(broken).toEqual([])
+  })
+
+  it('gives every package with side effects one home', () => {
+    const strays = imports
+      .filter(({ from, to }) => !isTest(from) && PACKAGE_HOMES[to]?.test(from) === false)
+      .map(({ from, to }) => `${from} → ${to}`)
+    expect(strays).toEqual([])
+  })
+
+  it('touches the world only in files whose names say so', () => {
+    const strays = imports
+      .filter(
+        ({ from, to, typeOnly }) => !typeOnly && !isTest(from) && WORLD_MODULES.test(to) && !WORLD.test(lastPart(from)),
+      )
+      .map(({ from, to }) => `${from} → ${to}`)
+    expect(strays).toEqual([])
+  })
+
+  it('has no cycle between rooms', () => {
+    const edges = new Set(
+      imports.filter(({ to }) => to.endsWith('.ts')).map(({ from, to }) => `${roomOf(from)} ${roomOf(to)}`),
+    )
+    const mutual = [...edges].filter((edge) => {
+      const [from, to] = edge.split(' ')
+      return from !== to && edges.has(`${to} ${from}`)
+    })
+    expect(mutual).toEqual([])
+  })
+
+  it('has no barrels, no generic names and no room deeper than two levels', () => {
+    const generic = files.filter((file) => /(^|\/)(index|utils?|helpers?|common|misc|types)(\/|\.ts$)/.test(file))
+    const deep = files.filter((file) => file.split('/').length > 3)
+    expect([...generic, ...deep]).toEqual([])
+  })
+
+  it('begins every file with a header that says whether it is pure', () => {
+    const silent = files
+      .filter((file) => !isTest(file))
+      .filter((file) => !/^\/\*\*[\s\S]*?\*\//.test(readFileSync(join(SRC, file), 'utf8').replace(/^#!.*\n/, '')))
+    expect(silent).toEqual([])
+  })
+})
+
+function allowed(from: string, to: string): boolean {
+  const [fromRoom, toRoom] = [roomOf(from), roomOf(to)]
+  if (fromRoom === toRoom) return true
+  if (isTest(from) && to.startsWith('../test/')) return true
+  const may = MAY_IMPORT[fromRoom]
+  if (may === undefined) return false
+  return may.some((room) => room === ALL || room === toRoom || to.startsWith(`${room}/`))
+}
+
+function roomOf(file: string): string {
+  return file.split('/')[0] ?? file
+}
+
+function lastPart(file: string): string {
+  return file.split('/').at(-1) ?? file
+}
+
+function isTest(file: string): boolean {
+  return file.endsWith('.test.ts') || file.endsWith('-contract.ts')
+}
+
+function sourceFiles(folder: string): readonly string[] {
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.ts'))
+    .toSorted()
+}
+
+function importsOf(file: string): readonly Import[] {
+  const text = readFileSync(join(SRC, file), 'utf8')
+  const found = [
+    ...text.matchAll(/^(?:import|export)\s+(type\s)?[^'"]*?from\s+'([^']+)'/gm),
+    ...text.matchAll(/\bimport\((type\s)?'([^']+)'\)/g),
+  ]
+  return found.map(([, type, target = '']) => ({
+    from: file,
+    to: target.startsWith('.') ? relative(SRC, join(SRC, file, '..', target)) : target,
+    typeOnly: type !== undefined,
+  }))
+}

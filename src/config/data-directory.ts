@@ -1,0 +1,55 @@
+/**
+ * Data directory: where a node keeps what it must not lose (design.md § 9), and the names of the files in it.
+ *
+ *   hearthbus.db           everything recorded: ledger, tasks, tokens, approvals
+ *   gateway.lock           held while a gateway runs; the system lets go of it when the process dies
+ *   gateway.json           where that gateway listens
+ *   checkpoint.signed      the last checkpoint that was signed, kept apart from the database on purpose
+ *   keys/node.key          the node's Ed25519 key, 0600
+ *   keys/owner.token       the credential with which a person at this machine approves, 0600
+ *
+ * Pure.
+ */
+import { isAbsolute, join, resolve } from 'node:path'
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+export interface DataDirectory {
+  readonly root: string
+  readonly database: string
+  readonly lock: string
+  readonly gateway: string
+  readonly lastSigned: string
+  readonly keys: string
+  readonly nodeKey: string
+  readonly ownerToken: string
+}
+
+/** `given` wins, then `$HEARTHBUS_DATA`, then the XDG data directory. */
+export function dataRoot(given: string | undefined, environment: Environment, home: string): string {
+  const chosen = given ?? environment['HEARTHBUS_DATA']
+  if (chosen !== undefined && chosen !== '') return resolve(chosen)
+  const xdg = environment['XDG_DATA_HOME']
+  // The XDG base directory specification: a relative path there is to be ignored.
+  const base = xdg !== undefined && isAbsolute(xdg) ? xdg : join(home, '.local', 'share')
+  return join(base, 'hearthbus')
+}
+
+export function dataDirectory(root: string): DataDirectory {
+  const keys = join(root, 'keys')
+  return {
+    root,
+    database: join(root, 'hearthbus.db'),
+    lock: join(root, 'gateway.lock'),
+    gateway: join(root, 'gateway.json'),
+    lastSigned: join(root, 'checkpoint.signed'),
+    keys,
+    nodeKey: join(keys, 'node.key'),
+    ownerToken: join(keys, 'owner.token'),
+  }
+}
+
+/** The demo keeps its own records: trying the product out must not write into the real house's ledger. */
+export function demoRoot(root: string): string {
+  return join(root, 'demo')
+}

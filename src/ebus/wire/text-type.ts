@@ -1,0 +1,89 @@
+/**
+ * Text types: characters, raw bytes, bytes to skip, and the TEM parameter name.
+ *
+ * Pure.
+ */
+import { fromHex } from '../../core/bytes.ts'
+import type { Datatype } from './datatype.ts'
+import { defineDatatype, refuse } from './datatype.ts'
+
+/** Padded with blanks. */
+export function strType(length: number): Datatype<string> {
+  return textType(`STR:${length}`, length, 0x20)
+}
+
+/** Ended by a zero, or by the end of its room. */
+export function ntsType(length: number): Datatype<string> {
+  return textType(`NTS:${length}`, length, 0x00)
+}
+
+function textType(name: string, length: number, padding: number): Datatype<string> {
+  return defineDatatype<string>({
+    name,
+    length,
+    read(bytes) {
+      const end = bytes.indexOf(0)
+      return Array.from(end < 0 ? bytes : bytes.subarray(0, end), printable).join('')
+    },
+    encode(value = '') {
+      if (value.length > length || /[^\u0020-\u007e]/.test(value)) refuse(name, value)
+      return Uint8Array.from({ length }, (_, index) => (index < value.length ? value.charCodeAt(index) : padding))
+    },
+  })
+}
+
+/** No control character gets through to a log or a model; which code page lies above 7E, no device says. */
+function printable(byte: number): string {
+  if (byte < 0x20) return ' '
+  return byte > 0x7e ? '?' : String.fromCharCode(byte)
+}
+
+/** `aa bb cc`. */
+export function hexType(length: number): Datatype<string> {
+  const name = `HEX:${length}`
+  return defineDatatype<string>({
+    name,
+    length,
+    read: (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join(' '),
+    encode(value = '') {
+      const bytes = fromHex(value)
+      if (bytes.length !== length) refuse(name, value)
+      return bytes
+    },
+  })
+}
+
+/** Skipped when read, zero when written. */
+export function ignType(length: number): Datatype<string> {
+  return defineDatatype<string>({
+    name: `IGN:${length}`,
+    length,
+    read: () => undefined,
+    encode: () => new Uint8Array(length),
+  })
+}
+
+export type TelegramPart = 'command' | 'response'
+
+/** TEM parameter `GG-NNN`; where the two numbers sit depends on who speaks. */
+export function temParameterType(part: TelegramPart): Datatype<string> {
+  const groupAt = part === 'command' ? 0 : 7
+  const numberAt = part === 'command' ? 8 : 0
+  return defineDatatype<string>({
+    name: 'TEM_P',
+    length: 2,
+    read([low = 0, high = 0]) {
+      const raw = high * 256 + low
+      if (raw === 0xffff) return undefined
+      const pad = (value: number, digits: number): string => String(value).padStart(digits, '0')
+      return `${pad((raw >> groupAt) & 0x1f, 2)}-${pad((raw >> numberAt) & 0x7f, 3)}`
+    },
+    encode(value) {
+      if (value === undefined) return Uint8Array.of(0xff, 0xff)
+      const [, group = Number.NaN, number = Number.NaN] = (/^(\d{2})-(\d{3})$/.exec(value) ?? []).map(Number)
+      if (!(group <= 0x1f && number <= 0x7f)) refuse('TEM_P', value)
+      const raw = (group << groupAt) | (number << numberAt)
+      return Uint8Array.of(raw & 0xff, raw >> 8)
+    },
+  })
+}

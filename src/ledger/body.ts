@@ -1,0 +1,41 @@
+/**
+ * Body: content that may have to be erased. It is stored beside the log; the entry carries only a salted commitment,
+ * so that erasing it (with its salt, without which guessing short bodies would be easy) leaves every proof valid.
+ *
+ *   body_hash = hex SHA-256(salt ‖ canonical JSON)
+ *
+ * Pure.
+ */
+import { concat, equalBytes, fromUtf8, hex, utf8 } from '../core/bytes.ts'
+import { canonicalJson } from '../core/json.ts'
+import type { Json } from '../core/json.ts'
+import { sha256 } from './tree.ts'
+
+export const SALT_BYTES = 32
+export const MAX_BODY_BYTES = 1_048_576
+
+/** The event that accounts for a body's absence: `{kind, entry: seq}`. */
+export const BODY_ERASED = 'body.erased'
+
+/** Throws when the caller gives more than a body may hold. */
+export function encodeBody(body: Json): Uint8Array {
+  const bytes = utf8(canonicalJson(body))
+  if (bytes.length > MAX_BODY_BYTES) throw new RangeError(`body of ${bytes.length} bytes, ${MAX_BODY_BYTES} allowed`)
+  return bytes
+}
+
+/** `undefined` for bytes that this codec did not write. */
+export function decodeBody(bytes: Uint8Array): Json | undefined {
+  const text = fromUtf8(bytes)
+  if (text === undefined) return undefined
+  try {
+    const body = JSON.parse(text) as Json
+    return equalBytes(utf8(canonicalJson(body)), bytes) ? body : undefined
+  } catch {
+    return undefined
+  }
+}
+
+export function bodyHash(salt: Uint8Array, bytes: Uint8Array): string {
+  return hex(sha256(concat(salt, bytes)))
+}

@@ -1,0 +1,103 @@
+/**
+ * Entry: one event of the ledger and the exact bytes that stand for it in the tree.
+ *
+ *   {"at":"2026-01-01T00:00:00.000Z","kind":"call.enter","seq":57,"tool":"task_list","v":1}
+ *
+ * `v`, `seq` and `at` are the ledger's to give; everything else belongs to whoever reports the event. The sequence
+ * orders events; the time is what the wall clock said and is advisory.
+ *
+ * Pure.
+ */
+import { equalBytes, fromUtf8, utf8 } from '../core/bytes.ts'
+import { canonicalJson, isJsonObject } from '../core/json.ts'
+import type { Json } from '../core/json.ts'
+import { fail, ok } from '../core/result.ts'
+import type { Result } from '../core/result.ts'
+
+/** A C2SP entry bundle prefixes each entry with a 16-bit length. */
+export const MAX_ENTRY_BYTES = 65_535
+
+/** What a room reports. A field that is `undefined` is left out. */
+export interface LedgerEvent {
+  /** Dotted, lower case, such as `call.enter`. */
+  readonly kind: string
+  readonly [field: string]: Json | undefined
+}
+
+/** What the ledger keeps: the event and the three fields that only the ledger knows. */
+export interface LedgerEntry {
+  readonly v: 1
+  readonly seq: number
+  readonly at: string
+  readonly kind: string
+  readonly [field: string]: Json
+}
+
+export type EntryFault =
+  | { readonly kind: 'too-long'; readonly bytes: number }
+  | { readonly kind: 'not-utf8' }
+  | { readonly kind: 'not-json' }
+  | { readonly kind: 'not-canonical' }
+  | { readonly kind: 'bad-field'; readonly field: 'v' | 'seq' | 'kind' | 'at' }
+
+/** `bodyHash` is the commitment to a body that is stored beside the log. */
+export interface Placement {
+  readonly seq: number
+  readonly at: string
+  readonly bodyHash: string | undefined
+}
+
+const KIND = /^[a-z][a-z0-9_-]*(?:\.[a-z][a-z0-9_-]*)*$/
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
+
+/** Throws when the caller claims a field that is the ledger's, names a kind no one could look up, or says too much. */
+export function encodeEntry(event: LedgerEvent, { seq, at, bodyHash }: Placement): Uint8Array {
+  if (!KIND.test(event.kind)) throw new TypeError(`event kind ${JSON.stringify(event.kind)} is not dotted lower case`)
+  for (const field of ['v', 'seq', 'at', 'body_hash'])
+    if (event[field] !== undefined) throw new TypeError(`event field ${field} is the ledger's to give`)
+  const bytes = utf8(canonicalJson({ ...event, v: 1, seq, at, body_hash: bodyHash }))
+  if (bytes.length > MAX_ENTRY_BYTES)
+    throw new RangeError(`${event.kind} event of ${bytes.length} bytes, ${MAX_ENTRY_BYTES} allowed`)
+  return bytes
+}
+
+export function decodeEntry(bytes: Uint8Array): Result<LedgerEntry, EntryFault> {
+  if (bytes.length > MAX_ENTRY_BYTES) return fail({ kind: 'too-long', bytes: bytes.length })
+  const text = fromUtf8(bytes)
+  if (text === undefined) return fail({ kind: 'not-utf8' })
+  const value = parseJson(text)
+  if (!isJsonObject(value)) return fail({ kind: 'not-json' })
+  if (!isCanonical(value, bytes)) return fail({ kind: 'not-canonical' })
+  if (value['v'] !== 1) return fail({ kind: 'bad-field', field: 'v' })
+  if (!isSequence(value['seq'])) return fail({ kind: 'bad-field', field: 'seq' })
+  if (typeof value['kind'] !== 'string' || !KIND.test(value['kind'])) return fail({ kind: 'bad-field', field: 'kind' })
+  if (!isTime(value['at'])) return fail({ kind: 'bad-field', field: 'at' })
+  return ok(value as LedgerEntry)
+}
+
+export function isSequence(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0
+}
+
+/** Two spellings of one event would be two leaves; only the canonical one is an entry. */
+function isCanonical(value: Json, bytes: Uint8Array): boolean {
+  try {
+    return equalBytes(utf8(canonicalJson(value)), bytes)
+  } catch {
+    return false
+  }
+}
+
+function isTime(value: Json | undefined): boolean {
+  if (typeof value !== 'string' || !TIME.test(value)) return false
+  const ms = Date.parse(value)
+  return !Number.isNaN(ms) && new Date(ms).toISOString() === value
+}
+
+function parseJson(text: string): Json | undefined {
+  try {
+    return JSON.parse(text) as Json
+  } catch {
+    return undefined
+  }
+}

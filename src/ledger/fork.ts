@@ -1,0 +1,72 @@
+/**
+ * Fork: whether this tree may still be written and signed. A log that signs two trees of which neither extends the
+ * other has lied to somebody, so the tree must be an extension of everything this node is known to have signed.
+ *
+ * Pure.
+ */
+import { equalBytes } from '../core/bytes.ts'
+import type { Checkpoint } from './checkpoint.ts'
+
+export type LedgerFault =
+  /** The tree ends before something that was signed: an old copy of the database was put back. */
+  | { readonly kind: 'truncated'; readonly size: number; readonly signedSize: number; readonly source: Source }
+  /** The tree is long enough, but other entries were signed. */
+  | { readonly kind: 'diverged'; readonly size: number; readonly signedSize: number; readonly source: Source }
+  | { readonly kind: 'last-signed-missing'; readonly path: string; readonly signedSize: number }
+  | { readonly kind: 'last-signed-invalid'; readonly path: string; readonly reason: string }
+  | { readonly kind: 'damaged'; readonly reason: string }
+
+export type Source = 'file' | 'database'
+
+/** Open for entries and signatures, or refusing both. */
+export type LedgerState = { readonly kind: 'sound' } | { readonly kind: 'refusing'; readonly fault: LedgerFault }
+
+export const SOUND: LedgerState = { kind: 'sound' }
+
+/** What an append meets while the ledger refuses: thrown, so that the transaction it belongs to is undone. */
+export class LedgerRefuses extends Error {
+  readonly fault: LedgerFault
+
+  constructor(fault: LedgerFault) {
+    super(ledgerFaultSentence(fault))
+    this.name = 'LedgerRefuses'
+    this.fault = fault
+  }
+}
+
+export interface Tree {
+  readonly size: number
+  readonly rootAt: (size: number) => Uint8Array
+}
+
+/** `undefined` when the tree extends what was signed. */
+export function forkFrom(tree: Tree, signed: Checkpoint, source: Source): LedgerFault | undefined {
+  const sizes = { size: tree.size, signedSize: signed.size, source }
+  if (signed.size > tree.size) return { kind: 'truncated', ...sizes }
+  if (!equalBytes(tree.rootAt(signed.size), signed.root)) return { kind: 'diverged', ...sizes }
+  return undefined
+}
+
+const WAYS_OUT =
+  'Put back the newest copy of the database. If it is lost, keep this data directory as evidence and start a new log ' +
+  'in an empty one, under another origin; do not edit what was signed.'
+
+/** What happened and what to do, for a person. */
+export function ledgerFaultSentence(fault: LedgerFault): string {
+  switch (fault.kind) {
+    case 'truncated':
+      return `The ledger holds ${fault.size} entries, but this node has signed ${fault.signedSize} (${known(fault.source)}): an older copy of the database was put back, or its tail was cut off. Nothing is recorded or signed until this is settled. ${WAYS_OUT}`
+    case 'diverged':
+      return `The first ${fault.signedSize} entries of the ledger are not the ones this node has signed (${known(fault.source)}): they were changed, or the database belongs to another history. Nothing is recorded or signed until this is settled. ${WAYS_OUT}`
+    case 'last-signed-missing':
+      return `${fault.path} is missing, though this node has signed a ledger of ${fault.signedSize} entries: without it a database restored from a backup could not be told from the newest one. Put the file back. If you know this database to be the newest, adopt its last checkpoint (hearthbus ledger adopt).`
+    case 'last-signed-invalid':
+      return `${fault.path} does not hold a checkpoint of this node: ${fault.reason}. Put back the file, or the key and the origin that it was signed with. If you know this database to be the newest, adopt its last checkpoint (hearthbus ledger adopt).`
+    default:
+      return `The stored ledger is damaged: ${fault.reason}. Run hearthbus ledger verify to see the extent. ${WAYS_OUT}`
+  }
+}
+
+function known(source: Source): string {
+  return source === 'file' ? 'as the file beside the database says' : 'as a checkpoint in the database says'
+}

@@ -1,0 +1,225 @@
+/**
+ * Ledger store: the ledger's tables. Entries are the truth; every other column repeats something that the entries'
+ * bytes say, so that it can be looked up, and `verify` holds it against them.
+ *
+ *   ledger_entry       the leaves; `closes` is the call that a call.exit or call.aborted ends
+ *   ledger_body        bodies that may be erased, with the salt of their commitment
+ *   ledger_tile        full tiles and their roots; what fills no tile is re-hashed from entries when a node starts
+ *   ledger_checkpoint  what this node signed, with the cosignatures it collected
+ *   ledger_witness     the keys that made those cosignatures
+ *   ledger_open_call   calls entered and not yet ended, so that a start need not search for them
+ *
+ * Does I/O.
+ */
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { Migrations } from '../core/database-store.ts'
+import type { FullTile } from './edge.ts'
+import { TILE_BYTES, TILE_HEIGHT, tileNode } from './tile.ts'
+import { leafHash } from './tree.ts'
+
+export const ledgerMigrations: Migrations = {
+  room: 'ledger',
+  steps: [
+    `
+    CREATE TABLE ledger_entry (
+      seq INTEGER PRIMARY KEY CHECK (seq >= 0),
+      kind TEXT NOT NULL,
+      closes INTEGER,
+      bytes BLOB NOT NULL
+    ) STRICT;
+    CREATE UNIQUE INDEX ledger_entry_closes ON ledger_entry (closes) WHERE closes IS NOT NULL;
+    CREATE TRIGGER ledger_entry_never_changes BEFORE UPDATE ON ledger_entry
+      BEGIN SELECT RAISE(ABORT, 'ledger entries never change'); END;
+    CREATE TRIGGER ledger_entry_never_goes BEFORE DELETE ON ledger_entry
+      BEGIN SELECT RAISE(ABORT, 'ledger entries are never deleted'); END;
+
+    CREATE TABLE ledger_body (seq INTEGER PRIMARY KEY, salt BLOB NOT NULL, body BLOB NOT NULL) STRICT;
+    CREATE TABLE ledger_tile (
+      level INTEGER NOT NULL,
+      position INTEGER NOT NULL,
+      root BLOB NOT NULL,
+      hashes BLOB NOT NULL,
+      PRIMARY KEY (level, position)
+    ) STRICT;
+    CREATE TABLE ledger_checkpoint (size INTEGER PRIMARY KEY, cosignatures INTEGER NOT NULL, note TEXT NOT NULL) STRICT;
+    CREATE TABLE ledger_witness (vkey TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
+    CREATE TABLE ledger_open_call (seq INTEGER PRIMARY KEY) STRICT;
+
+    CREATE VIEW actions AS
+      WITH enter AS (SELECT seq, CAST(bytes AS TEXT) AS event FROM ledger_entry WHERE kind = 'call.enter')
+      SELECT
+        enter.seq AS sequence_no,
+        enter.event ->> '$.tool' AS tool,
+        enter.event ->> '$.principal' AS principal,
+        enter.event ->> '$.trace_id' AS trace_id,
+        enter.event ->> '$.at' AS entered_at,
+        CAST(last.bytes AS TEXT) ->> '$.at' AS exited_at,
+        CASE last.kind
+          WHEN 'call.exit' THEN CAST(last.bytes AS TEXT) ->> '$.outcome'
+          WHEN 'call.aborted' THEN 'aborted'
+          ELSE 'running'
+        END AS outcome,
+        enter.event ->> '$.args_hash' AS args_hash,
+        CAST(last.bytes AS TEXT) ->> '$.result_hash' AS result_hash,
+        CAST(last.bytes AS TEXT) ->> '$.error_code' AS error_code
+      FROM enter LEFT JOIN ledger_entry AS last ON last.closes = enter.seq;
+    `,
+  ],
+}
+
+export interface EntryRow {
+  readonly seq: number
+  readonly kind: string
+  readonly closes: number | null
+  readonly bytes: Uint8Array
+}
+
+export interface BodyRow {
+  readonly seq: number
+  readonly salt: Uint8Array
+  readonly body: Uint8Array
+}
+
+export interface CheckpointRow {
+  readonly size: number
+  readonly cosignatures: number
+  readonly note: string
+}
+
+export interface TileRow {
+  readonly level: number
+  readonly position: number
+  readonly root: Uint8Array
+  readonly hashes: Uint8Array
+}
+
+/** Prepared once; the append path must not pay for parsing SQL. Writing is only right inside `Database.commit`. */
+export class LedgerStore {
+  readonly #sql: DatabaseSync
+  readonly #prepared = new Map<string, StatementSync>()
+  readonly #putEntry: StatementSync
+  readonly #putBody: StatementSync
+  readonly #openCall: StatementSync
+  readonly #closeCall: StatementSync
+
+  constructor(sql: DatabaseSync) {
+    this.#sql = sql
+    this.#putEntry = sql.prepare('INSERT INTO ledger_entry VALUES (?, ?, ?, ?)')
+    this.#putBody = sql.prepare('INSERT INTO ledger_body VALUES (?, ?, ?)')
+    this.#openCall = sql.prepare('INSERT INTO ledger_open_call VALUES (?)')
+    this.#closeCall = sql.prepare('DELETE FROM ledger_open_call WHERE seq = ?')
+  }
+
+  inTransaction(): boolean {
+    return this.#sql.isTransaction
+  }
+
+  putEntry(row: EntryRow): void {
+    this.#putEntry.run(row.seq, row.kind, row.closes, row.bytes)
+  }
+
+  putBody(row: BodyRow): void {
+    this.#putBody.run(row.seq, row.salt, row.body)
+  }
+
+  openCall(seq: number): void {
+    this.#openCall.run(seq)
+  }
+
+  /** `false` when no such call is open. */
+  closeCall(seq: number): boolean {
+    return this.#closeCall.run(seq).changes === 1
+  }
+
+  putTile({ level, index, nodes }: FullTile): void {
+    this.#statement('INSERT INTO ledger_tile VALUES (?, ?, ?, ?)').run(
+      level,
+      index,
+      tileNode(nodes, TILE_HEIGHT, 0),
+      nodes.subarray(0, TILE_BYTES),
+    )
+  }
+
+  /** One past the last entry. */
+  size(): number {
+    return Number(this.#statement('SELECT max(seq) + 1 AS size FROM ledger_entry').get()?.['size'] ?? 0)
+  }
+
+  entry(seq: number): EntryRow | undefined {
+    return this.#statement('SELECT seq, kind, closes, bytes FROM ledger_entry WHERE seq = ?').get(seq) as
+      | EntryRow
+      | undefined
+  }
+
+  entries(from: number, limit: number): EntryRow[] {
+    return this.#statement('SELECT seq, kind, closes, bytes FROM ledger_entry WHERE seq >= ? ORDER BY seq LIMIT ?').all(
+      from,
+      limit,
+    ) as unknown as EntryRow[]
+  }
+
+  closersOf(call: number): number[] {
+    const rows = this.#statement('SELECT seq FROM ledger_entry WHERE closes = ?').all(call)
+    return rows.map((row) => Number(row['seq']))
+  }
+
+  openCalls(): number[] {
+    const rows = this.#statement('SELECT seq FROM ledger_open_call ORDER BY seq').all()
+    return rows.map((row) => Number(row['seq']))
+  }
+
+  body(seq: number): BodyRow | undefined {
+    return this.#statement('SELECT seq, salt, body FROM ledger_body WHERE seq = ?').get(seq) as BodyRow | undefined
+  }
+
+  bodies(from: number, to: number): BodyRow[] {
+    return this.#statement('SELECT seq, salt, body FROM ledger_body WHERE seq >= ? AND seq < ? ORDER BY seq').all(
+      from,
+      to,
+    ) as unknown as BodyRow[]
+  }
+
+  /** Overwrites what it deletes: SQLite would otherwise leave the bytes in a free page. */
+  deleteBody(seq: number): void {
+    this.#sql.exec('PRAGMA secure_delete = ON')
+    this.#statement('DELETE FROM ledger_body WHERE seq = ?').run(seq)
+    this.#sql.exec('PRAGMA secure_delete = OFF')
+  }
+
+  /** Empties the write-ahead log into the file, so that it no longer holds what was erased. Outside a transaction. */
+  flushLog(): void {
+    this.#sql.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+  }
+
+  tile(level: number, position: number): TileRow | undefined {
+    return this.#statement(
+      'SELECT level, position, root, hashes FROM ledger_tile WHERE level = ? AND position = ?',
+    ).get(level, position) as TileRow | undefined
+  }
+
+  tilePositions(level: number, from: number): number[] {
+    const rows = this.#statement('SELECT position FROM ledger_tile WHERE level = ? AND position >= ?').all(level, from)
+    return rows.map((row) => Number(row['position']))
+  }
+
+  tileCount(): number {
+    return Number(this.#statement('SELECT count(*) AS count FROM ledger_tile').get()?.['count'] ?? 0)
+  }
+
+  /** The hashes at `level` that fill no tile yet: leaves re-hashed, or roots of the tiles below. */
+  partialTile(level: number, from: number, count: number): Uint8Array {
+    if (level === 0) return Buffer.concat(this.entries(from, count).map(({ bytes }) => leafHash(bytes)))
+    const rows = this.#statement(
+      'SELECT root FROM ledger_tile WHERE level = ? AND position >= ? AND position < ? ORDER BY position',
+    ).all(level - 1, from, from + count)
+    return Buffer.concat(rows.map((row) => row['root'] as Uint8Array))
+  }
+
+  #statement(text: string): StatementSync {
+    const known = this.#prepared.get(text)
+    if (known !== undefined) return known
+    const statement = this.#sql.prepare(text)
+    this.#prepared.set(text, statement)
+    return statement
+  }
+}

@@ -1,0 +1,146 @@
+/**
+ * Note key: who signs a note, and how others know them.
+ *
+ *   example.com/foo+530d903a+AekyeRrm56hApGFkyQR4ZCbV54Id2LKaANYcrnKv3U2k
+ *   name            key id   base64(type ‖ 32-byte Ed25519 public key)
+ *
+ * The key id is the first four bytes of SHA-256(name ‖ newline ‖ type ‖ public key).
+ *
+ * Pure, given its keys.
+ */
+import { createPublicKey, sign, verify } from 'node:crypto'
+import type { KeyObject } from 'node:crypto'
+import { base64, base64url, concat, fromBase64, hex, utf8 } from '../core/bytes.ts'
+import { fail, ok } from '../core/result.ts'
+import type { Result } from '../core/result.ts'
+import { sha256 } from './tree.ts'
+
+export const ED25519 = 0x01
+export const COSIGNATURE = 0x04
+export type SignatureType = typeof ED25519 | typeof COSIGNATURE
+
+/** One signature line of a note. */
+export interface NoteSignature {
+  readonly name: string
+  /** Key id (4 bytes) ‖ signature. */
+  readonly blob: Uint8Array
+}
+
+export interface VerifierKey {
+  readonly name: string
+  readonly type: SignatureType
+  /** 32 bytes. */
+  readonly publicKey: Uint8Array
+  /** 4 bytes. */
+  readonly id: Uint8Array
+  /** Checks a signature (without key id) over a note's text; the value is a cosignature's time. */
+  readonly verify: (text: string, signature: Uint8Array) => Result<number | undefined, 'bad-signature'>
+}
+
+export interface NoteSigner {
+  readonly key: VerifierKey
+  readonly sign: (text: string) => NoteSignature
+}
+
+export type VerifierKeyFault = { readonly kind: 'bad-verifier-key'; readonly reason: string }
+
+const PUBLIC_KEY_BYTES = 32
+const SIGNATURE_BYTES = 64
+const TIME_BYTES = 8
+/** No Unicode space and no plus, which divides the parts of a verifier key; control characters have no place either. */
+const NAME = /^[^\s+\p{Cc}]+$/u
+
+/** Throws on a name or key that could not be one; `parseVerifierKey` is for what strangers give. */
+export function verifierKey(name: string, type: SignatureType, publicKey: Uint8Array): VerifierKey {
+  if (!NAME.test(name)) throw new TypeError(`${JSON.stringify(name)} cannot be a key name: it has spaces or a plus`)
+  if (publicKey.length !== PUBLIC_KEY_BYTES) throw new RangeError(`Ed25519 key of ${publicKey.length} bytes`)
+  const key = importPublicKey(publicKey)
+  return {
+    name,
+    type,
+    publicKey,
+    id: keyId(name, type, publicKey),
+    verify: (text, signature) => (type === ED25519 ? verifyPlain : verifyCosignature)(key, text, signature),
+  }
+}
+
+export function formatVerifierKey({ name, type, publicKey, id }: VerifierKey): string {
+  return `${name}+${hex(id)}+${base64(concat(Uint8Array.of(type), publicKey))}`
+}
+
+export function parseVerifierKey(text: string): Result<VerifierKey, VerifierKeyFault> {
+  // Only the first two: base64 has plus signs of its own.
+  const match = /^([^+]+)\+([0-9a-f]{8})\+(.+)$/u.exec(text)
+  const [name, id, encoded] = [match?.[1], match?.[2], fromBase64(match?.[3] ?? '')]
+  if (name === undefined || encoded === undefined) return refused('it is not name+id+base64')
+  if (!NAME.test(name)) return refused('its name has spaces')
+  const [type] = encoded
+  if (type !== ED25519 && type !== COSIGNATURE) return refused('it is of a type other than Ed25519 and cosignature')
+  if (encoded.length !== 1 + PUBLIC_KEY_BYTES) return refused('its key is not 32 bytes long')
+  const publicKey = encoded.subarray(1)
+  if (hex(keyId(name, type, publicKey)) !== id) return refused('its id does not belong to its name and key')
+  return ok(verifierKey(name, type, publicKey))
+}
+
+/** Signs checkpoints of a log that calls itself `name`. */
+export function noteSigner(name: string, privateKey: KeyObject): NoteSigner {
+  const key = verifierKey(name, ED25519, exportPublicKey(privateKey))
+  return { key, sign: (text) => ({ name, blob: concat(key.id, sign(null, utf8(text), privateKey)) }) }
+}
+
+/** Cosigns as a witness; every signature carries the time at which it was asked. */
+export function cosigner(name: string, privateKey: KeyObject, nowMs: () => number): NoteSigner {
+  const key = verifierKey(name, COSIGNATURE, exportPublicKey(privateKey))
+  return {
+    key,
+    sign: (text) => {
+      const seconds = Math.floor(nowMs() / 1_000)
+      const time = Buffer.alloc(TIME_BYTES)
+      time.writeBigUInt64BE(BigInt(seconds))
+      return { name, blob: concat(key.id, time, sign(null, cosignedMessage(seconds, text), privateKey)) }
+    },
+  }
+}
+
+/** The 32 bytes of an Ed25519 key, from its private or its public half. */
+export function exportPublicKey(key: KeyObject): Uint8Array {
+  const half = key.type === 'private' ? createPublicKey(key) : key
+  const bytes = fromBase64UrlField(half.export({ format: 'jwk' }).x)
+  if (half.asymmetricKeyType !== 'ed25519' || bytes === undefined) throw new TypeError('not an Ed25519 key')
+  return bytes
+}
+
+function verifyPlain(key: KeyObject, text: string, signature: Uint8Array): Result<undefined, 'bad-signature'> {
+  if (signature.length !== SIGNATURE_BYTES) return fail('bad-signature')
+  return verify(null, utf8(text), key, signature) ? ok(undefined) : fail('bad-signature')
+}
+
+function verifyCosignature(key: KeyObject, text: string, signature: Uint8Array): Result<number, 'bad-signature'> {
+  if (signature.length !== TIME_BYTES + SIGNATURE_BYTES) return fail('bad-signature')
+  const seconds = Number(Buffer.from(signature.subarray(0, TIME_BYTES)).readBigUInt64BE())
+  // The specification stops at 2^63 − 1; exact numbers stop at 2^53, some 285 million years from now.
+  if (!Number.isSafeInteger(seconds)) return fail('bad-signature')
+  const good = verify(null, cosignedMessage(seconds, text), key, signature.subarray(TIME_BYTES))
+  return good ? ok(seconds) : fail('bad-signature')
+}
+
+/** C2SP tlog-cosignature, Ed25519 signed message. */
+function cosignedMessage(seconds: number, text: string): Uint8Array {
+  return utf8(`cosignature/v1\ntime ${seconds}\n${text}`)
+}
+
+function keyId(name: string, type: SignatureType, publicKey: Uint8Array): Uint8Array {
+  return sha256(concat(utf8(name), Uint8Array.of(0x0a, type), publicKey)).subarray(0, 4)
+}
+
+function importPublicKey(bytes: Uint8Array): KeyObject {
+  return createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: base64url(bytes) }, format: 'jwk' })
+}
+
+function fromBase64UrlField(text: string | undefined): Uint8Array | undefined {
+  return text === undefined ? undefined : new Uint8Array(Buffer.from(text, 'base64url'))
+}
+
+function refused(reason: string): { readonly ok: false; readonly fault: VerifierKeyFault } {
+  return fail({ kind: 'bad-verifier-key', reason })
+}

@@ -1,0 +1,66 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { Json } from '../../core/json.ts'
+import { decodeToolResult } from './content.ts'
+
+const content = (...items: Json[]) => decodeToolResult({ content: items, isError: false })
+
+describe('content', () => {
+  it('keeps a text as it is', () => {
+    expect(content({ type: 'text', text: 'true' })).toEqual({
+      ok: true,
+      value: { content: [{ type: 'text', text: 'true' }], isError: false, structured: undefined },
+    })
+  })
+
+  it('offers a text that is a JSON object as one, too', () => {
+    expect(content({ type: 'text', text: '{"audio_speaker":{"volume":70}}' })).toMatchObject({
+      value: { structured: { audio_speaker: { volume: 70 } } },
+    })
+    expect(content({ type: 'text', text: '{broken' })).toMatchObject({ value: { structured: undefined } })
+  })
+
+  it('unwraps the picture that firmware wraps in a string', () => {
+    const wrapped = { type: 'image', image: '{"type":"image","mimeType":"image/jpeg","data":"/9j/2Q=="}' }
+    expect(content(wrapped)).toMatchObject({
+      value: { content: [{ type: 'image', data: '/9j/2Q==', mimeType: 'image/jpeg' }] },
+    })
+  })
+
+  it('keeps a standard picture and sound', () => {
+    const items = [
+      { type: 'image', data: '/9j/2Q==', mimeType: 'image/jpeg' },
+      { type: 'audio', data: 'T2dnUw==', mimeType: 'audio/ogg' },
+    ]
+    expect(content(...items)).toMatchObject({ value: { content: items } })
+  })
+
+  it('shows as text what no client could show as a picture', () => {
+    const items: Json[] = [
+      { type: 'image', data: 'not base64!', mimeType: 'image/jpeg' },
+      { type: 'image', data: '/9j/2Q==', mimeType: 'text/html' },
+      { type: 'image', image: 'nonsense' },
+      { type: 'resource', uri: 'x' },
+      7,
+    ]
+    const told = content(...items)
+    expect(told.ok && told.value.content.map((item) => item.type)).toEqual(['text', 'text', 'text', 'text', 'text'])
+  })
+
+  it('passes the error flag that some devices set', () => {
+    expect(decodeToolResult({ content: [], isError: true })).toMatchObject({ value: { isError: true } })
+  })
+
+  it('refuses an answer without content', () => {
+    for (const result of [null, 7, {}, { content: 'x' }, { content: Array.from({ length: 65 }, () => 1) }])
+      expect(decodeToolResult(result).ok).toBe(false)
+  })
+
+  it('never throws', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), (value) => {
+        expect(decodeToolResult({ content: [value as Json] }).ok).toBe(true)
+      }),
+    )
+  })
+})

@@ -1,0 +1,79 @@
+/**
+ * Content: a tool's answer in the shape MCP clients know, whatever the firmware made of it.
+ *
+ *   stock image   {"type":"image","image":"{\"type\":\"image\",\"mimeType\":\"image/jpeg\",\"data\":\"…\"}"}
+ *   standard      {"type":"image","data":"…","mimeType":"image/jpeg"}
+ *
+ * `false` as text means that the tool ran and refused; stock firmware has no error flag and none is invented here.
+ *
+ * Pure.
+ */
+import { fromBase64 } from '../../core/bytes.ts'
+import type { Json, JsonObject } from '../../core/json.ts'
+import { isJsonObject } from '../../core/json.ts'
+import type { Result } from '../../core/result.ts'
+import { fail, ok } from '../../core/result.ts'
+
+export type ContentItem =
+  | { readonly type: 'text'; readonly text: string }
+  | { readonly type: 'image' | 'audio'; readonly data: string; readonly mimeType: string }
+
+export interface ToolResult {
+  readonly content: readonly ContentItem[]
+  readonly isError: boolean
+  /** The answer as an object, when it is one text and that text is a JSON object. */
+  readonly structured: JsonObject | undefined
+}
+
+export type ContentFault = { readonly kind: 'bad-content'; readonly problem: string }
+
+const MAX_ITEMS = 64
+const MIME = /^(?:image|audio)\/[\w.+-]{1,64}$/
+
+export function decodeToolResult(result: Json): Result<ToolResult, ContentFault> {
+  if (!isJsonObject(result) || !Array.isArray(result['content']))
+    return fail({ kind: 'bad-content', problem: 'the answer has no content' })
+  const entries = result['content'] as readonly Json[]
+  if (entries.length > MAX_ITEMS)
+    return fail({ kind: 'bad-content', problem: `${entries.length} pieces of content, ${MAX_ITEMS} allowed` })
+  const content = entries.map(standardItem)
+  return ok({ content, isError: result['isError'] === true, structured: structured(content) })
+}
+
+function standardItem(entry: Json): ContentItem {
+  if (!isJsonObject(entry)) return { type: 'text', text: JSON.stringify(entry) }
+  if (entry['type'] === 'text' && typeof entry['text'] === 'string') return { type: 'text', text: entry['text'] }
+  if (entry['type'] === 'image' && typeof entry['image'] === 'string') {
+    const inner = parseObject(entry['image'])
+    if (inner !== undefined) return media(inner, 'image') ?? asText(entry)
+  }
+  if (entry['type'] === 'image' || entry['type'] === 'audio') return media(entry, entry['type']) ?? asText(entry)
+  return asText(entry)
+}
+
+/** Only what a client can really show: a media type of its kind and base64 that decodes. */
+function media(entry: JsonObject, type: 'image' | 'audio'): ContentItem | undefined {
+  const { data, mimeType } = entry
+  if (typeof data !== 'string' || typeof mimeType !== 'string') return undefined
+  if (!MIME.test(mimeType) || !mimeType.startsWith(type) || fromBase64(data) === undefined) return undefined
+  return { type, data, mimeType }
+}
+
+/** What has no standard shape stays readable. */
+function asText(entry: JsonObject): ContentItem {
+  return { type: 'text', text: JSON.stringify(entry) }
+}
+
+function structured(content: readonly ContentItem[]): JsonObject | undefined {
+  const only = content.length === 1 ? content[0] : undefined
+  return only?.type === 'text' && only.text.startsWith('{') ? parseObject(only.text) : undefined
+}
+
+function parseObject(text: string): JsonObject | undefined {
+  try {
+    const value = JSON.parse(text) as Json
+    return isJsonObject(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}

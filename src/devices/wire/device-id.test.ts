@@ -1,0 +1,31 @@
+import { describe, expect, it } from 'vitest'
+import { deviceIdInTopics, parseClientId, parseDeviceId } from './device-id.ts'
+
+describe('device id', () => {
+  it('is a MAC address in lower case with colons', () => {
+    expect(parseDeviceId('A0:B1:C2:D3:E4:F5')).toBe('a0:b1:c2:d3:e4:f5')
+    expect(parseDeviceId('a0_b1_c2_d3_e4_f5')).toBe('a0:b1:c2:d3:e4:f5')
+    expect(parseDeviceId('a0-b1-c2-d3-e4-f5')).toBe('a0:b1:c2:d3:e4:f5')
+  })
+
+  it('is nothing else', () => {
+    for (const text of [
+      '',
+      'a0:b1:c2:d3:e4',
+      'a0:b1-c2:d3:e4:f5',
+      '__proto__',
+      'a0:b1:c2:d3:e4:f5\n',
+      'web_test_client',
+    ])
+      expect(parseDeviceId(text)).toBeUndefined()
+  })
+
+  it('has underscores where MQTT needs them', () => {
+    expect(deviceIdInTopics('a0:b1:c2:d3:e4:f5')).toBe('a0_b1_c2_d3_e4_f5')
+  })
+
+  it('takes a UUID as client id and never the MAC', () => {
+    expect(parseClientId('7B94D69A-9808-4C59-9C9B-704333B38AFF')).toBe('7b94d69a-9808-4c59-9c9b-704333b38aff')
+    expect(parseClientId('a0:b1:c2:d3:e4:f5')).toBeUndefined()
+  })
+})

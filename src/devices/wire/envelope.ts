@@ -1,0 +1,104 @@
+/**
+ * Envelope: one text frame of a device, and the frames a backend sends.
+ *
+ *   {"session_id":"…","type":"mcp","payload":{ JSON-RPC 2.0 }}
+ *
+ * Everything a device may say is tolerated; what is not understood is named, never an error for the connection.
+ *
+ * Pure.
+ */
+import type { Json, JsonObject } from '../../core/json.ts'
+import { isJsonObject } from '../../core/json.ts'
+import type { Result } from '../../core/result.ts'
+import { fail, ok } from '../../core/result.ts'
+import type { DeviceHello, HelloFault } from './hello.ts'
+import { decodeDeviceHello } from './hello.ts'
+import type { RpcFault, RpcMessage } from './rpc.ts'
+import { decodeRpc } from './rpc.ts'
+import { salvage } from './salvage.ts'
+
+export type DeviceFrame =
+  | { readonly kind: 'hello'; readonly hello: DeviceHello }
+  | { readonly kind: 'mcp'; readonly message: RpcMessage; readonly salvaged: boolean }
+  /** MQTT only: the device ends its audio session and stays connected. */
+  | { readonly kind: 'goodbye' }
+  /** Some forks and browser clients ask for a sign of life in text. */
+  | { readonly kind: 'ping' }
+  /** `listen`, `abort`, `iot` and whatever comes next: nothing for an MCP backend to do. */
+  | { readonly kind: 'other'; readonly type: string }
+
+export type FrameFault = { readonly kind: 'not-json' } | { readonly kind: 'no-type' } | HelloFault | RpcFault
+
+export function decodeDeviceFrame(text: string): Result<DeviceFrame, FrameFault> {
+  let message: Json
+  try {
+    message = JSON.parse(text) as Json
+  } catch {
+    const rescued = salvage(text)
+    return rescued === undefined ? fail({ kind: 'not-json' }) : ok({ kind: 'mcp', message: rescued, salvaged: true })
+  }
+  if (!isJsonObject(message) || typeof message['type'] !== 'string') return fail({ kind: 'no-type' })
+  return decodeTyped(message, message['type'])
+}
+
+function decodeTyped(message: JsonObject, type: string): Result<DeviceFrame, FrameFault> {
+  switch (type) {
+    case 'hello': {
+      const hello = decodeDeviceHello(message)
+      return hello.ok ? ok({ kind: 'hello', hello: hello.value }) : hello
+    }
+    case 'mcp': {
+      const rpc = decodeRpc(message['payload'])
+      return rpc.ok ? ok({ kind: 'mcp', message: rpc.value, salvaged: false }) : rpc
+    }
+    case 'goodbye':
+      return ok({ kind: 'goodbye' })
+    case 'ping':
+      return ok({ kind: 'ping' })
+    default:
+      return ok({ kind: 'other', type: type.slice(0, 32) })
+  }
+}
+
+/** Over MQTT a device is asked before its first hello, with an empty session id. */
+export function encodeMcp(sessionId: string, payload: JsonObject): string {
+  return JSON.stringify({ session_id: sessionId, type: 'mcp', payload })
+}
+
+/**
+ * A text frame every device logs and ignores. It is what keeps a WebSocket channel usable: the firmware counts 120 s
+ * from the last data frame it received, and WebSocket pings are not data frames.
+ */
+export function encodeKeepAlive(sessionId: string): string {
+  return JSON.stringify({ session_id: sessionId, type: 'pong' })
+}
+
+/** Shown on the screen with a sound, in every firmware that speaks MCP; all three texts are required by it. */
+export interface Alert {
+  readonly kind: 'alert'
+  readonly status: string
+  readonly message: string
+  readonly emotion: string
+}
+
+/** Spoken from an Ogg Opus file; firmware after 2.4.2, and only while the device is idle. */
+export interface Notify {
+  readonly kind: 'notify'
+  readonly audioUrl: string
+  readonly subtitles: readonly { readonly startMs: number; readonly text: string }[]
+}
+
+export type Announcement = Alert | Notify
+
+export function encodeAnnouncement(sessionId: string, announcement: Announcement): string {
+  if (announcement.kind === 'alert') {
+    const { status, message, emotion } = announcement
+    return JSON.stringify({ session_id: sessionId, type: 'alert', status, message, emotion })
+  }
+  return JSON.stringify({
+    session_id: sessionId,
+    type: 'notify',
+    audio_url: announcement.audioUrl,
+    subtitles: announcement.subtitles.map(({ startMs, text }) => ({ start_ms: startMs, text })),
+  })
+}

@@ -1,0 +1,44 @@
+import { describe, expect, it } from 'vitest'
+import { utf8 } from '../../core/bytes.ts'
+import { downlinkTopic, signMqttIdentity, verifyMqttIdentity } from './mqtt-identity.ts'
+
+const KEY = utf8('a key of this node')
+const IDENTITY = {
+  deviceId: 'a0:b1:c2:d3:e4:f5',
+  clientId: '7b94d69a-9808-4c59-9c9b-704333b38aff',
+  generation: 3,
+}
+const SIGNED = signMqttIdentity(KEY, IDENTITY)
+
+describe('MQTT identity', () => {
+  it('has three parts, a small JSON as user name and a signature', () => {
+    expect(SIGNED).toEqual({
+      clientId: 'GID_hearthbus@@@a0_b1_c2_d3_e4_f5@@@7b94d69a-9808-4c59-9c9b-704333b38aff',
+      username: 'eyJnIjozfQ==',
+      password: expect.stringMatching(/^[A-Za-z0-9+/]{43}=$/),
+    })
+    expect(verifyMqttIdentity(KEY, SIGNED)).toEqual({ ok: true, value: IDENTITY })
+  })
+
+  it('refuses every change to what was signed', () => {
+    const other = signMqttIdentity(KEY, { ...IDENTITY, deviceId: 'a0:b1:c2:d3:e4:f6' })
+    expect(verifyMqttIdentity(KEY, { ...SIGNED, clientId: other.clientId })).toEqual({
+      ok: false,
+      fault: { kind: 'bad-signature' },
+    })
+    expect(verifyMqttIdentity(KEY, { ...SIGNED, username: 'eyJnIjo0fQ==' }).ok).toBe(false)
+    expect(verifyMqttIdentity(KEY, { ...SIGNED, password: '' }).ok).toBe(false)
+    expect(verifyMqttIdentity(utf8('another key'), SIGNED).ok).toBe(false)
+  })
+
+  it('refuses the unsigned two-part client id of older servers', () => {
+    expect(verifyMqttIdentity(KEY, { ...SIGNED, clientId: 'GID_test@@@a0_b1_c2_d3_e4_f5' })).toEqual({
+      ok: false,
+      fault: { kind: 'bad-client-id' },
+    })
+  })
+
+  it('talks to each device on a topic of its own', () => {
+    expect(downlinkTopic('a0:b1:c2:d3:e4:f5')).toBe('devices/p2p/a0_b1_c2_d3_e4_f5')
+  })
+})

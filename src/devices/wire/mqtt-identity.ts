@@ -1,0 +1,84 @@
+/**
+ * MQTT identity: who a connection is, signed so that it cannot be made up, and the topics that go with it.
+ *
+ *   client id   <group>@@@<mac_with_underscores>@@@<uuid>
+ *   username    base64 of {"g":<generation>}
+ *   password    base64 of HMAC-SHA256(key, client id + "|" + username)
+ *
+ * The generation is ours: raising it in the store revokes every password signed before. The two-part client id of older
+ * servers, which carried no signature at all, is not an identity here.
+ *
+ * Pure.
+ */
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import { base64, fromBase64, fromUtf8, utf8 } from '../../core/bytes.ts'
+import { isJsonObject } from '../../core/json.ts'
+import type { Result } from '../../core/result.ts'
+import { fail, ok } from '../../core/result.ts'
+import { deviceIdInTopics, parseClientId, parseDeviceId } from './device-id.ts'
+
+/** All stock devices publish here; the connection, not the topic, says which one it was. */
+export const UPLINK_TOPIC = 'device-server'
+
+/** Stock devices take a message on any topic; those that subscribe do so here. */
+export function downlinkTopic(deviceId: string): string {
+  return `devices/p2p/${deviceIdInTopics(deviceId)}`
+}
+
+export interface MqttIdentity {
+  readonly deviceId: string
+  readonly clientId: string
+  readonly generation: number
+}
+
+export interface MqttCredentials {
+  readonly clientId: string
+  readonly username: string
+  readonly password: string
+}
+
+export type MqttIdentityFault = { readonly kind: 'bad-client-id' | 'bad-username' | 'bad-signature' }
+
+const GROUP = 'GID_hearthbus'
+const MAX_PART = 256
+
+export function signMqttIdentity(key: Uint8Array, identity: MqttIdentity): MqttCredentials {
+  const clientId = [GROUP, deviceIdInTopics(identity.deviceId), identity.clientId].join('@@@')
+  const username = base64(utf8(JSON.stringify({ g: identity.generation })))
+  return { clientId, username, password: base64(signature(key, clientId, username)) }
+}
+
+/** Believes nothing before the signature holds; whether the generation is still good is for the store to say. */
+export function verifyMqttIdentity(
+  key: Uint8Array,
+  { clientId, username, password }: MqttCredentials,
+): Result<MqttIdentity, MqttIdentityFault> {
+  if (clientId.length > MAX_PART || username.length > MAX_PART || password.length > MAX_PART)
+    return fail({ kind: 'bad-client-id' })
+  const parts = clientId.split('@@@')
+  const deviceId = parseDeviceId(parts[1] ?? '')
+  const uuid = parseClientId(parts[2] ?? '')
+  if (parts.length !== 3 || deviceId === undefined || uuid === undefined) return fail({ kind: 'bad-client-id' })
+  const given = fromBase64(password)
+  const expected = signature(key, clientId, username)
+  if (given?.length !== expected.length || !timingSafeEqual(given, expected)) return fail({ kind: 'bad-signature' })
+  const generation = readGeneration(username)
+  if (generation === undefined) return fail({ kind: 'bad-username' })
+  return ok({ deviceId, clientId: uuid, generation })
+}
+
+function signature(key: Uint8Array, clientId: string, username: string): Uint8Array {
+  return new Uint8Array(createHmac('sha256', key).update(`${clientId}|${username}`).digest())
+}
+
+function readGeneration(username: string): number | undefined {
+  const bytes = fromBase64(username)
+  const text = bytes === undefined ? undefined : fromUtf8(bytes)
+  if (text === undefined) return undefined
+  try {
+    const value: unknown = JSON.parse(text)
+    return isJsonObject(value) && Number.isSafeInteger(value['g']) ? Number(value['g']) : undefined
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,155 @@
+/**
+ * MQTT packet: the part of MQTT 3.1.1 (OASIS, 2014) that a device speaks, and a look at lengths for whoever listens.
+ *
+ *   type·flags(1)  remaining length(1…4, 7 bits each, low first)  variable header  payload
+ *
+ * Pure.
+ */
+import { concat, utf8 } from '../../core/bytes.ts'
+
+export type MqttPacket =
+  | { readonly kind: 'connack'; readonly returnCode: number }
+  | { readonly kind: 'publish'; readonly topic: string; readonly qos: number; readonly payload: Uint8Array }
+  | { readonly kind: 'suback'; readonly returnCodes: readonly number[] }
+  | { readonly kind: 'pingresp' }
+  | { readonly kind: 'other'; readonly type: number }
+
+export interface ConnectOptions {
+  readonly clientId: string
+  readonly username: string | undefined
+  readonly password: string | undefined
+  readonly keepAliveSeconds: number
+}
+
+/** § 3.1; a stock device with credentials sends flags 0xC2: user name, password, clean session. */
+export function encodeConnect({ clientId, username, password, keepAliveSeconds }: ConnectOptions): Uint8Array {
+  const flags = (username === undefined ? 0 : 0x80) | (password === undefined ? 0 : 0x40) | 0x02
+  const payload = [clientId, username, password].filter((text) => text !== undefined).map(string)
+  return packet(0x10, concat(string('MQTT'), Uint8Array.of(4, flags), uint16(keepAliveSeconds), ...payload))
+}
+
+/** § 3.3, QoS 0, not retained. */
+export function encodePublish(topic: string, payload: Uint8Array): Uint8Array {
+  return packet(0x30, concat(string(topic), payload))
+}
+
+/** § 3.8; only py-xiaozhi sends it. */
+export function encodeSubscribe(packetId: number, topic: string, qos: 0 | 1): Uint8Array {
+  return packet(0x82, concat(uint16(packetId), string(topic), Uint8Array.of(qos)))
+}
+
+export const PINGREQ = Uint8Array.of(0xc0, 0)
+export const DISCONNECT = Uint8Array.of(0xe0, 0)
+
+/** The first whole packet of `bytes` and how long it is; `undefined` while it is incomplete, `'malformed'` if never. */
+export function decodeMqttPacket(
+  bytes: Uint8Array,
+): { readonly packet: MqttPacket; readonly size: number } | 'malformed' | undefined {
+  const head = fixedHeader(bytes)
+  if (head === 'malformed' || head === undefined) return head
+  const size = head.headerSize + head.remaining
+  if (bytes.length < size) return undefined
+  const body = bytes.subarray(head.headerSize, size)
+  const decoded = decodeBody(head.type, head.flags, body)
+  return decoded === undefined ? 'malformed' : { packet: decoded, size }
+}
+
+function decodeBody(type: number, flags: number, body: Uint8Array): MqttPacket | undefined {
+  switch (type) {
+    case 2:
+      return body.length === 2 ? { kind: 'connack', returnCode: body[1] ?? 0 } : undefined
+    case 3:
+      return decodePublish(flags, body)
+    case 9:
+      return { kind: 'suback', returnCodes: [...body.subarray(2)] }
+    case 13:
+      return { kind: 'pingresp' }
+    default:
+      return { kind: 'other', type }
+  }
+}
+
+function decodePublish(flags: number, body: Uint8Array): MqttPacket | undefined {
+  const topicSize = ((body[0] ?? 0) << 8) | (body[1] ?? 0)
+  const qos = (flags >> 1) & 3
+  const start = 2 + topicSize + (qos > 0 ? 2 : 0)
+  if (body.length < start || qos === 3) return undefined
+  const topic = Buffer.from(body.subarray(2, 2 + topicSize)).toString('utf8')
+  return { kind: 'publish', topic, qos, payload: body.slice(start) }
+}
+
+interface FixedHeader {
+  readonly type: number
+  readonly flags: number
+  readonly headerSize: number
+  readonly remaining: number
+}
+
+/** § 2.2.3: at most four length bytes. */
+function fixedHeader(bytes: Uint8Array): FixedHeader | 'malformed' | undefined {
+  let remaining = 0
+  for (let index = 1; index <= 4; index++) {
+    const digit = bytes[index]
+    if (digit === undefined) return undefined
+    remaining += (digit & 0x7f) * 128 ** (index - 1)
+    if ((digit & 0x80) === 0) {
+      const first = bytes[0] ?? 0
+      return { type: first >> 4, flags: first & 0x0f, headerSize: index + 1, remaining }
+    }
+  }
+  return 'malformed'
+}
+
+/**
+ * Where a listener is in a stream of packets: bytes still to come of the current one, or the header read so far.
+ * Brokers buffer a packet until it is whole, so a length that nobody means to fill must be refused by its header.
+ */
+export interface PacketLengths {
+  readonly left: number
+  readonly header: Uint8Array
+}
+
+export const NO_PACKET: PacketLengths = { left: 0, header: new Uint8Array(0) }
+
+/** Follows the packets in `chunk`; `undefined` as soon as one is malformed or longer than `limit` bytes. */
+export function followLengths(state: PacketLengths, chunk: Uint8Array, limit: number): PacketLengths | undefined {
+  let { left } = state
+  let header: Uint8Array = state.header
+  let at = 0
+  while (at < chunk.length) {
+    if (left > 0) {
+      const step = Math.min(left, chunk.length - at)
+      left -= step
+      at += step
+      continue
+    }
+    header = concat(header, chunk.subarray(at, at + 1))
+    at++
+    const head = fixedHeader(header)
+    if (head === undefined) continue
+    if (head === 'malformed' || head.remaining > limit) return undefined
+    left = head.remaining
+    header = NO_PACKET.header
+  }
+  return { left, header }
+}
+
+function packet(first: number, body: Uint8Array): Uint8Array {
+  const length: number[] = []
+  for (let left = body.length; ; left = left >> 7) {
+    length.push((left & 0x7f) | (left > 0x7f ? 0x80 : 0))
+    if (left <= 0x7f) break
+  }
+  if (length.length > 4) throw new RangeError(`an MQTT packet of ${body.length} bytes`)
+  return concat(Uint8Array.of(first, ...length), body)
+}
+
+function string(text: string): Uint8Array {
+  const bytes = utf8(text)
+  return concat(uint16(bytes.length), bytes)
+}
+
+function uint16(value: number): Uint8Array {
+  if (value > 0xff_ff) throw new RangeError(`${value} does not fit 16 bits`)
+  return Uint8Array.of(value >> 8, value & 0xff)
+}

@@ -1,0 +1,58 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { utf8 } from '../../core/bytes.ts'
+import { decodeMultipart, encodeMultipart, multipartBoundary } from './multipart.ts'
+
+const BOUNDARY = '----ESP32_CAMERA_BOUNDARY'
+
+describe('multipart', () => {
+  it('finds the boundary', () => {
+    expect(multipartBoundary('multipart/form-data; boundary=----ESP32_CAMERA_BOUNDARY')).toBe(BOUNDARY)
+    expect(multipartBoundary('multipart/form-data; charset=x; boundary="a b"')).toBe('a b')
+    expect(multipartBoundary('application/json')).toBeUndefined()
+    expect(multipartBoundary(undefined)).toBeUndefined()
+  })
+
+  it('reads the form that a camera posts', () => {
+    const body =
+      '------ESP32_CAMERA_BOUNDARY\r\nContent-Disposition: form-data; name="question"\r\n\r\nwho?\r\n' +
+      '------ESP32_CAMERA_BOUNDARY\r\nContent-Disposition: form-data; name="file"; filename="camera.jpg"\r\n' +
+      'Content-Type: image/jpeg\r\n\r\n\u0001\r\n--\u0002\r\n------ESP32_CAMERA_BOUNDARY--\r\n'
+    expect(decodeMultipart(BOUNDARY, utf8(body))).toEqual({
+      ok: true,
+      value: [
+        { name: 'question', filename: undefined, contentType: undefined, bytes: utf8('who?') },
+        { name: 'file', filename: 'camera.jpg', contentType: 'image/jpeg', bytes: utf8('\u0001\r\n--\u0002') },
+      ],
+    })
+  })
+
+  it('refuses a form that is cut or none at all', () => {
+    expect(decodeMultipart(BOUNDARY, utf8('nothing')).ok).toBe(false)
+    const whole = encodeMultipart('b', [{ name: 'file', filename: 'x', contentType: 'image/jpeg', bytes: utf8('abc') }])
+    for (let size = 0; size < whole.length - 4; size++)
+      expect(decodeMultipart('b', whole.subarray(0, size)).ok).toBe(false)
+  })
+
+  it('refuses more parts than any camera sends', () => {
+    const part = { name: 'file', filename: undefined, contentType: undefined, bytes: utf8('') }
+    expect(
+      decodeMultipart(
+        'b',
+        encodeMultipart(
+          'b',
+          Array.from({ length: 20 }, () => part),
+        ),
+      ).ok,
+    ).toBe(false)
+  })
+
+  it('gives back any bytes', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 500 }), (bytes) => {
+        const part = { name: 'file', filename: 'camera.jpg', contentType: 'image/jpeg', bytes }
+        expect(decodeMultipart(BOUNDARY, encodeMultipart(BOUNDARY, [part]))).toEqual({ ok: true, value: [part] })
+      }),
+    )
+  })
+})

@@ -1,0 +1,102 @@
+/**
+ * Tool list: one page of `tools/list` as a device gives it, and the `initialize` answer before it.
+ *
+ *   {"name":"self.audio_speaker.set_volume","description":"…","inputSchema":{"type":"object","properties":{…}},
+ *    "annotations":{"audience":["user"]}}          annotations only on user-only tools
+ *
+ * A tool that cannot be used is left out and named in `skipped`; it does not cost the others their page.
+ *
+ * Pure.
+ */
+import type { Json, JsonObject } from '../../core/json.ts'
+import { isJsonObject } from '../../core/json.ts'
+import type { Result } from '../../core/result.ts'
+import { fail, ok } from '../../core/result.ts'
+
+export interface DeviceTool {
+  /** Exactly as the device spells it, and as it must be sent back. */
+  readonly name: string
+  /** A stranger's text: whoever shows it to a model cleans and bounds it first. */
+  readonly description: string
+  readonly inputSchema: JsonObject
+  /** Hidden from models by spec 3; the device itself does not enforce it. */
+  readonly userOnly: boolean
+}
+
+export interface ToolPage {
+  readonly tools: readonly DeviceTool[]
+  readonly nextCursor: string | undefined
+  readonly skipped: readonly string[]
+}
+
+export interface ServerInfo {
+  /** The board's name. */
+  readonly name: string
+  /** The firmware's version. */
+  readonly version: string
+}
+
+export type ListFault = { readonly kind: 'bad-list'; readonly problem: string }
+
+const MAX_NAME = 256
+const MAX_DESCRIPTION = 8_192
+const MAX_SCHEMA_BYTES = 16_384
+const MAX_SCHEMA_DEPTH = 16
+const MAX_TOOLS_PER_PAGE = 512
+const MAX_CURSOR = 512
+const EMPTY_SCHEMA: JsonObject = { type: 'object', properties: {} }
+
+export function decodeToolPage(result: Json): Result<ToolPage, ListFault> {
+  if (!isJsonObject(result) || !Array.isArray(result['tools']))
+    return fail({ kind: 'bad-list', problem: 'the answer has no list of tools' })
+  const entries = result['tools'] as readonly Json[]
+  if (entries.length > MAX_TOOLS_PER_PAGE)
+    return fail({ kind: 'bad-list', problem: `${entries.length} tools on one page, ${MAX_TOOLS_PER_PAGE} allowed` })
+  const tools: DeviceTool[] = []
+  const skipped: string[] = []
+  for (const entry of entries) {
+    const tool = decodeTool(entry)
+    if (tool.ok) tools.push(tool.value)
+    else skipped.push(tool.fault)
+  }
+  const cursor = result['nextCursor']
+  if (typeof cursor === 'string' && cursor.length > MAX_CURSOR)
+    return fail({ kind: 'bad-list', problem: `a cursor of ${cursor.length} characters, ${MAX_CURSOR} allowed` })
+  // Spec 3: only a non-empty cursor asks for another page.
+  return ok({ tools, skipped, nextCursor: typeof cursor === 'string' && cursor !== '' ? cursor : undefined })
+}
+
+function decodeTool(entry: Json): Result<DeviceTool, string> {
+  if (!isJsonObject(entry) || typeof entry['name'] !== 'string' || entry['name'] === '')
+    return fail('a tool without a name')
+  const { name, description, inputSchema = EMPTY_SCHEMA } = entry
+  if (name.length > MAX_NAME) return fail(`a tool whose name has ${name.length} characters`)
+  if (!isJsonObject(inputSchema)) return fail(`${name}: its inputSchema is not an object`)
+  if (depth(inputSchema) > MAX_SCHEMA_DEPTH) return fail(`${name}: its inputSchema is nested too deeply`)
+  if (JSON.stringify(inputSchema).length > MAX_SCHEMA_BYTES) return fail(`${name}: its inputSchema is too large`)
+  return ok({
+    name,
+    description: typeof description === 'string' ? description.slice(0, MAX_DESCRIPTION) : '',
+    inputSchema,
+    userOnly: isUserOnly(entry['annotations']),
+  })
+}
+
+function isUserOnly(annotations: Json | undefined): boolean {
+  if (!isJsonObject(annotations) || !Array.isArray(annotations['audience'])) return false
+  const audience = annotations['audience'] as readonly Json[]
+  return audience.includes('user') && !audience.includes('assistant')
+}
+
+/** Stops counting just above the limit, so that a hostile depth costs no more than a permitted one. */
+function depth(value: Json, level = 1): number {
+  if (typeof value !== 'object' || value === null || level > MAX_SCHEMA_DEPTH) return level
+  return Math.max(level, ...Object.values(value).map((inner) => depth(inner, level + 1)))
+}
+
+/** Never fails: a device that answers at all is worth listing, whatever it calls itself. */
+export function decodeServerInfo(result: Json): ServerInfo {
+  const info = isJsonObject(result) ? result['serverInfo'] : undefined
+  const text = (value: Json | undefined) => (typeof value === 'string' ? value.slice(0, 128) : '')
+  return isJsonObject(info) ? { name: text(info['name']), version: text(info['version']) } : { name: '', version: '' }
+}

@@ -1,0 +1,87 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import {
+  decodeCommand,
+  decodeLine,
+  encodeCommand,
+  encodeChange,
+  joinParts,
+  NO_REST,
+  splitParts,
+  takeLines,
+} from './ascii.ts'
+
+describe('ASCII command', () => {
+  it('is one line', () => {
+    expect(encodeCommand({ kind: 'login', user: 'default', password: 'default' })).toBe('au,default,default\r\n')
+    expect(encodeCommand({ kind: 'control-value', ref: 412, value: 99 })).toBe('cv,412,99\r\n')
+    expect(encodeCommand({ kind: 'version' })).toBe('vr\r\n')
+  })
+
+  it('never becomes two, whatever a password holds', () => {
+    expect(() => encodeCommand({ kind: 'login', user: 'a', password: 'b\r\ncv,1,255' })).toThrow(RangeError)
+    expect(encodeCommand({ kind: 'login', user: 'a,b', password: 'c' })).toBe('au,a\\,b,c\r\n')
+  })
+
+  it('comes back as it was', () => {
+    const commands = [
+      { kind: 'login', user: 'a,b', password: 'ü' },
+      { kind: 'logout' },
+      { kind: 'version' },
+      { kind: 'control-value', ref: 1, value: -2.5 },
+      { kind: 'control-label', ref: 1, label: 'On, please' },
+      { kind: 'status', ref: 3 },
+      { kind: 'status', ref: undefined },
+      { kind: 'controls', ref: 3 },
+    ] as const
+    for (const command of commands) expect(decodeCommand(encodeCommand(command))).toEqual(command)
+  })
+
+  it('is read in any case, and unknown ones are not read', () => {
+    expect(decodeCommand('CV,412,99')).toEqual({ kind: 'control-value', ref: 412, value: 99 })
+    for (const line of ['cv,412', 'cv,x,1', 'cv,1,0x10', 'zz', '']) expect(decodeCommand(line)).toBeUndefined()
+  })
+})
+
+describe('ASCII line', () => {
+  it('is a change, ok, error or text', () => {
+    expect(decodeLine('DC,412,99,35')).toEqual({ kind: 'change', ref: 412, value: 99, previous: 35 })
+    expect(decodeLine('DC,412,21.5,')).toEqual({ kind: 'change', ref: 412, value: 21.5, previous: undefined })
+    expect(decodeLine('ok')).toEqual({ kind: 'ok' })
+    expect(decodeLine('error, not authorised')).toEqual({ kind: 'error' })
+    expect(decodeLine('4.2.22.4')).toEqual({ kind: 'text', text: '4.2.22.4' })
+    expect(decodeLine('DC,abc,1,2')).toEqual({ kind: 'text', text: 'DC,abc,1,2' })
+    expect(encodeChange({ ref: 412, value: 99, previous: 35 })).toBe('DC,412,99,35\r\n')
+  })
+
+  it('keeps commas inside a part', () => {
+    expect(joinParts([412, 'Lamp, tall'])).toBe('412,Lamp\\, tall')
+    expect(splitParts('412,Lamp\\, tall')).toEqual(['412', 'Lamp, tall'])
+  })
+
+  it('is whole, however the bytes arrive', () => {
+    const text = 'ok\r\nDC,1,2,3\rDC,4,5,6\n\r\nlast'
+    fc.assert(
+      fc.property(fc.array(fc.nat(text.length), { maxLength: 6 }), (cuts) => {
+        const edges = [0, ...cuts.sort((a, b) => a - b), text.length]
+        let rest = NO_REST
+        const seen: string[] = []
+        for (let index = 1; index < edges.length; index++) {
+          const taken = takeLines(rest, text.slice(edges[index - 1], edges[index]))
+          seen.push(...taken.lines)
+          rest = taken.rest
+        }
+        expect(seen).toEqual(['ok', 'DC,1,2,3', 'DC,4,5,6'])
+        expect(rest).toEqual({ text: 'last', tooLong: false })
+      }),
+    )
+  })
+
+  it('is dropped to its end when it outgrows the limit, and the next one is heard', () => {
+    const first = takeLines(NO_REST, 'x'.repeat(70_000))
+    expect(first).toEqual({ lines: [], rest: { text: '', tooLong: true } })
+    const second = takeLines(first.rest, 'yyy')
+    expect(second.rest).toEqual({ text: '', tooLong: true })
+    expect(takeLines(second.rest, 'end\r\nok\r\n').lines).toEqual(['ok'])
+  })
+})

@@ -1,0 +1,150 @@
+/**
+ * ASCII interface: the lines of TCP port 11000. Lines end in CR LF; a bare CR or LF ends one too.
+ *
+ *   > au,default,default      < ok | error…      login, for the address the line came from
+ *   > vr                      < 4.2.22.4         also the keep-alive
+ *   > cv,412,99  cl,412,On    < ok | error…      control by value, by label
+ *   > gs,412                  < ref,parent,status,name,location2,location1 | …
+ *   > gc,412                  < ref,label=value,label=1->98,…
+ *                             < DC,412,99,35     pushed on every change: ref, new value, old value
+ *
+ * A comma inside a part is written `\,`.
+ *
+ * Pure.
+ */
+export type AsciiCommand =
+  | { readonly kind: 'login'; readonly user: string; readonly password: string }
+  | { readonly kind: 'logout' }
+  | { readonly kind: 'version' }
+  | { readonly kind: 'control-value'; readonly ref: number; readonly value: number }
+  | { readonly kind: 'control-label'; readonly ref: number; readonly label: string }
+  | { readonly kind: 'status'; readonly ref: number | undefined }
+  | { readonly kind: 'controls'; readonly ref: number | undefined }
+
+export interface DeviceChange {
+  readonly ref: number
+  readonly value: number
+  readonly previous: number | undefined
+}
+
+export type AsciiLine =
+  | ({ readonly kind: 'change' } & DeviceChange)
+  | { readonly kind: 'ok' }
+  | { readonly kind: 'error' }
+  | { readonly kind: 'text'; readonly text: string }
+
+export function encodeCommand(command: AsciiCommand): string {
+  return `${joinParts(commandParts(command))}\r\n`
+}
+
+/** What a line from HomeSeer says. Nothing is an error here: an unknown line is a text. */
+export function decodeLine(line: string): AsciiLine {
+  const text = line.trim()
+  if (/^ok\b/i.test(text)) return { kind: 'ok' }
+  if (/^error\b/i.test(text)) return { kind: 'error' }
+  if (/^DC,/i.test(text)) return decodeChange(text)
+  return { kind: 'text', text }
+}
+
+/** `undefined` for what HomeSeer does not know; its answer to that is an error line. */
+export function decodeCommand(line: string): AsciiCommand | undefined {
+  const [word = '', first, ...rest] = splitParts(line.trim())
+  const ref = wholeNumber(first)
+  switch (word.toLowerCase()) {
+    case 'au':
+      return { kind: 'login', user: first ?? '', password: rest[0] ?? '' }
+    case 'lo':
+      return { kind: 'logout' }
+    case 'vr':
+      return { kind: 'version' }
+    case 'cv': {
+      const value = finiteNumber(rest[0])
+      return ref === undefined || value === undefined ? undefined : { kind: 'control-value', ref, value }
+    }
+    case 'cl':
+      return ref === undefined || rest[0] === undefined ? undefined : { kind: 'control-label', ref, label: rest[0] }
+    case 'gs':
+      return { kind: 'status', ref }
+    case 'gc':
+      return { kind: 'controls', ref }
+    default:
+      return undefined
+  }
+}
+
+export function encodeChange(change: DeviceChange): string {
+  return `DC,${change.ref},${change.value},${change.previous ?? 0}\r\n`
+}
+
+export function joinParts(parts: readonly (string | number)[]): string {
+  return parts.map((part) => String(part).replaceAll(',', '\\,')).join(',')
+}
+
+export function splitParts(line: string): readonly string[] {
+  return line.split(/(?<!\\),/).map((part) => part.replaceAll('\\,', ','))
+}
+
+/** What is left of a line that has not ended; `tooLong` until the end of a line that outgrew the limit. */
+export interface LineRest {
+  readonly text: string
+  readonly tooLong: boolean
+}
+
+export const NO_REST: LineRest = { text: '', tooLong: false }
+const MAX_LINE = 64 * 1_024
+
+/** Whole lines out of arbitrary pieces. A line past the limit is dropped to its end, and only it. */
+export function takeLines(
+  rest: LineRest,
+  piece: string,
+): { readonly lines: readonly string[]; readonly rest: LineRest } {
+  const parts = (rest.text + piece).split(/[\r\n]+/)
+  const last = parts.pop() ?? ''
+  const whole = rest.tooLong ? parts.slice(1) : parts
+  const tooLong = (rest.tooLong && parts.length === 0) || last.length > MAX_LINE
+  return {
+    lines: whole.filter((line) => line !== '' && line.length <= MAX_LINE),
+    rest: { text: tooLong ? '' : last, tooLong },
+  }
+}
+
+function commandParts(command: AsciiCommand): readonly (string | number)[] {
+  switch (command.kind) {
+    case 'login':
+      return ['au', oneLine(command.user), oneLine(command.password)]
+    case 'logout':
+      return ['lo']
+    case 'version':
+      return ['vr']
+    case 'control-value':
+      return ['cv', command.ref, command.value]
+    case 'control-label':
+      return ['cl', command.ref, oneLine(command.label)]
+    case 'status':
+      return command.ref === undefined ? ['gs'] : ['gs', command.ref]
+    default:
+      return command.ref === undefined ? ['gc'] : ['gc', command.ref]
+  }
+}
+
+/** A line break inside a part would be a second command. */
+function oneLine(text: string): string {
+  if (/[\r\n]/.test(text)) throw new RangeError('a line break inside an ASCII command')
+  return text
+}
+
+function decodeChange(text: string): AsciiLine {
+  const [, ref, value, previous] = text.split(',')
+  const number = wholeNumber(ref)
+  const current = finiteNumber(value)
+  if (number === undefined || current === undefined) return { kind: 'text', text }
+  return { kind: 'change', ref: number, value: current, previous: finiteNumber(previous) }
+}
+
+function wholeNumber(text: string | undefined): number | undefined {
+  return text !== undefined && /^\d{1,15}$/.test(text.trim()) ? Number(text) : undefined
+}
+
+function finiteNumber(text: string | undefined): number | undefined {
+  return text !== undefined && /^[+-]?\d+(\.\d+)?(e[+-]?\d+)?$/i.test(text.trim()) ? Number(text) : undefined
+}

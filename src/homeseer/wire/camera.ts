@@ -1,0 +1,82 @@
+/**
+ * Camera record and snapshot. No captured reply of a real system is known, so the reader takes every spelling another
+ * client was seen to expect, and a snapshot as bytes or as base64 in a member (docs/protocols/homeseer.md, assumptions).
+ *
+ * Pure.
+ */
+import { fromBase64 } from '../../core/bytes.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
+import { fail, ok, type Result } from '../../core/result.ts'
+import { booleanField, numberField, objectsField, textField } from './field.ts'
+import { decodeReply, type Malformed, type Reply, type ReplyFault } from './reply.ts'
+
+export interface CameraRecord {
+  readonly camId: number
+  readonly name: string
+  readonly supportsPanTilt: boolean
+}
+
+export interface ReceivedCamera extends CameraRecord {
+  readonly raw: JsonObject
+}
+
+export interface Snapshot {
+  readonly mimeType: string
+  readonly bytes: Uint8Array
+}
+
+export const PAN_DIRECTIONS = [
+  'upstart',
+  'upstop',
+  'downstart',
+  'downstop',
+  'leftstart',
+  'leftstop',
+  'rightstart',
+  'rightstop',
+] as const
+
+export type PanDirection = (typeof PAN_DIRECTIONS)[number]
+
+const MAX_CAMERAS = 1_000
+
+export function decodeCameras(value: Json): Result<readonly ReceivedCamera[], Malformed> {
+  const records = isJsonObject(value) ? objectsField(value, 'Cameras', 'cameras') : undefined
+  if (records === undefined) return fail({ kind: 'malformed', detail: 'a cameras reply without a list of cameras' })
+  return ok(
+    records
+      .slice(0, MAX_CAMERAS)
+      .map(decodeCamera)
+      .filter((camera) => camera !== undefined),
+  )
+}
+
+function decodeCamera(record: JsonObject): ReceivedCamera | undefined {
+  const camId = numberField(record, 'id', 'camid', 'CamID', 'ID')
+  if (camId === undefined) return undefined
+  return {
+    camId,
+    name: textField(record, 'name', 'Name') ?? '',
+    supportsPanTilt: booleanField(record, 'supports_pantilt', 'SupportsPanTilt') ?? false,
+    raw: record,
+  }
+}
+
+export function encodeCamera(camera: CameraRecord): JsonObject {
+  return { id: camera.camId, name: camera.name, supports_pantilt: camera.supportsPanTilt }
+}
+
+export function decodeSnapshot(reply: Reply): Result<Snapshot, ReplyFault> {
+  if (reply.kind === 'image') return ok({ mimeType: reply.mimeType, bytes: reply.bytes })
+  const encoded =
+    reply.kind === 'response' ? reply.text : reply.kind === 'json' ? snapshotMember(reply.value) : undefined
+  const bytes = encoded === undefined ? undefined : fromBase64(encoded.replace(/^data:image\/[a-z]+;base64,/, ''))
+  const inner = bytes === undefined ? undefined : decodeReply(bytes)
+  if (inner?.ok === true && inner.value.kind === 'image')
+    return ok({ mimeType: inner.value.mimeType, bytes: inner.value.bytes })
+  return fail({ kind: 'malformed', detail: 'a snapshot that holds no picture' })
+}
+
+function snapshotMember(value: Json): string | undefined {
+  return isJsonObject(value) ? textField(value, 'Image', 'image', 'Snapshot', 'snapshot', 'data') : undefined
+}

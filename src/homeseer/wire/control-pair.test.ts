@@ -1,0 +1,95 @@
+import { describe, expect, it } from 'vitest'
+import type { Json } from '../../core/json.ts'
+import { decodeControls, decodePairs, encodePair } from './control-pair.ts'
+
+const OFF = {
+  Do_Update: true,
+  SingleRangeEntry: true,
+  ControlButtonType: 0,
+  ControlButtonCustom: '',
+  CCIndex: 0,
+  Range: null,
+  Ref: 412,
+  Label: 'Off',
+  ControlType: 5,
+  ControlLocation: { Row: 1, Column: 1, ColumnSpan: 0 },
+  ControlLoc_Row: 1,
+  ControlLoc_Column: 1,
+  ControlLoc_ColumnSpan: 0,
+  ControlUse: 2,
+  ControlValue: 0,
+  ControlString: '',
+  ControlStringList: null,
+  ControlStringSelected: null,
+  ControlFlag: false,
+}
+const DIM = {
+  ...OFF,
+  CCIndex: 1,
+  Label: 'Dim (value)%',
+  ControlType: 7,
+  ControlUse: 3,
+  ControlValue: 1,
+  Range: {
+    RangeStart: 1,
+    RangeEnd: 98,
+    RangeStatusDecimals: 0,
+    RangeStatusValueOffset: 0,
+    RangeStatusDivisor: 0,
+    ScaleReplace: '',
+    HasScale: false,
+    RangeStatusPrefix: 'Dim ',
+    RangeStatusSuffix: '%',
+  },
+}
+const lamp = { ref: 412, name: 'Hall Lamp', location: 'Hall', location2: 'Ground' }
+
+describe('control pair', () => {
+  it('reads the shape for one ref and the shape for many alike', () => {
+    const one = decodeControls({ ControlPairs: [OFF, DIM], ...lamp })
+    const many = decodeControls({ Devices: [{ ...lamp, ControlPairs: [OFF, DIM] }] })
+    expect(one).toEqual(many)
+    expect(one.ok && one.value.get(412)).toEqual([
+      { ref: 412, index: 0, label: 'Off', use: 'Off', type: 5, value: 0, range: undefined, text: '', choices: [] },
+      {
+        ref: 412,
+        index: 1,
+        label: 'Dim (value)%',
+        use: 'Dim',
+        type: 7,
+        value: 1,
+        range: { start: 1, end: 98, decimals: 0, prefix: 'Dim ', suffix: '%' },
+        text: '',
+        choices: [],
+      },
+    ])
+  })
+
+  it('writes the pair it read, member for member', () => {
+    const [off] = decodePairs({ ref: 412, ControlPairs: [OFF] }) ?? []
+    expect(off && JSON.stringify(encodePair(off))).toBe(JSON.stringify(OFF))
+  })
+
+  it('keeps a device that says it has no controls apart from one that says nothing', () => {
+    expect(decodePairs({ ref: 5, ControlPairs: [] })).toEqual([])
+    expect(decodePairs({ ref: 5 })).toBeUndefined()
+  })
+
+  it('reads a value that is no number as no value, and a range turned round as a range', () => {
+    const odd = { ...DIM, ControlValue: 'abc', Range: { RangeStart: 98, RangeEnd: 1, RangeStatusDecimals: 99 } }
+    expect(decodePairs({ ref: 1, ControlPairs: [odd] })?.[0]).toMatchObject({
+      value: undefined,
+      range: { start: 1, end: 98, decimals: 10 },
+    })
+  })
+
+  it('gives an unknown use no meaning', () => {
+    expect(decodePairs({ ref: 1, ControlPairs: [{ ...OFF, ControlUse: 900 }] })?.[0]?.use).toBe('None')
+  })
+
+  it('refuses what names no device', () => {
+    for (const value of [null, 'x', [], { ControlPairs: [] }] satisfies Json[])
+      expect(decodeControls(value)).toMatchObject({ ok: false, fault: { kind: 'malformed' } })
+    expect(decodeControls({ Devices: [] })).toEqual({ ok: true, value: new Map() })
+  })
+})

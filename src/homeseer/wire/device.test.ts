@@ -1,0 +1,103 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { Json } from '../../core/json.ts'
+import { decodeStatus, encodeDevice } from './device.ts'
+
+const HALL_LAMP = {
+  ref: 412,
+  name: 'Hall Lamp Level',
+  location: 'Hall',
+  location2: 'Ground',
+  value: 35,
+  status: 'Dim 35%',
+  device_type_string: 'Z-Wave Switch Multilevel',
+  last_change: '/Date(1767225600000+0100)/',
+  relationship: 4,
+  hide_from_view: false,
+  associated_devices: [410],
+  device_type: {
+    Device_API: 513,
+    Device_API_Description: '',
+    Device_Type: 0,
+    Device_Type_Description: '',
+    Device_SubType: 38,
+    Device_SubType_Description: '',
+  },
+  device_image: '',
+  UserNote: '',
+  UserAccess: 'Any',
+  status_image: '/images/HomeSeer/status/dim-30.gif',
+  voice_command: 'hall lamp',
+  misc: 24_576,
+  interface_name: 'Z-Wave',
+}
+
+const reply = (...devices: readonly Json[]): Json => ({ Name: 'HomeSeer Devices', Version: '1.0', Devices: devices })
+
+function onlyDevice(value: Json) {
+  const status = decodeStatus(value)
+  if (!status.ok) throw new Error(status.fault.detail)
+  const [device] = status.value.devices
+  if (device === undefined) throw new Error('no device')
+  return device
+}
+
+describe('device record', () => {
+  it('reads a full record', () => {
+    expect(onlyDevice(reply(HALL_LAMP))).toMatchObject({
+      ref: 412,
+      name: 'Hall Lamp Level',
+      value: 35,
+      status: 'Dim 35%',
+      lastChangeMs: 1_767_225_600_000,
+      relationship: 4,
+      associatedRefs: [410],
+      deviceType: { api: 513, type: 0, subType: 38 },
+      misc: 0x6000,
+      interfaceName: 'Z-Wave',
+      controls: undefined,
+      raw: HALL_LAMP,
+    })
+  })
+
+  it('writes the record it read, member for member and in order', () => {
+    const written = encodeDevice(onlyDevice(reply(HALL_LAMP)), { compress: false, zone: '+0100' })
+    expect(JSON.stringify(written)).toBe(JSON.stringify(HALL_LAMP))
+  })
+
+  it('leaves out empty, null and false members when compressed', () => {
+    const written = encodeDevice(onlyDevice(reply(HALL_LAMP)), { compress: true })
+    expect(Object.keys(written)).not.toContain('hide_from_view')
+    expect(Object.keys(written)).not.toContain('UserNote')
+    expect(written['device_type']).toEqual({ Device_API: 513, Device_Type: 0, Device_SubType: 38 })
+  })
+
+  it('reads a compressed record as the full one', () => {
+    const full = onlyDevice(reply(HALL_LAMP))
+    const compressed = onlyDevice(reply(encodeDevice(full, { compress: true, zone: '+0100' })))
+    expect({ ...compressed, raw: undefined }).toEqual({ ...full, raw: undefined })
+  })
+
+  it('reads the spelling of older fakes', () => {
+    const odd = { Ref: '7', Name: 'Lamp', Last_Change: '/Date(1410193983884)/', Interface_Name: 'Z-Wave' }
+    expect(onlyDevice(reply(odd))).toMatchObject({ ref: 7, lastChangeMs: 1_410_193_983_884, interfaceName: 'Z-Wave' })
+  })
+
+  it('skips records without a usable ref and counts them', () => {
+    const status = decodeStatus(reply({ name: 'no ref' }, { ref: -1 }, { ref: 1.5 }, { ref: 3 }, null))
+    expect(status).toMatchObject({ ok: true, value: { devices: [{ ref: 3 }], skipped: 3 } })
+  })
+
+  it('refuses a reply without a list of devices', () => {
+    expect(decodeStatus({ Response: 'x' })).toMatchObject({ ok: false, fault: { kind: 'malformed' } })
+    expect(decodeStatus(null)).toMatchObject({ ok: false })
+  })
+
+  it('never throws, whatever a device claims to be', () => {
+    const hostile = fc.dictionary(
+      fc.constantFrom('ref', 'name', 'value', 'device_type', 'ControlPairs', 'associated_devices', 'last_change'),
+      fc.jsonValue() as fc.Arbitrary<Json>,
+    )
+    fc.assert(fc.property(hostile, (device) => expect(decodeStatus(reply(device)).ok).toBe(true)))
+  })
+})

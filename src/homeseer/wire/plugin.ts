@@ -1,0 +1,57 @@
+/**
+ * Plug-in record, as `pluginlist` gives it. The keys of a real HS4 are not captured; the reader takes all known spellings
+ * (docs/protocols/homeseer.md, assumptions). Two instances of one plug-in are two records with one id.
+ *
+ * Pure.
+ */
+import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
+import { fail, ok, type Result } from '../../core/result.ts'
+import { booleanField, objectsField, textField } from './field.ts'
+import type { Malformed } from './reply.ts'
+
+export interface PluginRecord {
+  readonly id: string
+  readonly name: string
+  readonly version: string
+  readonly updateAvailable: boolean
+  readonly instance: string
+}
+
+export interface ReceivedPlugin extends PluginRecord {
+  readonly raw: JsonObject
+}
+
+const MAX_PLUGINS = 1_000
+
+export function decodePlugins(value: Json): Result<readonly ReceivedPlugin[], Malformed> {
+  const records = isJsonObject(value) ? objectsField(value, 'Plugins', 'plugins') : undefined
+  if (records === undefined) return fail({ kind: 'malformed', detail: 'a plug-in reply without a list of plug-ins' })
+  return ok(
+    records
+      .slice(0, MAX_PLUGINS)
+      .map(decodePlugin)
+      .filter((plugin) => plugin.id !== ''),
+  )
+}
+
+function decodePlugin(record: JsonObject): ReceivedPlugin {
+  const name = textField(record, 'Name', 'name', 'plugin') ?? ''
+  return {
+    id: textField(record, 'ID', 'id', 'pluginid') ?? name,
+    name,
+    version: textField(record, 'Version', 'version') ?? '',
+    updateAvailable: booleanField(record, 'UpdateAvailable', 'update_available') ?? false,
+    instance: textField(record, 'Instance', 'instance') ?? '',
+    raw: record,
+  }
+}
+
+export function encodePlugin(plugin: PluginRecord): JsonObject {
+  return {
+    ID: plugin.id,
+    Name: plugin.name,
+    Version: plugin.version,
+    UpdateAvailable: plugin.updateAvailable,
+    Instance: plugin.instance,
+  }
+}

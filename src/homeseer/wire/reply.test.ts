@@ -1,0 +1,68 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { fromHex, utf8 } from '../../core/bytes.ts'
+import { decodeAcknowledgement, decodeReply } from './reply.ts'
+
+const read = (text: string) => decodeReply(utf8(text))
+
+describe('reply', () => {
+  it('reads the bare words', () => {
+    expect(read('ok\r\n')).toEqual({ ok: true, value: { kind: 'word', word: 'ok' } })
+    expect(read('error\r\n')).toEqual({ ok: false, fault: { kind: 'refused', reason: 'error', text: 'error' } })
+  })
+
+  it('reads a response text', () => {
+    expect(read('{"Response":"4.2.22.4"}\r\n')).toEqual({ ok: true, value: { kind: 'response', text: '4.2.22.4' } })
+  })
+
+  it('takes a response that begins with Error for a refusal although the status was 200', () => {
+    expect(read('{"Response":"Error, bad request"}')).toEqual({
+      ok: false,
+      fault: { kind: 'refused', reason: 'bad-request', text: 'Error, bad request' },
+    })
+    expect(read('{"Response":"Error: unknown request"}')).toMatchObject({ fault: { reason: 'unsupported' } })
+  })
+
+  it('tells a refused login and a closed interface from other refusals', () => {
+    expect(read('{"Response":"Error, login failed"}')).toEqual({ ok: false, fault: { kind: 'unauthorised' } })
+    expect(read('{"Response":"Error, JSON control is disabled"}')).toMatchObject({ fault: { kind: 'json-disabled' } })
+  })
+
+  it('takes the login page for a refused login, and other pages for pages', () => {
+    expect(read('<html><input type="password"></html>')).toEqual({ ok: false, fault: { kind: 'unauthorised' } })
+    expect(read('<html>done</html>')).toEqual({ ok: true, value: { kind: 'page' } })
+  })
+
+  it('reads data behind a byte order mark, and letters that are not UTF-8', () => {
+    expect(decodeReply(fromHex('ef bb bf 5b 31 5d'))).toEqual({ ok: true, value: { kind: 'json', value: [1] } })
+    expect(decodeReply(fromHex('22 4b fc 63 68 65 22'))).toEqual({ ok: true, value: { kind: 'json', value: 'Küche' } })
+  })
+
+  it('knows pictures by their first bytes', () => {
+    expect(decodeReply(fromHex('ff d8 ff e0'))).toMatchObject({ value: { kind: 'image', mimeType: 'image/jpeg' } })
+    expect(decodeReply(fromHex('89 50 4e 47'))).toMatchObject({ value: { kind: 'image', mimeType: 'image/png' } })
+  })
+
+  it('reports a body that was cut off', () => {
+    expect(read('{"Devices":[{"ref":1')).toEqual({
+      ok: false,
+      fault: { kind: 'malformed', detail: 'data that is cut off or not JSON' },
+    })
+  })
+
+  it('accepts nothing but ok where ok is due', () => {
+    expect(decodeAcknowledgement({ kind: 'response', text: 'OK' })).toEqual({ ok: true, value: undefined })
+    expect(decodeAcknowledgement({ kind: 'response', text: 'device is busy' })).toMatchObject({
+      fault: { kind: 'refused', reason: 'other', text: 'device is busy' },
+    })
+    expect(decodeAcknowledgement({ kind: 'json', value: {} })).toMatchObject({ fault: { kind: 'malformed' } })
+    expect(decodeAcknowledgement({ kind: 'text', text: '' })).toMatchObject({ fault: { kind: 'malformed' } })
+  })
+
+  it('never throws, whatever the bytes', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => expect(decodeReply(bytes).ok).toBeTypeOf('boolean')),
+    )
+    fc.assert(fc.property(fc.json(), (text) => expect(read(text).ok).toBeTypeOf('boolean')))
+  })
+})

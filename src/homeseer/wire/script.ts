@@ -1,0 +1,58 @@
+/**
+ * Script pages: the two web pages HomeSeer offers where its JSON interface has no request.
+ *
+ *   POST /runscript.html  action=run_script_command&scriptcommand=…   ▸  ["response","…"]  key, value, key, value
+ *   POST /backup.html     action=backup                              ▸  ok
+ *
+ * Pure.
+ */
+import type { Json } from '../../core/json.ts'
+import { fail, ok, type Result } from '../../core/result.ts'
+import { pageForm, type Exchange } from './exchange.ts'
+import { decodeJson, type Reply, type ReplyFault } from './reply.ts'
+
+export interface ScriptReply {
+  readonly responseArray: readonly Json[]
+  /** The array as pairs; a last key without value gets an empty one. */
+  readonly commands: readonly { readonly key: string; readonly value: string }[]
+}
+
+export const SCRIPT_PAGE = '/runscript.html'
+export const BACKUP_PAGE = '/backup.html'
+
+/** Longer than any reply a person would read, short enough not to fill memory with. */
+const MAX_ITEMS = 2_000
+
+export function runScript(command: string, page: string = SCRIPT_PAGE): Exchange<ScriptReply> {
+  const http = pageForm(page, [
+    ['action', 'run_script_command'],
+    ['scriptcommand', command],
+  ])
+  return { name: 'runscript', effect: 'writes', http, decode: decodeScriptReply }
+}
+
+/** What the page answers is not documented: a login page or an error is told apart before, anything else is a yes. */
+export function startBackup(): Exchange<void> {
+  return {
+    name: 'backup',
+    effect: 'writes',
+    http: pageForm(BACKUP_PAGE, [['action', 'backup']]),
+    decode: () => ok(undefined),
+  }
+}
+
+export function decodeScriptReply(reply: Reply): Result<ScriptReply, ReplyFault> {
+  const json = decodeJson(reply)
+  if (!json.ok) return json
+  if (!Array.isArray(json.value)) return fail({ kind: 'malformed', detail: 'a script reply that is not a list' })
+  const responseArray = (json.value as readonly Json[]).slice(0, MAX_ITEMS)
+  const commands = []
+  for (let index = 0; index < responseArray.length; index += 2)
+    commands.push({ key: scriptText(responseArray[index]), value: scriptText(responseArray[index + 1]) })
+  return ok({ responseArray, commands })
+}
+
+function scriptText(item: Json | undefined): string {
+  if (typeof item === 'string') return item
+  return item === undefined || item === null ? '' : JSON.stringify(item)
+}

@@ -1,0 +1,32 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { utf8 } from '../../core/bytes.ts'
+import { decodeWebhook, encodeWebhook } from './webhook.ts'
+
+const BODY =
+  '{"type":"devicechange","data":{"ref":412,"name":"Hall Lamp Level","location":"Hall","location2":"Ground","value":99,"status":"On","last_change":"/Date(1767225660000+0100)/"}}'
+
+describe('web hook', () => {
+  it('reads and writes a device change', () => {
+    const change = decodeWebhook(utf8(BODY))
+    expect(change).toMatchObject({
+      ok: true,
+      value: { ref: 412, value: 99, status: 'On', lastChangeMs: 1_767_225_660_000 },
+    })
+    expect(change.ok && change.value && encodeWebhook(change.value, '+0100')).toBe(BODY)
+  })
+
+  it('lets other hooks pass unread', () => {
+    expect(decodeWebhook(utf8('{"type":"eventrun","data":{}}'))).toEqual({ ok: true, value: undefined })
+  })
+
+  it('refuses a change of nothing', () => {
+    expect(decodeWebhook(utf8('{"type":"devicechange","data":{"ref":-4,"value":1}}'))).toMatchObject({ ok: false })
+    expect(decodeWebhook(utf8('{"type":"devicechange"}'))).toMatchObject({ ok: false })
+    expect(decodeWebhook(utf8('['))).toMatchObject({ ok: false })
+  })
+
+  it('never throws, whatever is posted', () => {
+    fc.assert(fc.property(fc.uint8Array(), (bytes) => expect(decodeWebhook(bytes).ok).toBeTypeOf('boolean')))
+  })
+})

@@ -1,0 +1,61 @@
+/**
+ * Web hook: what HomeSeer posts to a configured address when a device changes.
+ *
+ *   {"type":"devicechange","data":{"ref":412,"name":…,"location":…,"location2":…,"value":99,"status":"On","last_change":…}}
+ *
+ * Pure.
+ */
+import { fromUtf8 } from '../../core/bytes.ts'
+import { isJsonObject, type Json } from '../../core/json.ts'
+import { fail, ok, type Result } from '../../core/result.ts'
+import { decodeWireDate, encodeWireDate } from './date.ts'
+import { numberField, objectField, textField } from './field.ts'
+import type { Malformed } from './reply.ts'
+
+export interface HookedChange {
+  readonly ref: number
+  readonly name: string
+  readonly location: string
+  readonly location2: string
+  readonly value: number
+  readonly status: string
+  readonly lastChangeMs: number | undefined
+}
+
+/** `undefined` for a hook of another type, which is not ours to refuse. */
+export function decodeWebhook(body: Uint8Array): Result<HookedChange | undefined, Malformed> {
+  const value = parse(fromUtf8(body))
+  if (!isJsonObject(value)) return fail({ kind: 'malformed', detail: 'a web hook body that is not an object' })
+  if (textField(value, 'type')?.toLowerCase() !== 'devicechange') return ok(undefined)
+  const data = objectField(value, 'data') ?? {}
+  const ref = numberField(data, 'ref')
+  const current = numberField(data, 'value')
+  if (ref === undefined || !Number.isSafeInteger(ref) || ref < 0 || current === undefined)
+    return fail({ kind: 'malformed', detail: 'a device change without ref or value' })
+  return ok({
+    ref,
+    name: textField(data, 'name') ?? '',
+    location: textField(data, 'location') ?? '',
+    location2: textField(data, 'location2') ?? '',
+    value: current,
+    status: textField(data, 'status') ?? '',
+    lastChangeMs: decodeWireDate(textField(data, 'last_change')),
+  })
+}
+
+export function encodeWebhook(change: HookedChange, zone?: string): string {
+  const { ref, name, location, location2, value, status, lastChangeMs } = change
+  const last_change = encodeWireDate(lastChangeMs, zone)
+  return JSON.stringify({
+    type: 'devicechange',
+    data: { ref, name, location, location2, value, status, last_change },
+  })
+}
+
+function parse(text: string | undefined): Json | undefined {
+  try {
+    return JSON.parse(text ?? '') as Json
+  } catch {
+    return undefined
+  }
+}

@@ -98,6 +98,10 @@ describe('device record', () => {
       fc.constantFrom('ref', 'name', 'value', 'device_type', 'ControlPairs', 'associated_devices', 'last_change'),
       fc.jsonValue() as fc.Arbitrary<Json>,
     )
-    fc.assert(fc.property(hostile, (device) => expect(decodeStatus(reply(device)).ok).toBe(true)))
+    fc.assert(
+      fc.property(hostile, (device) => {
+        expect(decodeStatus(reply(device)).ok).toBe(true)
+      }),
+    )
   })
 })

@@ -61,8 +61,14 @@ describe('reply', () => {
 
   it('never throws, whatever the bytes', () => {
     fc.assert(
-      fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => expect(decodeReply(bytes).ok).toBeTypeOf('boolean')),
+      fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
+        expect(decodeReply(bytes).ok).toBeTypeOf('boolean')
+      }),
     )
-    fc.assert(fc.property(fc.json(), (text) => expect(read(text).ok).toBeTypeOf('boolean')))
+    fc.assert(
+      fc.property(fc.json(), (text) => {
+        expect(read(text).ok).toBeTypeOf('boolean')
+      }),
+    )
   })
 })

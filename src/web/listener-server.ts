@@ -1,0 +1,112 @@
+/**
+ * Listener: the one HTTP server for agents and people. It checks the address of every request and hands it to whoever
+ * owns the path; it knows nothing of MCP, of the API or of the console.
+ *
+ * Does I/O.
+ */
+import { createServer } from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Logger } from '../core/logger.ts'
+import { isAllowedHost, isAllowedOrigin } from './host-check.ts'
+import type { HostRules } from './host-check.ts'
+
+export interface Route {
+  /** `/mcp` owns `/mcp`, `/mcp/…` and `/mcp?…`; `/` owns what nobody else does. */
+  readonly prefix: string
+  readonly handle: (request: IncomingMessage, response: ServerResponse) => void | Promise<void>
+}
+
+export interface ListenerOptions {
+  readonly host: string
+  readonly port: number
+  readonly rules: HostRules
+  readonly routes: readonly Route[]
+  readonly logger: Logger
+}
+
+export interface Listener {
+  readonly url: string
+  readonly port: number
+  readonly stop: () => Promise<void>
+}
+
+/** A client that sends its headers more slowly than this is not one of ours. */
+const HEADERS_TIMEOUT_MS = 20_000
+const KEEP_ALIVE_MS = 65_000
+
+export async function startListener(options: ListenerOptions): Promise<Listener> {
+  // Longest prefix first, so that `/` comes last whatever order they were given in.
+  const routes = options.routes.toSorted((a, b) => b.prefix.length - a.prefix.length)
+  const server = createServer(
+    { headersTimeout: HEADERS_TIMEOUT_MS, keepAliveTimeout: KEEP_ALIVE_MS, noDelay: true },
+    (request, response) => {
+      dispatch(routes, options, request, response).catch((error: unknown) => {
+        options.logger.error({ err: error, path: request.url }, 'a request failed')
+        if (!response.headersSent) answer(response, 500, 'Something went wrong here. The log says what.')
+        else response.destroy()
+      })
+    },
+  )
+  await listen(server, options)
+  const { port } = server.address() as AddressInfo
+  const host = options.host.includes(':') ? `[${options.host}]` : options.host
+  return { url: `http://${host}:${port}`, port, stop: () => close(server) }
+}
+
+async function dispatch(
+  routes: readonly Route[],
+  { rules }: ListenerOptions,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const { host, origin } = request.headers
+  if (!isAllowedHost(host, rules)) {
+    answer(response, 403, 'This host name is not one of ours. Add it to listen.allowedHosts if it should be.')
+    return
+  }
+  if (!isAllowedOrigin(origin, host, rules)) {
+    answer(response, 403, 'Pages from this origin may not talk to us. Add it to listen.allowedOrigins if they should.')
+    return
+  }
+  const route = routes.find(({ prefix }) => owns(prefix, request.url ?? '/'))
+  if (route === undefined) {
+    answer(response, 404, 'Nothing lives here. /mcp is for agents, /api for programs, /health for monitors.')
+    return
+  }
+  await route.handle(request, response)
+}
+
+function owns(prefix: string, url: string): boolean {
+  if (prefix === '/') return true
+  if (!url.startsWith(prefix)) return false
+  const after = url[prefix.length]
+  return after === undefined || after === '/' || after === '?'
+}
+
+function answer(response: ServerResponse, status: number, message: string): void {
+  response.writeHead(status, { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' })
+  response.end(JSON.stringify({ ok: false, error: { code: status === 500 ? 'internal_error' : 'refused', message } }))
+}
+
+function listen(server: Server, { host, port }: ListenerOptions): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen({ host, port }, () => {
+      server.off('error', reject)
+      resolve()
+    })
+  })
+}
+
+/** Idle connections go at once, busy ones when they are done, and nobody can keep us from stopping. */
+function close(server: Server): Promise<void> {
+  const impatience = setTimeout(() => server.closeAllConnections(), 2_000)
+  return new Promise((resolve) => {
+    server.close(() => {
+      clearTimeout(impatience)
+      resolve()
+    })
+    server.closeIdleConnections()
+  })
+}

@@ -1,0 +1,134 @@
+/**
+ * Gateway client: how a command talks to the gateway that runs on this machine.
+ *
+ * It finds the gateway by the note it leaves in its data directory. A command that acts like an agent shows no
+ * credential; one that decides or administers shows the owner's, which only the owner's files hold.
+ *
+ * Does I/O.
+ */
+import { readFileSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { dataDirectory, dataRoot, demoRoot } from '../config/data-directory.ts'
+import { isJsonObject } from '../core/json.ts'
+import type { Json } from '../core/json.ts'
+import { fail, ok } from '../core/result.ts'
+import type { Result } from '../core/result.ts'
+
+export interface GatewayNote {
+  readonly url: string
+  readonly pid: number
+  readonly version: string
+}
+
+export interface GatewayConnection {
+  readonly note: GatewayNote
+  readonly dataRoot: string
+}
+
+export type ClientFault =
+  | { readonly kind: 'not-running'; readonly message: string }
+  | { readonly kind: 'unreachable'; readonly message: string }
+  | { readonly kind: 'refused'; readonly status: number; readonly message: string; readonly body: Json }
+
+export interface ApiRequest {
+  readonly method?: 'GET' | 'POST' | 'DELETE'
+  readonly path: string
+  readonly body?: Json
+  /** Shows the owner's credential. */
+  readonly asOwner?: boolean
+}
+
+/** The data directory that was named, else the usual one, else the demo inside it: whichever has a living gateway. */
+export function findGateway(given: string | undefined): Result<GatewayConnection, ClientFault> {
+  const root = dataRoot(given, process.env, homedir())
+  for (const candidate of [root, demoRoot(root)]) {
+    const note = readNote(dataDirectory(candidate).gateway)
+    if (note !== undefined && isAlive(note.pid)) return ok({ note, dataRoot: candidate })
+  }
+  return fail({
+    kind: 'not-running',
+    message: `No gateway runs for ${root}. Start one with \`hearthbus up\` (or \`npm start\` for the demo).`,
+  })
+}
+
+export async function request(
+  gateway: GatewayConnection,
+  { method = 'GET', path, body, asOwner = false }: ApiRequest,
+): Promise<Result<Json, ClientFault>> {
+  const headers: Record<string, string> = { 'content-type': 'application/json' }
+  if (asOwner) {
+    const token = readText(dataDirectory(gateway.dataRoot).ownerToken)
+    if (token === undefined)
+      return fail({
+        kind: 'unreachable',
+        message: `The owner's credential in ${gateway.dataRoot}/keys cannot be read. Run this as the user who runs the gateway.`,
+      })
+    headers['authorization'] = `Bearer ${token.trim()}`
+  }
+  let response: Response
+  try {
+    response = await fetch(`${gateway.note.url}${path}`, {
+      method,
+      headers,
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    })
+  } catch (error) {
+    return fail({
+      kind: 'unreachable',
+      message: `The gateway at ${gateway.note.url} does not answer (${causeOf(error)}). \`hearthbus doctor\` may know why.`,
+    })
+  }
+  const answer = parse(await response.text())
+  if (response.ok) return ok(answer)
+  return fail({
+    kind: 'refused',
+    status: response.status,
+    message: messageOf(answer) ?? `The gateway answered ${response.status}.`,
+    body: answer,
+  })
+}
+
+function readNote(path: string): GatewayNote | undefined {
+  const text = readText(path)
+  const value = text === undefined ? undefined : parse(text)
+  if (!isJsonObject(value)) return undefined
+  const { url, pid, version } = value
+  if (typeof url !== 'string' || typeof pid !== 'number' || typeof version !== 'string') return undefined
+  return { url, pid, version }
+}
+
+function readText(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return undefined
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch (error) {
+    // It lives, but belongs to another user.
+    return error instanceof Error && 'code' in error && error.code === 'EPERM'
+  }
+}
+
+function parse(text: string): Json {
+  try {
+    return JSON.parse(text) as Json
+  } catch {
+    return text
+  }
+}
+
+function messageOf(answer: Json): string | undefined {
+  const error = isJsonObject(answer) ? answer['error'] : undefined
+  const message = isJsonObject(error) ? error['message'] : undefined
+  return typeof message === 'string' ? message : undefined
+}
+
+function causeOf(error: unknown): string {
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
+  return cause instanceof Error ? cause.message : String(cause)
+}

@@ -1,0 +1,54 @@
+/**
+ * Config store: finds and reads the configuration file.
+ *
+ * Does I/O.
+ */
+import { readFileSync } from 'node:fs'
+import { isAbsolute, join, resolve } from 'node:path'
+import { ok, fail } from '../core/result.ts'
+import type { Result } from '../core/result.ts'
+import { readConfig } from './config-file.ts'
+import type { ConfigProblem } from './config-file.ts'
+import type { Config } from './schema.ts'
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+export interface LoadedConfig {
+  readonly config: Config
+  /** `undefined`: there is no file, everything has its default. */
+  readonly path: string | undefined
+}
+
+/** `given` wins, then `$HEARTHBUS_CONFIG`, then the XDG configuration directory. */
+export function configPath(
+  given: string | undefined,
+  environment: Environment,
+  home: string,
+): { readonly path: string; readonly named: boolean } {
+  const chosen = given ?? environment['HEARTHBUS_CONFIG']
+  if (chosen !== undefined && chosen !== '') return { path: resolve(chosen), named: true }
+  const xdg = environment['XDG_CONFIG_HOME']
+  const base = xdg !== undefined && isAbsolute(xdg) ? xdg : join(home, '.config')
+  return { path: join(base, 'hearthbus', 'hearthbus.yaml'), named: false }
+}
+
+/** A file that was named must be there; the usual one may be absent. */
+export function loadConfig(
+  given: string | undefined,
+  environment: Environment,
+  home: string,
+): Result<LoadedConfig, readonly ConfigProblem[]> {
+  const { path, named } = configPath(given, environment, home)
+  let text = ''
+  let present = true
+  try {
+    text = readFileSync(path, 'utf8')
+  } catch (error) {
+    const absent = error instanceof Error && 'code' in error && error.code === 'ENOENT'
+    if (named || !absent)
+      return fail([{ file: path, line: undefined, key: '', message: `cannot be read (${String(error)})` }])
+    present = false
+  }
+  const read = readConfig(path, text)
+  return read.ok ? ok({ config: read.value, path: present ? path : undefined }) : read
+}

@@ -1,0 +1,108 @@
+/**
+ * Contract document: `docs/contract.md`, made from the offers themselves, so that it cannot drift from them.
+ *
+ * Pure.
+ */
+import type { Effect, JsonSchema, Offer } from '../bus/capability.ts'
+import { versionText } from '../bus/capability.ts'
+
+const EFFECTS: Readonly<Record<Effect, string>> = {
+  reads: 'changes nothing',
+  records: 'changes only our own records',
+  writes: 'changes something in the house',
+  sensitive: 'needs a person’s approval',
+  admin: 'changes how the house is run',
+}
+
+export function contractDocument(offers: readonly Offer[]): string {
+  const families = [...new Set(offers.map((offer) => offer.family.name))].toSorted()
+  const parts = families.map((family) =>
+    familyPart(
+      family,
+      offers.filter((offer) => offer.family.name === family),
+    ),
+  )
+  return [
+    '# Contract',
+    '',
+    'Generated from the offers by `npm run docs`; a test fails when it is stale. Do not edit.',
+    '',
+    '| Effect | What it means |',
+    '| --- | --- |',
+    ...Object.entries(EFFECTS).map(([effect, meaning]) => `| \`${effect}\` | ${meaning} |`),
+    '',
+    ...parts,
+  ].join('\n')
+}
+
+function familyPart(family: string, offers: readonly Offer[]): string {
+  const faces = [
+    ['Tools', 'tool'],
+    ['Resources', 'resource'],
+    ['Prompts', 'prompt'],
+    ['Services', 'service'],
+  ] as const
+  const sections = faces.flatMap(([heading, kind]) => {
+    const ofKind = offers.filter((offer) => offer.face.kind === kind)
+    return ofKind.length === 0 ? [] : [`### ${heading}`, '', ...ofKind.map(offerPart)]
+  })
+  return [`## ${family}`, '', ...sections].join('\n')
+}
+
+function offerPart(offer: Offer): string {
+  const title = offer.face.kind === 'resource' ? offer.face.uri : offer.name
+  const facts = [`\`${offer.effect}\``, `version ${versionText(offer.version)}`, `${offer.timeoutSeconds} s`]
+  const arguments_ = argumentRows(offer.requestSchema)
+  return [
+    `#### \`${title}\``,
+    '',
+    `${offer.title} (${facts.join(', ')}). ${oneLine(offer.description)}`,
+    '',
+    ...(arguments_.length === 0 ? ['No arguments.'] : ['| Argument | Type | |', '| --- | --- | --- |', ...arguments_]),
+    '',
+  ].join('\n')
+}
+
+function argumentRows(schema: JsonSchema): readonly string[] {
+  const properties = (schema['properties'] ?? {}) as Record<string, JsonSchema>
+  const required = new Set((schema['required'] ?? []) as readonly string[])
+  return Object.entries(properties).map(([name, property]) => {
+    const notes = [
+      required.has(name) && property['default'] === undefined ? 'required' : undefined,
+      property['default'] === undefined ? undefined : `default \`${JSON.stringify(property['default'])}\``,
+      bounds(property),
+      typeof property['description'] === 'string' ? oneLine(property['description']) : undefined,
+    ]
+    return `| \`${name}\` | ${typeText(property)} | ${notes.filter((note) => note !== undefined).join('; ')} |`
+  })
+}
+
+function typeText(schema: JsonSchema): string {
+  if (schema['const'] !== undefined) return `\`${JSON.stringify(schema['const'])}\``
+  if (Array.isArray(schema['enum'])) return schema['enum'].map((value) => `\`${String(value)}\``).join(' \\| ')
+  const alternatives = schema['anyOf'] ?? schema['oneOf']
+  if (Array.isArray(alternatives)) return alternatives.map((each) => typeText(each as JsonSchema)).join(' \\| ')
+  if (schema['type'] === 'array') return `array of ${typeText((schema['items'] ?? {}) as JsonSchema)}`
+  return Array.isArray(schema['type']) ? schema['type'].join(' \\| ') : String(schema['type'] ?? 'any')
+}
+
+/** What Zod adds to say "a safe integer" is not a bound that anybody set. */
+function bounds(schema: JsonSchema): string | undefined {
+  const texts = [
+    ['minimum', '≥'],
+    ['maximum', '≤'],
+    ['minLength', 'at least', 'characters'],
+    ['maxLength', 'at most', 'characters'],
+    ['maxItems', 'at most', 'items'],
+  ].flatMap(([keyword = '', sign = '', unit = '']) => {
+    const value = schema[keyword]
+    return typeof value === 'number' && Math.abs(value) < Number.MAX_SAFE_INTEGER
+      ? [`${sign} ${value} ${unit}`.trim()]
+      : []
+  })
+  return texts.length === 0 ? undefined : texts.join(', ')
+}
+
+function oneLine(text: string): string {
+  return text.replaceAll(/\s+/g, ' ').replaceAll('|', '\\|').trim()
+}

@@ -5,6 +5,7 @@
  */
 import type { Effect, JsonSchema, Offer } from '../bus/capability.ts'
 import { versionText } from '../bus/capability.ts'
+import { cellText, typeText } from './schema-text.ts'
 
 const EFFECTS: Readonly<Record<Effect, string>> = {
   reads: 'changes nothing',
@@ -56,7 +57,7 @@ function offerPart(offer: Offer): string {
   return [
     `#### \`${title}\``,
     '',
-    `${offer.title} (${facts.join(', ')}). ${oneLine(offer.description)}`,
+    `${offer.title} (${facts.join(', ')}). ${cellText(offer.description)}`,
     '',
     ...(arguments_.length === 0 ? ['No arguments.'] : ['| Argument | Type | |', '| --- | --- | --- |', ...arguments_]),
     '',
@@ -71,19 +72,10 @@ function argumentRows(schema: JsonSchema): readonly string[] {
       required.has(name) && property['default'] === undefined ? 'required' : undefined,
       property['default'] === undefined ? undefined : `default \`${JSON.stringify(property['default'])}\``,
       bounds(property),
-      typeof property['description'] === 'string' ? oneLine(property['description']) : undefined,
+      cellText(property['description']),
     ]
-    return `| \`${name}\` | ${typeText(property)} | ${notes.filter((note) => note !== undefined).join('; ')} |`
+    return `| \`${name}\` | ${typeText(property)} | ${notes.filter((note) => note !== undefined && note !== '').join('; ')} |`
   })
-}
-
-function typeText(schema: JsonSchema): string {
-  if (schema['const'] !== undefined) return `\`${JSON.stringify(schema['const'])}\``
-  if (Array.isArray(schema['enum'])) return schema['enum'].map((value) => `\`${String(value)}\``).join(' \\| ')
-  const alternatives = schema['anyOf'] ?? schema['oneOf']
-  if (Array.isArray(alternatives)) return alternatives.map((each) => typeText(each as JsonSchema)).join(' \\| ')
-  if (schema['type'] === 'array') return `array of ${typeText((schema['items'] ?? {}) as JsonSchema)}`
-  return Array.isArray(schema['type']) ? schema['type'].join(' \\| ') : String(schema['type'] ?? 'any')
 }
 
 /** What Zod adds to say "a safe integer" is not a bound that anybody set. */
@@ -101,8 +93,4 @@ function bounds(schema: JsonSchema): string | undefined {
       : []
   })
   return texts.length === 0 ? undefined : texts.join(', ')
-}
-
-function oneLine(text: string): string {
-  return text.replaceAll(/\s+/g, ' ').replaceAll('|', '\\|').trim()
 }

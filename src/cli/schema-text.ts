@@ -1,0 +1,22 @@
+/**
+ * Schema text: a JSON Schema in the few words that a table cell has room for.
+ *
+ * Pure.
+ */
+import type { JsonSchema } from '../bus/capability.ts'
+
+export function typeText(schema: JsonSchema): string {
+  const { const: constant, enum: values, anyOf, oneOf, type, items } = schema
+  if (constant !== undefined) return `\`${JSON.stringify(constant)}\``
+  if (Array.isArray(values)) return values.map((value) => `\`${String(value)}\``).join(' \\| ')
+  const alternatives = anyOf ?? oneOf
+  if (Array.isArray(alternatives)) return alternatives.map((each) => typeText(each as JsonSchema)).join(' \\| ')
+  if (type === 'array') return `array of ${typeText((items ?? {}) as JsonSchema)}`
+  if (Array.isArray(type)) return type.join(' \\| ')
+  return typeof type === 'string' ? type : 'any'
+}
+
+/** One line that stays inside its cell. */
+export function cellText(text: unknown): string {
+  return typeof text === 'string' ? text.replaceAll(/\s+/g, ' ').replaceAll('|', '\\|').trim() : ''
+}

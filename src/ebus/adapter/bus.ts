@@ -1,0 +1,119 @@
+/**
+ * Bus: one eBUS as the rest of the gateway sees it, whatever adapter it hangs on.
+ *
+ *   send(request) ▸ queue ▸ arbitration ▸ telegram ▸ reply or fault
+ *   events()      ◂ every exchange on the wire, our own among them, and what happens to the adapter
+ *
+ * Pure: the contract only.
+ */
+import type { Result } from '../../core/result.ts'
+import type { Breakage } from '../wire/line.ts'
+import type { Exchange, Telegram } from '../wire/telegram.ts'
+import type { AdapterInfo } from './info.ts'
+
+/** A telegram without its source: that is the bus's own admitted address, or nobody's. */
+export type BusRequest = Omit<Telegram, 'source'>
+
+export interface SendOptions {
+  /** Measured from the call; everything is counted, the waiting in the queue too. */
+  readonly deadlineMs: number
+  readonly signal?: AbortSignal
+  /** Callers take turns; each has its own first-come-first-served line. */
+  readonly caller?: string
+  /**
+   * Saying it twice does no harm (a read), so it may be tried again after the answer was lost. Without this a telegram
+   * that may have reached its target is never sent a second time.
+   */
+  readonly repeatable?: boolean
+}
+
+export interface Reply {
+  /** As sent, source included. */
+  readonly telegram: Telegram
+  /** There exactly when the request went to a target; empty means "not known" or "accepted". */
+  readonly response: Uint8Array | undefined
+}
+
+export type BusFault =
+  /** The adapter is not connected. */
+  | { readonly kind: 'disconnected'; readonly reason: string }
+  /** Connected, but the bus carries no SYN: cable, power, or a stuck line. */
+  | { readonly kind: 'no-signal' }
+  /** No initiator address is free, or the search for one has not ended. */
+  | { readonly kind: 'no-source'; readonly state: SourceState }
+  | { readonly kind: 'arbitration-lost'; readonly winner: number; readonly attempts: number }
+  /** Somebody spoke over us, or the line is bad. */
+  | { readonly kind: 'collision'; readonly attempts: number }
+  /** Nobody acknowledged: the target is not there. */
+  | { readonly kind: 'no-answer' }
+  /** Acknowledged, but the answer never came or was cut. The target may have acted. */
+  | { readonly kind: 'answer-lost' }
+  /** The answer came garbled, twice. The target has acted. */
+  | { readonly kind: 'answer-garbled' }
+  /** The target refused, twice. */
+  | { readonly kind: 'refused' }
+  | { readonly kind: 'timed-out'; readonly afterMs: number; readonly phase: 'queued' | 'arbitrating' | 'talking' }
+  | { readonly kind: 'cancelled' }
+  | { readonly kind: 'queue-full'; readonly capacity: number }
+  /** The adapter restarted in the middle of it. */
+  | { readonly kind: 'adapter-reset' }
+  /** ebusd said no, in its own words. */
+  | { readonly kind: 'ebusd'; readonly message: string }
+  | { readonly kind: 'closed' }
+
+export type TransportClass = 'enh' | 'ens' | 'tcp-plain' | 'udp-plain' | 'serial-plain' | 'ebusd-tcp'
+
+export type SourceState = 'listening' | 'probing' | 'admitted' | 'none-free' | 'not-ours'
+
+export type BusEvent = BusHappening & {
+  /** Wall clock, milliseconds since 1970, at the last symbol. */
+  readonly atMs: number
+}
+
+type BusHappening =
+  /** `own` is true for what this gateway sent; then the same exchange is not third-party evidence. */
+  | { readonly kind: 'exchange'; readonly exchange: Exchange; readonly own: boolean }
+  | {
+      readonly kind: 'broken'
+      readonly reason: Breakage
+      readonly command: Uint8Array
+      readonly response: Uint8Array
+      readonly own: boolean
+    }
+  | { readonly kind: 'connected' }
+  | { readonly kind: 'disconnected'; readonly reason: string }
+  /** SYN came back, or stayed away. */
+  | { readonly kind: 'signal'; readonly present: boolean }
+  | { readonly kind: 'adapter-reset' }
+  | { readonly kind: 'adapter-error'; readonly side: 'ebus' | 'host'; readonly code: number }
+  /** Bytes from the adapter that no rule explains; the parser has started afresh. */
+  | { readonly kind: 'decode-fault'; readonly detail: string }
+  | { readonly kind: 'source'; readonly state: SourceState; readonly address: number | undefined }
+  /** This subscriber was too slow: so many older events were dropped. */
+  | { readonly kind: 'missed'; readonly count: number }
+
+export interface BusStatus {
+  readonly transport: TransportClass
+  readonly connected: boolean
+  readonly signal: boolean
+  readonly source: SourceState
+  readonly address: number | undefined
+  /** Whether every telegram on the wire is seen, or only what ebusd reports. */
+  readonly passive: 'symbols' | 'telegrams' | 'none'
+  readonly queued: number
+  readonly symbols: number
+  readonly reconnects: number
+  /** Initiator addresses heard so far, ours left out. */
+  readonly initiators: readonly number[]
+}
+
+export interface Bus {
+  readonly id: string
+  send(request: BusRequest, options: SendOptions): Promise<Result<Reply, BusFault>>
+  /** From now on. Ends when the bus closes or the consumer leaves the loop; bounded, see `missed`. */
+  events(): AsyncIterableIterator<BusEvent> & Disposable
+  /** What the adapter says about itself; `undefined` while nothing is known. */
+  info(): AdapterInfo | undefined
+  status(): BusStatus
+  close(): Promise<void>
+}

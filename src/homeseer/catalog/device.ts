@@ -1,0 +1,80 @@
+/**
+ * Device: one HomeSeer device or feature, normalised: who it belongs to, what it can do, how careful one must be with it.
+ *
+ *   relationship 4 (feature) ──associated_devices[0]──▶ root    relationship 2 (root) ──associated_devices──▶ features
+ *
+ * Values are not here: they change every second, this does not. The mirror has them.
+ *
+ * Pure.
+ */
+import type { ControlPair } from '../wire/control-pair.ts'
+import { MISC, type ReceivedDevice } from '../wire/device.ts'
+import { capabilitiesOf, type Capability } from './capability.ts'
+import { ownSensitivity, type SensitivityReason } from './sensitivity.ts'
+
+export interface Device {
+  readonly ref: number
+  readonly name: string
+  readonly location: string
+  readonly location2: string
+  readonly interfaceName: string
+  readonly typeString: string
+  readonly relationship: number
+  readonly parentRef: number | undefined
+  readonly childRefs: readonly number[]
+  readonly associatedRefs: readonly number[]
+  /** Empty when it has none, and when HomeSeer could not be asked (`controlsKnown`). */
+  readonly controls: readonly ControlPair[]
+  readonly controlsKnown: boolean
+  readonly capabilities: readonly Capability[]
+  readonly sensitivity: readonly SensitivityReason[]
+  /** A root, master or scene that stands for other devices rather than being one. */
+  readonly wrapper: boolean
+  readonly hidden: boolean
+  readonly statusOnly: boolean
+  /** `Any`, or the one user who may control it. */
+  readonly userAccess: string
+  readonly voiceCommand: string
+  readonly statusImage: string
+  /** As HomeSeer sent it last. */
+  readonly record: ReceivedDevice
+}
+
+/** HomeSeer's numbers for the place of a record in its physical device. */
+export const ROOT = 2
+export const CHILD = 4
+
+/** What one record and its pairs say; children and relatives are the house's to add. */
+export function normaliseDevice(record: ReceivedDevice, known: readonly ControlPair[] | undefined): Device {
+  const controls = known ?? []
+  const parentRef = record.relationship === CHILD ? record.associatedRefs[0] : undefined
+  const capabilities = capabilitiesOf(record, controls)
+  return {
+    ref: record.ref,
+    name: record.name,
+    location: record.location,
+    location2: record.location2,
+    interfaceName: record.interfaceName,
+    typeString: record.typeString,
+    relationship: record.relationship,
+    parentRef,
+    childRefs: [],
+    associatedRefs: record.associatedRefs,
+    controls,
+    controlsKnown: known !== undefined,
+    capabilities,
+    sensitivity: ownSensitivity({ record, controls, capabilities }),
+    wrapper: isWrapper(record, controls, parentRef),
+    hidden: record.hidden || (record.misc & MISC.hidden) !== 0,
+    statusOnly: (record.misc & MISC.statusOnly) !== 0,
+    userAccess: record.userAccess === '' ? 'Any' : record.userAccess,
+    voiceCommand: record.voiceCommand,
+    statusImage: record.statusImage,
+    record,
+  }
+}
+
+function isWrapper(record: ReceivedDevice, controls: readonly ControlPair[], parentRef: number | undefined): boolean {
+  if (/ (master|scene)\b/i.test(record.name)) return true
+  return record.relationship === ROOT && controls.length === 0 && parentRef === undefined
+}

@@ -1,0 +1,105 @@
+/**
+ * Event files: HomeSeer's own record of its automations, where its data directory can be read from here.
+ *
+ * HomeSeer rewrites the files while we look, so a half-written one is looked at again before it counts as broken. What was
+ * read is kept until the files change.
+ *
+ * Does I/O.
+ */
+import { open, stat } from 'node:fs/promises'
+import { setTimeout as wait } from 'node:timers/promises'
+import type { Json } from '../../core/json.ts'
+import { fail, ok, type Result } from '../../core/result.ts'
+import { decodeDefinitions, type DefinitionFault, type EventDefinition } from './event-definition.ts'
+
+export interface EventFilePaths {
+  readonly events: string
+  readonly groups: string
+}
+
+export interface EventFiles {
+  readonly definitions: readonly EventDefinition[]
+  readonly eventsModifiedMs: number
+  readonly groupsModifiedMs: number
+}
+
+export type EventFileFault =
+  | DefinitionFault
+  /** The files are on another machine, or nobody may read them. */
+  | { readonly kind: 'unreadable'; readonly path: string; readonly code: string }
+  | { readonly kind: 'not-json'; readonly path: string }
+  | { readonly kind: 'too-large'; readonly path: string; readonly limitBytes: number }
+
+const LIMIT_BYTES = 64 * 1_024 * 1_024
+const LOOKS = 4
+const BETWEEN_LOOKS_MS = 100
+
+export class EventFileStore {
+  readonly #paths: EventFilePaths
+  #kept: { readonly stamp: string; readonly files: EventFiles } | undefined
+
+  constructor(paths: EventFilePaths) {
+    this.#paths = paths
+  }
+
+  async read(): Promise<Result<EventFiles, EventFileFault>> {
+    for (let look = 1; ; look++) {
+      const result = await this.#readOnce()
+      if (result.ok || result.fault.kind !== 'not-json' || look >= LOOKS) return result
+      await wait(BETWEEN_LOOKS_MS)
+    }
+  }
+
+  async #readOnce(): Promise<Result<EventFiles, EventFileFault>> {
+    const events = await stamped(this.#paths.events)
+    if (!events.ok) return events
+    const groups = await stamped(this.#paths.groups)
+    if (!groups.ok) return groups
+    const stamp = `${events.value.stamp} ${groups.value.stamp}`
+    if (this.#kept?.stamp === stamp) return ok(this.#kept.files)
+    const eventsJson = await readJson(this.#paths.events)
+    if (!eventsJson.ok) return eventsJson
+    const groupsJson = await readJson(this.#paths.groups)
+    if (!groupsJson.ok) return groupsJson
+    const definitions = decodeDefinitions(eventsJson.value, groupsJson.value)
+    if (!definitions.ok) return definitions
+    const files = {
+      definitions: definitions.value,
+      eventsModifiedMs: events.value.modifiedMs,
+      groupsModifiedMs: groups.value.modifiedMs,
+    }
+    this.#kept = { stamp, files }
+    return ok(files)
+  }
+}
+
+async function stamped(
+  path: string,
+): Promise<Result<{ readonly stamp: string; readonly modifiedMs: number }, EventFileFault>> {
+  try {
+    const { mtimeMs, size, ino } = await stat(path)
+    if (size > LIMIT_BYTES) return fail({ kind: 'too-large', path, limitBytes: LIMIT_BYTES })
+    return ok({ stamp: `${mtimeMs}/${size}/${ino}`, modifiedMs: Math.round(mtimeMs) })
+  } catch (error) {
+    return fail({ kind: 'unreadable', path, code: errorCode(error) })
+  }
+}
+
+async function readJson(path: string): Promise<Result<Json, EventFileFault>> {
+  let text: string
+  try {
+    await using file = await open(path)
+    text = await file.readFile('utf8')
+  } catch (error) {
+    return fail({ kind: 'unreadable', path, code: errorCode(error) })
+  }
+  try {
+    return ok(JSON.parse(text.replace(/^\uFEFF/, '')) as Json)
+  } catch {
+    return fail({ kind: 'not-json', path })
+  }
+}
+
+function errorCode(error: unknown): string {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'unknown'
+}

@@ -1,0 +1,45 @@
+/**
+ * Event: one automation of the house, and why running it may need a person's consent.
+ *
+ * Pure.
+ */
+import type { ReceivedEvent } from '../wire/event.ts'
+import type { EventDefinition } from './event-definition.ts'
+import type { House } from './house.ts'
+import { hasAny, wordsOf } from './word.ts'
+
+export type EventSensitivityReason = 'touches-sensitive-device' | 'runs-script' | 'security-flag' | 'named-so'
+
+const OMINOUS =
+  'lock unlock locks garage gate door doors schloss tor tur turschloss garagentor alarm disarm arm siren panic security'.split(
+    ' ',
+  )
+
+/**
+ * With its definition at hand an event is judged by what it does, and a frightening name alone does not count, unless some
+ * of its actions are of a kind we cannot read. A script can do anything. Without a definition only the name is left.
+ */
+export function eventSensitivity(
+  event: Pick<ReceivedEvent, 'name' | 'group'>,
+  definition: EventDefinition | undefined,
+  house: House,
+): readonly EventSensitivityReason[] {
+  const reasons: EventSensitivityReason[] = []
+  const touches = definition?.actionRefs.some((ref) => (house.byRef.get(ref)?.sensitivity.length ?? 0) > 0)
+  if (touches === true) reasons.push('touches-sensitive-device')
+  if (definition?.runsScript === true) reasons.push('runs-script')
+  if (definition?.security === true) reasons.push('security-flag')
+  const understood = definition?.blocks.every((block) => block.actions.every((one) => one.deviceActions.length > 0))
+  if (understood !== true && hasAny(wordsOf(event.name, event.group), OMINOUS)) reasons.push('named-so')
+  return reasons
+}
+
+/** HomeSeer does not mind the case of group and name. Several events can share both; the caller must then ask for an id. */
+export function findEvents(
+  events: readonly ReceivedEvent[],
+  wanted: { readonly id: number } | { readonly group: string; readonly name: string },
+): readonly ReceivedEvent[] {
+  if ('id' in wanted) return events.filter((event) => event.id === wanted.id)
+  const same = (left: string, right: string) => left.trim().toLowerCase() === right.trim().toLowerCase()
+  return events.filter((event) => same(event.group, wanted.group) && same(event.name, wanted.name))
+}

@@ -1,0 +1,103 @@
+/**
+ * House: all devices at once, with the links between them.
+ *
+ * Pure.
+ */
+import type { ControlPair } from '../wire/control-pair.ts'
+import type { ReceivedDevice } from '../wire/device.ts'
+import { normaliseDevice, ROOT, type Device } from './device.ts'
+
+export interface House {
+  /** In the order of their refs. */
+  readonly devices: readonly Device[]
+  readonly byRef: ReadonlyMap<number, Device>
+}
+
+export const EMPTY_HOUSE: House = { devices: [], byRef: new Map() }
+
+/** `controls` may lack refs whose pairs are not known yet; pairs inside a record win, being newer. */
+export function buildHouse(
+  records: Iterable<ReceivedDevice>,
+  controls: ReadonlyMap<number, readonly ControlPair[]>,
+): House {
+  const alone = new Map<number, Device>()
+  for (const record of records)
+    alone.set(record.ref, normaliseDevice(record, record.controls ?? controls.get(record.ref)))
+  const parents = parentsOf(alone)
+  const children = childrenOf(parents)
+  const linked = [...alone.values()].map((device) => ({
+    ...device,
+    parentRef: parents.get(device.ref),
+    childRefs: children.get(device.ref) ?? [],
+  }))
+  const sensitive = new Set(linked.filter((device) => device.sensitivity.length > 0).map(rootRef))
+  const devices = linked
+    .map((device) => (device.sensitivity.length === 0 && sensitive.has(rootRef(device)) ? asRelative(device) : device))
+    .sort((left, right) => left.ref - right.ref)
+  return { devices, byRef: new Map(devices.map((device) => [device.ref, device])) }
+}
+
+/** The ref all members of one physical device share. */
+export function rootRef(device: Device): number {
+  return device.parentRef ?? device.ref
+}
+
+/** The asked refs that exist, each followed by its children. */
+export function withChildren(house: House, refs: readonly number[]): readonly Device[] {
+  const wanted = new Set<number>()
+  for (const ref of refs) {
+    wanted.add(ref)
+    for (const child of house.byRef.get(ref)?.childRefs ?? []) wanted.add(child)
+  }
+  return [...wanted].map((ref) => house.byRef.get(ref)).filter((device) => device !== undefined)
+}
+
+export interface Group {
+  readonly name: string
+  readonly refs: readonly number[]
+}
+
+/** Largest group first; devices without that name are under `''`. */
+export function groupDevices(house: House, nameOf: (device: Device) => string): readonly Group[] {
+  const groups = new Map<string, number[]>()
+  for (const device of house.devices) {
+    const name = nameOf(device)
+    const refs = groups.get(name)
+    if (refs === undefined) groups.set(name, [device.ref])
+    else refs.push(device.ref)
+  }
+  return [...groups]
+    .map(([name, refs]) => ({ name, refs }))
+    .sort((left, right) => right.refs.length - left.refs.length || left.name.localeCompare(right.name, 'en'))
+}
+
+function asRelative(device: Device): Device {
+  return { ...device, sensitivity: ['relative'] }
+}
+
+/** Both directions are read: HS3 plug-ins forget to mark a child, and a new feature may not be in its root's list yet. */
+function parentsOf(devices: ReadonlyMap<number, Device>): ReadonlyMap<number, number> {
+  const parents = new Map<number, number>()
+  for (const device of devices.values()) {
+    if (device.relationship !== ROOT) continue
+    for (const ref of device.associatedRefs) {
+      // A root listed by another root stays a root: only one level is known to HomeSeer.
+      const listed = devices.get(ref)
+      if (listed !== undefined && listed.relationship !== ROOT && ref !== device.ref) parents.set(ref, device.ref)
+    }
+  }
+  for (const device of devices.values())
+    if (device.parentRef !== undefined && device.parentRef !== device.ref) parents.set(device.ref, device.parentRef)
+  return parents
+}
+
+function childrenOf(parents: ReadonlyMap<number, number>): ReadonlyMap<number, readonly number[]> {
+  const children = new Map<number, number[]>()
+  for (const [child, parent] of parents) {
+    const known = children.get(parent)
+    if (known === undefined) children.set(parent, [child])
+    else known.push(child)
+  }
+  for (const refs of children.values()) refs.sort((left, right) => left - right)
+  return children
+}

@@ -1,0 +1,56 @@
+/**
+ * Outcome: whether what a device shows after a command is what was asked for.
+ *
+ *   reached     the value asked for, or one that the command leads to
+ *   moving      something that is neither a rest position nor the old value: a lock between bolts, a blind on its way
+ *   elsewhere   another rest position, or no change
+ *
+ * Pure.
+ */
+import type { ControlPair } from '../wire/control-pair.ts'
+import type { ControlChoice } from './control.ts'
+
+export type Outcome = 'reached' | 'moving' | 'elsewhere'
+
+export interface Observation {
+  readonly value: number | undefined
+  readonly status: string
+}
+
+export interface Expectation {
+  /** Any value from `low` to `high` fulfils the wish; `undefined` when only the text can. */
+  readonly low: number | undefined
+  readonly high: number | undefined
+  readonly text: string | undefined
+  readonly restValues: readonly number[]
+}
+
+const NUMBER_TOLERANCE = 1e-6
+/** Dimmers round on their way to the lamp and back. */
+const DIM_TOLERANCE = 1
+
+export function expectationOf(choice: ControlChoice, controls: readonly ControlPair[]): Expectation {
+  const restValues = controls.flatMap((pair) =>
+    pair.range === undefined && pair.value !== undefined ? [pair.value] : [],
+  )
+  const { value, text } = choice
+  if (value === undefined) return { low: undefined, high: undefined, text, restValues }
+  if (choice.pair.use === 'OnAlternate') return { ...lastLevel(value, controls), text: undefined, restValues }
+  const slack = choice.pair.use === 'Dim' || choice.pair.use === 'DimFan' ? DIM_TOLERANCE : NUMBER_TOLERANCE
+  return { low: value - slack, high: value + slack, text: undefined, restValues }
+}
+
+/** The status text counts only where text was asked for: on a label it would believe what HomeSeer was told to display. */
+export function outcomeOf(expected: Expectation, before: Observation, now: Observation): Outcome {
+  if (expected.low === undefined || expected.high === undefined)
+    return now.status.trim() === expected.text?.trim() ? 'reached' : 'elsewhere'
+  if (now.value === undefined) return 'elsewhere'
+  if (now.value >= expected.low && now.value <= expected.high) return 'reached'
+  return now.value === before.value || expected.restValues.includes(now.value) ? 'elsewhere' : 'moving'
+}
+
+/** On to the last level ends wherever the dimmer was: anywhere above off. */
+function lastLevel(value: number, controls: readonly ControlPair[]): { readonly low: number; readonly high: number } {
+  const dim = controls.find((pair) => pair.use === 'Dim' || pair.use === 'DimFan')?.range
+  return dim === undefined ? { low: value, high: value } : { low: dim.start, high: Math.max(value, dim.end) }
+}

@@ -26,7 +26,7 @@ export function wiredAnd(symbols: Iterable<number>): number {
 }
 
 /** SYN to wait for after a turn of one's own, so that a busy initiator cannot keep the bus for itself. */
-export const LOCK_AFTER_SEND = 3
+export const LOCK_AFTER_SEND = 1
 const LOCK_SAME_CLASS = 2
 const LOCK_NOISE = 1
 

@@ -1,0 +1,128 @@
+import { describe, expect, it } from 'vitest'
+
+import { fromHex, hex } from '../../core/bytes.ts'
+import type { Outcome } from '../../ebus/wire/conversation.ts'
+import type { Heard } from '../../ebus/wire/line.ts'
+import { newLine, step } from '../../ebus/wire/line.ts'
+import { seededChance } from './chance.ts'
+import { Station } from './station.ts'
+import { VirtualBus } from './virtual-bus.ts'
+
+const nobody = () => undefined
+
+/** Everything on the wire, as hex. */
+function recorder(bus: VirtualBus): { readonly symbols: number[]; readonly heard: Heard[] } {
+  const symbols: number[] = []
+  const heard: Heard[] = []
+  const line = newLine()
+  bus.join({
+    heard(symbol) {
+      symbols.push(symbol)
+      const event = step(line, symbol)
+      if (event !== undefined) heard.push(event)
+      return undefined
+    },
+  })
+  return { symbols, heard }
+}
+
+describe('virtual bus', () => {
+  it('carries a SYN every 44 ms when nobody speaks: 40 ms of quiet and its own length', () => {
+    const bus = new VirtualBus()
+    const { symbols } = recorder(bus)
+    bus.advance(1_000)
+    expect(symbols).toEqual(Array.from({ length: 22 }, () => 0xaa))
+  })
+
+  it('carries a whole question and answer between two stations', () => {
+    const bus = new VirtualBus()
+    const { symbols } = recorder(bus)
+    const asker = new Station({ initiator: 0x31, targets: [], answer: nobody })
+    bus.join(asker)
+    bus.join(new Station({ targets: [0x08], answer: () => fromHex('01') }))
+    let outcome: Outcome | undefined
+    asker.say({ target: 0x08, primary: 7, secondary: 4, data: new Uint8Array() }, (result) => (outcome = result))
+    bus.advance(300)
+    expect(hex(Uint8Array.from(symbols))).toContain('aa3108070400d10001019a00aa')
+    expect(outcome).toMatchObject({ kind: 'exchange', exchange: { response: Uint8Array.of(1) } })
+  })
+
+  it('lets the more important of two simultaneous initiators speak first, and the other one after it', () => {
+    const bus = new VirtualBus()
+    const { heard } = recorder(bus)
+    for (const initiator of [0x31, 0x10]) {
+      const station = new Station({ initiator, targets: [], answer: nobody })
+      bus.join(station)
+      station.say({ target: 0xfe, primary: 7, secondary: 0xfe, data: new Uint8Array() })
+    }
+    bus.advance(1_000)
+    const sources = heard.map((event) => (event.kind === 'exchange' ? event.exchange.telegram.source : -1))
+    expect(sources).toEqual([0x10, 0x31])
+  })
+
+  it('holds a second round when two together show a third address: SYN 00 SYN 10', () => {
+    const bus = new VirtualBus()
+    const { symbols } = recorder(bus)
+    for (const initiator of [0x03, 0x10]) {
+      const station = new Station({ initiator, targets: [], answer: nobody })
+      bus.join(station)
+      station.say({ target: 0xfe, primary: 7, secondary: 0xfe, data: new Uint8Array() })
+    }
+    bus.advance(1_000)
+    const wire = hex(Uint8Array.from(symbols))
+    expect(wire).toContain('aa00aa10fe07fe00')
+    expect(wire.indexOf('aa03fe07fe00')).toBeGreaterThan(wire.indexOf('aa10fe07fe00'))
+  })
+
+  it('repeats an answer that was garbled on the way', () => {
+    let flips = 1
+    const bus = new VirtualBus({
+      disturbance: {
+        distort: (symbol) => (symbol === 0x9a && flips-- > 0 ? 0x9b : symbol),
+        isStuck: () => false,
+      },
+    })
+    const asker = new Station({ initiator: 0x31, targets: [], answer: nobody })
+    bus.join(asker)
+    bus.join(new Station({ targets: [0x08], answer: () => fromHex('01') }))
+    let outcome: Outcome | undefined
+    asker.say({ target: 0x08, primary: 7, secondary: 4, data: new Uint8Array() }, (result) => (outcome = result))
+    bus.advance(500)
+    expect(outcome).toMatchObject({ kind: 'exchange' })
+  })
+})
+
+describe('two initiators hammering one bus for a million symbols', () => {
+  it('both get everything said, unaltered, and each gets its share', () => {
+    const bus = new VirtualBus()
+    const { heard } = recorder(bus)
+    const chance = seededChance(7)
+    /** Answers with what it was asked, so that a mixed-up telegram cannot go unnoticed. */
+    bus.join(new Station({ targets: [0x15], answer: ({ data }) => Uint8Array.from(data, (byte) => byte ^ 0xff) }))
+    const tally = [0x31, 0x37].map((initiator) => {
+      const station = new Station({ initiator, targets: [], answer: nobody })
+      bus.join(station)
+      return { station, asked: 0, right: 0, faults: [] as string[] }
+    })
+    const ask = (entry: (typeof tally)[number]): void => {
+      const data = Uint8Array.from({ length: Math.floor(chance() * 12) }, () => Math.floor(chance() * 256))
+      entry.asked++
+      entry.station.say({ target: 0x15, primary: 0xb5, secondary: 0x24, data }, (outcome) => {
+        if (outcome.kind === 'fault') entry.faults.push(outcome.fault)
+        else if (hex(outcome.exchange.response ?? data) === hex(Uint8Array.from(data, (byte) => byte ^ 0xff)))
+          entry.right++
+        if (bus.symbols < 1_000_000) ask(entry)
+      })
+    }
+    for (const entry of tally) ask(entry)
+    for (let nowMs = 0; bus.symbols < 1_000_000 || tally.some(({ station }) => station.waiting > 0); nowMs += 60_000)
+      bus.advance(nowMs)
+    for (const { asked, right, faults } of tally) {
+      expect(faults).toEqual([])
+      expect(right).toBe(asked)
+      expect(asked).toBeGreaterThan(5_000)
+    }
+    const broken = heard.filter((event) => event.kind === 'broken' && event.reason !== 'arbitration')
+    expect(broken).toEqual([])
+  })
+})

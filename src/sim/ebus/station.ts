@@ -1,0 +1,178 @@
+/**
+ * Station: a device on the virtual bus, at the level of symbols. It answers what is addressed to it, refuses what arrives
+ * garbled, repeats what was refused, and takes part in arbitration when it has something to say itself.
+ *
+ * Pure, but for the station it is given.
+ */
+import { arbitrate, LOCK_AFTER_SEND, lockAfterLoss } from '../../ebus/wire/arbitration.ts'
+import type { Conversation, Outcome, Turn } from '../../ebus/wire/conversation.ts'
+import { beginConversation, continueConversation } from '../../ebus/wire/conversation.ts'
+import type { Line } from '../../ebus/wire/line.ts'
+import { newLine, step } from '../../ebus/wire/line.ts'
+import { ACK, BROADCAST, NAK, SYN } from '../../ebus/wire/symbol.ts'
+import type { Exchange, Telegram } from '../../ebus/wire/telegram.ts'
+import { encodeResponse, telegramForm } from '../../ebus/wire/telegram.ts'
+import type { Intent, Participant } from './virtual-bus.ts'
+
+/** The data of the answer; `refuse` is a NAK; `undefined` is silence, as if nobody were there. */
+export type Answer = Uint8Array | 'refuse' | undefined
+
+export interface StationOptions {
+  /** Absent for a device that only answers. */
+  readonly initiator?: number
+  readonly targets: readonly number[]
+  readonly answer: (telegram: Telegram) => Answer
+  /** Hears every finished exchange on the bus, its own too. */
+  readonly overhear?: (exchange: Exchange, nowMs: number) => void
+  /** Extra time before a target's acknowledge, asked each time. */
+  readonly delayMs?: () => number
+}
+
+interface Errand {
+  readonly telegram: Telegram
+  readonly done: (outcome: Outcome) => void
+  attempts: number
+}
+
+/** A target acknowledges within 15 ms; these are quick ones. */
+const REPLY_MS = 1.5
+/** Between two symbols of one sender. */
+const GAP_MS = 0.3
+/** 133..289 µs after the stop bit of the SYN. */
+const ARBITRATION_MS = 0.2
+const MAX_ATTEMPTS = 8
+const OUTBOX_LIMIT = 64
+
+export class Station implements Participant {
+  readonly #options: StationOptions
+  readonly #line: Line = newLine()
+  readonly #errands: Errand[] = []
+  readonly #initiatorsHeard = new Set<number>()
+  /** SYN still to let pass. */
+  #lock = 1
+  /** The last SYN followed a lone address: it opens a second round and counts for nobody's lock. */
+  #contest: 'none' | 'sent' | 'second-round' = 'none'
+  #symbolsSinceSyn = 0
+  #conversation: Conversation | undefined
+  /** What is left of the answer being given. */
+  #response: { readonly wire: Uint8Array; at: number } | undefined
+
+  constructor(options: StationOptions) {
+    this.#options = options
+  }
+
+  /** How much waits to be said. */
+  get waiting(): number {
+    return this.#errands.length
+  }
+
+  /** Says something as soon as the bus allows. Throws for a device without an initiator address. */
+  say(telegram: Omit<Telegram, 'source'>, done: (outcome: Outcome) => void = () => undefined): void {
+    const { initiator } = this.#options
+    if (initiator === undefined) throw new Error('a target cannot speak first')
+    if (this.#errands.length >= OUTBOX_LIMIT) {
+      done({ kind: 'fault', fault: 'collision' })
+      return
+    }
+    this.#errands.push({ telegram: { ...telegram, source: initiator }, done, attempts: 0 })
+  }
+
+  heard(symbol: number, nowMs: number): Intent | undefined {
+    const loneAddress = this.#symbolsSinceSyn === 1
+    this.#symbolsSinceSyn = symbol === SYN ? 0 : this.#symbolsSinceSyn + 1
+    const heard = step(this.#line, symbol)
+    if (heard?.kind === 'exchange') {
+      this.#initiatorsHeard.add(heard.exchange.telegram.source)
+      this.#options.overhear?.(heard.exchange, nowMs)
+      if (heard.exchange.telegram.target === BROADCAST) this.#options.answer(heard.exchange.telegram)
+    }
+    if (this.#conversation !== undefined) return this.#converse(continueConversation(this.#conversation, symbol))
+    if (this.#contest === 'sent') return this.#judge(symbol)
+    if (symbol === SYN) return this.#onSyn(loneAddress)
+    return this.#reply()
+  }
+
+  #onSyn(loneAddress: boolean): Intent | undefined {
+    this.#response = undefined
+    const [errand] = this.#errands
+    if (this.#contest === 'second-round' && errand !== undefined) return this.#compete(errand)
+    if (this.#lock > 0 && !loneAddress) this.#lock--
+    // A second round is for those who tied in the first.
+    if (errand === undefined || this.#lock > 0 || loneAddress) return undefined
+    return this.#compete(errand)
+  }
+
+  #compete(errand: Errand): Intent {
+    this.#contest = 'sent'
+    return { symbol: errand.telegram.source, afterMs: ARBITRATION_MS }
+  }
+
+  #judge(seen: number): Intent | undefined {
+    const [errand] = this.#errands
+    this.#contest = 'none'
+    if (errand === undefined || seen === SYN) return undefined
+    const verdict = arbitrate(errand.telegram.source, seen)
+    if (verdict === 'second-round') this.#contest = 'second-round'
+    if (verdict === 'lost') this.#lock = lockAfterLoss(errand.telegram.source, seen, this.#initiatorsHeard.size)
+    if (verdict !== 'won') return undefined
+    const { conversation, turn } = beginConversation(errand.telegram)
+    this.#conversation = conversation
+    return this.#converse(turn)
+  }
+
+  #converse(turn: Turn): Intent | undefined {
+    if (turn.kind === 'say') return { symbol: turn.symbol, afterMs: GAP_MS }
+    if (turn.kind === 'listen') return undefined
+    this.#conversation = undefined
+    this.#lock = LOCK_AFTER_SEND
+    const [errand] = this.#errands
+    if (errand === undefined) return undefined
+    errand.attempts++
+    const { outcome } = turn
+    // Devices insist: a heating regulator does not forget to set the boiler because a symbol was lost.
+    const again = outcome.kind === 'fault' && outcome.fault !== 'refused' && errand.attempts < MAX_ATTEMPTS
+    if (again) return undefined
+    this.#errands.shift()
+    errand.done(outcome)
+    return undefined
+  }
+
+  /** The target's side: acknowledge, answer, repeat. */
+  #reply(): Intent | undefined {
+    const line = this.#line
+    if (this.#response !== undefined) return this.#continueResponse()
+    const target = line.command[1] ?? BROADCAST
+    if (line.phase !== 'command-ack' || !this.#isMine(target)) return undefined
+    const afterMs = REPLY_MS + (this.#options.delayMs?.() ?? 0)
+    if (!line.partGood) return { symbol: NAK, afterMs }
+    const answer = this.#options.answer(readCommand(line))
+    if (answer === undefined) return undefined
+    if (answer === 'refuse') return { symbol: NAK, afterMs }
+    if (telegramForm(target) === 'initiator-target') this.#response = { wire: encodeResponse(answer), at: -1 }
+    return { symbol: ACK, afterMs }
+  }
+
+  #continueResponse(): Intent | undefined {
+    const response = this.#response
+    if (response === undefined) return undefined
+    const { phase, responseLength, responseRepeats, escaping } = this.#line
+    if (phase === 'response') {
+      // Refused: from the beginning, without a second ACK.
+      if (responseLength === 0 && responseRepeats > 0 && !escaping && response.at > 0) response.at = -1
+      response.at++
+      const symbol = response.wire[response.at]
+      return symbol === undefined ? undefined : { symbol, afterMs: response.at === 0 ? REPLY_MS : GAP_MS }
+    }
+    if (phase !== 'response-ack') this.#response = undefined
+    return undefined
+  }
+
+  #isMine(address: number): boolean {
+    return this.#options.targets.includes(address) || address === this.#options.initiator
+  }
+}
+
+function readCommand({ command, commandLength }: Line): Telegram {
+  const [source = 0, target = 0, primary = 0, secondary = 0] = command
+  return { source, target, primary, secondary, data: command.slice(5, commandLength - 1) }
+}

@@ -1,0 +1,101 @@
+/**
+ * Remote: commands that ask the running gateway and show what it says.
+ *
+ * Pure: given the gateway's answer, they make theirs; the asking is `ask`'s.
+ */
+import { isJsonObject } from '../core/json.ts'
+import type { Json, JsonObject } from '../core/json.ts'
+import type { CallView, StatusView, ToolView } from '../web/api.ts'
+import { EXIT, ageText, harmless, table } from './print.ts'
+import type { Answer } from './print.ts'
+
+export function statusAnswer(status: StatusView, nowMs: number): Answer {
+  const { ledger } = status
+  const lines = [
+    `${status.node}  ${status.url}  Hearthbus ${status.version}, up for ${ageText(nowMs - Date.parse(status.startedAt))}`,
+    `mode      ${status.mode}${status.stopped ? ', STOPPED: every change is refused (hearthbus resume)' : ''}`,
+    `tools     ${status.tools}`,
+    `ledger    ${ledger.size} entries, ${ledger.state}, last checkpoint at ${ledger.checkpointSize ?? 'none yet'}`,
+    `approvals ${status.pendingApprovals === 0 ? 'none wait' : `${status.pendingApprovals} wait: hearthbus approvals`}`,
+    '',
+    table(
+      ['service', 'status', ''],
+      status.services.map((service) => [service.name, service.status, harmless(summary(service.details))]),
+    ),
+  ]
+  return { json: status as unknown as Json, text: lines.join('\n') }
+}
+
+export function toolsAnswer(tools: readonly ToolView[]): Answer {
+  const rows = tools.map((tool) => [tool.name, tool.effect, harmless(firstSentence(tool.description))])
+  return { json: tools as unknown as Json, text: table(['tool', 'effect', ''], rows) }
+}
+
+export function callAnswer(view: CallView): Answer {
+  const exit = view.outcome === 'ok' ? EXIT.ok : view.outcome === 'denied' ? EXIT.denied : EXIT.failed
+  return { json: view as unknown as Json, text: harmless(JSON.stringify(view.structured, null, 2)), exit }
+}
+
+export function tracesAnswer(traces: readonly JsonObject[]): Answer {
+  const rows = traces.map((trace) => [
+    text(trace['ts']),
+    text(trace['capability']),
+    text(trace['result']),
+    `${text(trace['ms'])} ms`,
+    text(trace['is_local']) === 'true' ? 'here' : text(trace['to_node']),
+    text(trace['trace_id']),
+  ])
+  return {
+    json: traces,
+    text: table(
+      ['time', 'capability', 'result', 'took', 'where', 'trace'],
+      rows.map((row) => row.map(harmless)),
+    ),
+  }
+}
+
+export function topologyAnswer(topology: Json): Answer {
+  return { json: topology, text: harmless(JSON.stringify(topology, null, 2)) }
+}
+
+export function approvalsAnswer(approvals: readonly JsonObject[], nowMs: number): Answer {
+  if (approvals.length === 0) return { json: [], text: 'Nothing waits for an approval.' }
+  const blocks = approvals.map((approval) => {
+    const binding = objectOf(approval['binding'])
+    const shown = objectOf(approval['shown'])
+    const left = Number(approval['expiresAtMs']) - nowMs
+    return [
+      `${text(approval['id'])}  ${text(approval['state'])}  ${text(binding['tool'])}${shown['label'] === undefined ? '' : ` on ${text(shown['label'])}`}`,
+      `  asked by  ${text(binding['principal'])}${shown['client'] === undefined ? '' : ` (${text(shown['client'])})`}`,
+      `  arguments ${JSON.stringify(shown['arguments'])}`,
+      ...(shown['preview'] === undefined ? [] : [`  effect    ${JSON.stringify(shown['preview'])}`]),
+      `  ${left > 0 ? `valid for ${ageText(left)}` : 'lapsed'}`,
+    ].join('\n')
+  })
+  return { json: approvals, text: harmless(blocks.join('\n\n')) }
+}
+
+/** Everything else: the JSON itself is the best form there is. */
+export function plainAnswer(value: Json, sentence?: string): Answer {
+  return { json: value, text: sentence ?? harmless(JSON.stringify(value, null, 2)) }
+}
+
+function summary(details: JsonObject): string {
+  return Object.entries(details)
+    .filter(([, value]) => !isJsonObject(value) && !Array.isArray(value))
+    .map(([key, value]) => `${key} ${text(value)}`)
+    .slice(0, 4)
+    .join(', ')
+}
+
+function firstSentence(description: string): string {
+  return (/^[\s\S]*?\.(?=\s|$)/.exec(description)?.[0] ?? description).replaceAll(/\s+/g, ' ').slice(0, 120)
+}
+
+function objectOf(value: Json | undefined): JsonObject {
+  return isJsonObject(value) ? value : {}
+}
+
+function text(value: Json | undefined): string {
+  return typeof value === 'string' ? value : JSON.stringify(value ?? null)
+}

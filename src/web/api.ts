@@ -1,0 +1,67 @@
+/**
+ * API: the shapes that travel between the gateway and the people's programs (CLI, console). One definition, both ends.
+ *
+ * Pure.
+ */
+import { z } from 'zod'
+import type { Json, JsonObject } from '../core/json.ts'
+
+export interface StatusView {
+  readonly node: string
+  readonly version: string
+  readonly mode: 'full' | 'readonly'
+  readonly stopped: boolean
+  readonly startedAt: string
+  readonly url: string
+  readonly tools: number
+  readonly ledger: {
+    readonly size: number
+    readonly root: string
+    readonly state: string
+    readonly checkpointSize: number | null
+  }
+  readonly pendingApprovals: number
+  readonly services: readonly {
+    readonly name: string
+    readonly status: 'ok' | 'degraded' | 'failing'
+    readonly details: JsonObject
+  }[]
+}
+
+export interface ToolView {
+  readonly name: string
+  readonly title: string
+  readonly description: string
+  readonly effect: string
+  readonly family: string
+  readonly inputSchema: JsonObject
+}
+
+export const callRequest = z.strictObject({
+  tool: z.string().min(1).max(256),
+  arguments: z.record(z.string(), z.json()).default({}),
+  session: z.string().min(1).max(256).optional(),
+  node: z.string().min(1).max(256).optional(),
+  timeoutMs: z.int().min(1).max(600_000).optional(),
+})
+
+/** What a call came to, in the words of the tool's family. */
+export interface CallView {
+  readonly outcome: 'ok' | 'error' | 'denied'
+  readonly traceId: string
+  readonly structured: Json
+  readonly content?: Json
+}
+
+export const denyRequest = z.strictObject({ reason: z.string().min(1).max(1_000) })
+
+export const tokenRequest = z.strictObject({
+  name: z.string().min(1).max(64),
+  role: z.enum(['observer', 'agent', 'approver', 'admin']),
+  expiresInDays: z.int().min(1).max(3_650).optional(),
+  effects: z.array(z.enum(['reads', 'records', 'writes', 'sensitive', 'admin'])).optional(),
+  profiles: z.array(z.string()).optional(),
+  devices: z.array(z.string()).optional(),
+})
+
+export const stopRequest = z.strictObject({ reason: z.string().min(1).max(1_000) })

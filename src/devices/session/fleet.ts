@@ -1,0 +1,143 @@
+/**
+ * Fleet: the contract between devices and everything that wants something of them.
+ *
+ *   transports ──attach(identity, link)──▶ fleet ──step──▶ one session per device
+ *   tools, people ──call, announce, subscribe──▶ fleet
+ *
+ * Whoever attaches has been authenticated; whoever calls has been through the gate. The fleet knows neither tokens nor
+ * policy.
+ *
+ * Pure.
+ */
+import type { Json, JsonObject } from '../../core/json.ts'
+import type { Result } from '../../core/result.ts'
+import type { ToolResult } from '../wire/content.ts'
+import type { Announcement } from '../wire/envelope.ts'
+import type { MqttCredentials } from '../wire/mqtt-identity.ts'
+import type { DeviceTool, ServerInfo } from '../wire/tool-list.ts'
+import type { DeviceFault } from './device-fault.ts'
+import type { Phase, Remembered, Transport, Vision } from './session.ts'
+
+export interface Fleet {
+  /** All devices ever attached or remembered, asleep ones too. */
+  readonly devices: () => readonly DeviceView[]
+  readonly device: (id: string) => DeviceView | undefined
+  readonly call: (
+    id: string,
+    tool: string,
+    args: Json | undefined,
+    options?: CallOptions,
+  ) => Promise<Result<ToolResult, DeviceFault>>
+  /** Nothing comes back from a device: the answer says only that the words were sent. */
+  readonly announce: (id: string, announcement: Announcement) => Result<'sent', DeviceFault>
+  /** Asks for the tools again; the outcome is an event. */
+  readonly relist: (id: string) => void
+  /** Ends when the signal aborts, the consumer returns, or the fleet closes. */
+  readonly subscribe: (signal?: AbortSignal) => AsyncIterableIterator<FleetEvent>
+  /** Hangs up, if there is a connection. */
+  readonly disconnect: (id: string, reason: string) => void
+  /** Hangs up and forgets that there ever was such a device. */
+  readonly forget: (id: string) => void
+  readonly stats: () => FleetStats
+  readonly close: () => void
+}
+
+export interface CallOptions {
+  readonly signal?: AbortSignal | undefined
+  /** How long the device may take, from the moment it is asked. By default what the tool usually needs. */
+  readonly timeoutMs?: number | undefined
+  /** `fail` answers at once; `queue` keeps the call until the device connects or `waitMs` is over. */
+  readonly whenAsleep?: 'fail' | 'queue' | undefined
+  /** How long the call may wait for its turn and for the device to wake. */
+  readonly waitMs?: number | undefined
+}
+
+export interface DeviceView {
+  readonly id: string
+  readonly online: boolean
+  readonly phase: Phase
+  /** Now, or last time. */
+  readonly transport: Transport | undefined
+  readonly remoteAddress: string | undefined
+  readonly info: ServerInfo | undefined
+  /** Of the last listing, also while the device is asleep. */
+  readonly tools: readonly DeviceTool[]
+  readonly warnings: readonly string[]
+  readonly queued: number
+  /** Wall clock; `undefined` for a device not seen since the start. */
+  readonly lastSeenMs: number | undefined
+}
+
+export type FleetEvent =
+  | ({ readonly device: string; readonly atMs: number } & (
+      | { readonly kind: 'online'; readonly transport: Transport }
+      | { readonly kind: 'offline'; readonly reason: string }
+      | { readonly kind: 'tools'; readonly changed: boolean }
+      | { readonly kind: 'notification'; readonly method: string; readonly params: JsonObject | undefined }
+      | { readonly kind: 'forgotten' }
+    ))
+  /** The subscriber was too slow, and this many events were left out. */
+  | { readonly kind: 'missed'; readonly count: number }
+
+export interface FleetStats {
+  readonly devices: number
+  readonly connected: number
+  readonly pendingCalls: number
+  /** What devices said to no effect, by kind. */
+  readonly ignored: Readonly<Record<string, number>>
+}
+
+/** Who a connection has proved to be. */
+export interface DeviceIdentity {
+  readonly deviceId: string
+  readonly clientId: string
+}
+
+/** One live connection. `send` and `close` never throw; after `close` the ears hear `closed` exactly once. */
+export interface DeviceLink {
+  readonly transport: Transport
+  readonly remoteAddress: string
+  /** The address of ours that the device reached, which is therefore one it can reach again. */
+  readonly localAddress: string | undefined
+  readonly udp: { readonly server: string; readonly port: number } | undefined
+  readonly send: (text: string) => void
+  readonly close: (reason: string) => void
+}
+
+export interface LinkEars {
+  readonly text: (text: string) => void
+  readonly closed: (reason: string) => void
+}
+
+/** What a transport needs of a fleet. The newest connection of a device wins and the older one is closed. */
+export interface Harbour {
+  readonly attach: (identity: DeviceIdentity, link: DeviceLink) => LinkEars
+}
+
+/** What a stranger says to be let in. */
+export type Claim =
+  | { readonly kind: 'token'; readonly deviceId: string; readonly clientId: string; readonly token: string }
+  | { readonly kind: 'mqtt'; readonly credentials: MqttCredentials }
+
+/** `undefined` keeps the stranger out without saying why. */
+export type Admit = (claim: Claim) => Promise<DeviceIdentity | undefined>
+
+export interface Picture {
+  readonly bytes: Uint8Array
+  readonly mimeType: string
+}
+
+/** Where cameras post: hands out tokens that are good once, and gives up what was posted. */
+export interface VisionDesk {
+  readonly issue: (identity: DeviceIdentity, localAddress: string | undefined) => Vision | undefined
+  /** The picture posted last by this device, once. */
+  readonly collect: (deviceId: string) => Picture | undefined
+  /** Called when a device has used its token, with or without success. */
+  readonly onSpent: (listener: (deviceId: string) => void) => void
+}
+
+/** Keeps what was last known of each device over a restart. */
+export interface FleetMemory {
+  readonly recall: () => readonly { readonly deviceId: string; readonly remembered: Remembered }[]
+  readonly remember: (deviceId: string, remembered: Remembered) => void
+}

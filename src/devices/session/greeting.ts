@@ -1,0 +1,42 @@
+/**
+ * Greeting: the answer to a device's hello. It must come before anything else and within ten seconds.
+ *
+ * Pure: ids and keys are derived from the link's seed and the number of the hello.
+ */
+import { createHmac } from 'node:crypto'
+import type { DeviceHello } from '../wire/hello.ts'
+import { encodeUdpHello, encodeWebSocketHello } from '../wire/hello.ts'
+import type { Link } from './session.ts'
+import { NO_LISTING } from './session.ts'
+import type { Turn } from './turn.ts'
+import { emit, send, update, updateLink } from './turn.ts'
+
+/** Every hello starts discovery again: the device may have been flashed, or be another board behind the same id. */
+export function greet(turn: Turn, link: Link, hello: DeviceHello): void {
+  const greetings = link.greetings + 1
+  const sessionId = derive(link.seed, `session ${greetings}`).slice(0, 32)
+  updateLink(turn, { greetings })
+  send(turn, helloAnswer(link, hello, greetings, sessionId))
+  const { phase, round } = turn.session
+  if (phase === 'greeting') emit(turn, { kind: 'online' })
+  update(turn, { sessionId, round: round + 1, attempts: 0, retryAtMs: undefined, listing: NO_LISTING })
+  if (hello.mcp) {
+    update(turn, { phase: 'initialising' })
+    return
+  }
+  update(turn, { phase: 'ready', tools: [], warnings: ['the device does not announce MCP'] })
+  emit(turn, { kind: 'tools', changed: true })
+}
+
+function helloAnswer(link: Link, hello: DeviceHello, greetings: number, sessionId: string): string {
+  if (link.transport === 'websocket') return encodeWebSocketHello(sessionId, hello.audio)
+  // A device that gets no UDP endpoint shows an alert; with a broker of somebody else's we may have none to offer.
+  const { server, port } = link.udp ?? { server: '127.0.0.1', port: 9 }
+  const keyHex = derive(link.seed, `key ${greetings}`).slice(0, 32)
+  const ssrc = derive(link.seed, `ssrc ${greetings}`).slice(0, 8)
+  return encodeUdpHello(sessionId, hello.audio, { server, port, keyHex, nonceHex: `01000000${ssrc}0000000000000000` })
+}
+
+function derive(seed: string, what: string): string {
+  return createHmac('sha256', seed).update(what).digest('hex')
+}

@@ -1,0 +1,175 @@
+/**
+ * Machine: `step(session, input)`, the whole conversation with one device as a function.
+ *
+ * After every input the machine sends the one next thing the device is ready for: `initialize`, a page of tools, a call.
+ * `nextDeadline` (silence.ts) says when it wants to be woken by a tick, whatever else happens.
+ *
+ * Pure.
+ */
+import { decodeDeviceFrame, encodeAnnouncement, encodeKeepAlive } from '../wire/envelope.ts'
+import type { RpcMessage } from '../wire/rpc.ts'
+import { decodeServerInfo } from '../wire/tool-list.ts'
+import { cancel, dropCalls, enqueue, startNextCall, takeCallResult } from './calls.ts'
+import { greet } from './greeting.ts'
+import { askForPage, endListing, takePage } from './listing.ts'
+import type { Effect, Flight, Input, Link, Session } from './session.ts'
+import { NO_LISTING } from './session.ts'
+import { tick } from './silence.ts'
+import type { Turn } from './turn.ts'
+import { ask, emit, refuse, send, update, updateLink } from './turn.ts'
+
+export interface Step {
+  readonly session: Session
+  readonly effects: readonly Effect[]
+}
+
+export function step(session: Session, input: Input): Step {
+  const turn: Turn = { session, effects: [], atMs: input.atMs }
+  take(turn, input)
+  advance(turn)
+  return { session: turn.session, effects: turn.effects }
+}
+
+function take(turn: Turn, input: Input): void {
+  switch (input.kind) {
+    case 'connected':
+      connect(turn, input)
+      return
+    case 'text':
+      updateLink(turn, { lastHeardMs: turn.atMs, unanswered: 0 })
+      hear(turn, input.text)
+      return
+    case 'disconnected':
+      disconnect(turn, input.reason)
+      return
+    case 'call':
+      enqueue(turn, input.request)
+      return
+    case 'cancel':
+      cancel(turn, input.call)
+      return
+    case 'vision':
+      updateLink(turn, { vision: input.vision, visionTold: false })
+      return
+    case 'announce':
+      if (turn.session.link !== undefined) send(turn, encodeAnnouncement(turn.session.sessionId, input.announcement))
+      return
+    case 'relist':
+      if (turn.session.phase === 'ready') update(turn, { phase: 'listing', listing: NO_LISTING, attempts: 0 })
+      return
+    case 'tick':
+      tick(turn)
+      return
+    default:
+      input satisfies never
+  }
+}
+
+function connect(turn: Turn, input: Extract<Input, { kind: 'connected' }>): void {
+  // The newest connection wins; whoever holds the links closes the old one.
+  if (turn.session.link !== undefined) disconnect(turn, 'replaced')
+  const { transport, seed, vision, udp, atMs } = input
+  const times = { openedAtMs: atMs, lastSentMs: atMs, lastHeardMs: atMs }
+  update(turn, {
+    link: { transport, seed, vision, visionTold: false, udp, greetings: 0, unanswered: 0, closing: false, ...times },
+    transport,
+    // A WebSocket device is deaf until it has been greeted; over MQTT it answers from the first moment.
+    phase: transport === 'websocket' ? 'greeting' : 'initialising',
+    round: turn.session.round + 1,
+    attempts: 0,
+    listing: NO_LISTING,
+  })
+  if (transport !== 'websocket') emit(turn, { kind: 'online' })
+}
+
+function disconnect(turn: Turn, reason: string): void {
+  if (turn.session.link === undefined) return
+  const wasOnline = turn.session.phase !== 'greeting'
+  update(turn, { link: undefined, phase: 'asleep', sessionId: '', retryAtMs: undefined, listing: NO_LISTING })
+  dropCalls(turn)
+  if (wasOnline) emit(turn, { kind: 'offline', reason })
+}
+
+function hear(turn: Turn, text: string): void {
+  const { link, phase } = turn.session
+  if (link === undefined) return
+  const frame = decodeDeviceFrame(text)
+  if (!frame.ok) {
+    emit(turn, { kind: 'ignored', what: frame.fault.kind })
+    return
+  }
+  if (frame.value.kind === 'hello') {
+    greet(turn, link, frame.value.hello)
+    return
+  }
+  if (phase === 'greeting') {
+    emit(turn, { kind: 'ignored', what: 'before-hello' })
+    return
+  }
+  if (frame.value.kind === 'mcp') hearRpc(turn, frame.value.message)
+  else if (frame.value.kind === 'goodbye') update(turn, { sessionId: '' })
+  else if (frame.value.kind === 'ping') send(turn, encodeKeepAlive(turn.session.sessionId))
+  else emit(turn, { kind: 'ignored', what: frame.value.type })
+}
+
+function hearRpc(turn: Turn, message: RpcMessage): void {
+  if (message.kind === 'notification') {
+    emit(turn, { kind: 'notification', method: message.method, params: message.params })
+    return
+  }
+  if (message.kind === 'request') {
+    emit(turn, { kind: 'ignored', what: 'request-from-device' })
+    return
+  }
+  const { flight } = turn.session
+  if (flight?.id !== message.id) {
+    emit(turn, { kind: 'ignored', what: 'late-answer' })
+    return
+  }
+  update(turn, { flight: undefined })
+  land(turn, flight, message)
+}
+
+function land(turn: Turn, flight: Flight, message: Extract<RpcMessage, { kind: 'result' | 'error' }>): void {
+  const { purpose } = flight
+  if (purpose.kind === 'probe' || purpose.kind === 'vision') return
+  if (purpose.kind === 'call') {
+    if (purpose.abandoned) return
+    if (message.kind === 'result') takeCallResult(turn, purpose.waiting, message.result)
+    else refuse(turn, purpose.waiting.call, { kind: 'device-error', ...message.error })
+    return
+  }
+  if (purpose.round !== turn.session.round) return
+  if (purpose.kind === 'initialise') {
+    if (message.kind === 'result') update(turn, { info: decodeServerInfo(message.result) })
+    // A device that refuses to be initialised may still list: stock firmware does not insist on the order.
+    update(turn, { phase: 'listing', listing: NO_LISTING, attempts: 0 })
+  } else if (message.kind === 'result') takePage(turn, message.result)
+  else endListing(turn, message.error.message)
+}
+
+function advance(turn: Turn): void {
+  const { link, flight, phase, retryAtMs, queue } = turn.session
+  if (link === undefined || link.closing || flight !== undefined) return
+  if (phase === 'ready') {
+    // Any tool may turn out to take a picture, so no call goes out before the device knows a token it can use.
+    if (queue.length > 0 && link.vision !== undefined && !link.visionTold) initialise(turn, link, 'vision')
+    else startNextCall(turn)
+    return
+  }
+  if (retryAtMs !== undefined && retryAtMs > turn.atMs) return
+  if (phase === 'initialising') initialise(turn, link, 'initialise')
+  else if (phase === 'listing') askForPage(turn)
+}
+
+/** Repeated whenever the picture token changes: firmware keeps the one it was told last. */
+function initialise(turn: Turn, { vision }: Link, kind: 'initialise' | 'vision'): void {
+  const { round, settings } = turn.session
+  updateLink(turn, { visionTold: true })
+  ask(turn, {
+    method: 'initialize',
+    params: { capabilities: vision === undefined ? {} : { vision: { url: vision.url, token: vision.token } } },
+    purpose: { kind, round },
+    timeoutMs: settings.requestMs,
+  })
+}

@@ -1,0 +1,202 @@
+/**
+ * Session: everything known about one device between two inputs, and the words in which its machine is spoken to.
+ *
+ *   asleep ──connected──▶ greeting ──hello──▶ initialising ──▶ listing ──▶ ready
+ *      ▲                     (MQTT skips greeting)                           │
+ *      └───────────────────────────disconnected──────────────────────────────┘
+ *
+ * A session outlives connections: it keeps the tools last listed, and the calls that may wait for the device to wake.
+ *
+ * Pure.
+ */
+import type { Json, JsonObject } from '../../core/json.ts'
+import type { Result } from '../../core/result.ts'
+import type { ToolResult } from '../wire/content.ts'
+import type { Announcement } from '../wire/envelope.ts'
+import type { DeviceTool, ServerInfo } from '../wire/tool-list.ts'
+import type { DeviceFault } from './device-fault.ts'
+
+export type Phase = 'greeting' | 'initialising' | 'listing' | 'ready' | 'asleep'
+
+/** `mqtt` is our own broker, where a connection is a device; `mqtt-broker` is somebody else's, where a topic is. */
+export type Transport = 'websocket' | 'mqtt' | 'mqtt-broker'
+
+/** Where a camera is to post its picture; the token is good for one upload. */
+export interface Vision {
+  readonly url: string
+  readonly token: string
+}
+
+export interface Link {
+  readonly transport: Transport
+  readonly openedAtMs: number
+  /** Chance drawn outside: session ids and audio keys are derived from it, so that a trace replays. */
+  readonly seed: string
+  readonly vision: Vision | undefined
+  /** Whether the device has heard of this token; a spent one is replaced before the next call. */
+  readonly visionTold: boolean
+  readonly udp: { readonly server: string; readonly port: number } | undefined
+  /** Hellos so far. */
+  readonly greetings: number
+  readonly lastSentMs: number
+  readonly lastHeardMs: number
+  /** Requests in a row that nobody answered. */
+  readonly unanswered: number
+  /** We have asked for it to be closed; nothing more is sent and nothing more is due. */
+  readonly closing: boolean
+}
+
+export interface Waiting {
+  readonly call: number
+  readonly tool: string
+  readonly arguments: Json | undefined
+  readonly timeoutMs: number
+  readonly sinceMs: number
+  readonly expiresAtMs: number
+  /** Stays queued while the device is asleep. */
+  readonly outlastsSleep: boolean
+}
+
+export type Purpose =
+  | { readonly kind: 'initialise' | 'list' | 'probe' | 'vision'; readonly round: number }
+  | { readonly kind: 'call'; readonly waiting: Waiting; readonly abandoned: boolean }
+
+/** The one request a device is working on. Devices work on one thing at a time and answer in that order. */
+export interface Flight {
+  readonly id: number
+  readonly sentAtMs: number
+  readonly deadlineMs: number
+  readonly purpose: Purpose
+}
+
+export interface Listing {
+  readonly cursor: string
+  readonly seen: readonly string[]
+  readonly tools: readonly DeviceTool[]
+  readonly warnings: readonly string[]
+}
+
+export interface Session {
+  readonly device: string
+  readonly settings: SessionSettings
+  readonly phase: Phase
+  readonly link: Link | undefined
+  /** How it connects now, or did last time: says whether it will come back by itself. */
+  readonly transport: Transport | undefined
+  /** Empty before the first hello, as MQTT devices are asked before they greet. */
+  readonly sessionId: string
+  readonly nextId: number
+  readonly flight: Flight | undefined
+  readonly queue: readonly Waiting[]
+  /** Raised by every hello, so that answers to an earlier round of discovery are not taken for this one's. */
+  readonly round: number
+  readonly attempts: number
+  readonly retryAtMs: number | undefined
+  readonly listing: Listing
+  readonly info: ServerInfo | undefined
+  readonly tools: readonly DeviceTool[]
+  readonly warnings: readonly string[]
+}
+
+export interface SessionSettings {
+  readonly withUserTools: boolean
+  readonly helloMs: number
+  /** For `initialize`, `tools/list` and probes; calls bring their own. */
+  readonly requestMs: number
+  readonly queueLimit: number
+  /** Text frames that keep a WebSocket channel usable; `undefined` spares the battery. Below 120 s to have effect. */
+  readonly keepAliveMs: number | undefined
+  /** Silence after which a device behind somebody else's broker is asked whether it is still there. */
+  readonly probeMs: number
+  /** After a device did not answer discovery, how long until it is asked again. */
+  readonly relistMs: number
+  readonly maxPages: number
+  readonly maxTools: number
+}
+
+export const DEFAULT_SESSION_SETTINGS: SessionSettings = {
+  withUserTools: false,
+  helloMs: 10_000,
+  requestMs: 15_000,
+  queueLimit: 16,
+  keepAliveMs: 90_000,
+  probeMs: 240_000,
+  relistMs: 60_000,
+  maxPages: 64,
+  maxTools: 256,
+}
+
+/** Every input carries the monotonic time at which it happened. */
+export type Input = { readonly atMs: number } & (
+  | {
+      readonly kind: 'connected'
+      readonly transport: Transport
+      readonly seed: string
+      readonly vision: Vision | undefined
+      readonly udp: { readonly server: string; readonly port: number } | undefined
+    }
+  | { readonly kind: 'text'; readonly text: string }
+  | { readonly kind: 'disconnected'; readonly reason: string }
+  | { readonly kind: 'call'; readonly request: CallRequest }
+  | { readonly kind: 'cancel'; readonly call: number }
+  /** The old token is spent; here is the next one. */
+  | { readonly kind: 'vision'; readonly vision: Vision | undefined }
+  | { readonly kind: 'announce'; readonly announcement: Announcement }
+  | { readonly kind: 'relist' }
+  | { readonly kind: 'tick' }
+)
+
+export interface CallRequest {
+  /** The caller's key for this call; answers come back under it. */
+  readonly call: number
+  readonly tool: string
+  readonly arguments: Json | undefined
+  /** From the moment the request is sent. */
+  readonly timeoutMs: number
+  /** For its turn, and for the device to wake if `outlastsSleep`. */
+  readonly waitMs: number
+  readonly outlastsSleep: boolean
+}
+
+export type Effect =
+  | { readonly kind: 'send'; readonly text: string }
+  | { readonly kind: 'close'; readonly reason: string }
+  | { readonly kind: 'answer'; readonly call: number; readonly result: Result<ToolResult, DeviceFault> }
+  /** A call's request is about to leave: its time starts now. */
+  | { readonly kind: 'sent'; readonly call: number }
+  | { readonly kind: 'online' }
+  | { readonly kind: 'offline'; readonly reason: string }
+  | { readonly kind: 'tools'; readonly changed: boolean }
+  | { readonly kind: 'notification'; readonly method: string; readonly params: JsonObject | undefined }
+  /** Something a device said that changed nothing: for counters and logs. */
+  | { readonly kind: 'ignored'; readonly what: string }
+
+export const NO_LISTING: Listing = { cursor: '', seen: [], tools: [], warnings: [] }
+
+/** What an earlier run remembered of a device, so that its tools are known before it wakes. */
+export interface Remembered {
+  readonly transport: Transport | undefined
+  readonly info: ServerInfo | undefined
+  readonly tools: readonly DeviceTool[]
+}
+
+export function newSession(device: string, settings: SessionSettings, remembered?: Remembered): Session {
+  return {
+    device,
+    settings,
+    phase: 'asleep',
+    link: undefined,
+    transport: remembered?.transport,
+    sessionId: '',
+    nextId: 1,
+    flight: undefined,
+    queue: [],
+    round: 0,
+    attempts: 0,
+    retryAtMs: undefined,
+    listing: NO_LISTING,
+    info: remembered?.info,
+    tools: remembered?.tools ?? [],
+    warnings: [],
+  }
+}

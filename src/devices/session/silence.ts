@@ -1,0 +1,93 @@
+/**
+ * Silence: what a session does when nothing comes in. Deadlines, retries, keep-alive and signs of life.
+ *
+ * Pure.
+ */
+import { encodeKeepAlive } from '../wire/envelope.ts'
+import { expireWaiting } from './calls.ts'
+import { endListing } from './listing.ts'
+import type { Flight, Link, Session } from './session.ts'
+import type { Turn } from './turn.ts'
+import { ask, close, refuse, send, update, updateLink } from './turn.ts'
+
+/** Discovery is tried this often before the device is taken as it is. */
+const MAX_ATTEMPTS = 3
+/** Requests to a device behind somebody else's broker that may go unanswered. */
+const MAX_UNANSWERED = 2
+const NEVER = Number.POSITIVE_INFINITY
+
+/** The earliest moment at which a tick changes something; `undefined` while only the outside can. */
+export function nextDeadline(session: Session): number | undefined {
+  const { link, flight, queue, retryAtMs } = session
+  const deadlines = queue.map((waiting) => waiting.expiresAtMs)
+  if (flight !== undefined) deadlines.push(flight.deadlineMs)
+  if (link !== undefined && !link.closing) {
+    if (retryAtMs !== undefined) deadlines.push(retryAtMs)
+    deadlines.push(helloDue(session, link), keepAliveDue(session, link), probeDue(session, link))
+  }
+  const earliest = Math.min(...deadlines)
+  return Number.isFinite(earliest) ? earliest : undefined
+}
+
+function helloDue({ phase, settings }: Session, link: Link): number {
+  return phase === 'greeting' ? link.openedAtMs + settings.helloMs : NEVER
+}
+
+/** The firmware takes a WebSocket channel for closed 120 s after the last data frame it received. */
+function keepAliveDue({ phase, settings }: Session, link: Link): number {
+  if (link.transport !== 'websocket' || phase === 'greeting') return NEVER
+  return link.lastSentMs + (settings.keepAliveMs ?? NEVER)
+}
+
+function probeDue({ phase, settings, flight }: Session, link: Link): number {
+  const idle = link.transport === 'mqtt-broker' && phase === 'ready' && flight === undefined
+  return idle ? link.lastHeardMs + settings.probeMs : NEVER
+}
+
+export function tick(turn: Turn): void {
+  const { atMs } = turn
+  expireWaiting(turn)
+  const { flight } = turn.session
+  if (flight !== undefined && atMs >= flight.deadlineMs) giveUp(turn, flight)
+  const { session } = turn
+  const { link, retryAtMs, settings } = session
+  if (link === undefined || link.closing) return
+  if (atMs >= helloDue(session, link)) {
+    close(turn, 'no hello')
+    return
+  }
+  if (retryAtMs !== undefined && atMs >= retryAtMs) {
+    update(turn, { retryAtMs: undefined })
+    if (session.phase === 'ready') update(turn, { phase: 'initialising' })
+  }
+  if (atMs >= keepAliveDue(session, link)) send(turn, encodeKeepAlive(session.sessionId))
+  if (atMs < probeDue(turn.session, link)) return
+  // No firmware implements `ping`, and the error it answers with is as good a sign of life as any.
+  const purpose = { kind: 'probe', round: session.round } as const
+  ask(turn, { method: 'ping', params: {}, purpose, timeoutMs: settings.requestMs })
+}
+
+function giveUp(turn: Turn, flight: Flight): void {
+  const { purpose } = flight
+  update(turn, { flight: undefined })
+  if (purpose.kind === 'call') {
+    const { call } = purpose.waiting
+    if (!purpose.abandoned) refuse(turn, call, { kind: 'timed-out', afterMs: turn.atMs - flight.sentAtMs })
+    return
+  }
+  const { link, attempts, settings } = turn.session
+  const unanswered = (link?.unanswered ?? 0) + 1
+  updateLink(turn, { unanswered, lastHeardMs: turn.atMs })
+  // Behind somebody else's broker there is no connection to lose: silence is the only way to be absent.
+  if (link?.transport === 'mqtt-broker' && unanswered >= MAX_UNANSWERED) {
+    close(turn, 'no answer')
+    return
+  }
+  if (purpose.kind === 'probe' || purpose.kind === 'vision' || purpose.round !== turn.session.round) return
+  if (attempts + 1 < MAX_ATTEMPTS) {
+    update(turn, { attempts: attempts + 1, retryAtMs: turn.atMs + 2_000 * 2 ** attempts })
+    return
+  }
+  endListing(turn, `${purpose.kind === 'list' ? 'tools/list' : 'initialize'} was not answered`)
+  update(turn, { retryAtMs: turn.atMs + settings.relistMs })
+}

@@ -1,0 +1,25 @@
+/**
+ * Tool time: how long a device may take for a tool, if the caller does not say.
+ *
+ * A photo is taken, encoded and posted while the device's main loop stands still; its own HTTP timeout is 30 s.
+ *
+ * Pure.
+ */
+export interface ToolTimes {
+  readonly usualMs: number
+  readonly photoMs: number
+  /** By tool name, from the configuration. */
+  readonly byTool: Readonly<Record<string, number>>
+}
+
+export const DEFAULT_TOOL_TIMES: ToolTimes = { usualMs: 30_000, photoMs: 75_000, byTool: {} }
+
+export function toolTimeMs(tool: string, times: ToolTimes): number {
+  if (Object.hasOwn(times.byTool, tool)) return times.byTool[tool] ?? times.usualMs
+  return isPhotoTool(tool) ? times.photoMs : times.usualMs
+}
+
+/** `self.camera.take_photo` on stock boards, `take_photo` and `self_camera_take_photo` elsewhere. */
+function isPhotoTool(tool: string): boolean {
+  return /(?:^|[._])take_photo$/.test(tool)
+}

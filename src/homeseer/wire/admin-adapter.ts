@@ -1,0 +1,148 @@
+/**
+ * Admin adapter: the contract of the script that performs what HomeSeer's JSON interface has no request for.
+ *
+ *   POST /runscript.html   hs.RunScriptFunc("hearthbus_admin.cs","Handle","hb1.<request>",true,false)
+ *   ["response","hb1.<reply>"]
+ *
+ *   request  {"v":1,"id":"…","op":"users.create","args":{…}}          both base64url, so that no text of a caller can
+ *   reply    {"v":1,"id":"…","ok":true,"data":{…}}                    end the string it travels in
+ *            {"v":1,"id":"…","ok":false,"code":"not-found","message":"…"}
+ *
+ * A reply counts only with the mark, the version and the id of its question. Anything else means that no adapter is
+ * installed, however friendly the text. The adapter performs an id once: a repeated id gets the first reply again.
+ * docs/protocols/homeseer.md lists the operations.
+ *
+ * Pure.
+ */
+import { base64url, fromBase64url, fromUtf8, utf8 } from '../../core/bytes.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
+import { fail, ok, type Result } from '../../core/result.ts'
+import type { Exchange } from './exchange.ts'
+import { booleanField, numberField, objectField, textField } from './field.ts'
+import type { Reply, ReplyFault } from './reply.ts'
+import { decodeScriptReply, runScript, SCRIPT_PAGE } from './script.ts'
+
+export interface AdapterRequest {
+  /** Chosen by the caller, once per change; see the module text. */
+  readonly id: string
+  readonly op: string
+  readonly args: JsonObject
+}
+
+export const ADAPTER_CODES = ['unknown-operation', 'invalid', 'not-found', 'conflict', 'failed'] as const
+export type AdapterCode = (typeof ADAPTER_CODES)[number]
+
+export type AdapterReply =
+  | { readonly id: string; readonly ok: true; readonly data: JsonObject }
+  | { readonly id: string; readonly ok: false; readonly code: AdapterCode; readonly message: string }
+
+/** Operations that change nothing and may be asked twice. */
+export const ADAPTER_READS = [
+  'adapter.describe',
+  'adapter.outcome',
+  'users.list',
+  'plugins.list',
+  'interfaces.list',
+  'interfaces.diagnostics',
+  'cameras.list',
+  'events.get',
+  'system.config.get',
+  'system.backup.list',
+  'config.categories.list',
+] as const
+
+/** Operations named as the tools `hs4.admin.*` that need them. Each answers `{before, after}` of what it changed. */
+export const ADAPTER_WRITES = [
+  'users.create',
+  'users.update',
+  'users.delete',
+  'users.set_role',
+  'plugins.install',
+  'plugins.update',
+  'plugins.remove',
+  'plugins.set_enabled',
+  'plugins.restart',
+  'interfaces.add',
+  'interfaces.update',
+  'interfaces.remove',
+  'interfaces.restart',
+  'system.backup.start',
+  'system.restore.start',
+  'system.service.restart',
+  'system.shutdown',
+  'system.config.set',
+  'cameras.config.create',
+  'cameras.config.update',
+  'cameras.config.delete',
+  'cameras.stream_profile.set',
+  'cameras.recording.set',
+  'events.create',
+  'events.update',
+  'events.delete',
+  'config.device_metadata.set',
+  'config.category.upsert',
+  'config.category.delete',
+] as const
+
+export const ADAPTER_SCRIPT = 'hearthbus_admin.cs'
+const MARK = 'hb1.'
+const VERSION = 1
+const COMMAND = new RegExp(
+  `^\\s*&?hs\\.RunScriptFunc\\("${ADAPTER_SCRIPT.replace('.', '\\.')}","Handle","(${MARK.replace('.', '\\.')}[\\w-]+)",true,false\\)\\s*$`,
+)
+
+export function askAdapter(request: AdapterRequest, page: string = SCRIPT_PAGE): Exchange<AdapterReply> {
+  const reads = (ADAPTER_READS as readonly string[]).includes(request.op)
+  return {
+    ...runScript(encodeAdapterCommand(request), page),
+    name: `adapter ${request.op}`,
+    effect: reads ? 'reads' : 'writes',
+    decode: (reply) => decodeAdapterReply(reply, request.id),
+  }
+}
+
+export function encodeAdapterCommand(request: AdapterRequest): string {
+  return `hs.RunScriptFunc("${ADAPTER_SCRIPT}","Handle","${pack({ ...request })}",true,false)`
+}
+
+/** `undefined` for a command that is not the adapter's; a broken request inside it is a fault. */
+export function decodeAdapterCommand(command: string): Result<AdapterRequest, 'broken'> | undefined {
+  const packed = COMMAND.exec(command)?.[1]
+  if (packed === undefined) return undefined
+  const request = unpack(packed)
+  const id = textField(request ?? {}, 'id')
+  const op = textField(request ?? {}, 'op')
+  if (request === undefined || id === undefined || op === undefined) return fail('broken')
+  return ok({ id, op, args: objectField(request, 'args') ?? {} })
+}
+
+export function encodeAdapterReply(reply: AdapterReply): string {
+  return pack({ ...reply })
+}
+
+function decodeAdapterReply(reply: Reply, id: string): Result<AdapterReply, ReplyFault> {
+  const script = decodeScriptReply(reply)
+  if (!script.ok) return script
+  const packed = script.value.responseArray.find((item) => typeof item === 'string' && item.startsWith(MARK))
+  const answer = typeof packed === 'string' ? unpack(packed) : undefined
+  const good = answer === undefined ? undefined : booleanField(answer, 'ok')
+  if (answer === undefined || good === undefined || textField(answer, 'id') !== id)
+    return fail({ kind: 'refused', reason: 'unsupported', text: 'no admin adapter answered' })
+  if (good) return ok({ id, ok: true, data: objectField(answer, 'data') ?? {} })
+  const code = ADAPTER_CODES.find((known) => known === textField(answer, 'code')) ?? 'failed'
+  return ok({ id, ok: false, code, message: (textField(answer, 'message') ?? '').slice(0, 500) })
+}
+
+function pack(members: JsonObject): string {
+  return `${MARK}${base64url(utf8(JSON.stringify({ v: VERSION, ...members })))}`
+}
+
+function unpack(packed: string): JsonObject | undefined {
+  const bytes = fromBase64url(packed.slice(MARK.length))
+  try {
+    const value = JSON.parse(fromUtf8(bytes ?? new Uint8Array()) ?? '') as Json
+    return isJsonObject(value) && numberField(value, 'v') === VERSION ? value : undefined
+  } catch {
+    return undefined
+  }
+}

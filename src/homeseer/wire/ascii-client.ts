@@ -1,0 +1,118 @@
+/**
+ * ASCII client: holds the push connection to port 11000 open, and opens it again when it is lost.
+ *
+ * Does I/O.
+ */
+import { connect, type Socket } from 'node:net'
+import { backoffMs, RECONNECT } from '../../core/backoff.ts'
+import { NO_REST, takeLines, type DeviceChange, type LineRest } from './ascii.ts'
+import { NEW_SESSION, step, type AsciiEffect, type AsciiInput, type AsciiSession } from './ascii-session.ts'
+import type { Credentials } from './json-client.ts'
+
+export interface AsciiClientOptions {
+  readonly host: string
+  readonly port: number
+  readonly credentials: Credentials | undefined
+  /** Silence after which the far end is asked whether it is still there. */
+  readonly pingMs: number
+  /** How long connecting and each answer may take. */
+  readonly patienceMs: number
+  readonly onChanges: (changes: readonly DeviceChange[]) => void
+  readonly onState: (state: AsciiState) => void
+}
+
+/** `refused`: the login was not accepted, which waiting does not cure, so the next try comes late. */
+export type AsciiState = { readonly up: true } | { readonly up: false; readonly reason: 'lost' | 'refused' | 'silent' }
+
+export class AsciiClient {
+  readonly #options: AsciiClientOptions
+  #socket: Socket | undefined
+  #session: AsciiSession = NEW_SESSION
+  #rest: LineRest = NO_REST
+  #silence: NodeJS.Timeout | undefined
+  #retry: NodeJS.Timeout | undefined
+  #failures = 0
+  #stopped = false
+
+  constructor(options: AsciiClientOptions) {
+    this.#options = options
+  }
+
+  start(): void {
+    if (this.#socket === undefined && !this.#stopped) this.#open()
+  }
+
+  /** Final: a stopped client is not started again. */
+  stop(): void {
+    this.#stopped = true
+    clearTimeout(this.#retry)
+    clearTimeout(this.#silence)
+    this.#socket?.destroy()
+    this.#socket = undefined
+  }
+
+  #open(): void {
+    const { host, port, credentials } = this.#options
+    const socket = connect({ host, port })
+    this.#socket = socket
+    this.#session = NEW_SESSION
+    this.#rest = NO_REST
+    socket.setEncoding('utf8')
+    socket.setKeepAlive(true)
+    this.#awaitLines()
+    socket.on('connect', () => this.#input({ kind: 'connected', credentials }))
+    socket.on('data', (piece: string) => this.#hear(piece))
+    // The close that follows every error is where the loss is handled.
+    socket.on('error', () => undefined)
+    socket.on('close', () => this.#lost(socket, 'lost'))
+  }
+
+  #hear(piece: string): void {
+    const { lines, rest } = takeLines(this.#rest, piece)
+    this.#rest = rest
+    if (lines.length > 0) this.#input({ kind: 'lines', lines })
+  }
+
+  #input(input: AsciiInput): void {
+    const { session, effects } = step(this.#session, input)
+    this.#session = session
+    this.#awaitLines()
+    for (const effect of effects) this.#apply(effect)
+  }
+
+  #apply(effect: AsciiEffect): void {
+    switch (effect.kind) {
+      case 'send':
+        this.#socket?.write(effect.text)
+        return
+      case 'live':
+        this.#failures = 0
+        this.#options.onState({ up: true })
+        return
+      case 'changed':
+        this.#options.onChanges(effect.changes)
+        return
+      default:
+        if (this.#socket !== undefined) this.#lost(this.#socket, effect.reason)
+    }
+  }
+
+  #awaitLines(): void {
+    clearTimeout(this.#silence)
+    if (this.#session.phase === 'over') return
+    const waitMs = this.#session.phase === 'live' ? this.#options.pingMs : this.#options.patienceMs
+    this.#silence = setTimeout(() => this.#input({ kind: 'silence' }), waitMs)
+  }
+
+  /** Once per connection, whatever ended it. */
+  #lost(socket: Socket, reason: 'lost' | 'refused' | 'silent'): void {
+    if (this.#socket !== socket || this.#stopped) return
+    this.#socket = undefined
+    clearTimeout(this.#silence)
+    socket.destroy()
+    this.#options.onState({ up: false, reason })
+    const waitMs = reason === 'refused' ? RECONNECT.maxMs : backoffMs(RECONNECT, this.#failures)
+    this.#failures++
+    this.#retry = setTimeout(() => this.#open(), waitMs)
+  }
+}

@@ -1,0 +1,199 @@
+/**
+ * Mirror client: drives the mirror with a clock and the JSON client, and lets others look, read anew and wait.
+ *
+ * Does I/O.
+ */
+import type { Clock } from '../../core/clock.ts'
+import { fail, ok, type Result } from '../../core/result.ts'
+import type { ReceivedDevice } from './device.ts'
+import type { LinkFault } from './fault.ts'
+import type { JsonClient } from './json-client.ts'
+import {
+  newMirror,
+  nextDueMs,
+  step,
+  type Mirror,
+  type MirrorChange,
+  type MirrorEffect,
+  type MirrorEntry,
+  type MirrorInput,
+  type MirrorRules,
+  type PushedChange,
+} from './mirror.ts'
+import { getStatus } from './read-request.ts'
+
+export interface MirrorClientOptions {
+  readonly json: JsonClient
+  readonly rules: MirrorRules
+  readonly clock: Clock
+}
+
+export type MirrorListener = (changes: readonly MirrorChange[]) => void
+
+export interface WaitOptions {
+  readonly timeoutMs: number
+  readonly signal?: AbortSignal | undefined
+}
+
+/** HomeSeer's address line is not endless: as many refs as one question carries. */
+const MAX_REFS_PER_READ = 200
+
+export class MirrorClient {
+  readonly #json: JsonClient
+  readonly #clock: Clock
+  readonly #listeners = new Set<MirrorListener>()
+  #mirror: Mirror
+  #timer: NodeJS.Timeout | undefined
+  #poll: Promise<Result<void, LinkFault>> | undefined
+  readonly #stopping = new AbortController()
+
+  constructor({ json, rules, clock }: MirrorClientOptions) {
+    this.#json = json
+    this.#clock = clock
+    this.#mirror = newMirror(rules)
+  }
+
+  start(): void {
+    this.#input({ kind: 'tick', atMs: this.#clock.monotonic() })
+  }
+
+  /** Final; waits that are open end without a value. */
+  stop(): void {
+    this.#stopping.abort()
+    clearTimeout(this.#timer)
+    this.#listeners.clear()
+  }
+
+  get entries(): ReadonlyMap<number, MirrorEntry> {
+    return this.#mirror.entries
+  }
+
+  /** Grows when devices appear, go, or are renamed; equal numbers mean an equal house. */
+  get structure(): number {
+    return this.#mirror.structure
+  }
+
+  get pushUp(): boolean {
+    return this.#mirror.pushUp
+  }
+
+  ageMs(entry: MirrorEntry): number {
+    return Math.max(0, this.#clock.monotonic() - entry.live.observedMs)
+  }
+
+  /** Everything, asked now; questions that are open at the same time share one answer. */
+  refresh(): Promise<Result<void, LinkFault>> {
+    this.#poll ??= this.#askEverything().finally(() => {
+      this.#poll = undefined
+    })
+    return this.#poll
+  }
+
+  /** Some devices, asked now. Those HomeSeer does not know are missing from the answer. */
+  async read(
+    refs: readonly number[],
+    signal?: AbortSignal,
+  ): Promise<Result<ReadonlyMap<number, MirrorEntry>, LinkFault>> {
+    const found = new Map<number, MirrorEntry>()
+    for (let from = 0; from < refs.length; from += MAX_REFS_PER_READ) {
+      const result = await this.#ask('read', refs.slice(from, from + MAX_REFS_PER_READ), signal)
+      if (!result.ok) return result
+      for (const { ref } of result.value) {
+        const entry = this.#mirror.entries.get(ref)
+        if (entry !== undefined) found.set(ref, entry)
+      }
+    }
+    return ok(found)
+  }
+
+  pushed(source: 'ascii' | 'webhook', changes: readonly PushedChange[]): void {
+    this.#input({ kind: 'pushed', source, changes, atMs: this.#clock.monotonic() })
+  }
+
+  pushState(up: boolean): void {
+    this.#input({ kind: 'push-state', up, atMs: this.#clock.monotonic() })
+  }
+
+  /** Told of every change, in the order it was learned. The function returned ends that. */
+  subscribe(listener: MirrorListener): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  /** The first entry of `ref` that fits, the present one included; `undefined` when time or patience runs out. */
+  waitFor(
+    ref: number,
+    fits: (entry: MirrorEntry) => boolean,
+    { timeoutMs, signal }: WaitOptions,
+  ): Promise<MirrorEntry | undefined> {
+    const present = this.#mirror.entries.get(ref)
+    if (present !== undefined && fits(present)) return Promise.resolve(present)
+    const ending = AbortSignal.any([AbortSignal.timeout(timeoutMs), this.#stopping.signal, ...(signal ? [signal] : [])])
+    return new Promise((resolve) => {
+      const end = (entry: MirrorEntry | undefined) => {
+        unsubscribe()
+        ending.removeEventListener('abort', giveUp)
+        resolve(entry)
+      }
+      const giveUp = () => end(undefined)
+      const unsubscribe = this.subscribe((changes) => {
+        const entry = changes.some((change) => change.ref === ref) ? this.#mirror.entries.get(ref) : undefined
+        if (entry !== undefined && fits(entry)) end(entry)
+      })
+      ending.addEventListener('abort', giveUp, { once: true })
+      if (ending.aborted) giveUp()
+    })
+  }
+
+  #input(input: MirrorInput): void {
+    if (this.#stopping.signal.aborted) return
+    const { mirror, effects } = step(this.#mirror, input)
+    this.#mirror = mirror
+    for (const effect of effects) this.#apply(effect)
+    this.#schedule()
+  }
+
+  #apply(effect: MirrorEffect): void {
+    switch (effect.kind) {
+      case 'poll':
+        void this.refresh()
+        return
+      case 'read':
+        void this.#ask('read', effect.refs)
+        return
+      default:
+        for (const listener of this.#listeners) listener(effect.changes)
+    }
+  }
+
+  #schedule(): void {
+    clearTimeout(this.#timer)
+    const dueMs = nextDueMs(this.#mirror)
+    if (dueMs === Number.POSITIVE_INFINITY) return
+    const waitMs = Math.max(0, dueMs - this.#clock.monotonic())
+    this.#timer = setTimeout(() => this.#input({ kind: 'tick', atMs: this.#clock.monotonic() }), waitMs)
+  }
+
+  async #askEverything(): Promise<Result<void, LinkFault>> {
+    const answer = await this.#ask('poll')
+    return answer.ok ? ok(undefined) : answer
+  }
+
+  async #ask(
+    source: 'poll' | 'read',
+    refs?: readonly number[],
+    signal?: AbortSignal,
+  ): Promise<Result<readonly ReceivedDevice[], LinkFault>> {
+    const askedMs = this.#clock.monotonic()
+    const ending = signal === undefined ? this.#stopping.signal : AbortSignal.any([signal, this.#stopping.signal])
+    const result = await this.#json.call(getStatus({ refs, compress: true, excludeEvents: true }), ending)
+    const atMs = this.#clock.monotonic()
+    if (this.#stopping.signal.aborted) return fail({ kind: 'aborted', reached: true })
+    if (!result.ok) {
+      this.#input({ kind: 'unanswered', source, atMs })
+      return result
+    }
+    this.#input({ kind: 'answered', source, devices: result.value.devices, askedMs, atMs })
+    return ok(result.value.devices)
+  }
+}

@@ -1,0 +1,42 @@
+import { describe, expect, it } from 'vitest'
+import type { HookedChange } from './webhook.ts'
+import { webhookHandler } from './webhook-server.ts'
+
+const KEY = 'a-key-of-some-length'
+const BODY = '{"type":"devicechange","data":{"ref":412,"value":99,"status":"On"}}'
+
+function receiver() {
+  const seen: HookedChange[] = []
+  const handle = webhookHandler({ key: KEY, onChange: (change) => seen.push(change) })
+  const post = (body: string | undefined, key = KEY, method = 'POST') =>
+    handle(new Request(`http://host/hook?key=${key}`, { method, ...(body === undefined ? {} : { body }) }))
+  return { seen, post }
+}
+
+describe('web hook receiver', () => {
+  it('hands over a change', async () => {
+    const { seen, post } = receiver()
+    expect((await post(BODY)).status).toBe(200)
+    expect(seen).toMatchObject([{ ref: 412, value: 99, status: 'On' }])
+  })
+
+  it('reads nothing without the key', async () => {
+    const { seen, post } = receiver()
+    expect((await post(BODY, 'wrong')).status).toBe(403)
+    expect((await post(BODY, '')).status).toBe(403)
+    expect(seen).toEqual([])
+  })
+
+  it('refuses other methods, nonsense and floods', async () => {
+    const { seen, post } = receiver()
+    expect((await post(undefined, KEY, 'GET')).status).toBe(405)
+    expect((await post('{')).status).toBe(400)
+    expect((await post('x'.repeat(70_000))).status).toBe(413)
+    expect((await post('{"type":"other"}')).status).toBe(200)
+    expect(seen).toEqual([])
+  })
+
+  it('does not start with a key that can be guessed', () => {
+    expect(() => webhookHandler({ key: 'short', onChange: () => undefined })).toThrow(RangeError)
+  })
+})

@@ -1,0 +1,61 @@
+/**
+ * Web hook receiver: answers HomeSeer's posts, on whatever listener it is mounted. HomeSeer cannot sign a post, so the
+ * configured address carries a secret (`…?key=…`), and without it nothing is read.
+ *
+ * Does I/O (reads the body of the request it is given).
+ */
+import { createHash, timingSafeEqual } from 'node:crypto'
+import { decodeWebhook, type HookedChange } from './webhook.ts'
+
+export interface WebhookOptions {
+  /** The secret of the address; at least 16 characters, so that it cannot be guessed. */
+  readonly key: string
+  readonly onChange: (change: HookedChange) => void
+}
+
+export type WebhookHandler = (request: Request) => Promise<Response>
+
+const MIN_KEY = 16
+/** A device change has a few hundred bytes. */
+const MAX_BODY_BYTES = 64 * 1_024
+
+export function webhookHandler({ key, onChange }: WebhookOptions): WebhookHandler {
+  if (key.length < MIN_KEY) throw new RangeError(`a web hook key needs ${MIN_KEY} characters`)
+  return async (request) => {
+    if (!sameSecret(new URL(request.url).searchParams.get('key') ?? '', key)) return answer(403, 'wrong key')
+    if (request.method !== 'POST') return answer(405, 'only POST')
+    const body = await readBody(request)
+    if (body === undefined) return answer(413, 'too large or cut off')
+    const change = decodeWebhook(body)
+    if (!change.ok) return answer(400, change.fault.detail)
+    if (change.value !== undefined) onChange(change.value)
+    return answer(200, 'ok')
+  }
+}
+
+/** Hashes first, so that neither length nor content shows in the time it takes. */
+function sameSecret(given: string, wanted: string): boolean {
+  const digest = (text: string) => createHash('sha256').update(text).digest()
+  return timingSafeEqual(digest(given), digest(wanted))
+}
+
+/** `undefined` past the limit, and when the sender goes away. */
+async function readBody(request: Request): Promise<Uint8Array | undefined> {
+  if (request.body === null) return new Uint8Array()
+  const pieces: Uint8Array[] = []
+  let size = 0
+  try {
+    for await (const piece of request.body as AsyncIterable<Uint8Array>) {
+      size += piece.length
+      if (size > MAX_BODY_BYTES) return undefined
+      pieces.push(piece)
+    }
+  } catch {
+    return undefined
+  }
+  return Buffer.concat(pieces, size)
+}
+
+function answer(status: number, text: string): Response {
+  return new Response(text, { status, headers: { 'Content-Type': 'text/plain' } })
+}

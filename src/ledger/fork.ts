@@ -16,6 +16,11 @@ export type LedgerFault =
   | { readonly kind: 'last-signed-invalid'; readonly path: string; readonly reason: string }
   | { readonly kind: 'damaged'; readonly reason: string }
 
+/** Why there is no new checkpoint; an unwritable file stops signatures, not entries. */
+export type SigningFault =
+  | LedgerFault
+  | { readonly kind: 'last-signed-unwritable'; readonly path: string; readonly reason: string }
+
 export type Source = 'file' | 'database'
 
 /** Open for entries and signatures, or refusing both. */
@@ -52,7 +57,7 @@ const WAYS_OUT =
   'in an empty one, under another origin; do not edit what was signed.'
 
 /** What happened and what to do, for a person. */
-export function ledgerFaultSentence(fault: LedgerFault): string {
+export function ledgerFaultSentence(fault: SigningFault): string {
   switch (fault.kind) {
     case 'truncated':
       return `The ledger holds ${fault.size} entries, but this node has signed ${fault.signedSize} (${known(fault.source)}): an older copy of the database was put back, or its tail was cut off. Nothing is recorded or signed until this is settled. ${WAYS_OUT}`
@@ -62,6 +67,8 @@ export function ledgerFaultSentence(fault: LedgerFault): string {
       return `${fault.path} is missing, though this node has signed a ledger of ${fault.signedSize} entries: without it a database restored from a backup could not be told from the newest one. Put the file back. If you know this database to be the newest, adopt its last checkpoint (hearthbus ledger adopt).`
     case 'last-signed-invalid':
       return `${fault.path} does not hold a checkpoint of this node: ${fault.reason}. Put back the file, or the key and the origin that it was signed with. If you know this database to be the newest, adopt its last checkpoint (hearthbus ledger adopt).`
+    case 'last-signed-unwritable':
+      return `No checkpoint was signed, because ${fault.path} could not be written first: ${fault.reason}. Entries are still recorded. Make the file writable.`
     default:
       return `The stored ledger is damaged: ${fault.reason}. Run hearthbus ledger verify to see the extent. ${WAYS_OUT}`
   }

@@ -11,9 +11,11 @@
  *
  * Does I/O.
  */
-import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { DatabaseSync } from 'node:sqlite'
+import type { StatementSync } from 'node:sqlite'
 import type { Migrations } from '../core/database-store.ts'
 import type { FullTile } from './edge.ts'
+import { decodeEntry } from './entry.ts'
 import { TILE_BYTES, TILE_HEIGHT, tileNode } from './tile.ts'
 import { leafHash } from './tree.ts'
 
@@ -78,12 +80,6 @@ export interface BodyRow {
   readonly seq: number
   readonly salt: Uint8Array
   readonly body: Uint8Array
-}
-
-export interface CheckpointRow {
-  readonly size: number
-  readonly cosignatures: number
-  readonly note: string
 }
 
 export interface TileRow {
@@ -179,11 +175,19 @@ export class LedgerStore {
     ) as unknown as BodyRow[]
   }
 
+  /** Whether the entry commits to a body that is not there any more. */
+  bodyIsGone(seq: number): boolean {
+    const entry = this.entry(seq)
+    const decoded = entry && decodeEntry(entry.bytes)
+    return decoded?.ok === true && decoded.value['body_hash'] !== undefined && this.body(seq) === undefined
+  }
+
   /** Overwrites what it deletes: SQLite would otherwise leave the bytes in a free page. */
-  deleteBody(seq: number): void {
+  deleteBody(seq: number): boolean {
     this.#sql.exec('PRAGMA secure_delete = ON')
-    this.#statement('DELETE FROM ledger_body WHERE seq = ?').run(seq)
+    const { changes } = this.#statement('DELETE FROM ledger_body WHERE seq = ?').run(seq)
     this.#sql.exec('PRAGMA secure_delete = OFF')
+    return changes === 1
   }
 
   /** Empties the write-ahead log into the file, so that it no longer holds what was erased. Outside a transaction. */
@@ -197,9 +201,19 @@ export class LedgerStore {
     ).get(level, position) as TileRow | undefined
   }
 
-  tilePositions(level: number, from: number): number[] {
-    const rows = this.#statement('SELECT position FROM ledger_tile WHERE level = ? AND position >= ?').all(level, from)
-    return rows.map((row) => Number(row['position']))
+  /** Bodies that stand outside the entries. */
+  strayBodies(size: number): number[] {
+    const rows = this.#statement('SELECT seq FROM ledger_body WHERE seq < 0 OR seq >= ?').all(size)
+    return rows.map((row) => Number(row['seq']))
+  }
+
+  /** Names of our tables, indexes, triggers and views whose definition is not the one that the migrations make. */
+  alteredSchema(): string[] {
+    const made = new DatabaseSync(':memory:')
+    for (const step of ledgerMigrations.steps) made.exec(step)
+    const [expected, found] = [schemaOf(made), schemaOf(this.#sql)]
+    made.close()
+    return [...new Set([...expected.keys(), ...found.keys()])].filter((name) => expected.get(name) !== found.get(name))
   }
 
   tileCount(): number {
@@ -222,4 +236,11 @@ export class LedgerStore {
     this.#prepared.set(text, statement)
     return statement
   }
+}
+
+function schemaOf(sql: DatabaseSync): Map<string, string> {
+  const rows = sql.prepare(
+    "SELECT name, sql FROM sqlite_schema WHERE tbl_name LIKE 'ledger@_%' ESCAPE '@' OR name = 'actions'",
+  )
+  return new Map(rows.all().map((row) => [String(row['name']), String(row['sql'])]))
 }

@@ -12,19 +12,28 @@ import { randomFillSync } from 'node:crypto'
 import type { Clock } from '../core/clock.ts'
 import type { Database } from '../core/database-store.ts'
 import type { Json } from '../core/json.ts'
-import { bodyHash, encodeBody, SALT_BYTES } from './body.ts'
-import { encodeEntry, isSequence } from './entry.ts'
-import type { LedgerEvent } from './entry.ts'
+import { fail, ok } from '../core/result.ts'
+import type { Result } from '../core/result.ts'
+import { readIfThere } from './atomic-file-store.ts'
+import { CALL_ABORTED, CALL_ENTER, closedCall, endsCall } from './audit.ts'
+import { BODY_ERASED, bodyHash, decodeBody, encodeBody, SALT_BYTES } from './body.ts'
+import type { SignedCheckpoint } from './checkpoint.ts'
+import { CheckpointStore } from './checkpoint-store.ts'
+import { decodeEntry, encodeEntry } from './entry.ts'
+import type { LedgerEntry, LedgerEvent } from './entry.ts'
 import { LedgerRefuses, SOUND } from './fork.ts'
-import type { LedgerState } from './fork.ts'
+import type { LedgerState, SigningFault } from './fork.ts'
 import { LedgerStore } from './ledger-store.ts'
-import type { NoteSigner } from './note-key.ts'
+import type { VerifiedSignature } from './note.ts'
+import type { NoteSigner, VerifierKey } from './note-key.ts'
+import { consistencyOf, inclusionOf } from './proof.ts'
+import type { Consistency, Inclusion, ProofFault } from './proof.ts'
+import { Signing } from './signing.ts'
 import { StoredTree } from './stored-tree.ts'
+import { formatTlogProof, tlogProof } from './tlog-proof.ts'
 import { leafHash } from './tree.ts'
-
-export const CALL_ENTER = 'call.enter'
-export const CALL_EXIT = 'call.exit'
-export const CALL_ABORTED = 'call.aborted'
+import { verifyStored } from './verify.ts'
+import type { VerifyOptions, VerifyReport } from './verify.ts'
 
 export interface LedgerOptions {
   readonly database: Database
@@ -46,28 +55,61 @@ export interface Appended {
   readonly leafHash: Uint8Array
 }
 
+export interface StoredEntry {
+  readonly entry: LedgerEntry
+  /** The leaf of the tree. */
+  readonly bytes: Uint8Array
+}
+
+export type BodyState =
+  | { readonly kind: 'kept'; readonly body: Json }
+  | { readonly kind: 'erased' }
+  | { readonly kind: 'none' }
+
+export interface LedgerVerifyOptions extends VerifyOptions {
+  /** From the checkpoint up to which this process last found nothing wrong; everything, when it has not yet looked. */
+  readonly incremental?: boolean
+}
+
 export class Ledger {
-  readonly #database: Database
-  readonly #clock: Clock
+  readonly #options: LedgerOptions
   readonly #store: LedgerStore
   readonly #tree: StoredTree
+  readonly #signing: Signing
   #state: LedgerState = SOUND
+  #verified: SignedCheckpoint | undefined
 
   private constructor(options: LedgerOptions) {
-    this.#database = options.database
-    this.#clock = options.clock
-    this.#store = new LedgerStore(options.database.sql)
+    const { database, signer, origin, lastSignedPath } = options
+    if (signer.key.name !== origin) throw new TypeError(`the signer is named ${signer.key.name}, the log ${origin}`)
+    this.#options = options
+    this.#store = new LedgerStore(database.sql)
     this.#tree = new StoredTree(this.#store)
-    options.database.follow(this.#tree.follower)
+    this.#signing = new Signing({ database, tree: this.#tree, signer, lastSignedPath })
+    database.follow(this.#tree.follower)
   }
 
+  /** Opens in any case; `state()` says whether the stored tree may still be written and signed. */
   static async open(options: LedgerOptions): Promise<Ledger> {
-    return new Ledger(options)
+    const ledger = new Ledger(options)
+    const fault = await ledger.#signing.judge()
+    if (fault !== undefined) ledger.#state = { kind: 'refusing', fault }
+    return ledger
+  }
+
+  /** Sound, or refusing appends and signatures, with the reason. */
+  state(): LedgerState {
+    return this.#state
+  }
+
+  /** Whoever has this can check what the ledger signs. */
+  get verifierKey(): VerifierKey {
+    return this.#options.signer.key
   }
 
   /** Resolves when the event is durable; shares the fsync with everything else that this turn wants to write. */
   append(event: LedgerEvent, body?: Json): Promise<Appended> {
-    return this.#database.commit(() => this.appendIn(event, body))
+    return this.#options.database.commit(() => this.appendIn(event, body))
   }
 
   /**
@@ -77,13 +119,14 @@ export class Ledger {
   appendIn(event: LedgerEvent, body?: Json): Appended {
     if (this.#state.kind === 'refusing') throw new LedgerRefuses(this.#state.fault)
     if (!this.#store.inTransaction()) throw new Error('appendIn belongs inside Database.commit')
+    const closes = closedCall(event)
+    if (endsCall(event) && closes === undefined) throw new TypeError(`${event.kind} names no call`)
     const seq = this.#tree.size
-    const at = new Date(this.#clock.now()).toISOString()
+    const at = new Date(this.#options.clock.now()).toISOString()
     const kept = body === undefined ? undefined : commitTo(body)
     const bytes = encodeEntry(event, { seq, at, bodyHash: kept?.hash })
-    const closes = closedCall(event)
-    if (closes !== null && !this.#store.closeCall(closes)) throw new RangeError(`call ${closes} is not open`)
-    this.#store.putEntry({ seq, kind: event.kind, closes, bytes })
+    if (closes !== undefined && !this.#store.closeCall(closes)) throw new RangeError(`call ${closes} is not open`)
+    this.#store.putEntry({ seq, kind: event.kind, closes: closes ?? null, bytes })
     if (event.kind === CALL_ENTER) this.#store.openCall(seq)
     if (kept !== undefined) this.#store.putBody({ seq, salt: kept.salt, body: kept.bytes })
     const leaf = leafHash(bytes)
@@ -91,9 +134,13 @@ export class Ledger {
     return { seq, at, leafHash: leaf }
   }
 
-  /** Sound, or refusing appends and signatures, with the reason. */
-  state(): LedgerState {
-    return this.#state
+  /** Ends every call that a crash left open. For the start, before the first call. */
+  async abortOpenCalls(): Promise<readonly number[]> {
+    return this.#options.database.commit(() => {
+      const calls = this.#store.openCalls()
+      for (const call of calls) this.appendIn({ kind: CALL_ABORTED, call })
+      return calls
+    })
   }
 
   /** Entries so far; inside a work it counts those not yet durable. */
@@ -104,17 +151,111 @@ export class Ledger {
   root(): Uint8Array {
     return this.#tree.root()
   }
+
+  /** `undefined` when there is none, or its bytes are not an entry any more. */
+  entry(seq: number): StoredEntry | undefined {
+    const [found] = this.entries(seq, 1)
+    return found?.entry.seq === seq ? found : undefined
+  }
+
+  /** In order, from `from` on; unreadable ones are left to `verify`. */
+  entries(from: number, limit: number): readonly StoredEntry[] {
+    return this.#store.entries(from, limit).flatMap(({ bytes }) => {
+      const decoded = decodeEntry(bytes)
+      return decoded.ok ? [{ entry: decoded.value, bytes }] : []
+    })
+  }
+
+  body(seq: number): BodyState {
+    const row = this.#store.body(seq)
+    const body = row && decodeBody(row.body)
+    if (body !== undefined) return { kind: 'kept', body }
+    return this.#store.bodyIsGone(seq) ? { kind: 'erased' } : { kind: 'none' }
+  }
+
+  /** Forgets a body and records that it did; `undefined` when there is nothing to forget. */
+  async eraseBody(seq: number): Promise<Appended | undefined> {
+    const erased = await this.#options.database.commit(() => {
+      if (!this.#store.deleteBody(seq)) return undefined
+      return this.appendIn({ kind: BODY_ERASED, entry: seq })
+    })
+    if (erased !== undefined) this.#store.flushLog()
+    return erased
+  }
+
+  /** Signs the tree as it is; the last checkpoint again when nothing came since. */
+  async checkpoint(): Promise<Result<SignedCheckpoint, SigningFault>> {
+    if (this.#state.kind === 'refusing') return fail(this.#state.fault)
+    return this.#settle(await this.#signing.sign())
+  }
+
+  latestCheckpoint(): SignedCheckpoint | undefined {
+    return this.#signing.latest()
+  }
+
+  /** Keeps what witnesses said about one of this ledger's checkpoints. */
+  addCosignatures(signed: SignedCheckpoint, more: readonly VerifiedSignature[]): Promise<SignedCheckpoint> {
+    return this.#signing.addCosignatures(signed, more)
+  }
+
+  /**
+   * For a person who knows that this database is the newest though the file beside it is gone or unreadable. The ledger
+   * records that this was done, and signs anew.
+   */
+  async adopt(): Promise<Result<SignedCheckpoint, SigningFault>> {
+    if (this.#state.kind === 'sound') return this.checkpoint()
+    const { fault } = this.#state
+    const forgivable = fault.kind === 'last-signed-missing' || fault.kind === 'last-signed-invalid'
+    const remaining = forgivable ? this.#signing.judgeDatabase() : fault
+    if (remaining !== undefined) return fail(remaining)
+    this.#state = SOUND
+    await this.append({ kind: 'ledger.adopted', fault: fault.kind })
+    return this.#settle(await this.#signing.signAnew())
+  }
+
+  inclusion(seq: number, size?: number): Result<Inclusion, ProofFault> {
+    return inclusionOf(this.#tree, seq, size)
+  }
+
+  consistency(from: number, to?: number): Result<Consistency, ProofFault> {
+    return consistencyOf(this.#tree, from, to)
+  }
+
+  /** A C2SP tlog-proof of one entry, under a cosigned checkpoint where there is one, else under a fresh one. */
+  async proofText(seq: number): Promise<Result<string, ProofFault | SigningFault>> {
+    const known = this.#signing.covering(seq)
+    const signed = known === undefined ? await this.checkpoint() : ok(known)
+    if (!signed.ok) return signed
+    const inclusion = this.inclusion(seq, signed.value.checkpoint.size)
+    return inclusion.ok ? ok(formatTlogProof(tlogProof(seq, inclusion.value.path, signed.value))) : inclusion
+  }
+
+  /** Re-derives the whole ledger from its bytes, or what came since the last time, and says what is wrong with it. */
+  async verify(options: LedgerVerifyOptions = {}): Promise<VerifyReport> {
+    const { database, signer, lastSignedPath: path } = this.#options
+    const since = options.since ?? (options.incremental === true ? this.#verified : undefined)
+    // Before the first entry is read, so that what is signed meanwhile lies beyond it.
+    const reached = this.#signing.latest()
+    const stored = {
+      store: this.#store,
+      checkpoints: new CheckpointStore(database.sql),
+      key: signer.key,
+      lastSigned: { path, text: await readIfThere(path) },
+    }
+    const report = await verifyStored(stored, { ...options, since })
+    if (report.findings.length === 0) this.#verified = reached
+    return report
+  }
+
+  #settle(signed: Result<SignedCheckpoint, SigningFault>): Result<SignedCheckpoint, SigningFault> {
+    if (!signed.ok && signed.fault.kind !== 'last-signed-unwritable')
+      this.#state = { kind: 'refusing', fault: signed.fault }
+    return signed
+  }
 }
 
 function commitTo(body: Json): { readonly salt: Uint8Array; readonly bytes: Uint8Array; readonly hash: string } {
   const salt = randomFillSync(new Uint8Array(SALT_BYTES))
   const bytes = encodeBody(body)
   return { salt, bytes, hash: bodyHash(salt, bytes) }
-}
-
-/** Throws when an event that ends a call does not say which. */
-function closedCall(event: LedgerEvent): number | null {
-  if (event.kind !== CALL_EXIT && event.kind !== CALL_ABORTED) return null
-  if (!isSequence(event['call'])) throw new TypeError(`${event.kind} names no call`)
-  return event['call']
 }

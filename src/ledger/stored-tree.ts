@@ -12,6 +12,8 @@ import type { Follower } from '../core/database-store.ts'
 import { Edge } from './edge.ts'
 import type { FullTile } from './edge.ts'
 import type { LedgerStore } from './ledger-store.ts'
+import { TreeDamaged } from './proof.ts'
+import type { ReadableTree } from './proof.ts'
 import { TILE_BYTES, TILE_HEIGHT, TILE_WIDTH, expandTile, tileNode } from './tile.ts'
 import { rootAt } from './tree.ts'
 import type { NodeReader } from './tree.ts'
@@ -19,10 +21,7 @@ import type { NodeReader } from './tree.ts'
 /** 16 kB each: proofs near the same place, and the upper levels of every proof, cost no hashing. */
 const TILES_KEPT = 128
 
-/** The tables do not hold what the entries before them say they must. */
-export class TreeDamaged extends Error {}
-
-export class StoredTree {
+export class StoredTree implements ReadableTree {
   readonly #store: LedgerStore
   #edge: Edge | undefined
   #sizeAtWork = 0

@@ -177,9 +177,9 @@ export interface ConsistencyClaim {
  */
 export function verifyConsistency({ from, to, fromRoot, toRoot, path }: ConsistencyClaim): boolean {
   if (!isCount(from) || !isCount(to) || from > to) return false
-  if (![fromRoot, toRoot, ...path].every(isHash)) return false
   if (from === 0 && !equalBytes(fromRoot, EMPTY_ROOT)) return false
   if (from === to) return path.length === 0 && equalBytes(fromRoot, toRoot)
+  if (![fromRoot, toRoot, ...path].every(isHash)) return false
   if (from === 0) return path.length === 0
   const [first, ...rest] = largestPowerOfTwo(from) === from ? [fromRoot, ...path] : path
   if (first === undefined || path.length === 0) return false

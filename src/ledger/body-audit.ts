@@ -1,0 +1,55 @@
+/**
+ * Body audit: stored bodies against the commitments in the entries. A body may be gone only if a later entry says that
+ * it was erased, and an erasure is true only if the body is gone.
+ *
+ * Pure.
+ */
+import { BODY_ERASED, bodyHash, decodeBody, SALT_BYTES } from './body.ts'
+import { isSequence } from './entry.ts'
+import type { LedgerEntry } from './entry.ts'
+import type { Findings } from './finding.ts'
+
+export interface StoredBody {
+  readonly salt: Uint8Array
+  readonly body: Uint8Array
+}
+
+export class BodyAudit {
+  readonly #findings: Findings
+  readonly #isGone: (seq: number) => boolean
+  /** Gone, and not yet accounted for. */
+  readonly #awaited = new Set<number>()
+  readonly #erased = new Set<number>()
+
+  /** `isGone`: the entry commits to a body, and it is not stored. */
+  constructor(findings: Findings, isGone: (seq: number) => boolean) {
+    this.#findings = findings
+    this.#isGone = isGone
+  }
+
+  read(entry: LedgerEntry, seq: number, stored: StoredBody | undefined): void {
+    const committed = entry['body_hash']
+    if (committed === undefined && stored !== undefined) this.#findings.add({ kind: 'body-without-entry', seq })
+    if (committed !== undefined && stored === undefined) this.#awaited.add(seq)
+    if (committed !== undefined && stored !== undefined && !isCommitted(stored, committed))
+      this.#findings.add({ kind: 'body-differs', seq })
+    if (entry.kind === BODY_ERASED) this.#readErasure(entry['entry'], seq)
+  }
+
+  ended(): void {
+    for (const seq of this.#awaited) this.#findings.add({ kind: 'body-missing', seq })
+  }
+
+  #readErasure(target: unknown, seq: number): void {
+    const entry = isSequence(target) && target < seq ? target : undefined
+    // Asked now, not remembered: the body may have been there when its entry was read and erased meanwhile.
+    if (entry === undefined || this.#erased.has(entry) || !this.#isGone(entry))
+      return this.#findings.add({ kind: 'erasure-unfounded', seq, entry })
+    this.#erased.add(entry)
+    this.#awaited.delete(entry)
+  }
+}
+
+function isCommitted({ salt, body }: StoredBody, committed: unknown): boolean {
+  return salt.length === SALT_BYTES && decodeBody(body) !== undefined && bodyHash(salt, body) === committed
+}

@@ -1,0 +1,112 @@
+/**
+ * Finding: one thing that is not as a sound ledger has it, as data; the sentence is for people.
+ *
+ * Pure.
+ */
+import type { EntryFault } from './entry.ts'
+
+export type Finding =
+  | { readonly kind: 'entries-missing'; readonly from: number; readonly to: number }
+  | { readonly kind: 'entry-unreadable'; readonly seq: number; readonly fault: EntryFault }
+  | { readonly kind: 'entry-misplaced'; readonly seq: number; readonly claims: number }
+  /** A column that repeats the entry's bytes says something else. */
+  | { readonly kind: 'column-differs'; readonly seq: number; readonly column: 'kind' | 'closes' }
+  | { readonly kind: 'call-not-open'; readonly seq: number; readonly call: number | undefined }
+  | { readonly kind: 'open-calls-differ'; readonly call: number }
+  | { readonly kind: 'body-missing'; readonly seq: number }
+  | { readonly kind: 'body-differs'; readonly seq: number }
+  | { readonly kind: 'body-without-entry'; readonly seq: number }
+  /** An erasure of something that is still there, was never there or was erased before. */
+  | { readonly kind: 'erasure-unfounded'; readonly seq: number; readonly entry: number | undefined }
+  | { readonly kind: 'tile-differs'; readonly level: number; readonly index: number }
+  | { readonly kind: 'tiles-superfluous'; readonly expected: number; readonly found: number }
+  | { readonly kind: 'bundle-unreadable'; readonly index: number; readonly reason: string }
+  | { readonly kind: 'checkpoint-untrusted'; readonly where: CheckpointPlace; readonly reason: string }
+  | { readonly kind: 'tail-missing'; readonly where: CheckpointPlace; readonly size: number; readonly signed: number }
+  | { readonly kind: 'root-differs'; readonly where: CheckpointPlace; readonly signed: number }
+  | { readonly kind: 'witness-key-unreadable'; readonly vkey: string }
+  | { readonly kind: 'last-signed-missing'; readonly path: string }
+  | { readonly kind: 'schema-differs'; readonly name: string }
+  | { readonly kind: 'file-missing'; readonly path: string }
+  | { readonly kind: 'unreadable'; readonly reason: string }
+
+/** Where a checkpoint was found: `database 512` is the row of that size. */
+export type CheckpointPlace = 'file' | 'export' | 'given' | `database ${number}`
+
+export function findingSentence(finding: Finding): string {
+  switch (finding.kind) {
+    case 'entries-missing':
+      return finding.from === finding.to
+        ? `Entry ${finding.from} is missing.`
+        : `Entries ${finding.from} to ${finding.to} are missing.`
+    case 'entry-unreadable':
+      return `Entry ${finding.seq} is not an entry (${entryFaultWords(finding.fault)}).`
+    case 'entry-misplaced':
+      return `Entry ${finding.seq} says that it is entry ${finding.claims}.`
+    case 'column-differs':
+      return `Column ${finding.column} of entry ${finding.seq} does not say what the entry says.`
+    case 'call-not-open':
+      return `Entry ${finding.seq} ends call ${finding.call ?? '?'}, which was not open.`
+    case 'open-calls-differ':
+      return `The list of open calls is wrong about call ${finding.call}.`
+    case 'body-missing':
+      return `The body of entry ${finding.seq} is gone, and no erasure accounts for it.`
+    case 'body-differs':
+      return `The body of entry ${finding.seq} is not the one the entry commits to.`
+    case 'body-without-entry':
+      return `A body is stored for entry ${finding.seq}, which commits to none.`
+    case 'erasure-unfounded':
+      return `Entry ${finding.seq} says that the body of entry ${finding.entry ?? '?'} was erased, which is not so.`
+    case 'tile-differs':
+      return `Tile ${finding.level}/${finding.index} is missing or does not hold the hashes of its entries.`
+    case 'tiles-superfluous':
+      return `There are ${finding.found} full tiles; the entries make ${finding.expected}.`
+    case 'bundle-unreadable':
+      return `Entry bundle ${finding.index} cannot be read: ${finding.reason}.`
+    case 'checkpoint-untrusted':
+      return `The checkpoint (${finding.where}) cannot be trusted: ${finding.reason}.`
+    case 'tail-missing':
+      return `There are ${finding.size} entries, but ${finding.signed} were signed (${finding.where}): the tail was cut off or an older copy put back.`
+    case 'root-differs':
+      return `The first ${finding.signed} entries are not the ones that were signed (${finding.where}).`
+    case 'witness-key-unreadable':
+      return `A stored witness key cannot be read: ${finding.vkey.slice(0, 200)}.`
+    case 'last-signed-missing':
+      return `${finding.path} is missing, though checkpoints were signed.`
+    case 'schema-differs':
+      return `The table, view, index or trigger ${finding.name} is not the one this program made.`
+    case 'file-missing':
+      return `${finding.path} is missing.`
+    default:
+      return `The ledger could not be read to its end: ${finding.reason}.`
+  }
+}
+
+function entryFaultWords(fault: EntryFault): string {
+  switch (fault.kind) {
+    case 'too-long':
+      return `${fault.bytes} bytes long`
+    case 'not-utf8':
+      return 'not UTF-8'
+    case 'not-json':
+      return 'not a JSON object'
+    case 'not-canonical':
+      return 'not canonical JSON'
+    default:
+      return `field ${fault.field} is wrong`
+  }
+}
+
+/** Damage breeds findings; the first hundred tell the story and the rest are counted. */
+const FINDINGS_KEPT = 100
+
+export class Findings {
+  readonly list: Finding[] = []
+  /** How many more there were. */
+  more = 0
+
+  add(finding: Finding): void {
+    if (this.list.length < FINDINGS_KEPT) this.list.push(finding)
+    else this.more += 1
+  }
+}

@@ -1,0 +1,111 @@
+/**
+ * Key store: the node's Ed25519 key, a PKCS #8 PEM file that only its owner may read. It is made at the first start and
+ * never replaced: everything the node ever signed, and its name among other nodes, hangs on it.
+ *
+ *   ed25519:R0Vu…   node id: base64url of the 32-byte public key
+ *
+ * Does I/O.
+ */
+import { createPrivateKey, generateKeyPairSync, randomBytes } from 'node:crypto'
+import type { KeyObject } from 'node:crypto'
+import { link, open, readFile, stat, unlink } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { base64url } from '../core/bytes.ts'
+import { fail, ok } from '../core/result.ts'
+import type { Result } from '../core/result.ts'
+import { syncDirectory } from './atomic-file-store.ts'
+import { exportPublicKey } from './note-key.ts'
+
+export interface NodeKey {
+  readonly privateKey: KeyObject
+  /** 32 bytes. */
+  readonly publicKey: Uint8Array
+  readonly id: string
+}
+
+export type KeyFault =
+  | { readonly kind: 'key-missing'; readonly path: string }
+  | { readonly kind: 'key-readable-by-others'; readonly path: string; readonly mode: number }
+  | { readonly kind: 'key-invalid'; readonly path: string; readonly reason: string }
+  | { readonly kind: 'key-unreachable'; readonly path: string; readonly reason: string }
+
+export async function loadOrCreateKey(path: string): Promise<Result<NodeKey, KeyFault>> {
+  const loaded = await loadKey(path)
+  if (loaded.ok || loaded.fault.kind !== 'key-missing') return loaded
+  try {
+    await createKey(path)
+  } catch (error) {
+    // Another process made it at the same moment: its key is the node's.
+    if (codeOf(error) !== 'EEXIST') return fail({ kind: 'key-unreachable', path, reason: messageOf(error) })
+  }
+  return loadKey(path)
+}
+
+export async function loadKey(path: string): Promise<Result<NodeKey, KeyFault>> {
+  try {
+    const { mode } = await stat(path)
+    if ((mode & 0o077) !== 0) return fail({ kind: 'key-readable-by-others', path, mode: mode & 0o777 })
+    return decodeKey(path, await readFile(path, 'utf8'))
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return fail({ kind: 'key-missing', path })
+    return fail({ kind: 'key-unreachable', path, reason: messageOf(error) })
+  }
+}
+
+export function nodeId(publicKey: Uint8Array): string {
+  return `ed25519:${base64url(publicKey)}`
+}
+
+/** What is wrong and what to do, for a person. */
+export function keyFaultSentence(fault: KeyFault): string {
+  switch (fault.kind) {
+    case 'key-missing':
+      return `There is no key at ${fault.path}.`
+    case 'key-readable-by-others':
+      return `${fault.path} holds this node's private key, but others on this machine may read it (mode ${fault.mode.toString(8)}). Run: chmod 600 ${fault.path}`
+    case 'key-invalid':
+      return `${fault.path} does not hold an Ed25519 private key: ${fault.reason}. Put the key back from a backup; a new key would make everything this node signed the work of a stranger.`
+    default:
+      return `The key at ${fault.path} cannot be read or written: ${fault.reason}.`
+  }
+}
+
+function decodeKey(path: string, pem: string): Result<NodeKey, KeyFault> {
+  try {
+    const privateKey = createPrivateKey(pem)
+    if (privateKey.asymmetricKeyType !== 'ed25519')
+      return fail({ kind: 'key-invalid', path, reason: `it is a key of type ${privateKey.asymmetricKeyType}` })
+    const publicKey = exportPublicKey(privateKey)
+    return ok({ privateKey, publicKey, id: nodeId(publicKey) })
+  } catch {
+    // The library's message may quote the file.
+    return fail({ kind: 'key-invalid', path, reason: 'it is not a PKCS #8 PEM file' })
+  }
+}
+
+/** Never over an existing file: `link` refuses where `rename` would replace. */
+async function createKey(path: string): Promise<void> {
+  const { privateKey } = generateKeyPairSync('ed25519')
+  const temporary = `${path}.${randomBytes(6).toString('hex')}.tmp`
+  const file = await open(temporary, 'wx', 0o600)
+  try {
+    await file.writeFile(privateKey.export({ type: 'pkcs8', format: 'pem' }))
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+  try {
+    await link(temporary, path)
+  } finally {
+    await unlink(temporary)
+  }
+  await syncDirectory(dirname(path))
+}
+
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && 'code' in error ? error.code : undefined
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

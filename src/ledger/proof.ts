@@ -1,0 +1,67 @@
+/**
+ * Proof: what a tree can show about itself, made from its nodes and checked before it is given out. A proof that does not
+ * verify would tell the stranger who receives it that the log lies, when in truth a tile is damaged.
+ *
+ * Pure, given a tree to read.
+ */
+import { fail, ok } from '../core/result.ts'
+import type { Result } from '../core/result.ts'
+import { consistencyPath, inclusionPath, verifyConsistency, verifyInclusion } from './tree.ts'
+import type { ConsistencyClaim, InclusionClaim, NodeReader } from './tree.ts'
+
+export type Inclusion = InclusionClaim
+export type Consistency = ConsistencyClaim
+
+export type ProofFault =
+  | { readonly kind: 'no-such-entry'; readonly seq: number; readonly size: number }
+  | { readonly kind: 'no-such-size'; readonly asked: number; readonly size: number }
+  | { readonly kind: 'damaged'; readonly reason: string }
+
+/** Thrown by a tree whose stored nodes are not all there. */
+export class TreeDamaged extends Error {}
+
+/** Reading it may throw `TreeDamaged`. */
+export interface ReadableTree {
+  readonly size: number
+  readonly rootAt: (size: number) => Uint8Array
+  readonly node: NodeReader
+}
+
+/** That entry `seq` is in the tree of `asked`, by default the newest. */
+export function inclusionOf(tree: ReadableTree, seq: number, asked?: number): Result<Inclusion, ProofFault> {
+  return guarded(() => {
+    const size = asked ?? tree.size
+    if (!isCount(size, tree.size)) return fail({ kind: 'no-such-size', asked: size, size: tree.size })
+    if (!isCount(seq, size - 1)) return fail({ kind: 'no-such-entry', seq, size })
+    const path = inclusionPath(seq, size, tree.node).map((hash) => hash.slice())
+    const claim = { leaf: tree.node(0, seq).slice(), index: seq, size, path, root: tree.rootAt(size) }
+    return verifyInclusion(claim) ? ok(claim) : fail(CONTRADICTION)
+  })
+}
+
+/** That the tree of `asked`, by default the newest, extends the one of `from`. */
+export function consistencyOf(tree: ReadableTree, from: number, asked?: number): Result<Consistency, ProofFault> {
+  return guarded(() => {
+    const to = asked ?? tree.size
+    if (!isCount(to, tree.size)) return fail({ kind: 'no-such-size', asked: to, size: tree.size })
+    if (!isCount(from, to)) return fail({ kind: 'no-such-size', asked: from, size: to })
+    const path = consistencyPath(from, to, tree.node).map((hash) => hash.slice())
+    const claim = { from, to, fromRoot: tree.rootAt(from), toRoot: tree.rootAt(to), path }
+    return verifyConsistency(claim) ? ok(claim) : fail(CONTRADICTION)
+  })
+}
+
+const CONTRADICTION: ProofFault = { kind: 'damaged', reason: 'stored tiles contradict each other' }
+
+function guarded<Claim>(make: () => Result<Claim, ProofFault>): Result<Claim, ProofFault> {
+  try {
+    return make()
+  } catch (error) {
+    if (error instanceof TreeDamaged) return fail({ kind: 'damaged', reason: error.message })
+    throw error
+  }
+}
+
+function isCount(value: number, most: number): boolean {
+  return Number.isSafeInteger(value) && value >= 0 && value <= most
+}

@@ -1,0 +1,197 @@
+/**
+ * Signing: the checkpoints this node gives out, and the promise never to sign two trees that contradict each other.
+ *
+ * The order of writes, each durable before the next:
+ *
+ *   1. entries and full tiles, in the transaction that their callers wait for
+ *   2. the new checkpoint in the file beside the database (last signed)
+ *   3. the new checkpoint in the database
+ *   4. only now does anybody see it
+ *
+ * and what therefore holds whenever the process stops:
+ *
+ *   a. A checkpoint that was given out is in the file, or a newer one is. (2 before 4)
+ *   b. The tree that the file speaks of is in the database. (1 before 2)
+ *   c. So a database that does not extend the file's checkpoint is not the one this node last wrote: it was restored
+ *      from a copy, cut off or changed. It is noticed at start; the file is read again before each signature, because
+ *      another process may have signed meanwhile.
+ *   d. A stop between 2 and 3 leaves a checkpoint in the file that the database lacks. It is as good as any.
+ *
+ * The file can be restored together with the database; then only somebody outside can notice, which is what witnesses
+ * are for.
+ *
+ * Reads and writes through its stores.
+ */
+import type { Database } from '../core/database-store.ts'
+import { fail, ok } from '../core/result.ts'
+import type { Result } from '../core/result.ts'
+import { readIfThere, writeAtomically } from './atomic-file-store.ts'
+import { checkpointFaultReason, checkpointText, formatCheckpoint, openCheckpoint } from './checkpoint.ts'
+import type { Checkpoint, SignedCheckpoint } from './checkpoint.ts'
+import { CheckpointStore } from './checkpoint-store.ts'
+import type { CheckpointRow } from './checkpoint-store.ts'
+import { forkFrom } from './fork.ts'
+import type { LedgerFault, SigningFault } from './fork.ts'
+import { signNote, verifyNote, withSignatures } from './note.ts'
+import type { VerifiedSignature } from './note.ts'
+import { formatVerifierKey } from './note-key.ts'
+import type { NoteSigner } from './note-key.ts'
+import type { StoredTree } from './stored-tree.ts'
+
+export interface SigningOptions {
+  readonly database: Database
+  readonly tree: StoredTree
+  readonly signer: NoteSigner
+  readonly lastSignedPath: string
+}
+
+export class Signing {
+  readonly #options: SigningOptions
+  readonly #store: CheckpointStore
+  #latest: SignedCheckpoint | undefined
+  #turn: Promise<unknown> = Promise.resolve()
+
+  constructor(options: SigningOptions) {
+    this.#options = options
+    this.#store = new CheckpointStore(options.database.sql)
+  }
+
+  latest(): SignedCheckpoint | undefined {
+    return this.#latest
+  }
+
+  /** The strongest stored statement about an entry: the newest cosigned checkpoint, else the newest. */
+  covering(seq: number): SignedCheckpoint | undefined {
+    const cosigned = this.#open(this.#store.cosignedCovering(seq))
+    if (cosigned !== undefined) return cosigned
+    return this.#latest !== undefined && this.#latest.checkpoint.size > seq ? this.#latest : undefined
+  }
+
+  /** Whether the tree extends everything this node is known to have signed; `undefined` when it does. */
+  async judge(): Promise<LedgerFault | undefined> {
+    const { lastSignedPath: path } = this.#options
+    try {
+      const text = await readIfThere(path)
+      return readingTree(() => this.#judgeFile(text) ?? this.#judgeRows())
+    } catch (error) {
+      return { kind: 'last-signed-invalid', path, reason: messageOf(error) }
+    }
+  }
+
+  /** The same, by the database's own checkpoints alone. */
+  judgeDatabase(): LedgerFault | undefined {
+    return readingTree(() => this.#judgeRows())
+  }
+
+  /** Signs the tree as it is, or gives the last checkpoint when nothing came since. One at a time, in order. */
+  sign(): Promise<Result<SignedCheckpoint, SigningFault>> {
+    return this.#inTurn(async () => {
+      if (this.#latest?.checkpoint.size === this.#options.tree.size) return ok(this.#latest)
+      const fault = await this.judge()
+      return fault === undefined ? this.#signNow() : fail(fault)
+    })
+  }
+
+  /** Signs whatever the file says, once the database's own checkpoints agree: for a person who knows why. */
+  signAnew(): Promise<Result<SignedCheckpoint, SigningFault>> {
+    return this.#inTurn(async () => {
+      const fault = this.judgeDatabase()
+      return fault === undefined ? this.#signNow() : fail(fault)
+    })
+  }
+
+  /** Keeps what witnesses said about one of our checkpoints. Only signatures that verify are stored. */
+  async addCosignatures(
+    signed: SignedCheckpoint,
+    cosignatures: readonly VerifiedSignature[],
+  ): Promise<SignedCheckpoint> {
+    for (const { key, signature } of cosignatures)
+      if (!verifyNote({ text: signed.note.text, signatures: [signature] }, [key]).ok)
+        throw new TypeError(`${key.name} did not cosign this checkpoint`)
+    const more = cosignatures.map(({ signature }) => signature)
+    return this.#options.database.commit(() => {
+      const stored = this.#open(this.#store.at(signed.checkpoint.size)) ?? signed
+      const merged = { checkpoint: stored.checkpoint, note: withSignatures(stored.note, more) }
+      for (const { key } of cosignatures) this.#store.addWitness(formatVerifierKey(key))
+      this.#store.put(rowOf(merged))
+      if (this.#latest?.checkpoint.size === merged.checkpoint.size) this.#latest = merged
+      return merged
+    })
+  }
+
+  async #signNow(): Promise<Result<SignedCheckpoint, SigningFault>> {
+    const { database, tree, signer, lastSignedPath } = this.#options
+    // Taken together, outside any transaction: what is read here is durable.
+    const checkpoint: Checkpoint = { origin: signer.key.name, size: tree.size, root: tree.root(), extensions: [] }
+    const signed: SignedCheckpoint = { checkpoint, note: signNote(formatCheckpoint(checkpoint), [signer]) }
+    try {
+      await writeAtomically(lastSignedPath, checkpointText(signed))
+    } catch (error) {
+      return fail({ kind: 'last-signed-unwritable', path: lastSignedPath, reason: messageOf(error) })
+    }
+    await database.commit(() => this.#store.put(rowOf(signed)))
+    this.#latest = signed
+    return ok(signed)
+  }
+
+  #judgeFile(text: Uint8Array | undefined): LedgerFault | undefined {
+    const { lastSignedPath: path, signer } = this.#options
+    const row = this.#store.latest()
+    if (text === undefined) return row && { kind: 'last-signed-missing', path, signedSize: row.size }
+    const inFile = openCheckpoint(text, signer.key)
+    if (!inFile.ok) return { kind: 'last-signed-invalid', path, reason: checkpointFaultReason(inFile.fault) }
+    return this.#extends(inFile.value, 'file')
+  }
+
+  #judgeRows(): LedgerFault | undefined {
+    const row = this.#store.latest()
+    if (row === undefined) {
+      // Nothing was signed yet, but a tree that cannot be read must not be written on either.
+      this.#options.tree.root()
+      return undefined
+    }
+    const stored = this.#open(row)
+    if (stored === undefined)
+      return { kind: 'damaged', reason: `the stored checkpoint of size ${row.size} is not this node's` }
+    return this.#extends(stored, 'database')
+  }
+
+  #extends(signed: SignedCheckpoint, source: 'file' | 'database'): LedgerFault | undefined {
+    const fault = forkFrom(this.#options.tree, signed.checkpoint, source)
+    const newest = signed.checkpoint.size >= (this.#latest?.checkpoint.size ?? 0)
+    if (fault === undefined && newest) this.#latest = signed
+    return fault
+  }
+
+  #open(row: CheckpointRow | undefined): SignedCheckpoint | undefined {
+    const opened = row && openCheckpoint(row.note, this.#options.signer.key)
+    return opened?.ok === true && opened.value.checkpoint.size === row?.size ? opened.value : undefined
+  }
+
+  #inTurn<Value>(job: () => Promise<Value>): Promise<Value> {
+    const result = this.#turn.then(job)
+    this.#turn = result.catch(() => undefined)
+    return result
+  }
+}
+
+/** What SQLite or the tree cannot read is damage, not a bug. */
+function readingTree(judge: () => LedgerFault | undefined): LedgerFault | undefined {
+  try {
+    return judge()
+  } catch (error) {
+    return { kind: 'damaged', reason: messageOf(error) }
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
+
+function rowOf({ checkpoint, note }: SignedCheckpoint): CheckpointRow {
+  return {
+    size: checkpoint.size,
+    cosignatures: note.signatures.length - 1,
+    note: checkpointText({ checkpoint, note }),
+  }
+}

@@ -1,0 +1,60 @@
+import { describe, expect, it } from 'vitest'
+import { fromHex, hex } from '../core/bytes.ts'
+import { decodeBundle, encodeBundle, expandTile, tileNode, tilePath, tilesOf } from './tile.ts'
+import { leafHash, nodeHash } from './tree.ts'
+
+describe('tile', () => {
+  it.each([
+    [{ level: 0, index: 1_234_067, width: 256 }, 'tile/0/x001/x234/067'],
+    [{ level: 0, index: 0, width: 256 }, 'tile/0/000'],
+    [{ level: 1, index: 999, width: 17 }, 'tile/1/999.p/17'],
+    [{ level: 2, index: 1_000, width: 1 }, 'tile/2/x001/000.p/1'],
+    [{ level: 'entries' as const, index: 273, width: 112 }, 'tile/entries/273.p/112'],
+  ])('%o is stored at %s', (name, path) => {
+    expect(tilePath(name)).toBe(path)
+  })
+
+  it('cuts a tree of 70,000 as the specification does', () => {
+    const tiles = [...tilesOf(70_000)]
+    const full = (level: number) => tiles.filter((tile) => tile.level === level && tile.width === 256).length
+    expect([full(0), full(1), full(2)]).toEqual([273, 1, 0])
+    expect(tiles.filter(({ width }) => width < 256)).toEqual([
+      { level: 0, index: 273, width: 112 },
+      { level: 1, index: 1, width: 17 },
+      { level: 2, index: 0, width: 1 },
+    ])
+  })
+
+  it('has a full tile and one hash above it for 256 leaves, and nothing for none', () => {
+    expect([...tilesOf(256)]).toEqual([
+      { level: 0, index: 0, width: 256 },
+      { level: 1, index: 0, width: 1 },
+    ])
+    expect([...tilesOf(0)]).toEqual([])
+  })
+
+  it('computes the nodes that its hashes complete', () => {
+    const leaves = [1, 2, 3].map((value) => leafHash(Uint8Array.of(value)))
+    const nodes = expandTile(Buffer.concat(leaves))
+    const [first, second, third] = leaves as [Uint8Array, Uint8Array, Uint8Array]
+    expect(tileNode(nodes, 0, 2)).toEqual(third)
+    expect(tileNode(nodes, 1, 0)).toEqual(nodeHash(first, second))
+    expect(tileNode(nodes, 1, 1)).toEqual(new Uint8Array(32))
+  })
+
+  it('bundles entries behind their lengths', () => {
+    const bundle = encodeBundle([fromHex('aa'), new Uint8Array(0), fromHex('bb cc')])
+    expect(hex(bundle)).toBe('0001aa00000002bbcc')
+    expect(decodeBundle(bundle, 3)).toMatchObject({ ok: true, value: { length: 3 } })
+  })
+
+  it.each([
+    ['0001aa00', 'cut-off'],
+    ['0003aabb', 'cut-off'],
+    ['0001aa', 'wrong-count'],
+    ['0001aa0001aa0001aa', 'wrong-count'],
+    ['', 'wrong-count'],
+  ])('refuses the bundle %s', (bytes, kind) => {
+    expect(decodeBundle(fromHex(bytes), 2)).toMatchObject({ ok: false, fault: { kind } })
+  })
+})

@@ -1,0 +1,92 @@
+/**
+ * Ledger fixture: a ledger in a directory of its own that can be closed, tampered with and opened again.
+ *
+ * Does I/O.
+ */
+import { generateKeyPairSync } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { manualClock } from '../src/core/clock.ts'
+import type { ManualClock } from '../src/core/clock.ts'
+import { Database } from '../src/core/database-store.ts'
+import type { Json } from '../src/core/json.ts'
+import { Ledger } from '../src/ledger/ledger.ts'
+import type { SignedCheckpoint } from '../src/ledger/checkpoint.ts'
+import { ledgerMigrations } from '../src/ledger/ledger-store.ts'
+import { noteSigner } from '../src/ledger/note-key.ts'
+import type { NoteSigner } from '../src/ledger/note-key.ts'
+
+export const ORIGIN = 'hearthbus.test/ledger'
+
+export class LedgerFixture {
+  readonly directory = mkdtempSync(join(tmpdir(), 'ledger-'))
+  readonly path = join(this.directory, 'node.db')
+  readonly lastSignedPath = join(this.directory, 'last-signed')
+  readonly clock: ManualClock = manualClock()
+  readonly signer: NoteSigner = noteSigner(ORIGIN, generateKeyPairSync('ed25519').privateKey)
+  database!: Database
+  ledger!: Ledger
+
+  static async open(): Promise<LedgerFixture> {
+    const fixture = new LedgerFixture()
+    await fixture.open()
+    return fixture
+  }
+
+  async open(): Promise<Ledger> {
+    this.database = new Database({
+      path: this.path,
+      migrations: [ledgerMigrations, { room: 'test', steps: ['CREATE TABLE domain (name TEXT UNIQUE) STRICT'] }],
+    })
+    const { database, signer, lastSignedPath, clock } = this
+    this.ledger = await Ledger.open({ database, origin: ORIGIN, signer, lastSignedPath, clock })
+    return this.ledger
+  }
+
+  /** Closes, lets somebody change the file behind the ledger's back, and opens again. */
+  async reopen(meanwhile: (sql: DatabaseSync) => void = () => undefined): Promise<Ledger> {
+    this.database.close()
+    this.tamper(meanwhile)
+    return this.open()
+  }
+
+  /** Writes past the triggers, as anybody with access to the file can. */
+  tamper(change: (sql: DatabaseSync) => void): void {
+    const sql = new DatabaseSync(this.path)
+    const triggers = sql.prepare("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").all()
+    for (const { name } of triggers) sql.exec(`DROP TRIGGER ${String(name)}`)
+    change(sql)
+    for (const trigger of triggers) sql.exec(String(trigger['sql']))
+    sql.close()
+  }
+
+  /** A plausible history: calls with bodies, some of them erased, one left open. */
+  async fill(entries: number): Promise<void> {
+    const { database, ledger } = this
+    while (ledger.size() < entries)
+      await database.commit(() => {
+        for (let left = 256; left > 0 && ledger.size() < entries; left--) this.#one(ledger.size())
+      })
+  }
+
+  async checkpoint(): Promise<SignedCheckpoint> {
+    const signed = await this.ledger.checkpoint()
+    if (!signed.ok) throw new Error(`not signed: ${signed.fault.kind}`)
+    return signed.value
+  }
+
+  remove(): void {
+    this.database.close()
+    rmSync(this.directory, { recursive: true })
+  }
+
+  #one(seq: number): void {
+    const body: Json | undefined = seq % 5 === 0 ? { text: `body of ${seq}` } : undefined
+    if (seq % 2 === 0)
+      this.ledger.appendIn({ kind: 'call.enter', tool: 'tool', principal: 'agent-7', trace_id: 't' }, body)
+    else if (seq % 3 === 0) this.ledger.appendIn({ kind: 'thought', agent_id: 'agent-7', call: seq - 1 }, body)
+    else this.ledger.appendIn({ kind: 'call.exit', call: seq - 1, outcome: 'ok' }, body)
+  }
+}

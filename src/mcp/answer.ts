@@ -1,0 +1,129 @@
+/**
+ * Answer: one MCP request from a known caller, answered from the bus. The same for both eras and all transports:
+ * what differs between them is spelt by whoever holds the wire.
+ *
+ *   tools/call ─▶ name → offer ─▶ bus.call ─▶ lock ▸ validate ▸ audit ▸ guard ▸ handler ▸ audit ─▶ envelope
+ *
+ * Pure, given its bus.
+ */
+import { hash } from 'node:crypto'
+import type { Outcome, Reply } from '../bus/call.ts'
+import type { Offer } from '../bus/capability.ts'
+import type { JsonObject } from '../core/json.ts'
+import { canonicalJson } from '../core/json.ts'
+import { callOptions } from './asker.ts'
+import type { Answer, Asker } from './asker.ts'
+import { complete } from './completion.ts'
+import type { FaceBus } from './face-bus.ts'
+import { inputRequiredResult, missingCapability } from './input-required.ts'
+import { INVALID_PARAMS, MISSING_CAPABILITY, protocolFault, RESOURCE_NOT_FOUND } from './protocol-error.ts'
+import type { McpRequest } from './request.ts'
+import { promptResult, resourceResult, toolResult } from './results.ts'
+import type { StateSeal } from './state-seal.ts'
+
+export interface Answering {
+  readonly bus: FaceBus
+  readonly stateSeal: StateSeal
+}
+
+export async function answer(parts: Answering, request: McpRequest, asker: Asker): Promise<Answer> {
+  switch (request.method) {
+    case 'tools/call':
+      return callTool(parts, request.name, request.arguments, asker)
+    case 'resources/read':
+      return readResource(parts, request.uri, asker)
+    case 'prompts/get':
+      return getPrompt(parts, request.name, request.arguments, asker)
+    case 'completion/complete':
+      return complete(request, asker.catalogue)
+    default:
+      // Lists are one page, so there is no cursor that we could have given.
+      if (request.cursor !== undefined) return refuse('Invalid cursor: this list has a single page.')
+      return { result: asker.catalogue.list(request.method) }
+  }
+}
+
+async function callTool(parts: Answering, given: string, body: JsonObject, asker: Asker): Promise<Answer> {
+  const { catalogue } = asker
+  const canonical = catalogue.canonicalTool(given)
+  const entry = canonical === undefined ? undefined : catalogue.tool(canonical)
+  if (entry?.inProfile === true) {
+    const { offer } = entry
+    const round = { method: 'tools/call', target: offer.name, offer, body }
+    return ask(parts, round, asker, (outcome) => ({ result: toolResult(outcome, offer) }))
+  }
+  // Nobody offers such a tool here, and the ledger hears that somebody tried. `@` is in no capability's name.
+  const tried = entry === undefined ? given : `${entry.offer.name}@${catalogue.view.profileName}`
+  await parts.bus.call(tried, undefined, body, callOptions(asker))
+  return refuse(`Unknown tool: ${given}`)
+}
+
+const MAX_URI = 2_048
+
+async function readResource(parts: Answering, uri: string, asker: Asker): Promise<Answer> {
+  const found = uri.length > MAX_URI ? undefined : asker.catalogue.resource(uri)
+  if (found === undefined || found.offer.face.kind !== 'resource') {
+    const shown = uri.slice(0, MAX_URI)
+    return { error: { code: RESOURCE_NOT_FOUND, message: `Resource not found: ${shown}`, data: { uri: shown } } }
+  }
+  const { offer, body } = found
+  const { mimeType } = found.offer.face
+  return ask(parts, { method: 'resources/read', target: uri, offer, body }, asker, (outcome) =>
+    outcome.ok
+      ? { result: resourceResult(outcome.value, uri, mimeType) }
+      : { error: protocolFault(outcome.fault, RESOURCE_NOT_FOUND) },
+  )
+}
+
+async function getPrompt(parts: Answering, given: string, body: JsonObject, asker: Asker): Promise<Answer> {
+  const offer = asker.catalogue.prompt(given)
+  if (offer === undefined) return refuse(`Unknown prompt: ${given}`)
+  return ask(parts, { method: 'prompts/get', target: offer.name, offer, body }, asker, (outcome) =>
+    outcome.ok
+      ? { result: promptResult(outcome.value, offer) }
+      : { error: protocolFault(outcome.fault, INVALID_PARAMS) },
+  )
+}
+
+/** One round of a call; a call takes several when its handler needs input. */
+interface Round {
+  readonly method: string
+  readonly target: string
+  readonly offer: Offer
+  readonly body: JsonObject
+}
+
+async function ask(parts: Answering, round: Round, asker: Asker, spell: (outcome: Outcome) => Answer): Promise<Answer> {
+  let { interaction } = asker
+  if (interaction.requestState !== undefined) {
+    const requestState = parts.stateSeal.open(interaction.requestState, bindingOf(round, asker))
+    if (requestState === undefined)
+      return refuse('Invalid or expired requestState', { reason: 'invalid_request_state' })
+    interaction = { ...interaction, requestState }
+  }
+  const outcome = await parts.bus.call(round.offer.name, undefined, round.body, callOptions({ ...asker, interaction }))
+  const wanted = outcome.ok ? outcome.value.inputRequired : undefined
+  return wanted === undefined ? spell(outcome) : askBack(parts, wanted, round, asker)
+}
+
+function askBack(parts: Answering, wanted: NonNullable<Reply['inputRequired']>, round: Round, asker: Asker): Answer {
+  const { clientCapabilities } = asker.interaction
+  // The 2025 family declares capabilities once; there the SDK checks them before it asks.
+  const missing = asker.era === 'modern' ? missingCapability(wanted.requests, clientCapabilities) : undefined
+  if (missing !== undefined) {
+    const { key, method, required } = missing
+    const message = `Cannot request input '${key}' (${method}): the request's client capabilities do not declare the required capability`
+    return { error: { code: MISSING_CAPABILITY, message, data: { requiredCapabilities: required } } }
+  }
+  const sealed = wanted.state === undefined ? undefined : parts.stateSeal.seal(wanted.state, bindingOf(round, asker))
+  return { result: inputRequiredResult(wanted, sealed) }
+}
+
+/** A state that was given for one call of one principal must not open another. */
+function bindingOf({ method, target, body }: Round, { principal }: Asker): string {
+  return [principal.id, method, target, hash('sha256', canonicalJson(body))].join('\0')
+}
+
+function refuse(message: string, data?: JsonObject): Answer {
+  return { error: { code: INVALID_PARAMS, message, ...(data === undefined ? {} : { data }) } }
+}

@@ -1,0 +1,36 @@
+/**
+ * Asker: who asks, through which door, and what can reach them while the call runs.
+ *
+ * Pure.
+ */
+import type { Channel, Interaction } from '../bus/call.ts'
+import type { JsonObject } from '../core/json.ts'
+import type { Catalogue } from './catalogue.ts'
+import type { FaceCallOptions, Principal } from './face-bus.ts'
+import type { ProtocolFault } from './protocol-error.ts'
+import type { TraceParent } from './traceparent.ts'
+
+export interface Asker {
+  readonly principal: Principal
+  readonly catalogue: Catalogue
+  readonly channel: Channel
+  readonly signal: AbortSignal
+  readonly era: 'modern' | 'legacy'
+  readonly trace?: TraceParent | undefined
+  /** Names the connection to the router. Never the secret that opens a session. */
+  readonly connection?: string | undefined
+  readonly interaction: Interaction
+}
+
+export type Answer = { readonly result: JsonObject } | { readonly error: ProtocolFault }
+
+export function callOptions({ principal, channel, signal, trace, connection, interaction }: Asker): FaceCallOptions {
+  return {
+    caller: principal,
+    channel,
+    signal,
+    interaction,
+    ...trace,
+    ...(connection === undefined ? {} : { sessionId: connection }),
+  }
+}

@@ -1,0 +1,50 @@
+/**
+ * Changes: what came, went or was updated on the bus, in the four kinds that MCP clients can hear of.
+ *
+ * Which list changed is read from the offers themselves: the registry's events say that something happened, and many
+ * of them may have been folded into one.
+ *
+ * Pure, given its bus.
+ */
+import type { Offer } from '../bus/capability.ts'
+import type { FaceBus } from './face-bus.ts'
+
+export type ListKind = 'tool' | 'prompt' | 'resource'
+
+export interface Changes {
+  readonly onList: (kind: ListKind) => void
+  readonly onResource: (uri: string) => void
+}
+
+const KINDS: readonly ListKind[] = ['tool', 'prompt', 'resource']
+
+/** Returns how to stop. */
+export function watchChanges(bus: Pick<FaceBus, 'offers' | 'subscribe' | 'onResource'>, hear: Changes): () => void {
+  const stopResources = bus.onResource(hear.onResource)
+  const events = bus.subscribe()[Symbol.asyncIterator]()
+  let before = bus.offers()
+
+  async function listen(): Promise<void> {
+    for (;;) {
+      const { done } = await events.next()
+      if (done === true) return
+      const now = bus.offers()
+      for (const kind of KINDS) if (differs(of(before, kind), of(now, kind))) hear.onList(kind)
+      before = now
+    }
+  }
+  // The subscription ends when it is told to; it has no other way to fail.
+  void listen()
+  return () => {
+    stopResources()
+    void events.return?.()
+  }
+}
+
+function of(offers: readonly Offer[], kind: ListKind): readonly Offer[] {
+  return offers.filter((offer) => offer.face.kind === kind)
+}
+
+function differs(before: readonly Offer[], now: readonly Offer[]): boolean {
+  return before.length !== now.length || before.some((offer, index) => offer !== now[index])
+}

@@ -1,0 +1,29 @@
+/**
+ * Completion: what a person may want to type next into a prompt's argument. Not a call: nothing is read from the
+ * house, so nothing is audited.
+ *
+ * Pure, given the prompt's own completer.
+ */
+import type { Answer } from './asker.ts'
+import type { Catalogue } from './catalogue.ts'
+import { INVALID_PARAMS } from './protocol-error.ts'
+import type { McpRequest } from './request.ts'
+
+type CompletionRequest = Extract<McpRequest, { method: 'completion/complete' }>
+
+/** MCP, completion: at most 100 values. */
+const MAX_VALUES = 100
+
+export async function complete(request: CompletionRequest, catalogue: Catalogue): Promise<Answer> {
+  if (request.prompt === undefined) return values([])
+  const offer = catalogue.prompt(request.prompt)
+  if (offer?.face.kind !== 'prompt')
+    return { error: { code: INVALID_PARAMS, message: `Unknown prompt: ${request.prompt}` } }
+  const wanted = offer.face.arguments.find(({ name }) => name === request.argument)
+  return values((await wanted?.complete?.(request.typed)) ?? [])
+}
+
+function values(all: readonly string[]): Answer {
+  const shown = all.slice(0, MAX_VALUES)
+  return { result: { completion: { values: shown, total: all.length, hasMore: all.length > shown.length } } }
+}

@@ -1,0 +1,201 @@
+/**
+ * HTTP server: MCP on the listener for agents and people. Host and Origin have been checked by the listener.
+ *
+ *   who asks ─▶ which door ─▶ body ─▶ strict JSON ─┬─▶ 2026-07-28, as it should be ─▶ modern-server
+ *                                                  ├─▶ 2025 family, with sessions  ─▶ legacy-server
+ *                                                  └─▶ anything else: the SDK serves it, or says what is wrong
+ *
+ * Does I/O.
+ */
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
+import { classifyInboundRequest, isJsonContentType } from '@modelcontextprotocol/server'
+import type { Clock } from '../core/clock.ts'
+import { systemClock } from '../core/clock.ts'
+import type { Json } from '../core/json.ts'
+import type { Logger } from '../core/logger.ts'
+import type { Result } from '../core/result.ts'
+import { readBody } from './body-transport.ts'
+import type { Catalogue } from './catalogue.ts'
+import { createCatalogues } from './catalogues.ts'
+import { watchChanges } from './changes.ts'
+import { doorOf } from './door.ts'
+import type { FaceBus, Principal } from './face-bus.ts'
+import { LegacyServer } from './legacy-server.ts'
+import type { Visit } from './legacy-server.ts'
+import { MODERN_REVISION, readModernRequest, rememberedEnvelopes } from './modern-request.ts'
+import { modernText } from './modern-result.ts'
+import type { ServerInfo } from './modern-result.ts'
+import { isServedByHand, serveModern } from './modern-server.ts'
+import type { ProfileTable } from './profile.ts'
+import { refuse } from './refusal-transport.ts'
+import { createSdkHttpServer } from './sdk-http-server.ts'
+import { createSdkServer } from './sdk-server.ts'
+import { createStateSeal } from './state-seal.ts'
+import { readJson } from './strict-json.ts'
+
+/** Why somebody is not let in; `challenge` goes into WWW-Authenticate. */
+export interface NotAuthenticated {
+  readonly status: 401 | 403 | 429
+  readonly message: string
+  readonly challenge?: string
+}
+
+export type Authenticate = (
+  headers: IncomingHttpHeaders,
+  remoteAddress: string | undefined,
+) => Result<Principal, NotAuthenticated> | Promise<Result<Principal, NotAuthenticated>>
+
+export interface McpHttpOptions {
+  readonly bus: FaceBus
+  readonly authenticate: Authenticate
+  readonly serverInfo: ServerInfo
+  readonly log: Logger
+  readonly profiles?: ProfileTable
+  readonly families?: readonly string[]
+  readonly clock?: Clock
+  readonly limits?: Partial<McpLimits>
+}
+
+export interface McpLimits {
+  readonly maxBodyBytes: number
+  readonly maxSessions: number
+  readonly maxSessionsPerPrincipal: number
+  readonly sessionIdleMs: number
+  readonly maxSubscriptionsPerPrincipal: number
+  readonly keepAliveMs: number
+}
+
+const DEFAULT_LIMITS: McpLimits = {
+  maxBodyBytes: 4_194_304,
+  maxSessions: 256,
+  maxSessionsPerPrincipal: 64,
+  sessionIdleMs: 1_800_000,
+  maxSubscriptionsPerPrincipal: 32,
+  keepAliveMs: 15_000,
+}
+
+export interface McpHttpHandler {
+  (request: IncomingMessage, response: ServerResponse): Promise<void>
+  /** Ends sessions and subscriptions; requests that are under way get their answers. */
+  close: () => Promise<void>
+}
+
+export function mcpHttpHandler(options: McpHttpOptions): McpHttpHandler {
+  const { bus, authenticate, serverInfo, log, profiles = {}, families = [], clock = systemClock } = options
+  const limits = { ...DEFAULT_LIMITS, ...options.limits }
+  const catalogues = createCatalogues({ bus, profiles, families })
+  const answering = { bus, stateSeal: createStateSeal(clock) }
+  const modern = { ...answering, text: modernText(serverInfo), keepAliveMs: limits.keepAliveMs, log }
+  const envelopes = rememberedEnvelopes()
+
+  const sdk = createSdkHttpServer({
+    ...limits,
+    log,
+    createServer: ({ principal, door }) =>
+      createSdkServer(answering, serverInfo, {
+        principal,
+        channel: 'mcp-http',
+        era: 'modern',
+        id: undefined,
+        subscriptions: new Set(),
+        catalogue: () => catalogues.current(principal, door),
+      }),
+  })
+  const legacy = new LegacyServer({
+    ...limits,
+    clock,
+    log,
+    createServer: (connection, door) =>
+      createSdkServer(answering, serverInfo, {
+        ...connection,
+        catalogue: () => catalogues.current(connection.principal, door),
+      }),
+  })
+  const stopWatching = watchChanges(bus, {
+    onList: (kind) => {
+      sdk.publish({ kind: `${kind}s_list_changed` })
+      legacy.listChanged(kind)
+    },
+    onResource: (uri) => {
+      sdk.publish({ kind: 'resource_updated', uri })
+      legacy.resourceUpdated(uri)
+    },
+  })
+
+  async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const door = doorOf(request.url ?? '/')
+    if (!door.ok) return refuse(response, door.fault)
+    const known = await authenticate(request.headers, request.socket.remoteAddress)
+    if (!known.ok) return refuse(response, notAuthenticated(known.fault))
+    const catalogue = catalogues.find(known.value, door.value)
+    if (catalogue === 'no-such-profile') return refuse(response, { status: 404, message: 'There is no such profile.' })
+    if (catalogue === 'not-for-this-token')
+      return refuse(response, { status: 403, message: 'This token is not for this profile.' })
+    const visit: Visit = { request, response, principal: known.value, door: door.value }
+    if (request.method === 'POST') return post(visit, catalogue)
+    // 2026-07-28 has only POST; the 2025 family listens with GET and says goodbye with DELETE.
+    const isOfSessions = request.method === 'GET' || request.method === 'DELETE'
+    if (isOfSessions && request.headers['mcp-protocol-version'] !== MODERN_REVISION)
+      return legacy.serve(visit, undefined)
+    refuse(response, { status: 405, message: 'Method not allowed.', headers: { allow: 'POST' } })
+  }
+
+  async function post(visit: Visit, catalogue: Catalogue): Promise<void> {
+    const { request, response } = visit
+    const { headers } = request
+    if (!isJsonContentType(headers['content-type']))
+      return refuse(response, { status: 415, message: 'Unsupported Media Type: Content-Type must be application/json' })
+    const bytes = await readBody(request, limits.maxBodyBytes)
+    if (bytes === 'cut-off') return
+    if (bytes === 'too-large') {
+      const message = `Payload Too Large: Request body must not exceed ${limits.maxBodyBytes} bytes`
+      return refuse(response, { status: 413, message, headers: { connection: 'close' } })
+    }
+    const read = readJson(bytes)
+    if (!read.ok)
+      return refuse(response, { status: 400, code: PARSE_ERROR, message: `Parse error: ${read.fault.message}` })
+    const body = read.value
+    const asked = readModernRequest(headers, body, envelopes)
+    if (asked !== undefined && isServedByHand(asked))
+      return serveModern(modern, visit, asked, { principal: visit.principal, catalogue })
+    return classified(visit, body, catalogue)
+  }
+
+  async function classified(visit: Visit, body: Json, catalogue: Catalogue): Promise<void> {
+    const verdict = classifyInboundRequest({ httpMethod: 'POST', ...standardHeaders(visit.request.headers), body })
+    if (verdict.kind === 'legacy') return legacy.serve(visit, body)
+    if (verdict.kind === 'modern' && verdict.messageKind === 'request') {
+      envelopes.remember(body)
+      const asked = readModernRequest(visit.request.headers, body, envelopes)
+      if (asked !== undefined && isServedByHand(asked))
+        return serveModern(modern, visit, asked, { principal: visit.principal, catalogue })
+    }
+    return sdk.serve(visit, body, catalogue)
+  }
+
+  return Object.assign(handle, {
+    close: async () => {
+      stopWatching()
+      await Promise.all([sdk.close(), legacy.close()])
+    },
+  })
+}
+
+const PARSE_ERROR = -32_700
+
+function notAuthenticated({ status, message, challenge }: NotAuthenticated) {
+  return { status, message, ...(challenge === undefined ? {} : { headers: { 'www-authenticate': challenge } }) }
+}
+
+function standardHeaders(headers: IncomingHttpHeaders) {
+  const {
+    'mcp-protocol-version': protocolVersionHeader,
+    'mcp-method': mcpMethodHeader,
+    'mcp-name': mcpNameHeader,
+  } = headers
+  return {
+    ...(typeof protocolVersionHeader === 'string' ? { protocolVersionHeader } : {}),
+    ...(typeof mcpMethodHeader === 'string' ? { mcpMethodHeader } : {}),
+    ...(typeof mcpNameHeader === 'string' ? { mcpNameHeader } : {}),
+  }
+}

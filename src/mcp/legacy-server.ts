@@ -1,0 +1,163 @@
+/**
+ * Legacy server: the 2025 family over HTTP, with sessions. Each session is one SDK server on one SDK transport, bound
+ * to the principal and the door that opened it.
+ *
+ *   initialize ─▶ session ─▶ POST…, GET (what the server has to say) ─▶ DELETE, or nobody came for too long
+ *
+ * Does I/O.
+ */
+import { randomUUID } from 'node:crypto'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { toNodeHandler } from '@modelcontextprotocol/node'
+import type { NodeIncomingMessageLike } from '@modelcontextprotocol/node'
+import { isInitializeRequest, WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server'
+import type { Server } from '@modelcontextprotocol/server'
+import type { Clock } from '../core/clock.ts'
+import { ulid } from '../core/ids.ts'
+import type { Json } from '../core/json.ts'
+import type { Logger } from '../core/logger.ts'
+import type { Door } from './catalogues.ts'
+import type { ListKind } from './changes.ts'
+import type { Principal } from './face-bus.ts'
+import { refuse } from './refusal-transport.ts'
+import type { Refusal } from './refusal-transport.ts'
+import { announceList, announceResource } from './sdk-server.ts'
+import type { Connection } from './sdk-server.ts'
+
+export interface LegacyOptions {
+  readonly createServer: (connection: Omit<Connection, 'catalogue'>, door: Door) => Server
+  readonly clock: Clock
+  readonly log: Logger
+  readonly maxSessions: number
+  readonly maxSessionsPerPrincipal: number
+  readonly sessionIdleMs: number
+  readonly keepAliveMs: number
+}
+
+export interface Visit {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly principal: Principal
+  readonly door: Door
+}
+
+interface Session {
+  readonly server: Server
+  readonly transport: WebStandardStreamableHTTPServerTransport
+  readonly handle: ReturnType<typeof toNodeHandler>
+  readonly connection: Omit<Connection, 'catalogue'>
+  readonly door: Door
+  /** Requests and streams that are open now. While there are any, the session is not idle. */
+  open: number
+  lastSeenMs: number
+}
+
+const SWEEP_MS = 30_000
+const NO_SESSION: Refusal = { status: 404, code: -32_001, message: 'Session not found' }
+const WHICH_SESSION: Refusal = { status: 400, message: 'Bad Request: Mcp-Session-Id header is required' }
+const FULL: Refusal = { status: 503, message: 'Too many sessions are open', headers: { 'retry-after': '60' } }
+const NO_BATCH: Refusal = { status: 400, code: -32_600, message: 'Bad Request: batches ended with revision 2025-03-26' }
+
+export class LegacyServer {
+  readonly #options: LegacyOptions
+  readonly #sessions = new Map<string, Session>()
+  readonly #sweeper: NodeJS.Timeout
+
+  constructor(options: LegacyOptions) {
+    this.#options = options
+    this.#sweeper = setInterval(() => this.sweep(), SWEEP_MS)
+    this.#sweeper.unref()
+  }
+
+  get size(): number {
+    return this.#sessions.size
+  }
+
+  /** `body` is `undefined` for GET and DELETE. */
+  async serve(visit: Visit, body: Json | undefined): Promise<void> {
+    const id = visit.request.headers['mcp-session-id']
+    if (id === undefined && isInitializeRequest(body)) return this.#begin(visit, body)
+    if (typeof id !== 'string') return refuse(visit.response, WHICH_SESSION)
+    const session = this.#sessions.get(id)
+    // Somebody else's session is none of the caller's business, not even that it exists.
+    if (session === undefined || !isFor(session, visit)) return refuse(visit.response, NO_SESSION)
+    if (Array.isArray(body) && session.server.getNegotiatedProtocolVersion() !== '2025-03-26')
+      return refuse(visit.response, NO_BATCH)
+    return this.#pass(session, visit, body)
+  }
+
+  listChanged(kind: ListKind): void {
+    for (const { server } of this.#sessions.values()) announceList(server, kind)
+  }
+
+  resourceUpdated(uri: string): void {
+    for (const { server, connection } of this.#sessions.values())
+      if (connection.subscriptions.has(uri)) announceResource(server, uri)
+  }
+
+  /** Ends sessions that nobody came back to. */
+  sweep(): void {
+    const longAgo = this.#options.clock.monotonic() - this.#options.sessionIdleMs
+    for (const session of this.#sessions.values())
+      if (session.open === 0 && session.lastSeenMs <= longAgo) void session.server.close()
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#sweeper)
+    await Promise.all([...this.#sessions.values()].map(({ server }) => server.close()))
+  }
+
+  async #begin(visit: Visit, body: Json): Promise<void> {
+    if (!this.#makeRoom(visit.principal)) return refuse(visit.response, FULL)
+    const { createServer, keepAliveMs, clock, log } = this.#options
+    const transport = new WebStandardStreamableHTTPServerTransport({
+      sessionIdGenerator: randomUUID,
+      keepAliveMs,
+      onsessioninitialized: (id) => void this.#sessions.set(id, session),
+    })
+    const { principal, door } = visit
+    const connection = {
+      principal,
+      channel: 'mcp-http',
+      era: 'legacy',
+      id: ulid(),
+      subscriptions: new Set<string>(),
+    } as const
+    const server = createServer(connection, door)
+    const handle = toNodeHandler({ fetch: (request, options) => transport.handleRequest(request, options) })
+    const session: Session = { server, transport, handle, connection, door, open: 0, lastSeenMs: clock.monotonic() }
+    server.onclose = () => void this.#sessions.delete(transport.sessionId ?? '')
+    server.onerror = (error) => log.debug({ err: error }, 'an MCP session met an error')
+    await server.connect(transport)
+    await this.#pass(session, visit, body)
+    if (transport.sessionId === undefined) await server.close()
+  }
+
+  async #pass(session: Session, { request, response }: Visit, body: Json | undefined): Promise<void> {
+    session.open += 1
+    try {
+      await session.handle(request as NodeIncomingMessageLike, response, body)
+    } finally {
+      session.open -= 1
+      session.lastSeenMs = this.#options.clock.monotonic()
+    }
+  }
+
+  /** A client that forgets its sessions loses its own oldest, never another's. */
+  #makeRoom(principal: Principal): boolean {
+    const { maxSessions, maxSessionsPerPrincipal } = this.#options
+    const own = [...this.#sessions.values()].filter(({ connection }) => connection.principal.id === principal.id)
+    if (this.#sessions.size < maxSessions && own.length < maxSessionsPerPrincipal) return true
+    const idle = own.filter(({ open }) => open === 0).toSorted((a, b) => a.lastSeenMs - b.lastSeenMs)
+    const [oldest] = idle
+    if (oldest === undefined) return false
+    this.#sessions.delete(oldest.transport.sessionId ?? '')
+    void oldest.server.close()
+    return true
+  }
+}
+
+function isFor({ connection, door }: Session, visit: Visit): boolean {
+  const same = connection.principal.id === visit.principal.id && connection.principal.role === visit.principal.role
+  return same && door.profile === visit.door.profile && door.style === visit.door.style
+}

@@ -1,0 +1,67 @@
+/**
+ * Modern result: what revision 2026-07-28 wants on every result: its type, how long it may be kept and by whom, and
+ * who answered.
+ *
+ * Pure; remembers the text of lists, which are the same objects until the catalogue changes.
+ */
+import type { JsonObject } from '../core/json.ts'
+import { INVALID_PARAMS, MISSING_CAPABILITY, RESOURCE_NOT_FOUND } from './protocol-error.ts'
+import type { ProtocolFault } from './protocol-error.ts'
+
+/** `Implementation` in MCP's schema. */
+export interface ServerInfo {
+  readonly name: string
+  readonly title: string
+  readonly version: string
+}
+
+/** A list depends on who asks, so only the asker may keep it. `subscriptions/listen` says when it has changed. */
+const LIST_TTL_MS = 60_000
+const TTL_MS: Readonly<Record<string, number>> = {
+  'server/discover': LIST_TTL_MS,
+  'tools/list': LIST_TTL_MS,
+  'prompts/list': LIST_TTL_MS,
+  'resources/list': LIST_TTL_MS,
+  'resources/templates/list': LIST_TTL_MS,
+  'resources/read': 0,
+}
+
+export type CacheHints = Readonly<Record<string, { readonly ttlMs: number; readonly cacheScope: 'private' }>>
+
+export const CACHE_HINTS: CacheHints = Object.fromEntries(
+  Object.entries(TTL_MS).map(([method, ttlMs]) => [method, { ttlMs, cacheScope: 'private' as const }]),
+)
+
+export type ModernText = (method: string, result: JsonObject) => string
+
+/** The JSON text of a result. */
+export function modernText(serverInfo: ServerInfo): ModernText {
+  const texts = new WeakMap<JsonObject, string>()
+  const meta = { 'io.modelcontextprotocol/serverInfo': { ...serverInfo } }
+  return (method, result) => {
+    const kept = texts.get(result)
+    if (kept !== undefined) return kept
+    const complete = result['resultType'] === undefined
+    const text = JSON.stringify({
+      ...result,
+      ...(complete ? { resultType: 'complete', ...CACHE_HINTS[method] } : {}),
+      _meta: meta,
+    })
+    if (method.endsWith('/list')) texts.set(result, text)
+    return text
+  }
+}
+
+/** This revision has no code of its own for a missing resource. */
+export function modernError({ code, message, data }: ProtocolFault): JsonObject {
+  return {
+    code: code === RESOURCE_NOT_FOUND ? INVALID_PARAMS : code,
+    message,
+    ...(data === undefined ? {} : { data }),
+  }
+}
+
+/** An error of a call is still an answer (200); only a capability that the client lacks is the request's own fault. */
+export function statusOf({ code }: ProtocolFault): number {
+  return code === MISSING_CAPABILITY ? 400 : 200
+}

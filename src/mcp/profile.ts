@@ -1,0 +1,43 @@
+/**
+ * Profile: a named subset of what is offered, served at `/mcp/<name>`. 250 tools in one list is nobody's wish.
+ *
+ * Built in are `all`, `read` and one per family; the configuration adds more. A profile is a view, not a permission:
+ * the guard decides what a caller may do.
+ *
+ * Pure.
+ */
+import type { Effect, Offer } from '../bus/capability.ts'
+
+export interface Profile {
+  /** Names; `*` at the end stands for anything. */
+  readonly include: readonly string[]
+  readonly exclude: readonly string[]
+  readonly effects?: readonly Effect[]
+  readonly family?: string
+}
+
+export type ProfileTable = Readonly<Record<string, Profile>>
+
+const EVERYTHING: Profile = { include: ['*'], exclude: [] }
+const BUILT_IN: ProfileTable = { all: EVERYTHING, read: { ...EVERYTHING, effects: ['reads'] } }
+
+/** `undefined` when there is no such profile. What is built in cannot be redefined to mean something else. */
+export function findProfile(
+  name: string,
+  configured: ProfileTable,
+  families: ReadonlySet<string>,
+): Profile | undefined {
+  if (Object.hasOwn(BUILT_IN, name)) return BUILT_IN[name]
+  if (Object.hasOwn(configured, name)) return configured[name]
+  return families.has(name) ? { ...EVERYTHING, family: name } : undefined
+}
+
+export function inProfile(offer: Offer, profile: Profile): boolean {
+  if (profile.effects !== undefined && !profile.effects.includes(offer.effect)) return false
+  if (profile.family !== undefined && profile.family !== offer.family.name) return false
+  return matchesAny(offer.name, profile.include) && !matchesAny(offer.name, profile.exclude)
+}
+
+function matchesAny(name: string, patterns: readonly string[]): boolean {
+  return patterns.some((pattern) => (pattern.endsWith('*') ? name.startsWith(pattern.slice(0, -1)) : name === pattern))
+}

@@ -1,0 +1,21 @@
+/**
+ * Refusal: an HTTP answer to a request that never became one of MCP's, as the JSON-RPC error that clients look for.
+ *
+ * Does I/O.
+ */
+import type { ServerResponse } from 'node:http'
+import { sendJson } from './reply-transport.ts'
+
+export interface Refusal {
+  readonly status: number
+  readonly message: string
+  readonly code?: number
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+const SERVER_ERROR = -32_000
+
+export function refuse(response: ServerResponse, { status, message, code = SERVER_ERROR, headers }: Refusal): void {
+  if (response.headersSent || response.destroyed) return
+  sendJson(response, status, JSON.stringify({ jsonrpc: '2.0', id: null, error: { code, message } }), headers)
+}

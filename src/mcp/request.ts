@@ -1,0 +1,67 @@
+/**
+ * Request: what MCP clients ask of us in either era, with parameters of the right shape.
+ *
+ * Pure.
+ */
+import type { JsonObject } from '../core/json.ts'
+import { isJsonObject } from '../core/json.ts'
+import { LIST_METHODS } from './catalogue.ts'
+import type { ListMethod } from './catalogue.ts'
+
+export type McpRequest =
+  | { readonly method: ListMethod; readonly cursor: string | undefined }
+  | { readonly method: 'tools/call'; readonly name: string; readonly arguments: JsonObject }
+  | { readonly method: 'resources/read'; readonly uri: string }
+  | { readonly method: 'prompts/get'; readonly name: string; readonly arguments: JsonObject }
+  | {
+      readonly method: 'completion/complete'
+      /** `undefined` for a resource template: those are matched, never enumerated. */
+      readonly prompt: string | undefined
+      readonly argument: string
+      readonly typed: string
+    }
+
+export const METHODS: readonly McpRequest['method'][] = [
+  ...LIST_METHODS,
+  'tools/call',
+  'resources/read',
+  'prompts/get',
+  'completion/complete',
+]
+
+/** `undefined` for a method that is not one of these, and for parameters that do not fit it. */
+export function readRequest(method: string, params: JsonObject): McpRequest | undefined {
+  const { name, uri, cursor, arguments: given = {} } = params
+  switch (method) {
+    case 'tools/call':
+      return typeof name === 'string' && isJsonObject(given) ? { method, name, arguments: given } : undefined
+    case 'resources/read':
+      return typeof uri === 'string' ? { method, uri } : undefined
+    case 'prompts/get':
+      if (typeof name !== 'string' || !isJsonObject(given)) return undefined
+      return Object.values(given).every(isText) ? { method, name, arguments: given } : undefined
+    case 'completion/complete':
+      return readCompletion(params)
+    case 'tools/list':
+    case 'resources/list':
+    case 'resources/templates/list':
+    case 'prompts/list':
+      return cursor === undefined || typeof cursor === 'string' ? { method, cursor } : undefined
+    default:
+      return undefined
+  }
+}
+
+function readCompletion({ ref, argument }: JsonObject): McpRequest | undefined {
+  if (!isJsonObject(ref) || !isJsonObject(argument)) return undefined
+  const { name, value } = argument
+  if (typeof name !== 'string' || typeof value !== 'string') return undefined
+  const request = { method: 'completion/complete', argument: name, typed: value } as const
+  if (ref['type'] === 'ref/prompt' && typeof ref['name'] === 'string') return { ...request, prompt: ref['name'] }
+  if (ref['type'] === 'ref/resource' && typeof ref['uri'] === 'string') return { ...request, prompt: undefined }
+  return undefined
+}
+
+function isText(value: unknown): boolean {
+  return typeof value === 'string'
+}

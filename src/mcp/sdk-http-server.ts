@@ -1,0 +1,100 @@
+/**
+ * SDK HTTP server: the SDK's own way of serving 2026-07-28, for `subscriptions/listen` and for every request that is
+ * not as it should be. It also is the referee that our own path is compared with.
+ *
+ * Does I/O.
+ */
+import { toNodeHandler } from '@modelcontextprotocol/node'
+import type { NodeIncomingMessageLike } from '@modelcontextprotocol/node'
+import { createMcpHandler, InMemoryServerEventBus } from '@modelcontextprotocol/server'
+import type { AuthInfo, Server, ServerEvent } from '@modelcontextprotocol/server'
+import type { Json, JsonObject } from '../core/json.ts'
+import { isJsonObject } from '../core/json.ts'
+import type { Logger } from '../core/logger.ts'
+import type { Catalogue } from './catalogue.ts'
+import type { Visit } from './legacy-server.ts'
+import { INTERNAL_ERROR } from './protocol-error.ts'
+import { sendJson } from './reply-transport.ts'
+
+export interface SdkHttpOptions {
+  readonly createServer: (visit: Visit) => Server
+  readonly log: Logger
+  readonly keepAliveMs: number
+  readonly maxBodyBytes: number
+  readonly maxSubscriptionsPerPrincipal: number
+}
+
+export interface SdkHttpServer {
+  readonly serve: (visit: Visit, body: Json, catalogue: Catalogue) => Promise<void>
+  readonly publish: (event: ServerEvent) => void
+  readonly close: () => Promise<void>
+}
+
+export function createSdkHttpServer(options: SdkHttpOptions): SdkHttpServer {
+  const events = new InMemoryServerEventBus()
+  const subscriptions = new Map<string, number>()
+  const handler = createMcpHandler(({ authInfo }) => options.createServer(visitIn(authInfo)), {
+    legacy: 'reject',
+    bus: events,
+    keepAliveMs: options.keepAliveMs,
+    maxRequestBodySize: options.maxBodyBytes,
+    onerror: (error) => options.log.debug({ err: error }, 'an MCP request was refused'),
+  })
+  const handle = toNodeHandler(handler, { maxRequestBodySize: options.maxBodyBytes })
+
+  function pass(visit: Visit, body: Json): Promise<void> {
+    return handle(
+      Object.assign(visit.request as NodeIncomingMessageLike, { auth: authInfo(visit) }),
+      visit.response,
+      body,
+    )
+  }
+
+  async function listen(visit: Visit, body: JsonObject): Promise<void> {
+    const { id } = visit.principal
+    const open = subscriptions.get(id) ?? 0
+    if (open >= options.maxSubscriptionsPerPrincipal) {
+      const error = { code: INTERNAL_ERROR, message: 'Subscription limit reached' }
+      sendJson(visit.response, 200, JSON.stringify({ jsonrpc: '2.0', id: body['id'] ?? null, error }))
+      return
+    }
+    subscriptions.set(id, open + 1)
+    try {
+      await pass(visit, body)
+    } finally {
+      const left = (subscriptions.get(id) ?? 1) - 1
+      if (left === 0) subscriptions.delete(id)
+      else subscriptions.set(id, left)
+    }
+  }
+
+  return {
+    serve: (visit, body, catalogue) =>
+      isJsonObject(body) && body['method'] === 'subscriptions/listen'
+        ? listen(visit, withVisibleResources(body, catalogue))
+        : pass(visit, body),
+    publish: (event) => events.publish(event),
+    close: () => handler.close(),
+  }
+}
+
+/** Nobody is told about a resource that they could not read. */
+function withVisibleResources(body: JsonObject, catalogue: Catalogue): JsonObject {
+  const { params } = body
+  const notifications = isJsonObject(params) ? params['notifications'] : undefined
+  const uris = isJsonObject(notifications) ? notifications['resourceSubscriptions'] : undefined
+  if (!isJsonObject(params) || !isJsonObject(notifications) || !Array.isArray(uris)) return body
+  const visible = uris.filter((uri: Json) => typeof uri !== 'string' || catalogue.resource(uri) !== undefined)
+  return { ...body, params: { ...params, notifications: { ...notifications, resourceSubscriptions: visible } } }
+}
+
+/** The SDK hands this through to its factory untouched; the credential itself stays with whoever checked it. */
+function authInfo(visit: Visit): AuthInfo {
+  return { token: '', clientId: visit.principal.id, scopes: [], extra: { visit } }
+}
+
+function visitIn(info: AuthInfo | undefined): Visit {
+  const visit = info?.extra?.['visit']
+  if (visit === undefined) throw new TypeError('an MCP request reached the SDK without its visitor')
+  return visit as Visit
+}

@@ -1,0 +1,137 @@
+/**
+ * SDK server: the MCP SDK's low-level server, wired to our answers. It serves the 2025 family, stdio, and the corners
+ * of 2026-07-28 that our own path leaves to it. Cheap to make: the catalogue is not built here.
+ *
+ * Does I/O through the transport that it is connected to.
+ */
+import { CLIENT_CAPABILITIES_META_KEY, ProtocolError, Server } from '@modelcontextprotocol/server'
+import type { ServerContext } from '@modelcontextprotocol/server'
+import { z } from 'zod'
+import type { Channel, Interaction } from '../bus/call.ts'
+import type { Json, JsonObject } from '../core/json.ts'
+import { isJsonObject } from '../core/json.ts'
+import { answer } from './answer.ts'
+import type { Answering } from './answer.ts'
+import type { Asker } from './asker.ts'
+import type { Catalogue } from './catalogue.ts'
+import type { ListKind } from './changes.ts'
+import type { Principal } from './face-bus.ts'
+import { INSTRUCTIONS } from './instructions.ts'
+import { speaking } from './interaction.ts'
+import { isLogLevel } from './log-level.ts'
+import { CACHE_HINTS } from './modern-result.ts'
+import type { ServerInfo } from './modern-result.ts'
+import { INVALID_PARAMS, RESOURCE_NOT_FOUND, SERVER_ERROR } from './protocol-error.ts'
+import { METHODS, readRequest } from './request.ts'
+import { parseTraceparent } from './traceparent.ts'
+
+/** One client, for as long as its connection, its session or its request lasts. */
+export interface Connection {
+  readonly principal: Principal
+  readonly channel: Channel
+  readonly era: Asker['era']
+  readonly id: string | undefined
+  /** Asked at every request: offers come and go. */
+  readonly catalogue: () => Catalogue
+  /** URIs that a client of the 2025 family subscribed to. */
+  readonly subscriptions: Set<string>
+}
+
+export const CAPABILITIES = {
+  tools: { listChanged: true },
+  resources: { listChanged: true, subscribe: true },
+  prompts: { listChanged: true },
+  completions: {},
+  // Deprecated in 2026-07-28; 2025-era clients still set a level.
+  logging: {},
+}
+
+const MAX_SUBSCRIPTIONS = 256
+const anything = z.looseObject({})
+
+export function createSdkServer(parts: Answering, serverInfo: ServerInfo, connection: Connection): Server {
+  const server = new Server(
+    { ...serverInfo },
+    { capabilities: CAPABILITIES, instructions: INSTRUCTIONS, cacheHints: CACHE_HINTS },
+  )
+  for (const method of METHODS)
+    // With a schema of our own: the SDK's answer to parameters of the wrong shape is an internal error.
+    server.setRequestHandler(method, { params: anything }, (params, context) =>
+      respond(parts, method, params as JsonObject, askerOf(connection, server, context)),
+    )
+  server.setRequestHandler('resources/subscribe', ({ params: { uri } }) => subscribe(connection, uri))
+  server.setRequestHandler('resources/unsubscribe', ({ params: { uri } }) => {
+    connection.subscriptions.delete(uri)
+    return {}
+  })
+  return server
+}
+
+export function announceList(server: Server, kind: ListKind): void {
+  if (kind === 'tool') unheard(server.sendToolListChanged())
+  else if (kind === 'prompt') unheard(server.sendPromptListChanged())
+  else unheard(server.sendResourceListChanged())
+}
+
+export function announceResource(server: Server, uri: string): void {
+  unheard(server.sendResourceUpdated({ uri }))
+}
+
+async function respond(parts: Answering, method: string, params: JsonObject, asker: Asker): Promise<JsonObject> {
+  const request = readRequest(method, params)
+  if (request === undefined) throw new ProtocolError(INVALID_PARAMS, `Invalid params for ${method}`)
+  const said = await answer(parts, request, asker)
+  if ('result' in said) return said.result
+  throw new ProtocolError(said.error.code, said.error.message, said.error.data)
+}
+
+function subscribe({ catalogue, subscriptions }: Connection, uri: string): Record<string, never> {
+  if (catalogue().resource(uri) === undefined)
+    throw new ProtocolError(RESOURCE_NOT_FOUND, `Resource not found: ${uri}`, { uri })
+  if (subscriptions.size >= MAX_SUBSCRIPTIONS)
+    throw new ProtocolError(SERVER_ERROR, `No more than ${MAX_SUBSCRIPTIONS} resources can be subscribed to at once`)
+  subscriptions.add(uri)
+  return {}
+}
+
+function askerOf(connection: Connection, server: Server, { mcpReq, http }: ServerContext): Asker {
+  const meta: Readonly<Record<string, unknown>> = mcpReq._meta ?? {}
+  const client = server.getClientVersion()?.name
+  return {
+    principal: client === undefined ? connection.principal : { ...connection.principal, client },
+    catalogue: connection.catalogue(),
+    channel: connection.channel,
+    era: connection.era,
+    connection: connection.id,
+    signal: mcpReq.signal,
+    trace: parseTraceparent(meta['traceparent'] ?? http?.req?.headers.get('traceparent')),
+    interaction: interactionOf(server, mcpReq, meta['progressToken']),
+  }
+}
+
+function interactionOf(server: Server, mcpReq: ServerContext['mcpReq'], progressToken: unknown): Interaction {
+  const envelope: Readonly<Record<string, unknown>> = { ...mcpReq.envelope }
+  const declared = envelope[CLIENT_CAPABILITIES_META_KEY] ?? server.getClientCapabilities()
+  const requestState = mcpReq.requestState()
+  const responses = mcpReq.inputResponses as Json | undefined
+  const hears = typeof progressToken === 'string' || typeof progressToken === 'number'
+  return {
+    ...speaking({
+      progressToken: hears ? progressToken : undefined,
+      logLevel: undefined,
+      notify: (method, params) => unheard(mcpReq.notify({ method, params: { ...params } })),
+    }),
+    // Which levels are wanted is the SDK's to know: per request in 2026-07-28, per session before.
+    log: (level, data, logger) => {
+      if (isLogLevel(level)) unheard(mcpReq.log(level, data, logger))
+    },
+    ...(isJsonObject(declared) ? { clientCapabilities: declared } : {}),
+    ...(isJsonObject(responses) ? { inputResponses: responses } : {}),
+    ...(typeof requestState === 'string' ? { requestState } : {}),
+  }
+}
+
+/** Nobody listens, or nobody listens any more: that stops nothing here. */
+function unheard(sent: Promise<void>): void {
+  sent.catch(() => undefined)
+}

@@ -1,0 +1,129 @@
+import { PassThrough } from 'node:stream'
+import { createInterface } from 'node:readline'
+import { describe, expect, it } from 'vitest'
+import { agent, capability, smallBus } from '../../test/mcp-house.ts'
+import type { SmallBus } from '../../test/mcp-house.ts'
+import type { JsonObject } from '../core/json.ts'
+import { silentLogger } from '../core/logger.ts'
+import { ok } from '../core/result.ts'
+import { serveStdio } from './stdio-server.ts'
+
+const META = {
+  'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+  'io.modelcontextprotocol/clientCapabilities': {},
+}
+
+/** A client's two ends of the pipes: what it writes, and the lines it reads. */
+function connect(bus: SmallBus, profile?: string) {
+  const input = new PassThrough()
+  const output = new PassThrough()
+  const serving = serveStdio({
+    bus,
+    principal: agent,
+    door: { profile, style: 'dots' },
+    streams: { input, output },
+    serverInfo: { name: 'hearthbus', title: 'Hearthbus', version: '0.0.0' },
+    log: silentLogger,
+  })
+  const lines = createInterface({ input: output })[Symbol.asyncIterator]()
+  return {
+    serving,
+    input,
+    say: (message: JsonObject) => input.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`),
+    hear: async (): Promise<unknown> => JSON.parse((await lines.next()).value ?? 'null'),
+  }
+}
+
+const INITIALIZE = {
+  id: 0,
+  method: 'initialize',
+  params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 't', version: '1' } },
+}
+const echo = capability({ name: 'test.echo' }, ({ body }) => ok({ data: body }))
+
+describe('MCP over stdio', () => {
+  it('serves a client of the 2025 family', async () => {
+    const { say, hear } = connect(smallBus(echo))
+    say(INITIALIZE)
+    expect(await hear()).toMatchObject({ id: 0, result: { protocolVersion: '2025-11-25' } })
+    say({ method: 'notifications/initialized' })
+    say({ id: 1, method: 'tools/call', params: { name: 'test_echo', arguments: { a: 1 } } })
+    expect(await hear()).toMatchObject({ id: 1, result: { structuredContent: { ok: true, data: { a: 1 } } } })
+  })
+
+  it('serves a client of 2026-07-28', async () => {
+    const { say, hear } = connect(smallBus(echo))
+    say({ id: 1, method: 'tools/call', params: { name: 'test.echo', arguments: { a: 1 }, _meta: META } })
+    expect(await hear()).toMatchObject({
+      id: 1,
+      result: { resultType: 'complete', structuredContent: { ok: true, data: { a: 1 } } },
+    })
+  })
+
+  it('answers what is not a message and goes on', async () => {
+    const { say, hear, input } = connect(smallBus(echo))
+    input.write('{"jsonrpc":\n')
+    expect(await hear()).toMatchObject({ id: null, error: { code: -32_700 } })
+    input.write('{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}\n')
+    expect(await hear()).toMatchObject({
+      error: { code: -32_700, message: 'Parse error: The key "id" is given twice.' },
+    })
+    input.write(Buffer.from([0x22, 0xff, 0x22, 0x0a]))
+    expect(await hear()).toMatchObject({ error: { code: -32_700 } })
+    input.write('{"id":7,"method":1}\n')
+    expect(await hear()).toMatchObject({ id: 7, error: { code: -32_600 } })
+    input.write('[]\n\n')
+    expect(await hear()).toMatchObject({ error: { code: -32_600 } })
+    input.write(`"${'x'.repeat(4_194_304)}"\n`)
+    expect(await hear()).toMatchObject({
+      error: { code: -32_600, message: 'A message must not exceed 4194304 bytes.' },
+    })
+    say(INITIALIZE)
+    expect(await hear()).toMatchObject({ id: 0, result: { serverInfo: { name: 'hearthbus' } } })
+  })
+
+  it('answers what is under way when the input ends, then ends', async () => {
+    const slow = capability({ name: 'slow' }, async () => {
+      await new Promise((resolve) => setTimeout(resolve, 20))
+      return ok({ data: 'done' })
+    })
+    const { say, hear, input, serving } = connect(smallBus(slow))
+    say({ id: 1, method: 'tools/call', params: { name: 'slow', _meta: META } })
+    input.end()
+    expect(await hear()).toMatchObject({ id: 1, result: { structuredContent: { data: 'done' } } })
+    await serving?.ended
+  })
+
+  it('says when tools come and go', async () => {
+    const bus = smallBus(echo)
+    const { say, hear } = connect(bus)
+    say(INITIALIZE)
+    await hear()
+    say({ method: 'notifications/initialized' })
+    bus.add(capability({ name: 'test.new' }, () => ok({ data: 1 })))
+    expect(await hear()).toEqual({ jsonrpc: '2.0', method: 'notifications/tools/list_changed' })
+  })
+
+  it('tells a subscriber of 2026-07-28 about the resources it asked for, and of nothing else', async () => {
+    const face = { kind: 'resource', uri: 'test://a', mimeType: 'application/json' } as const
+    const bus = smallBus(
+      echo,
+      capability({ name: 'test.a', face }, () => ok({ data: 1 })),
+    )
+    const { say, hear } = connect(bus)
+    const notifications = { resourceSubscriptions: ['test://a'] }
+    say({ id: 5, method: 'subscriptions/listen', params: { notifications, _meta: META } })
+    expect(await hear()).toMatchObject({
+      method: 'notifications/subscriptions/acknowledged',
+      params: { notifications },
+    })
+    bus.announceResource('test://b')
+    bus.remove('test.echo')
+    bus.announceResource('test://a')
+    expect(await hear()).toMatchObject({ method: 'notifications/resources/updated', params: { uri: 'test://a' } })
+  })
+
+  it('does not begin with a profile that does not exist', () => {
+    expect(connect(smallBus(echo), 'nothing').serving).toBeUndefined()
+  })
+})

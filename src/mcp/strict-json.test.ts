@@ -1,0 +1,71 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { MAX_DEPTH, readJson, readJsonText } from './strict-json.ts'
+
+function kindOf(text: string): string {
+  const read = readJsonText(text)
+  return read.ok ? 'ok' : read.fault.kind
+}
+
+describe('strict JSON', () => {
+  it('reads what JSON.parse reads', () => {
+    fc.assert(
+      fc.property(fc.json({ maxDepth: 10 }), (text) => {
+        // fast-check may draw "__proto__" or a lone surrogate; those have their own tests.
+        fc.pre(!text.includes('__proto__') && !text.includes('\\ud'))
+        expect(readJsonText(text)).toEqual({ ok: true, value: JSON.parse(text) })
+      }),
+    )
+  })
+
+  it('never throws, whatever the bytes are', () => {
+    const jsonish = fc.string({ unit: fc.constantFrom('{', '}', '[', ']', '"', ',', ':', '\\', 'u', '1', 'e', ' ') })
+    const bytes = fc.oneof(
+      fc.uint8Array({ maxLength: 200 }),
+      jsonish.map((text) => new TextEncoder().encode(text)),
+    )
+    fc.assert(
+      fc.property(bytes, (some) => {
+        expect(() => readJson(some)).not.toThrow()
+      }),
+    )
+  })
+
+  it('refuses a key given twice, at any depth and however it is spelt', () => {
+    expect(kindOf('{"a":1,"a":2}')).toBe('duplicate-key')
+    expect(kindOf('[{"b":{"a":1,"\\u0061":2}}]')).toBe('duplicate-key')
+    expect(kindOf('{"a":{"a":1},"b":[{"a":1},{"a":2}]}')).toBe('ok')
+    expect(kindOf('{"a":"b","b":"a"}')).toBe('ok')
+    expect(kindOf('{"a":[1,"a","a"],"c":{}}')).toBe('ok')
+  })
+
+  it('refuses nesting beyond its limit and accepts nesting at it', () => {
+    expect(kindOf('['.repeat(MAX_DEPTH) + ']'.repeat(MAX_DEPTH))).toBe('ok')
+    expect(kindOf('['.repeat(MAX_DEPTH + 1) + ']'.repeat(MAX_DEPTH + 1))).toBe('too-deep')
+    expect(kindOf('{"a":'.repeat(100_000) + '1' + '}'.repeat(100_000))).toBe('too-deep')
+  })
+
+  it('refuses half a surrogate pair and accepts a whole one', () => {
+    expect(kindOf('{"a":"\\ud83c\\udfe0"}')).toBe('ok')
+    expect(kindOf('{"a":"\\ud83c"}')).toBe('broken-text')
+    expect(kindOf('{"\\udfe0":1}')).toBe('broken-text')
+  })
+
+  it('refuses a number that would become infinite', () => {
+    expect(kindOf('[1e308, -0.5E-7, 12]')).toBe('ok')
+    expect(kindOf('{"a":1e999}')).toBe('huge-number')
+    expect(kindOf(`[-${'9'.repeat(400)}]`)).toBe('huge-number')
+  })
+
+  it('refuses bytes that are not UTF-8, and text that is not JSON', () => {
+    expect(readJson(Uint8Array.of(0x22, 0xff, 0x22))).toMatchObject({ ok: false, fault: { kind: 'not-utf8' } })
+    expect(kindOf('')).toBe('not-json')
+    expect(kindOf('{"a":1')).toBe('not-json')
+    expect(kindOf('{"a":NaN}')).toBe('not-json')
+  })
+
+  it('refuses the one key that can replace a prototype', () => {
+    expect(kindOf('{"__proto__":{"admin":true}}')).toBe('forbidden-key')
+    expect(kindOf('{"a":"__proto__"}')).toBe('ok')
+  })
+})

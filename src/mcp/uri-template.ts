@@ -1,0 +1,78 @@
+/**
+ * URI template: which resource a URI means, and with which variables. RFC 6570 in the direction that servers need.
+ *
+ *   hs4://devices/{ref}/history{?from,to}  ⊃  hs4://devices/4711/history?to=12  ─▶  { ref: '4711', to: '12' }
+ *
+ * Knows `{name}`, `{+name}` (may hold slashes) and `{?a,b}` (each optional, in any order). Values are percent-decoded.
+ *
+ * Pure.
+ */
+export interface UriTemplate {
+  readonly text: string
+  /** `undefined` when the URI is not one of this template's. */
+  readonly match: (uri: string) => Readonly<Record<string, string>> | undefined
+}
+
+const EXPRESSION = /\{([+?]?)([A-Za-z0-9_,]+)\}/g
+
+export function isTemplate(uri: string): boolean {
+  return uri.includes('{')
+}
+
+/** Throws on an expression it does not know: only we write templates. */
+export function uriTemplate(text: string): UriTemplate {
+  if (/[{}]/.test(text.replaceAll(EXPRESSION, ''))) throw new RangeError(`not a template that is understood: ${text}`)
+  const names: string[] = []
+  const query = new Set<string>()
+  let pattern = ''
+  let at = 0
+  for (const { 0: whole, 1: operator, 2: list = '', index } of text.matchAll(EXPRESSION)) {
+    pattern += escapeForRegExp(text.slice(at, index))
+    at = index + whole.length
+    if (operator === '?') {
+      for (const name of list.split(',')) query.add(name)
+      continue
+    }
+    names.push(list)
+    pattern += operator === '+' ? '(.+)' : '([^/?#]+)'
+  }
+  const expression = new RegExp(`^${pattern}${escapeForRegExp(text.slice(at))}$`, 'u')
+  return { text, match: (uri) => match(uri, { expression, names, query }) }
+}
+
+interface Compiled {
+  readonly expression: RegExp
+  readonly names: readonly string[]
+  readonly query: ReadonlySet<string>
+}
+
+function match(uri: string, { expression, names, query }: Compiled): Readonly<Record<string, string>> | undefined {
+  const mark = query.size === 0 ? -1 : uri.indexOf('?')
+  const found = expression.exec(mark === -1 ? uri : uri.slice(0, mark))
+  if (found === null) return undefined
+  const variables: [string, string][] = []
+  for (const [index, name] of names.entries()) {
+    const value = decoded(found[index + 1] ?? '')
+    if (value === undefined) return undefined
+    variables.push([name, value])
+  }
+  if (mark !== -1) {
+    for (const [name, value] of new URLSearchParams(uri.slice(mark + 1))) {
+      if (!query.has(name)) return undefined
+      variables.push([name, value])
+    }
+  }
+  return Object.fromEntries(variables)
+}
+
+function decoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return undefined
+  }
+}
+
+function escapeForRegExp(text: string): string {
+  return text.replaceAll(/[.*+?^${}()|[\]\\/]/g, String.raw`\$&`)
+}

@@ -62,15 +62,18 @@ const guardSection = z
     actuatorWritesPerDay: z.int().min(1).default(2_000).describe('Changes of one device in a day.'),
     idempotencyHours: z.int().min(1).default(24).describe('How long the outcome of an idempotency key is kept.'),
     changeTokenSeconds: z.int().min(10).default(300).describe('How long a prepared change can be committed.'),
-    withoutApproval: z
+    rules: z
       .array(
         z.strictObject({
-          tool: z.string().describe('A tool name; `*` at its end stands for anything.'),
-          target: z.string().optional().describe('One device only, as approvals name it.'),
+          tool: z.string().optional().describe('A tool name; `*` at its end stands for anything.'),
+          target: z.string().optional().describe('A device as approvals name it; `*` at its end stands for anything.'),
+          says: z
+            .enum(['trust', 'ask', 'forbid'])
+            .describe('`trust`: no approval needed; `ask`: every change needs one; `forbid`: never.'),
         }),
       )
       .default([])
-      .describe('Sensitive calls that the owner lets through without a person approving each.'),
+      .describe('What the owner decided beforehand. The strictest rule that applies wins.'),
   })
   .prefault({})
 

@@ -1,0 +1,275 @@
+/**
+ * Approvals store: the questions put to people, their answers, and the one call that each answer is good for.
+ *
+ * A question is asked once however often the call is repeated; a no holds until the question would have lapsed; the
+ * number of open questions is bounded, so that a looping model cannot bury the approver.
+ *
+ * Does I/O.
+ */
+import type { Caller } from '../bus/call.ts'
+import type { Database } from '../core/database-store.ts'
+import type { Fault } from '../core/fault.ts'
+import { ulid } from '../core/ids.ts'
+import type { JsonObject } from '../core/json.ts'
+import { fail, ok } from '../core/result.ts'
+import type { Result } from '../core/result.ts'
+import { approverFlaw, CLOCK_SLACK_MS, lapseOf, standingOf } from './approval.ts'
+import type { Approval, ApprovalStandingWithNotes, ApprovalState, ShownCall } from './approval.ts'
+import { toApproval } from './approval-row.ts'
+import type { Binding, Leaves } from './binding.ts'
+import { callerKey } from './caller-rights.ts'
+import type { GrantRequest } from './grant.ts'
+import type { GrantStore } from './grants-store.ts'
+import { redactText } from './redact.ts'
+import type { Transact, Transaction } from './transaction-store.ts'
+
+export interface ApprovalsConfig {
+  /** How long a question stays open. */
+  readonly openMs: number
+  /** How long a yes waits for its call. */
+  readonly useMs: number
+  readonly maxOpen: number
+  readonly maxOpenPerPrincipal: number
+  /** Answered questions that stay readable here; the ledger keeps all of them. */
+  readonly maxKept: number
+}
+
+export interface ApprovalEvent {
+  readonly kind: `approval.${ApprovalState}`
+  readonly approval: Approval
+}
+
+export interface ApprovalQuery {
+  readonly state?: ApprovalState
+  readonly principal?: string
+  /** Older than this id. */
+  readonly before?: string
+  readonly limit?: number
+}
+
+/** What faces and the CLI use. */
+export interface Approvals {
+  /** Newest first. */
+  readonly list: (query?: ApprovalQuery) => readonly Approval[]
+  readonly get: (id: string) => Approval | undefined
+  readonly approve: (
+    id: string,
+    by: Caller,
+    options?: { readonly grant?: GrantRequest },
+  ) => Promise<Result<Approval, Fault>>
+  readonly deny: (id: string, by: Caller, reason: string) => Promise<Result<Approval, Fault>>
+  /** Heard only when durable. The answer ends the subscription. */
+  readonly subscribe: (listener: (event: ApprovalEvent) => void) => () => void
+}
+
+/** What the guard itself uses, inside its transactions. */
+export interface ApprovalStore extends Approvals {
+  readonly standingIn: (transaction: Transaction, binding: Binding) => ApprovalStandingWithNotes
+  readonly requestIn: (
+    transaction: Transaction,
+    request: { readonly binding: Binding; readonly shown: ShownCall; readonly leaves: Leaves | undefined },
+  ) => Result<Approval, Fault>
+  /** Throws when the approval is not there to be used: the whole step is undone. */
+  readonly useIn: (transaction: Transaction, id: string, call: { readonly traceId: string }) => void
+  /** Closes what has lapsed or was given under other rules. */
+  readonly sweepIn: (transaction: Transaction) => number
+}
+
+const MAX_LIST = 500
+const MAX_REASON = 1_000
+/** Of one exact call, how many past questions are looked at. */
+const MAX_PAST = 20
+
+export function createApprovals(options: {
+  readonly database: Database
+  readonly transact: Transact
+  readonly config: ApprovalsConfig
+  readonly policyVersion: string
+  readonly grants: GrantStore
+}): ApprovalStore {
+  const { database, transact, config, policyVersion, grants } = options
+  const listeners = new Set<(event: ApprovalEvent) => void>()
+
+  /** One state change: the row, the ledger and the listeners. */
+  function announce(transaction: Transaction, id: string, fields: JsonObject, body?: JsonObject): Approval {
+    const approval = readIn(transaction, id)
+    if (approval === undefined) throw new Error(`approval ${id} is gone`)
+    const kind = `approval.${approval.state}` as const
+    const { binding } = approval
+    transaction.record(
+      { kind, approval: id, principal: binding.principal, tool: binding.tool, target: binding.target, ...fields },
+      body,
+    )
+    transaction.afterwards(() => {
+      for (const listener of listeners) listener({ kind, approval })
+    })
+    return approval
+  }
+
+  function readIn({ sql }: Pick<Transaction, 'sql'>, id: string): Approval | undefined {
+    const row = sql.prepare('SELECT * FROM guard_approval WHERE id = ?').get(id)
+    return row === undefined ? undefined : toApproval(row)
+  }
+
+  function decide(
+    id: string,
+    by: Caller,
+    work: (transaction: Transaction, approval: Approval) => Result<Approval, Fault>,
+  ): Promise<Result<Approval, Fault>> {
+    return transact((transaction) => {
+      store.sweepIn(transaction)
+      const approval = readIn(transaction, id)
+      if (approval === undefined) return fail({ kind: 'not-found', message: `There is no approval ${id}.` } as const)
+      const flaw = approverFlaw(by, approval.binding)
+      if (flaw !== undefined) return fail(flaw)
+      if (approval.state !== 'requested')
+        return fail({ kind: 'conflict', message: `Approval ${id} is already ${approval.state}.` } as const)
+      return work(transaction, approval)
+    })
+  }
+
+  const store: ApprovalStore = {
+    list: ({ state, principal, before, limit } = {}) =>
+      database.sql
+        .prepare(
+          `SELECT * FROM guard_approval
+           WHERE (?1 IS NULL OR state = ?1) AND (?2 IS NULL OR principal = ?2) AND (?3 IS NULL OR id < ?3)
+           ORDER BY id DESC LIMIT ?4`,
+        )
+        .all(state ?? null, principal ?? null, before ?? null, Math.min(limit ?? MAX_LIST, MAX_LIST))
+        .map(toApproval),
+
+    get: (id) => readIn(database, id),
+
+    approve: (id, by, { grant } = {}) =>
+      decide(id, by, (transaction, approval) => {
+        const { sql, nowMs } = transaction
+        const granted =
+          grant === undefined ? ok(undefined) : grants.createIn(transaction, { grant, approval, by: callerKey(by) })
+        if (!granted.ok) return granted
+        sql
+          .prepare(
+            `UPDATE guard_approval SET state = 'approved', decided_at = ?, decided_by = ?, expires_at = ?, grant_id = ?
+             WHERE id = ?`,
+          )
+          .run(nowMs, callerKey(by), nowMs + config.useMs, granted.value ?? null, id)
+        return ok(announce(transaction, id, { by: callerKey(by), grant: granted.value ?? null }))
+      }),
+
+    deny: (id, by, reason) =>
+      decide(id, by, (transaction) => {
+        const kept = redactText(reason.slice(0, MAX_REASON)).toWellFormed()
+        transaction.sql
+          .prepare(
+            `UPDATE guard_approval SET state = 'denied', decided_at = ?, decided_by = ?, reason = ? WHERE id = ?`,
+          )
+          .run(transaction.nowMs, callerKey(by), kept, id)
+        return ok(announce(transaction, id, { by: callerKey(by) }, { reason: kept }))
+      }),
+
+    subscribe: (listener) => {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+
+    standingIn: ({ sql, nowMs }, binding) => {
+      const past = sql
+        .prepare(
+          `SELECT * FROM guard_approval WHERE principal = ? AND tool = ? AND args_hash = ?
+           ORDER BY id DESC LIMIT ${MAX_PAST}`,
+        )
+        .all(binding.principal, binding.tool, binding.argsHash)
+        .map(toApproval)
+      return standingOf(past, binding, nowMs)
+    },
+
+    requestIn: (transaction, { binding, shown, leaves }) => {
+      const { sql, nowMs } = transaction
+      store.sweepIn(transaction)
+      const open = sql.prepare(
+        `SELECT COUNT(*) AS n FROM guard_approval WHERE state = 'requested' AND (?1 IS NULL OR principal = ?1)`,
+      )
+      if (Number(open.get(null)?.['n']) >= config.maxOpen) return fail(queueFull('this node', config))
+      if (Number(open.get(binding.principal)?.['n']) >= config.maxOpenPerPrincipal)
+        return fail(queueFull('this caller', config))
+      const id = ulid(nowMs)
+      const { principal, tool, argsHash } = binding
+      sql
+        .prepare(
+          `INSERT INTO guard_approval (id, state, principal, tool, args_hash, leaves, binding, shown, requested_at, expires_at)
+           VALUES (?, 'requested', ?, ?, ?, ?, ?, ?, ?, ?)`,
+        )
+        .run(
+          id,
+          principal,
+          tool,
+          argsHash,
+          leaves === undefined ? null : JSON.stringify(leaves),
+          JSON.stringify(binding),
+          JSON.stringify(shown),
+          nowMs,
+          nowMs + config.openMs,
+        )
+      return ok(
+        announce(
+          transaction,
+          id,
+          {
+            args_hash: argsHash,
+            definition_hash: binding.definitionHash,
+            policy_version: binding.policyVersion,
+            preview_hash: shown.previewHash ?? null,
+            expires_at: new Date(nowMs + config.openMs).toISOString(),
+            trace_id: shown.traceId,
+          },
+          { arguments: shown.arguments, preview: shown.preview ?? null, label: shown.label ?? null },
+        ),
+      )
+    },
+
+    useIn: (transaction, id, { traceId }) => {
+      const used = transaction.sql
+        .prepare(
+          `UPDATE guard_approval SET state = 'used', used_at = ?1, used_trace = ?2
+           WHERE id = ?3 AND state = 'approved' AND expires_at > ?1`,
+        )
+        .run(transaction.nowMs, traceId, id)
+      if (Number(used.changes) !== 1) throw new Error(`approval ${id} cannot be used`)
+      announce(transaction, id, { trace_id: traceId })
+    },
+
+    sweepIn: (transaction) => {
+      const { sql, nowMs } = transaction
+      const lapsed = sql
+        .prepare(
+          `SELECT * FROM guard_approval WHERE state IN ('requested', 'approved')
+           AND (expires_at <= ?1 OR requested_at > ?1 + ${CLOCK_SLACK_MS} OR binding ->> 'policyVersion' <> ?2)`,
+        )
+        .all(nowMs, policyVersion)
+        .map(toApproval)
+      for (const approval of lapsed) {
+        const because = lapseOf(approval, policyVersion, nowMs) ?? 'the clock was set back'
+        sql.prepare(`UPDATE guard_approval SET state = 'expired', reason = ? WHERE id = ?`).run(because, approval.id)
+        announce(transaction, approval.id, { was: approval.state, because })
+      }
+      sql
+        .prepare(
+          `DELETE FROM guard_approval WHERE state IN ('denied', 'expired', 'used') AND expires_at <= ?1 AND id NOT IN
+           (SELECT id FROM guard_approval WHERE state IN ('denied', 'expired', 'used') ORDER BY id DESC LIMIT ?2)`,
+        )
+        .run(nowMs, config.maxKept)
+      return lapsed.length
+    },
+  }
+  return store
+}
+
+function queueFull(whose: string, config: ApprovalsConfig): Fault {
+  const message = `Too many questions of ${whose} wait for an answer already.`
+  return {
+    kind: 'busy',
+    message,
+    retryAfterMs: config.openMs,
+    reasons: [{ rule: 'approval-queue', message }],
+  }
+}

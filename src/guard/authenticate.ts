@@ -1,0 +1,118 @@
+/**
+ * Authenticate: who is asking, from what a request brought along.
+ *
+ *   bearer token ─▶ a token of the store, or the owner's ─▶ that principal;  neither ─▶ refused, wherever it came from
+ *   session      ─▶ whoever signed in at the console
+ *   nothing      ─▶ from this very machine: `local`, unless switched off;   from elsewhere ─▶ refused
+ *
+ * Pure, given its sources.
+ */
+import type { Caller } from '../bus/call.ts'
+import { fail, ok } from '../core/result.ts'
+import type { Result } from '../core/result.ts'
+import { isToken } from './token.ts'
+import type { TokenRecord } from './token.ts'
+
+/** A request's headers: Node's object, or anything with a `get` such as `Headers`. */
+export type RequestHeaders =
+  | { readonly get: (name: string) => string | null | undefined }
+  | Readonly<Record<string, string | readonly string[] | undefined>>
+
+export interface AuthFault {
+  /** 401: show a credential. 403: the one shown is not good for this. */
+  readonly status: 401 | 403
+  readonly message: string
+}
+
+export interface AuthenticateOptions {
+  /** The profile that is asked for, as in `/mcp/<profile>`. */
+  readonly profile?: string
+  /** What the client calls itself. */
+  readonly client?: string
+}
+
+export interface CredentialSources {
+  /** The live token with this text. */
+  readonly findToken: (token: string) => TokenRecord | undefined
+  /** Whether this is the text of the owner's credential file. */
+  readonly isOwner: (token: string) => boolean
+  /** Who signed in, by whatever the console put into the request. */
+  readonly findSession?: (headers: RequestHeaders) => Caller | undefined
+  /** What a program on this machine is without any credential. */
+  readonly anonymous: 'agent' | 'observer' | 'off'
+}
+
+export type Authenticate = (
+  headers: RequestHeaders,
+  remoteAddress: string | undefined,
+  options?: AuthenticateOptions,
+) => Result<Caller, AuthFault>
+
+type Principal = Caller & { readonly kind: 'principal' }
+
+export const OWNER: Principal = { kind: 'principal', id: 'owner', role: 'admin' }
+
+/** Headers with which a proxy says that the request came from somewhere else. */
+const FORWARDED: readonly string[] = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip', 'via']
+
+export function createAuthenticate(sources: CredentialSources): Authenticate {
+  return (headers, remoteAddress, options = {}) => {
+    const authorization = headerOf(headers, 'authorization')
+    if (authorization !== undefined) return fromToken(authorization, sources, options)
+    const session = sources.findSession?.(headers)
+    if (session !== undefined) return ok(session)
+    if (!isFromHere(headers, remoteAddress))
+      return fail({ status: 401, message: 'Send a token: Authorization: Bearer hb_… (hearthbus token create).' })
+    const local = localCaller(sources.anonymous)
+    if (local === undefined)
+      return fail({ status: 401, message: 'This node asks everybody for a token: Authorization: Bearer hb_….' })
+    return ok(withClient(local, options))
+  }
+}
+
+/** Who a program on this machine is without a credential; `undefined` when it must show one. */
+export function localCaller(anonymous: CredentialSources['anonymous']): Principal | undefined {
+  return anonymous === 'agent' || anonymous === 'observer'
+    ? { kind: 'principal', id: 'local', role: anonymous }
+    : undefined
+}
+
+/** 127.0.0.0/8 and ::1, also as IPv4 inside IPv6. */
+export function isLoopback(address: string | undefined): boolean {
+  return address === '::1' || /^(?:::ffff:)?127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/i.test(address ?? '')
+}
+
+function fromToken(
+  authorization: string,
+  sources: CredentialSources,
+  options: AuthenticateOptions,
+): Result<Caller, AuthFault> {
+  const token = /^bearer +([^\s,]+)$/i.exec(authorization.trim())?.[1]
+  if (token === undefined || !isToken(token))
+    return fail({ status: 403, message: 'The Authorization header holds no token of this node.' })
+  if (sources.isOwner(token)) return ok(withClient(OWNER, options))
+  const record = sources.findToken(token)
+  // Unknown, revoked and expired sound alike: a stranger learns nothing from the difference.
+  if (record === undefined) return fail({ status: 403, message: 'This token is not, or no longer, good here.' })
+  const { name, role, restrictions } = record
+  const { profile } = options
+  if (profile !== undefined && restrictions?.profiles !== undefined && !restrictions.profiles.includes(profile))
+    return fail({ status: 403, message: `This token is narrowed to the profiles ${restrictions.profiles.join(', ')}.` })
+  const caller: Principal = { kind: 'principal', id: name, role }
+  return ok(withClient(restrictions === undefined ? caller : { ...caller, restrictions }, options))
+}
+
+/** A proxy on this machine connects from loopback, too; what it forwards did not come from here. */
+function isFromHere(headers: RequestHeaders, remoteAddress: string | undefined): boolean {
+  return isLoopback(remoteAddress) && FORWARDED.every((name) => headerOf(headers, name) === undefined)
+}
+
+function withClient(caller: Principal, { client }: AuthenticateOptions): Principal {
+  return client === undefined ? caller : { ...caller, client }
+}
+
+function headerOf(headers: RequestHeaders, name: string): string | undefined {
+  if (typeof headers.get === 'function') return headers.get(name) ?? undefined
+  const value = (headers as Readonly<Record<string, string | readonly string[] | undefined>>)[name]
+  return typeof value === 'object' ? value.join(', ') : value
+}

@@ -1,0 +1,119 @@
+/**
+ * Grant: a bounded yes for calls to come. One principal, one tool, one device (or any), numbers within bounds, so many
+ * times, for so long; every argument that the approver did not loosen stays as it was approved.
+ *
+ * Pure.
+ */
+import type { Json, JsonObject } from '../core/json.ts'
+import { escapeStep, leavesOf } from './binding.ts'
+import type { Leaves } from './binding.ts'
+
+/** What an approver asks for beside "yes". */
+export interface GrantRequest {
+  /** `same`: the device of the approved call. `any`: every device that this tool reaches. */
+  readonly target: 'same' | 'any'
+  /** Arguments that may vary between numbers, by name or JSON pointer. */
+  readonly bounds: Readonly<Record<string, Bounds>>
+  /** Arguments that may be anything, by name or JSON pointer; beside those of `ALWAYS_FREE`. */
+  readonly free: readonly string[]
+  /** Calls beyond the one that was approved. */
+  readonly maxUses: number
+  readonly durationMs: number
+}
+
+export interface Bounds {
+  readonly min?: number
+  readonly max?: number
+}
+
+export interface Grant {
+  readonly id: string
+  readonly principal: string
+  readonly tool: string
+  /** `undefined`: any. */
+  readonly target: string | undefined
+  readonly definitionHash: string
+  readonly policyVersion: string
+  /** Pointer → hash of what must stay as it was. */
+  readonly frame: Leaves
+  /** Pointer → bounds. */
+  readonly bounds: Readonly<Record<string, Bounds>>
+  readonly free: readonly string[]
+  readonly approvalId: string
+  readonly grantedBy: string
+  readonly grantedAtMs: number
+  readonly expiresAtMs: number
+  readonly maxUses: number
+  readonly uses: number
+  readonly endedAtMs: number | undefined
+  readonly endedBecause: string | undefined
+}
+
+/** Prose for the record and keys that must differ from call to call. What they can change, the assessment sees. */
+const ALWAYS_FREE = new Set(['/reason', '/intent', '/idempotency_key', '/idempotencyKey'])
+
+const MAX_USES = 1_000
+const MAX_DURATION_MS = 30 * 86_400_000
+const MAX_NAMES = 64
+
+/** What is wrong with a request, or `undefined`. `leaves` are the arguments of the call that is being approved. */
+export function grantFlaw(request: GrantRequest, leaves: Leaves): string | undefined {
+  const { maxUses, durationMs, bounds, free, target } = request
+  if (target !== 'same' && target !== 'any') return 'the target is `same` or `any`'
+  if (!Number.isInteger(maxUses) || maxUses < 1 || maxUses > MAX_USES) return `uses are 1 to ${MAX_USES}`
+  if (!(durationMs > 0 && durationMs <= MAX_DURATION_MS)) return 'it lasts at most 30 days'
+  const names = [...Object.keys(bounds), ...free]
+  if (names.length > MAX_NAMES) return `at most ${MAX_NAMES} arguments can be loosened`
+  const strange = names.find((name) => !Object.hasOwn(leaves, pointerOf(name)))
+  if (strange !== undefined) return `the approved call has no argument ${strange}`
+  const endless = Object.entries(bounds).find(([, { min, max }]) => !isSpan(min, max))
+  if (endless !== undefined) return `the bounds of ${endless[0]} are no range of numbers`
+  return undefined
+}
+
+/** The arguments that stay: all but those that were loosened. */
+export function frameOf(leaves: Leaves, loosened: readonly string[]): Leaves {
+  return Object.fromEntries(Object.entries(leaves).filter(([pointer]) => !isLoose(pointer, loosened)))
+}
+
+export function pointerOf(name: string): string {
+  return name.startsWith('/') ? name : `/${escapeStep(name)}`
+}
+
+/** Whether a call with these arguments is one that the grant speaks of. Uses and times are the store's to check. */
+export function covers(
+  grant: Pick<Grant, 'target' | 'frame' | 'bounds' | 'free'>,
+  call: {
+    readonly target: string | undefined
+    readonly body: JsonObject
+    /** `undefined`: too many arguments for any grant. */
+    readonly leaves: Leaves | undefined
+  },
+): boolean {
+  if (call.leaves === undefined) return false
+  if (grant.target !== undefined && grant.target !== call.target) return false
+  const kept = frameOf(call.leaves, [...Object.keys(grant.bounds), ...grant.free])
+  if (!sameEntries(kept, grant.frame)) return false
+  const values = new Map<string, Json>(leavesOf(call.body))
+  return Object.entries(grant.bounds).every(([pointer, bounds]) => isWithin(values.get(pointer), bounds))
+}
+
+function isLoose(pointer: string, loosened: readonly string[]): boolean {
+  return ALWAYS_FREE.has(pointer) || loosened.includes(pointer)
+}
+
+function sameEntries(left: Leaves, right: Leaves): boolean {
+  const names = Object.keys(left)
+  if (names.length !== Object.keys(right).length) return false
+  return names.every((name) => Object.hasOwn(right, name) && left[name] === right[name])
+}
+
+function isSpan(min: number | undefined, max: number | undefined): boolean {
+  if (min === undefined && max === undefined) return false
+  return (min ?? -Number.MAX_VALUE) <= (max ?? Number.MAX_VALUE)
+}
+
+function isWithin(value: Json | undefined, { min, max }: Bounds): boolean {
+  if (typeof value !== 'number' || !Number.isFinite(value)) return false
+  return value >= (min ?? -Infinity) && value <= (max ?? Infinity)
+}

@@ -1,0 +1,192 @@
+/**
+ * Grants store: bounded yeses for calls to come, each use counted in the same step as what it lets through.
+ *
+ * A grant given under other rules, or for a tool that has changed since, covers nothing.
+ *
+ * Does I/O.
+ */
+import type { Caller } from '../bus/call.ts'
+import type { Database } from '../core/database-store.ts'
+import type { Fault } from '../core/fault.ts'
+import { ulid } from '../core/ids.ts'
+import type { JsonObject } from '../core/json.ts'
+import { fail, ok } from '../core/result.ts'
+import type { Result } from '../core/result.ts'
+import { approverFlaw, hasLapsed } from './approval.ts'
+import type { Approval } from './approval.ts'
+import { toGrant } from './approval-row.ts'
+import type { Binding, Leaves } from './binding.ts'
+import { callerKey } from './caller-rights.ts'
+import { covers, frameOf, grantFlaw, pointerOf } from './grant.ts'
+import type { Grant, GrantRequest } from './grant.ts'
+import type { Transact, Transaction } from './transaction-store.ts'
+
+/** What faces and the CLI use. */
+export interface Grants {
+  /** Those in force; `all` adds those that ended. Newest first. */
+  readonly list: (which?: 'in-force' | 'all') => readonly Grant[]
+  readonly end: (id: string, by: Caller) => Promise<Result<void, Fault>>
+}
+
+/** What the guard itself uses, inside its transactions. */
+export interface GrantStore extends Grants {
+  /** The id of the new grant. */
+  readonly createIn: (
+    transaction: Transaction,
+    request: { readonly grant: GrantRequest; readonly approval: Approval; readonly by: string },
+  ) => Result<string, Fault>
+  /** A grant in force that covers the call. */
+  readonly findIn: (
+    transaction: Transaction,
+    call: { readonly binding: Binding; readonly body: JsonObject; readonly leaves: Leaves | undefined },
+  ) => string | undefined
+  /** Throws when the grant is used up: the whole step is undone. */
+  readonly useIn: (transaction: Transaction, id: string, call: { readonly traceId: string }) => void
+  /** Ends what has lapsed or was given under other rules. */
+  readonly sweepIn: (transaction: Transaction) => number
+}
+
+const MAX_IN_FORCE = 500
+const MAX_ENDED_KEPT = 1_000
+const MAX_LIST = 500
+
+export function createGrants(options: {
+  readonly database: Database
+  readonly transact: Transact
+  readonly policyVersion: string
+}): GrantStore {
+  const { database, transact, policyVersion } = options
+
+  function endIn({ sql, nowMs, record }: Transaction, id: string, because: string): void {
+    sql.prepare('UPDATE guard_grant SET ended_at = ?, ended_because = ? WHERE id = ?').run(nowMs, because, id)
+    record({ kind: 'grant.ended', grant: id, because })
+  }
+
+  return {
+    list: (which = 'in-force') =>
+      database.sql
+        .prepare(`SELECT * FROM guard_grant WHERE ?1 OR ended_at IS NULL ORDER BY id DESC LIMIT ${MAX_LIST}`)
+        .all(which === 'all' ? 1 : 0)
+        .map(toGrant),
+
+    end: (id, by) =>
+      transact((transaction): Result<void, Fault> => {
+        const row = transaction.sql.prepare('SELECT * FROM guard_grant WHERE id = ? AND ended_at IS NULL').get(id)
+        if (row === undefined) return fail({ kind: 'not-found', message: `There is no grant ${id} in force.` })
+        const flaw = approverFlaw(by, toGrant(row))
+        if (flaw !== undefined) return fail(flaw)
+        endIn(transaction, id, `ended by ${callerKey(by)}`)
+        return ok(undefined)
+      }),
+
+    createIn: ({ sql, nowMs, record }, { grant, approval, by }) => {
+      const kept = sql.prepare('SELECT leaves FROM guard_approval WHERE id = ?').get(approval.id)?.['leaves']
+      if (typeof kept !== 'string') return fail(invalid('the call has too many arguments for a grant'))
+      const leaves = JSON.parse(kept) as Leaves
+      const flaw = grantFlaw(grant, leaves)
+      if (flaw !== undefined) return fail(invalid(flaw))
+      const inForce = Number(sql.prepare('SELECT COUNT(*) AS n FROM guard_grant WHERE ended_at IS NULL').get()?.['n'])
+      if (inForce >= MAX_IN_FORCE)
+        return fail({ kind: 'busy', message: `This node keeps ${MAX_IN_FORCE} grants; end some first.` })
+      const id = ulid(nowMs)
+      const { principal, tool, target, definitionHash } = approval.binding
+      const bounds = Object.fromEntries(
+        Object.entries(grant.bounds).map(([name, span]) => [pointerOf(name), { ...span }]),
+      )
+      const free = grant.free.map(pointerOf)
+      const frame = frameOf(leaves, [...Object.keys(bounds), ...free])
+      const scope = grant.target === 'same' ? (target ?? null) : null
+      sql
+        .prepare(
+          `INSERT INTO guard_grant (id, principal, tool, target, definition_hash, policy_version, frame, bounds, free,
+             approval_id, granted_by, granted_at, expires_at, max_uses) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+        )
+        .run(
+          id,
+          principal,
+          tool,
+          scope,
+          definitionHash,
+          policyVersion,
+          JSON.stringify(frame),
+          JSON.stringify(bounds),
+          JSON.stringify(free),
+          approval.id,
+          by,
+          nowMs,
+          nowMs + grant.durationMs,
+          grant.maxUses,
+        )
+      record({
+        kind: 'grant.created',
+        grant: id,
+        approval: approval.id,
+        by,
+        principal,
+        tool,
+        target: scope ?? 'any',
+        bounds,
+        free,
+        max_uses: grant.maxUses,
+        expires_at: new Date(nowMs + grant.durationMs).toISOString(),
+      })
+      return ok(id)
+    },
+
+    findIn: ({ sql, nowMs }, { binding, body, leaves }) => {
+      const { principal, tool, target, definitionHash } = binding
+      return sql
+        .prepare('SELECT * FROM guard_grant WHERE principal = ? AND tool = ? AND ended_at IS NULL AND uses < max_uses')
+        .all(principal, tool)
+        .map(toGrant)
+        .find(
+          (grant) =>
+            grant.definitionHash === definitionHash &&
+            grant.policyVersion === binding.policyVersion &&
+            !hasLapsed({ fromMs: grant.grantedAtMs, untilMs: grant.expiresAtMs }, nowMs) &&
+            covers(grant, { target, body, leaves }),
+        )?.id
+    },
+
+    useIn: ({ sql, nowMs, record }, id, { traceId }) => {
+      const used = sql
+        .prepare(
+          `UPDATE guard_grant SET uses = uses + 1
+           WHERE id = ? AND ended_at IS NULL AND uses < max_uses AND expires_at > ? RETURNING uses, max_uses`,
+        )
+        .get(id, nowMs)
+      if (used === undefined) throw new Error(`grant ${id} cannot be used`)
+      record({ kind: 'grant.used', grant: id, trace_id: traceId, use: Number(used['uses']) })
+    },
+
+    sweepIn: (transaction) => {
+      const { sql, nowMs } = transaction
+      const inForce = sql.prepare('SELECT * FROM guard_grant WHERE ended_at IS NULL').all().map(toGrant)
+      let ended = 0
+      for (const grant of inForce) {
+        const because = endOf(grant, policyVersion, nowMs)
+        if (because === undefined) continue
+        endIn(transaction, grant.id, because)
+        ended += 1
+      }
+      sql
+        .prepare(
+          `DELETE FROM guard_grant WHERE ended_at IS NOT NULL AND id NOT IN
+           (SELECT id FROM guard_grant WHERE ended_at IS NOT NULL ORDER BY id DESC LIMIT ${MAX_ENDED_KEPT})`,
+        )
+        .run()
+      return ended
+    },
+  }
+}
+
+function endOf(grant: Grant, policyVersion: string, nowMs: number): string | undefined {
+  if (grant.policyVersion !== policyVersion) return 'the rules have changed'
+  if (grant.uses >= grant.maxUses) return 'used up'
+  if (hasLapsed({ fromMs: grant.grantedAtMs, untilMs: grant.expiresAtMs }, nowMs)) return 'its time is over'
+  return undefined
+}
+
+function invalid(flaw: string): Fault {
+  return { kind: 'invalid-arguments', message: `Not a grant: ${flaw}.` }
+}

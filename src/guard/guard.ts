@@ -1,0 +1,141 @@
+/**
+ * Guard: the one gate for every change of every family, and the things that go with it: approvals, change tokens,
+ * idempotency keys, limits, credentials and the emergency stop.
+ *
+ * Reads and writes through its stores.
+ */
+import type { Caller } from '../bus/call.ts'
+import type { Offer } from '../bus/capability.ts'
+import type { Clock } from '../core/clock.ts'
+import type { Database } from '../core/database-store.ts'
+import type { Logger } from '../core/logger.ts'
+import { createApprovals } from './approvals-store.ts'
+import type { Approvals } from './approvals-store.ts'
+import { callerReasons } from './caller-rights.ts'
+import { createChanges } from './changes-store.ts'
+import type { Changes } from './changes-store.ts'
+import { configFlaws, policyVersion } from './config.ts'
+import type { GuardConfig } from './config.ts'
+import { createGate } from './gate.ts'
+import type { Around } from './gate.ts'
+import { createGrants } from './grants-store.ts'
+import type { Grants } from './grants-store.ts'
+import { createKeys } from './keys-store.ts'
+import type { Keys } from './keys-store.ts'
+import { createLimits } from './limits.ts'
+import type { Mode } from './mode.ts'
+import { readHashKey } from './schema-store.ts'
+import { createEmergencyStop } from './stop-store.ts'
+import type { EmergencyStop } from './stop-store.ts'
+import { createTokens } from './token-store.ts'
+import type { Tokens } from './token-store.ts'
+import { createTransact } from './transaction-store.ts'
+import type { EventLog } from './transaction-store.ts'
+
+export interface GuardOptions {
+  readonly database: Database
+  readonly log: EventLog
+  readonly clock: Clock
+  readonly config: GuardConfig
+  readonly logger?: Logger
+}
+
+export interface Guard {
+  /** The dispatch stage's gate. Whoever cannot pass hears why; whoever can is passed on, once. */
+  readonly around: Around
+  /** Whether a list shows the tool to this caller: role and credential decide, what a call's arguments can open does not. */
+  readonly visible: (caller: Caller, offer: Offer) => boolean
+  readonly approvals: Approvals
+  readonly grants: Grants
+  readonly tokens: Tokens
+  readonly stop: EmergencyStop
+  readonly services: GuardServices
+  /** Before the first call: what a dead process left half done is unknown from now on. */
+  readonly recover: () => Promise<Recovered>
+  /** Closes what has lapsed. Whoever runs the node calls it every second or so. */
+  readonly sweep: () => Promise<void>
+}
+
+/** What families use. */
+export interface GuardServices {
+  readonly mode: Mode
+  readonly policyVersion: string
+  readonly changes: Changes
+  readonly keys: Keys
+  readonly approvals: Pick<Approvals, 'list' | 'get'>
+  readonly stopped: EmergencyStop['state']
+}
+
+export interface Recovered {
+  readonly unknownKeys: number
+  readonly unknownChanges: number
+  readonly expiredApprovals: number
+  readonly endedGrants: number
+}
+
+/** Throws when the configuration leaves open what is allowed. */
+export function createGuard({ database, log, clock, config, logger }: GuardOptions): Guard {
+  const flaws = configFlaws(config)
+  if (flaws.length > 0) throw new Error(`the guard cannot start: ${flaws.join('; ')}`)
+  const version = policyVersion(config)
+  const hashKey = readHashKey(database.sql)
+  const transact = createTransact({ database, log, clock })
+  const limits = createLimits(config.limits, clock.monotonic)
+  const grants = createGrants({ database, transact, policyVersion: version })
+  const approvals = createApprovals({ database, transact, config: config.approvals, policyVersion: version, grants })
+  const keys = createKeys({ database, transact, config: config.keys, hashKey })
+  const changes = createChanges({ database, transact, clock, config: config.changes, hashKey })
+  const tokens = createTokens({ database, transact, clock })
+  const stop = createEmergencyStop({ database, transact, nowMs: clock.now })
+  const around = createGate({
+    config,
+    policyVersion: version,
+    hashKey,
+    monotonic: clock.monotonic,
+    transact,
+    limits,
+    keys,
+    approvals,
+    grants,
+    stop,
+    report: (error, message) => logger?.error({ err: error }, message),
+  })
+
+  return {
+    around,
+    visible: (caller, offer) => isVisible(caller, offer, config),
+    approvals,
+    grants,
+    tokens,
+    stop,
+    services: { mode: config.mode, policyVersion: version, changes, keys, approvals, stopped: stop.state },
+    recover: () =>
+      transact((transaction) => ({
+        unknownKeys: keys.recoverIn(transaction),
+        unknownChanges: changes.recoverIn(transaction),
+        expiredApprovals: approvals.sweepIn(transaction),
+        endedGrants: grants.sweepIn(transaction),
+      })),
+    sweep: async () => {
+      await transact((transaction) => {
+        approvals.sweepIn(transaction)
+        grants.sweepIn(transaction)
+        keys.sweepIn(transaction)
+        changes.sweepIn(transaction)
+      })
+      await tokens.flush()
+    },
+  }
+}
+
+function isVisible(caller: Caller, offer: Offer, config: GuardConfig): boolean {
+  const profiles = caller.kind === 'principal' ? caller.restrictions?.profiles : undefined
+  const reasons = callerReasons(caller, {
+    effect: offer.effect,
+    trustRequired: offer.trustRequired,
+    target: undefined,
+    inProfile: profiles === undefined || profiles.some((profile) => config.profileHolds?.(profile, offer) === true),
+  })
+  // Which device a call would name is not known yet.
+  return reasons.every((reason) => reason.rule === 'token-devices')
+}

@@ -1,0 +1,179 @@
+/**
+ * Limits: how much one caller may ask for, and how hard one actuator may be driven.
+ *
+ *   every call   ▸ calls of the caller              flood control, refused calls and dry runs count too
+ *   every act    ▸ acts of the caller per effect
+ *                ▸ rest and daily number of changes of the target, whoever asks
+ *
+ * Kept in memory on monotonic time: a restart forgives, a changed wall clock does not. The number of callers and
+ * actuators remembered is bounded; when all of them are busy, a new one is refused rather than forgotten.
+ *
+ * Holds memory; otherwise pure.
+ */
+import type { Effect } from '../bus/capability.ts'
+import type { Reason } from '../core/fault.ts'
+import { matches } from './pattern.ts'
+import { actsOfDay, countAct, dayReliefMs, fullBucket, refill, takeOne, waitForOneMs } from './rate.ts'
+import type { Bucket, DayCount, Rate } from './rate.ts'
+
+export interface LimitsConfig {
+  /** Calls of one caller, of any kind and outcome. */
+  readonly calls: Rate
+  /** Acts of one caller per effect; an effect that is not named is bounded by `calls` alone. */
+  readonly effects: Readonly<Partial<Record<Effect, Rate>>>
+  readonly actuator: ActuatorLimit
+  /** Devices that need more rest, e.g. registers in EEPROM; the first pattern that fits counts. */
+  readonly actuators?: readonly (ActuatorLimit & { readonly target: string })[]
+  readonly maxTracked: number
+}
+
+export interface ActuatorLimit {
+  readonly minIntervalMs: number
+  readonly writesPerDay: number
+}
+
+export type LimitVerdict =
+  | { readonly ok: true }
+  | { readonly ok: false; readonly reasons: readonly Reason[]; readonly retryAfterMs: number }
+
+export interface Act {
+  /** `undefined` for our own services, which have no budget of their own. */
+  readonly caller: string | undefined
+  readonly effect: Effect
+  readonly target: string | undefined
+}
+
+export interface Limits {
+  /** Counts a call that came in. */
+  readonly arrive: (caller: string | undefined) => LimitVerdict
+  /** Whether the act would be let through now. Nothing is counted. */
+  readonly peek: (act: Act) => LimitVerdict
+  /** Counts an act that `peek` let through in the same turn of the event loop. */
+  readonly take: (act: Act) => void
+}
+
+interface Budget {
+  readonly bucket: Bucket
+  readonly rate: Rate
+}
+
+interface Actuator {
+  readonly lastMs: number
+  readonly day: DayCount
+}
+
+/** How many of the longest unused entries are looked at to make room for a new one. */
+const EVICTION_SCAN = 64
+/** When nothing says how long to wait. */
+const DEFAULT_RETRY_MS = 1_000
+/** What never happens is worth asking again tomorrow: the owner may have changed the limits. */
+const MAX_RETRY_MS = 86_400_000
+const OK: LimitVerdict = { ok: true }
+
+export function createLimits(config: LimitsConfig, monotonic: () => number): Limits {
+  const budgets = new Map<string, Budget>()
+  const actuators = new Map<string, Actuator>()
+
+  function budgetVerdict(key: string, rate: Rate, rule: string): LimitVerdict {
+    const now = monotonic()
+    const budget = budgets.get(key)
+    if (budget === undefined && !hasRoom(budgets, config.maxTracked, (held) => isFull(held, now)))
+      return refuse(rule, 'Too many callers at once.', DEFAULT_RETRY_MS)
+    const wait = waitForOneMs(budget?.bucket ?? fullBucket(rate, now), rate, now)
+    if (wait === 0) return OK
+    return refuse(rule, `More than ${rate.perMinute} in a minute.`, wait)
+  }
+
+  function takeFrom(key: string, rate: Rate): void {
+    const now = monotonic()
+    const bucket = takeOne(budgets.get(key)?.bucket ?? fullBucket(rate, now), rate, now)
+    touch(budgets, key, { bucket, rate })
+  }
+
+  function actuatorVerdict(target: string): LimitVerdict {
+    const now = monotonic()
+    const { minIntervalMs, writesPerDay } = limitOf(config, target)
+    const actuator = actuators.get(target)
+    if (actuator === undefined) {
+      if (writesPerDay < 1) return refuse('actuator-day', `${target} may not be changed at all.`, Infinity)
+      if (hasRoom(actuators, config.maxTracked, (held) => actsOfDay(held.day, now) === 0)) return OK
+      return refuse('actuator', 'Too many devices at once.', DEFAULT_RETRY_MS)
+    }
+    const rest = actuator.lastMs + minIntervalMs - now
+    if (rest > 0) return refuse('actuator-rest', `${target} rests ${minIntervalMs} ms between changes.`, rest)
+    if (actsOfDay(actuator.day, now) < writesPerDay) return OK
+    return refuse('actuator-day', `${target} takes ${writesPerDay} changes a day.`, dayReliefMs(actuator.day, now))
+  }
+
+  return {
+    arrive: (caller) => {
+      if (caller === undefined) return OK
+      const verdict = budgetVerdict(`calls ${caller}`, config.calls, 'rate-calls')
+      if (verdict.ok) takeFrom(`calls ${caller}`, config.calls)
+      return verdict
+    },
+    peek: ({ caller, effect, target }) => {
+      const rate = config.effects[effect]
+      const key = caller === undefined || rate === undefined ? undefined : { name: `${effect} ${caller}`, rate }
+      return bothVerdicts(
+        key === undefined ? OK : budgetVerdict(key.name, key.rate, `rate-${effect}`),
+        target === undefined || !drives(effect) ? OK : actuatorVerdict(target),
+      )
+    },
+    take: ({ caller, effect, target }) => {
+      const rate = config.effects[effect]
+      if (caller !== undefined && rate !== undefined) takeFrom(`${effect} ${caller}`, rate)
+      if (target === undefined || !drives(effect)) return
+      const now = monotonic()
+      touch(actuators, target, { lastMs: now, day: countAct(actuators.get(target)?.day ?? [], now) })
+    },
+  }
+}
+
+export function bothVerdicts(left: LimitVerdict, right: LimitVerdict): LimitVerdict {
+  if (left.ok) return right
+  if (right.ok) return left
+  return {
+    ok: false,
+    reasons: [...left.reasons, ...right.reasons],
+    retryAfterMs: Math.max(left.retryAfterMs, right.retryAfterMs),
+  }
+}
+
+/** Reading wears out nothing, and our own records are no actuator. */
+function drives(effect: Effect): boolean {
+  return effect !== 'reads' && effect !== 'records'
+}
+
+function limitOf(config: LimitsConfig, target: string): ActuatorLimit {
+  return config.actuators?.find((limit) => matches(limit.target, target)) ?? config.actuator
+}
+
+function refuse(rule: string, message: string, retryAfterMs: number): LimitVerdict {
+  return { ok: false, reasons: [{ rule, message }], retryAfterMs: Math.min(MAX_RETRY_MS, Math.ceil(retryAfterMs)) }
+}
+
+/** A full bucket tells nothing that a new one would not. */
+function isFull({ bucket, rate }: Budget, nowMs: number): boolean {
+  return refill(bucket, rate, nowMs).tokens >= rate.burst
+}
+
+/** Maps keep the order in which entries were last touched, so the first ones are the longest unused. */
+function touch<Value>(map: Map<string, Value>, key: string, value: Value): void {
+  map.delete(key)
+  map.set(key, value)
+}
+
+/** Makes room, if need be, by dropping one entry whose loss changes no verdict. */
+function hasRoom<Value>(map: Map<string, Value>, limit: number, isIdle: (value: Value) => boolean): boolean {
+  if (map.size < limit) return true
+  let scanned = 0
+  for (const [key, value] of map) {
+    if (isIdle(value)) {
+      map.delete(key)
+      return true
+    }
+    if (++scanned >= EVICTION_SCAN) return false
+  }
+  return false
+}

@@ -1,0 +1,48 @@
+/**
+ * Owner token: the credential of whoever owns this machine, in a file that only they can read. The CLI approves with
+ * it, so it must not be the agents' to take.
+ *
+ * Does I/O.
+ */
+import { existsSync, linkSync, mkdirSync, readFileSync, statSync, unlinkSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { hashToken, isToken, mintToken, sameHash } from './token.ts'
+
+export interface OwnerToken {
+  readonly matches: (token: string) => boolean
+}
+
+const OWNER_ONLY = 0o600
+const OTHERS = 0o077
+
+/** Makes the file when it is missing. Throws, with what to do, when others can read it or it holds something else. */
+export function openOwnerToken(path: string): OwnerToken {
+  createOnce(path)
+  const hash = hashToken(readOwnerToken(path))
+  return { matches: (token) => sameHash(hashToken(token), hash) }
+}
+
+/** The credential itself, for the CLI. */
+export function readOwnerToken(path: string): string {
+  const mode = statSync(path).mode & 0o777
+  if ((mode & OTHERS) !== 0)
+    throw new Error(`${path} can be read by others (mode ${mode.toString(8)}). Run: chmod 600 ${path}`)
+  const token = readFileSync(path, 'utf8').trim()
+  if (!isToken(token)) throw new Error(`${path} holds no token. Remove the file; the next start makes a new one.`)
+  return token
+}
+
+/** Written in full under another name and linked into place: of two processes that start at once, one wins whole. */
+function createOnce(path: string): void {
+  if (existsSync(path)) return
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+  const draft = `${path}.${process.pid}.new`
+  writeFileSync(draft, `${mintToken()}\n`, { mode: OWNER_ONLY, flush: true })
+  try {
+    linkSync(draft, path)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  } finally {
+    unlinkSync(draft)
+  }
+}

@@ -1,0 +1,13 @@
+/**
+ * Pattern: names of tools and devices as an owner writes them down. A `*` at the end stands for anything; elsewhere it
+ * is a character like any other.
+ *
+ * Pure.
+ */
+export function matches(pattern: string, name: string): boolean {
+  return pattern.endsWith('*') ? name.startsWith(pattern.slice(0, -1)) : name === pattern
+}
+
+export function matchesAny(patterns: readonly string[], name: string): boolean {
+  return patterns.some((pattern) => matches(pattern, name))
+}

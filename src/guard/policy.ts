@@ -1,0 +1,158 @@
+/**
+ * Policy: one decision about one call, from facts that were gathered before. Every reason is given at once, so that
+ * whoever asks can put all of it right in one go.
+ *
+ *   deny ◀─ any reason ─ facts ─ none ─▶ dry run? ─▶ rehearse
+ *                                          │ no
+ *                                          ▼
+ *                     approval-required ◀─ sensitive and not approved ─▶ allow
+ *
+ * Nothing fails open: a value that is not known here is a reason to refuse.
+ *
+ * Pure.
+ */
+import type { Caller } from '../bus/call.ts'
+import type { Assessment, Effect, Offer } from '../bus/capability.ts'
+import type { Reason } from '../core/fault.ts'
+import { callerReasons, EFFECTS, isEffect } from './caller-rights.ts'
+import type { LimitVerdict } from './limits.ts'
+import type { Mode } from './mode.ts'
+import { isMode } from './mode.ts'
+import type { OwnerRule, OwnerWord } from './owner-rule.ts'
+import { ownerWord } from './owner-rule.ts'
+
+export interface PolicyInput {
+  readonly offer: Pick<Offer, 'name' | 'effect' | 'trustRequired'>
+  readonly assessment: Assessment
+  readonly caller: Caller
+  readonly mode: Mode
+  /** Why everything was stopped, or `undefined` while it is not. */
+  readonly stopped: string | undefined
+  /** The call came in as part of a rehearsal: it must not act, whatever its own arguments say. */
+  readonly rehearsal: boolean
+  readonly ownerRules: readonly OwnerRule[]
+  readonly inProfile: boolean
+  readonly limits: LimitVerdict
+  readonly approval: ApprovalStanding
+  /** The same key was let through before: nothing will act, so neither budget nor approval is asked for. */
+  readonly repeat: boolean
+}
+
+/** How this exact call stands with the approvers. */
+export type ApprovalStanding =
+  | { readonly state: 'none' }
+  | { readonly state: 'requested'; readonly id: string }
+  | { readonly state: 'approved'; readonly id: string }
+  /** Covered by a bounded grant. */
+  | { readonly state: 'granted'; readonly id: string }
+  | { readonly state: 'denied'; readonly id: string; readonly why: string }
+
+export type Decision =
+  | { readonly verdict: 'allow'; readonly effect: Effect; readonly needsApproval: boolean }
+  | { readonly verdict: 'rehearse' }
+  | {
+      readonly verdict: 'deny'
+      readonly reasons: readonly Reason[]
+      /** Set when waiting is all it takes: no reason but a limit. */
+      readonly retryAfterMs?: number
+    }
+  | { readonly verdict: 'approval-required'; readonly reasons: readonly Reason[] }
+
+export function decide(input: PolicyInput): Decision {
+  const { offer, assessment } = input
+  const effect = effectOf(offer.effect, assessment.effect)
+  if (effect === undefined) return { verdict: 'deny', reasons: [unknownEffect(offer.effect, assessment.effect)] }
+  const word = ownerWord(input.ownerRules, { tool: offer.name, target: assessment.target })
+  const standing = {
+    effect,
+    trustRequired: offer.trustRequired,
+    target: assessment.target,
+    inProfile: input.inProfile,
+  }
+  const reasons = [
+    ...assessmentReasons(input),
+    ...callerReasons(input.caller, standing),
+    ...modeReasons(input, effect),
+    ...ownerReasons(word),
+    ...assessment.reasons,
+  ]
+  const limited = input.repeat || input.limits.ok ? [] : input.limits.reasons
+  const dryRun = assessment.dryRun === true
+  const needsApproval = !dryRun && !input.repeat && approvalNeeded(effect, word)
+  if (needsApproval) reasons.push(...approvalReasons(input.approval))
+  if (reasons.length > 0) return { verdict: 'deny', reasons: [...reasons, ...limited] }
+  // A person is asked before any budget is: an approval that waits for a quiet minute is still worth having.
+  if (needsApproval && !isApproved(input.approval))
+    return {
+      verdict: 'approval-required',
+      reasons: [{ rule: 'approval', message: `A person has to approve ${assessment.label ?? offer.name} first.` }],
+    }
+  if (!input.limits.ok && limited.length > 0)
+    return { verdict: 'deny', reasons: limited, retryAfterMs: input.limits.retryAfterMs }
+  return dryRun ? { verdict: 'rehearse' } : { verdict: 'allow', effect, needsApproval }
+}
+
+/**
+ * The effect that counts: what the family says this very call would do. Two limits hold. What is declared to read was
+ * shown to models as harmless and may do nothing else; what is declared admin stays so, whatever the arguments claim.
+ */
+export function effectOf(declared: Effect, assessed: Effect): Effect | undefined {
+  if (!isEffect(declared) || !isEffect(assessed)) return undefined
+  if (declared === 'reads' && assessed !== 'reads') return undefined
+  if (declared === 'admin' && EFFECTS.indexOf(assessed) < EFFECTS.indexOf('sensitive')) return 'admin'
+  return assessed
+}
+
+export function approvalNeeded(effect: Effect, word: OwnerWord | undefined): boolean {
+  if (effect === 'reads' || effect === 'records') return false
+  if (word === 'ask') return true
+  return effect === 'sensitive' && word !== 'trust'
+}
+
+function unknownEffect(declared: Effect, assessed: Effect): Reason {
+  if (declared === 'reads' && isEffect(assessed))
+    return { rule: 'effect', message: `This tool is declared to read, and this call ${assessed}.` }
+  return { rule: 'effect', message: 'Nobody knows what this call would do.' }
+}
+
+function assessmentReasons({ assessment, rehearsal }: PolicyInput): readonly Reason[] {
+  const { dryRun, effect } = assessment
+  if (dryRun !== undefined && typeof dryRun !== 'boolean')
+    return [{ rule: 'dry-run', message: 'Nobody knows whether this is a dry run.' }]
+  // A handler that was not told in its own words might act.
+  if (rehearsal && dryRun !== true && effect !== 'reads')
+    return [{ rule: 'rehearsal', message: 'This tool cannot be rehearsed.' }]
+  return []
+}
+
+function modeReasons({ mode, stopped, assessment }: PolicyInput, effect: Effect): readonly Reason[] {
+  if (!isMode(mode)) return [{ rule: 'mode', message: 'This node does not know its mode.' }]
+  // A plan changes nothing, so it may be made at any time.
+  if (effect === 'reads' || assessment.dryRun === true) return []
+  const reasons: Reason[] = []
+  if (mode === 'readonly') reasons.push({ rule: 'mode', message: 'This node is in read-only mode.' })
+  if (stopped !== undefined) reasons.push({ rule: 'emergency-stop', message: `Everything is stopped: ${stopped}` })
+  return reasons
+}
+
+function ownerReasons(word: OwnerWord | undefined): readonly Reason[] {
+  return word === 'forbid' ? [{ rule: 'owner', message: 'The owner has forbidden this.' }] : []
+}
+
+function approvalReasons(approval: ApprovalStanding): readonly Reason[] {
+  switch (approval.state) {
+    case 'denied':
+      return [{ rule: 'approval-denied', message: `A person said no to this call: ${approval.why}` }]
+    case 'none':
+    case 'requested':
+    case 'approved':
+    case 'granted':
+      return []
+    default:
+      return [{ rule: 'approval', message: 'Nobody knows whether this call was approved.' }]
+  }
+}
+
+function isApproved(approval: ApprovalStanding): boolean {
+  return approval.state === 'approved' || approval.state === 'granted'
+}

@@ -1,0 +1,199 @@
+/**
+ * Redact: what of a call may be kept. Secrets are replaced before anything reaches ledger bodies, approvals, stored
+ * outcomes or logs, and what is left is cut to a size that can be kept.
+ *
+ * A value is a secret because of its name, because the offer says so, because its schema is `writeOnly` or has
+ * `format: password`, or because its text has the form of a credential.
+ *
+ * Pure.
+ */
+import type { JsonSchema, Offer } from '../bus/capability.ts'
+import type { Json, JsonObject } from '../core/json.ts'
+import { isJsonObject } from '../core/json.ts'
+import { isSecretName } from './secret-name.ts'
+
+export const REDACTED = '[redacted]'
+
+/** How far a schema is followed. */
+const MAX_DEPTH = 16
+const CUT = '[cut]'
+/** A stranger's schema can branch without end; past this, everything under it counts as a secret. */
+const MAX_SCHEMA_STEPS = 5_000
+
+const SHORTEST_CREDENTIAL = 8
+
+interface Bounds {
+  readonly depth: number
+  readonly entries: number
+  readonly text: number
+  /** Roughly the characters of JSON that come out, names and values together. */
+  readonly total: number
+}
+
+const KEPT: Bounds = { depth: 16, entries: 256, text: 4_096, total: 32_768 }
+/** For what is small already and must come back whole. */
+const WHOLE: Bounds = { depth: 128, entries: Infinity, text: Infinity, total: Infinity }
+
+interface Walk {
+  readonly bounds: Bounds
+  readonly secrets: ReadonlySet<string>
+  readonly root: JsonSchema | undefined
+  /** A bare `code` among arguments opens something more often than not; in a result it is usually an error's. */
+  readonly bareCode: boolean
+  left: number
+  schemaSteps: number
+}
+
+/** The arguments of a call, as they may be kept. */
+export function redactArguments(body: JsonObject, offer?: Pick<Offer, 'requestSchema' | 'secrets'>): JsonObject {
+  const secrets = new Set((offer?.secrets ?? []).map((name) => name.toLowerCase()))
+  const schema = offer === undefined || !marksSecrets(offer.requestSchema) ? undefined : offer.requestSchema
+  return redactObject(body, schema, newWalk({ bounds: KEPT, secrets, root: schema, bareCode: true }), 0)
+}
+
+/** Anything else that is kept: results, previews, details. */
+export function redactData(data: Json): Json {
+  return redactValue(data, undefined, newWalk({ ...PLAIN, bounds: KEPT }), 0)
+}
+
+/** Hides secrets and cuts nothing: for answers that are told again later. */
+export function hideSecrets(data: Json): Json {
+  return redactValue(data, undefined, newWalk({ ...PLAIN, bounds: WHOLE }), 0)
+}
+
+/** Credentials inside running text, e.g. a URL with a password in it. */
+export function redactText(text: string): string {
+  if (text.length < SHORTEST_CREDENTIAL) return text
+  return text
+    .replaceAll(/\b(?:hb|chg)_[A-Za-z0-9_-]{20,}/g, REDACTED)
+    .replaceAll(/\b(bearer|basic)\s+[A-Za-z0-9+/=._~-]{8,}/gi, `$1 ${REDACTED}`)
+    .replaceAll(/(\b[a-z][a-z0-9+.-]{0,20}:\/\/)[^\s/?#@]{1,512}@/gi, `$1${REDACTED}@`)
+    .replaceAll(
+      /([?&](?:pass|password|pwd|token|key|secret|apikey|api_key|access_token)=)[^&#\s]{1,1024}/gi,
+      `$1${REDACTED}`,
+    )
+}
+
+const PLAIN = { secrets: new Set<string>(), root: undefined, bareCode: false } as const
+
+function newWalk(walk: Omit<Walk, 'left' | 'schemaSteps'>): Walk {
+  return { ...walk, left: walk.bounds.total, schemaSteps: MAX_SCHEMA_STEPS }
+}
+
+function redactValue(value: Json, schema: JsonSchema | undefined, walk: Walk, depth: number): Json {
+  if (isSecretSchema(schema, walk, 0)) return spend(REDACTED, walk)
+  if (typeof value === 'string') return redactString(value, walk)
+  if (typeof value !== 'object' || value === null) return spend(value, walk)
+  if (depth >= walk.bounds.depth || walk.left <= 0) return spend(CUT, walk)
+  if (isJsonObject(value)) return redactObject(value, schema, walk, depth)
+  return redactArray(value, schema, walk, depth)
+}
+
+function redactObject(object: JsonObject, schema: JsonSchema | undefined, walk: Walk, depth: number): JsonObject {
+  const kept: [string, Json][] = []
+  const entries = Object.entries(object)
+  for (const [name, value] of entries.slice(0, walk.bounds.entries)) {
+    if (walk.left <= 0) break
+    const safeName = redactText(name.slice(0, walk.bounds.text)).toWellFormed()
+    walk.left -= safeName.length
+    const hidden = isSecret(name, walk) ? spend(REDACTED, walk) : undefined
+    kept.push([safeName, hidden ?? redactValue(value, propertySchema(schema, name, walk), walk, depth + 1)])
+  }
+  if (kept.length < entries.length) kept.push([CUT, entries.length - kept.length])
+  // `fromEntries` defines properties, so a key called `__proto__` is a key and nothing more.
+  return Object.fromEntries(kept)
+}
+
+function redactArray(list: readonly Json[], schema: JsonSchema | undefined, walk: Walk, depth: number): Json {
+  const kept: Json[] = []
+  for (const item of list.slice(0, walk.bounds.entries)) {
+    if (walk.left <= 0) break
+    kept.push(redactValue(item, itemSchema(schema, walk), walk, depth + 1))
+  }
+  return kept.length < list.length ? [...kept, `${CUT} ${list.length - kept.length}`] : kept
+}
+
+function redactString(text: string, walk: Walk): Json {
+  const room = Math.max(0, Math.min(walk.bounds.text, walk.left))
+  const shown = redactText(text.slice(0, room)).toWellFormed()
+  return spend(text.length > room ? `${shown}${CUT}` : shown, walk)
+}
+
+function spend(value: string | number | boolean | null, walk: Walk): Json {
+  walk.left -= typeof value === 'string' ? value.length + 3 : 8
+  return value
+}
+
+function isSecret(name: string, walk: Walk): boolean {
+  return walk.secrets.has(name.toLowerCase()) || (walk.bareCode && name.toLowerCase() === 'code') || isSecretName(name)
+}
+
+const SECRET_SCHEMA: JsonSchema = { writeOnly: true }
+const marked = new WeakMap<JsonSchema, boolean>()
+
+/** Most schemas mark nothing; looked through once, they cost nothing per call. */
+function marksSecrets(schema: JsonSchema): boolean {
+  const known = marked.get(schema)
+  if (known !== undefined) return known
+  const text = JSON.stringify(schema)
+  const marks = /"writeOnly":true|"format":"password"/.test(text)
+  marked.set(schema, marks)
+  return marks
+}
+
+/** A branch that calls it a secret is enough: which branch a value took is not worked out here. */
+function isSecretSchema(schema: JsonSchema | undefined, walk: Walk, depth: number): boolean {
+  if (schema === undefined || depth > MAX_DEPTH) return false
+  if (walk.schemaSteps-- <= 0) return true
+  if (schema['writeOnly'] === true || schema['format'] === 'password') return true
+  return branchesOf(schema, walk).some((branch) => isSecretSchema(branch, walk, depth + 1))
+}
+
+function propertySchema(schema: JsonSchema | undefined, name: string, walk: Walk, depth = 0): JsonSchema | undefined {
+  if (schema === undefined || depth > MAX_DEPTH) return undefined
+  if (walk.schemaSteps-- <= 0) return SECRET_SCHEMA
+  const properties = asSchema(schema['properties'])
+  const own = properties !== undefined && Object.hasOwn(properties, name) ? asSchema(properties[name]) : undefined
+  const found = [
+    own ?? asSchema(schema['additionalProperties']),
+    ...branchesOf(schema, walk).map((branch) => propertySchema(branch, name, walk, depth + 1)),
+  ].filter((candidate) => candidate !== undefined)
+  return found.length > 1 ? { anyOf: found } : found[0]
+}
+
+function itemSchema(schema: JsonSchema | undefined, walk: Walk, depth = 0): JsonSchema | undefined {
+  if (schema === undefined || depth > MAX_DEPTH) return undefined
+  if (walk.schemaSteps-- <= 0) return SECRET_SCHEMA
+  const found = [
+    asSchema(schema['items']),
+    ...asSchemas(schema['prefixItems']),
+    ...branchesOf(schema, walk).map((branch) => itemSchema(branch, walk, depth + 1)),
+  ].filter((candidate) => candidate !== undefined)
+  return found.length > 1 ? { anyOf: found } : found[0]
+}
+
+function branchesOf(schema: JsonSchema, walk: Walk): readonly JsonSchema[] {
+  const referenced = typeof schema['$ref'] === 'string' ? resolve(schema['$ref'], walk.root) : undefined
+  const branches = ['anyOf', 'oneOf', 'allOf'].flatMap((keyword) => asSchemas(schema[keyword]))
+  return referenced === undefined ? branches : [...branches, referenced]
+}
+
+/** References within the document, e.g. `#/$defs/Slot`; others are not followed. */
+function resolve(reference: string, root: JsonSchema | undefined): JsonSchema | undefined {
+  if (!reference.startsWith('#')) return undefined
+  let found: unknown = root
+  for (const step of reference.split('/').slice(1)) {
+    const key = step.replaceAll('~1', '/').replaceAll('~0', '~')
+    if (!isJsonObject(found) || !Object.hasOwn(found, key)) return undefined
+    found = found[key]
+  }
+  return asSchema(found)
+}
+
+function asSchema(value: unknown): JsonSchema | undefined {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonSchema) : undefined
+}
+
+function asSchemas(value: unknown): readonly JsonSchema[] {
+  return Array.isArray(value) ? value.map(asSchema).filter((schema) => schema !== undefined) : []
+}

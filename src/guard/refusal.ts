@@ -1,0 +1,66 @@
+/**
+ * Refusal: a decision as the fault that a caller hears. Families put it into their own words.
+ *
+ * Pure.
+ */
+import type { Outcome } from '../bus/call.ts'
+import type { Fault, Reason } from '../core/fault.ts'
+import { fail } from '../core/result.ts'
+import type { Approval } from './approval.ts'
+import type { KeyStanding } from './keys-store.ts'
+import type { Decision } from './policy.ts'
+
+export function denied({ reasons, retryAfterMs }: Decision & { readonly verdict: 'deny' }): Fault {
+  const message = reasons.map((reason) => reason.message).join(' ')
+  if (retryAfterMs !== undefined) return { kind: 'busy', message, reasons, retryAfterMs }
+  return { kind: 'not-permitted', message, reasons }
+}
+
+export function approvalRequired(approval: Approval, reasons: readonly Reason[]): Fault {
+  const { id, binding, shown, expiresAtMs } = approval
+  const expiresAt = new Date(expiresAtMs).toISOString()
+  return {
+    kind: 'approval-required',
+    message: `${reasons.map((reason) => reason.message).join(' ')} Once approved, make the very same call again, with the same arguments, before ${expiresAt}.`,
+    reasons,
+    details: {
+      approval_id: id,
+      expires_at: expiresAt,
+      how: `hearthbus approvals approve ${id}`,
+      tool: binding.tool,
+      target: binding.target ?? null,
+      label: shown.label ?? null,
+    },
+  }
+}
+
+/** What a repeated key gets instead of a second act. */
+export function repeated(standing: Exclude<KeyStanding, { readonly state: 'fresh' }>): Outcome {
+  switch (standing.state) {
+    case 'replay':
+      return standing.outcome ?? fail(answerNotKept())
+    case 'in-flight':
+      return fail(keyFault('busy', 'key-in-flight', 'The call with this idempotency key is still under way.'))
+    case 'mismatch':
+      return fail(keyFault('conflict', 'key-mismatch', 'This idempotency key was used for another call.'))
+    case 'full':
+      return fail(keyFault('busy', 'key-store', 'No more idempotency keys can be kept now.'))
+    default:
+      return fail(
+        keyFault(
+          'unknown-outcome',
+          'key-unknown',
+          'The call with this idempotency key was begun, and nobody knows whether it took effect. Look before using another key.',
+        ),
+      )
+  }
+}
+
+function answerNotKept(): Fault {
+  return keyFault('conflict', 'key-done', 'This call was carried out before; its answer was too long to keep.')
+}
+
+function keyFault(kind: Fault['kind'], rule: string, message: string): Fault {
+  const fault: Fault = { kind, message, reasons: [{ rule, message }] }
+  return kind === 'busy' ? { ...fault, retryAfterMs: 1_000 } : fault
+}

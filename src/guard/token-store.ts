@@ -1,0 +1,170 @@
+/**
+ * Token store: the principals' credentials, as hashes. A token is shown once, when it is made.
+ *
+ * Read from the table at every request, so that what another process revokes is refused at once.
+ *
+ * Does I/O.
+ */
+import type { Caller, Restrictions, Role } from '../bus/call.ts'
+import type { Clock } from '../core/clock.ts'
+import type { Database } from '../core/database-store.ts'
+import type { Fault } from '../core/fault.ts'
+import type { JsonObject } from '../core/json.ts'
+import { fail, ok } from '../core/result.ts'
+import type { Result } from '../core/result.ts'
+import { callerKey } from './caller-rights.ts'
+import { hashToken, isLive, mintToken, nameFlaw, sameHash } from './token.ts'
+import type { TokenRecord } from './token.ts'
+import type { Transact } from './transaction-store.ts'
+
+export interface NewToken {
+  readonly name: string
+  readonly role: Role
+  readonly restrictions?: Restrictions
+  /** Absent: until revoked. */
+  readonly ttlMs?: number
+}
+
+export interface Tokens {
+  /** Only an admin makes or revokes tokens. */
+  readonly create: (
+    by: Caller,
+    token: NewToken,
+  ) => Promise<Result<{ readonly token: string; readonly record: TokenRecord }, Fault>>
+  readonly revoke: (by: Caller, name: string) => Promise<Result<void, Fault>>
+  readonly list: () => readonly TokenRecord[]
+  /** The live token with this text, its use noted. */
+  readonly find: (token: string) => TokenRecord | undefined
+  /** Writes down when tokens were last used. */
+  readonly flush: () => Promise<void>
+}
+
+const MAX_TOKENS = 1_000
+const COLUMNS = 'hash, name, role, restrictions, created_at, created_by, expires_at, last_used_at, revoked_at'
+
+export function createTokens(options: {
+  readonly database: Database
+  readonly transact: Transact
+  readonly clock: Clock
+}): Tokens {
+  const { database, transact, clock } = options
+  const byHash = database.sql.prepare(`SELECT ${COLUMNS} FROM guard_token WHERE hash = ?`)
+  // A write per request would wear out the card of a small computer; once a minute is soon enough.
+  const usedAt = new Map<string, { readonly hash: Uint8Array; readonly atMs: number }>()
+
+  return {
+    create: async (by, { name, role, restrictions, ttlMs }) => {
+      const refusal = notAdmin(by) ?? flawOf(nameFlaw(name))
+      if (refusal !== undefined) return fail(refusal)
+      const token = mintToken()
+      return transact(({ sql, nowMs, record }): Result<{ token: string; record: TokenRecord }, Fault> => {
+        const taken = sql.prepare(`SELECT ${COLUMNS} FROM guard_token WHERE name = ? AND revoked_at IS NULL`).get(name)
+        if (taken !== undefined && isLive(toRecord(taken), nowMs))
+          return fail({ kind: 'conflict', message: `There is a token named ${name}; revoke it first.` })
+        const count = Number(sql.prepare('SELECT COUNT(*) AS n FROM guard_token').get()?.['n'])
+        if (count >= MAX_TOKENS) return fail({ kind: 'busy', message: `This node keeps ${MAX_TOKENS} tokens.` })
+        // An expired token gives its name back.
+        sql.prepare('UPDATE guard_token SET revoked_at = ? WHERE name = ? AND revoked_at IS NULL').run(nowMs, name)
+        const expiresAtMs = ttlMs === undefined ? undefined : nowMs + ttlMs
+        sql
+          .prepare(
+            'INSERT INTO guard_token (hash, name, role, restrictions, created_at, created_by, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?)',
+          )
+          .run(
+            hashToken(token),
+            name,
+            role,
+            restrictions === undefined ? null : JSON.stringify(restrictions),
+            nowMs,
+            callerKey(by),
+            expiresAtMs ?? null,
+          )
+        record({
+          kind: 'token.created',
+          name,
+          role,
+          by: callerKey(by),
+          restrictions: restrictions as JsonObject | undefined,
+          expires_at: expiresAtMs === undefined ? undefined : new Date(expiresAtMs).toISOString(),
+        })
+        return ok({
+          token,
+          record: {
+            name,
+            role,
+            restrictions,
+            createdAtMs: nowMs,
+            createdBy: callerKey(by),
+            expiresAtMs,
+            lastUsedAtMs: undefined,
+            revokedAtMs: undefined,
+          },
+        })
+      })
+    },
+    revoke: async (by, name) => {
+      const refusal = notAdmin(by)
+      if (refusal !== undefined) return fail(refusal)
+      return transact(({ sql, nowMs, record }): Result<void, Fault> => {
+        const revoked = sql
+          .prepare('UPDATE guard_token SET revoked_at = ? WHERE name = ? AND revoked_at IS NULL')
+          .run(nowMs, name)
+        if (Number(revoked.changes) === 0)
+          return fail({ kind: 'not-found', message: `There is no token named ${name}.` })
+        record({ kind: 'token.revoked', name, by: callerKey(by) })
+        return ok(undefined)
+      })
+    },
+    list: () =>
+      database.sql.prepare(`SELECT ${COLUMNS} FROM guard_token ORDER BY name, created_at`).all().map(toRecord),
+    find: (token) => {
+      const hash = hashToken(token)
+      const row = byHash.get(hash)
+      if (row === undefined || !sameHash(row['hash'] as Uint8Array, hash)) return undefined
+      const record = toRecord(row)
+      if (!isLive(record, clock.now())) return undefined
+      usedAt.set(record.name, { hash, atMs: clock.now() })
+      return record
+    },
+    flush: async () => {
+      if (usedAt.size === 0) return
+      const used = [...usedAt.values()]
+      usedAt.clear()
+      await transact(({ sql }) => {
+        const update = sql.prepare('UPDATE guard_token SET last_used_at = ? WHERE hash = ?')
+        for (const { hash, atMs } of used) update.run(atMs, hash)
+      })
+    },
+  }
+}
+
+function notAdmin(by: Caller): Fault | undefined {
+  if (by.kind === 'principal' && by.role === 'admin') return undefined
+  return {
+    kind: 'not-permitted',
+    message: 'Only an admin handles tokens.',
+    reasons: [{ rule: 'role', message: 'The role admin is needed.' }],
+  }
+}
+
+function flawOf(flaw: string | undefined): Fault | undefined {
+  return flaw === undefined ? undefined : { kind: 'invalid-arguments', message: `Not a name for a token: ${flaw}.` }
+}
+
+function toRecord(row: Record<string, unknown>): TokenRecord {
+  return {
+    name: String(row['name']),
+    role: row['role'] as Role,
+    restrictions:
+      typeof row['restrictions'] === 'string' ? (JSON.parse(row['restrictions']) as Restrictions) : undefined,
+    createdAtMs: Number(row['created_at']),
+    createdBy: String(row['created_by']),
+    expiresAtMs: optionalNumber(row['expires_at']),
+    lastUsedAtMs: optionalNumber(row['last_used_at']),
+    revokedAtMs: optionalNumber(row['revoked_at']),
+  }
+}
+
+function optionalNumber(value: unknown): number | undefined {
+  return typeof value === 'number' ? value : undefined
+}

@@ -1,0 +1,59 @@
+/**
+ * Token: a bearer credential. What is random is shown once; what is stored is its hash.
+ *
+ *   hb_Zm9vYmFyYmF6cXV4Zm9vYmFyYmF6cXV4Zm9vYmFyYmE     32 random bytes, base64url
+ *
+ * Draws from the system's source of chance; otherwise pure.
+ */
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
+import type { Restrictions, Role } from '../bus/call.ts'
+import { base64url } from '../core/bytes.ts'
+
+export interface TokenRecord {
+  /** The principal's id. One live token has it at a time. */
+  readonly name: string
+  readonly role: Role
+  readonly restrictions: Restrictions | undefined
+  readonly createdAtMs: number
+  readonly createdBy: string
+  readonly expiresAtMs: number | undefined
+  readonly lastUsedAtMs: number | undefined
+  readonly revokedAtMs: number | undefined
+}
+
+const TOKEN = /^hb_[A-Za-z0-9_-]{43}$/
+const RANDOM_BYTES = 32
+
+/** No colon: `peer:` and `service:` are other kinds of caller. */
+const NAME = /^[a-z0-9][a-z0-9._-]{0,63}$/
+/** Whoever shows no token, and whoever holds the owner's file. */
+const RESERVED = new Set(['local', 'owner'])
+
+export function mintToken(): string {
+  return `hb_${base64url(randomBytes(RANDOM_BYTES))}`
+}
+
+export function isToken(text: string): boolean {
+  return TOKEN.test(text)
+}
+
+/** Of 256 random bits nothing can be guessed, so a plain hash keeps them. */
+export function hashToken(token: string): Uint8Array {
+  return new Uint8Array(hash('sha256', token, 'buffer'))
+}
+
+export function sameHash(left: Uint8Array, right: Uint8Array): boolean {
+  return left.length === right.length && timingSafeEqual(left, right)
+}
+
+/** What is wrong with a name, or `undefined`. */
+export function nameFlaw(name: string): string | undefined {
+  if (RESERVED.has(name)) return `${name} is a name that this node gives itself`
+  if (!NAME.test(name)) return 'a name has lower-case letters, digits, dots, dashes and underscores, at most 64'
+  return undefined
+}
+
+export function isLive(record: TokenRecord, nowMs: number): boolean {
+  if (record.revokedAtMs !== undefined) return false
+  return record.expiresAtMs === undefined || nowMs < record.expiresAtMs
+}

@@ -1,0 +1,195 @@
+/**
+ * Guard house: a real database on disk, a log that writes into it, one offer of each effect, and something to drive.
+ *
+ * Does I/O.
+ */
+import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Call, Caller, Outcome } from '../src/bus/call.ts'
+import type { Assessment, Effect, Family, Offer } from '../src/bus/capability.ts'
+import { manualClock } from '../src/core/clock.ts'
+import type { ManualClock } from '../src/core/clock.ts'
+import { Database } from '../src/core/database-store.ts'
+import type { Json, JsonObject } from '../src/core/json.ts'
+import { ok } from '../src/core/result.ts'
+import type { GuardConfig } from '../src/guard/config.ts'
+import { createGuard } from '../src/guard/guard.ts'
+import type { Guard } from '../src/guard/guard.ts'
+import { guardMigrations } from '../src/guard/schema-store.ts'
+import type { EventLog } from '../src/guard/transaction-store.ts'
+
+export const AGENT: Caller = { kind: 'principal', id: 'claude', role: 'agent' }
+export const APPROVER: Caller = { kind: 'principal', id: 'anna', role: 'approver' }
+export const ADMIN: Caller = { kind: 'principal', id: 'owner', role: 'admin' }
+export const OBSERVER: Caller = { kind: 'principal', id: 'screen', role: 'observer' }
+
+/** Generous: a test that is about limits names its own. */
+export const GUARD_CONFIG: GuardConfig = {
+  mode: 'full',
+  ownerRules: [],
+  limits: {
+    calls: { perMinute: 100_000, burst: 100_000 },
+    effects: {},
+    actuator: { minIntervalMs: 0, writesPerDay: 100_000 },
+    maxTracked: 1_000,
+  },
+  approvals: { openMs: 600_000, useMs: 300_000, maxOpen: 20, maxOpenPerPrincipal: 5, maxKept: 100 },
+  changes: { maxPrepared: 200, maxPreparedPerPrincipal: 50, keepMs: 86_400_000 },
+  keys: { ttlMs: 86_400_000, maxKeys: 1_000, maxKeysPerPrincipal: 200, maxOutcomeBytes: 4_096 },
+}
+
+export interface LoggedEvent {
+  readonly seq: number
+  readonly kind: string
+  readonly [field: string]: Json
+}
+
+export interface GuardHouse {
+  readonly clock: ManualClock
+  readonly database: Database
+  readonly guard: Guard
+  /** What the log says, oldest first. */
+  readonly events: (prefix?: string) => readonly LoggedEvent[]
+  /** Everything that is written anywhere on the disk, as one text. */
+  readonly everything: () => string
+  /** The house as it would be found after the power went out now: a copy of the files, opened anew. */
+  readonly afterPowerCut: (config?: Partial<GuardConfig>) => GuardHouse
+  readonly close: () => void
+}
+
+/** Closes on its own at the end of the block: `using house = openHouse()`. */
+export function openHouse(config: Partial<GuardConfig> = {}): GuardHouse & Disposable {
+  const directory = mkdtempSync(join(tmpdir(), 'hearthbus-guard-'))
+  const clock = manualClock()
+  const opened: Database[] = []
+  const open = (path: string, settings: Partial<GuardConfig>): GuardHouse => {
+    const database = new Database({ path, migrations: [guardMigrations, LOG_TABLE] })
+    opened.push(database)
+    const guard = createGuard({ database, log: tableLog(database), clock, config: { ...GUARD_CONFIG, ...settings } })
+    return {
+      clock,
+      database,
+      guard,
+      events: (prefix = '') => readEvents(database).filter(({ kind }) => kind.startsWith(prefix)),
+      everything: () => dump(database),
+      afterPowerCut: (next = settings) => {
+        const copy = join(directory, `copy-${opened.length}.db`)
+        for (const suffix of ['', '-wal']) if (existsSync(path + suffix)) copyFileSync(path + suffix, copy + suffix)
+        return open(copy, next)
+      },
+      close: () => database.close(),
+    }
+  }
+  const house = open(join(directory, 'house.db'), config)
+  return {
+    ...house,
+    [Symbol.dispose]: () => {
+      for (const database of opened) database.close()
+      rmSync(directory, { recursive: true })
+    },
+  }
+}
+
+/** Something that can be driven, and remembers how often. */
+export interface Actuator {
+  readonly proceed: (call: Call) => Promise<Outcome>
+  readonly calls: Call[]
+}
+
+export function actuator(answer: (call: Call) => Outcome | Promise<Outcome> = () => ok({ data: 'done' })): Actuator {
+  const calls: Call[] = []
+  return {
+    calls,
+    proceed: async (call) => {
+      calls.push(call)
+      return answer(call)
+    },
+  }
+}
+
+const plain: Family = {
+  name: 'test',
+  success: (data) => data,
+  failure: (fault) => ({ structured: { message: fault.message }, isError: true }),
+  outputSchema: () => ({ type: 'object' }),
+}
+
+export function offerOf(effect: Effect, more: Partial<Offer> = {}): Offer {
+  return {
+    name: `test.${effect}`,
+    title: `A tool that ${effect}`,
+    description: 'For tests.',
+    version: [1, 0],
+    stability: 'stable',
+    requestSchema: { type: 'object' },
+    responseSchema: {},
+    streamSchema: undefined,
+    params: {},
+    maxConcurrent: 64,
+    trustRequired: 'member',
+    timeoutSeconds: 30,
+    idempotent: effect === 'reads',
+    effect,
+    lock: undefined,
+    family: plain,
+    face: { kind: 'tool' },
+    ...more,
+  }
+}
+
+/** An offer whose arguments say what it would do, as a family's do. */
+export function assessedOffer(effect: Effect, assess: (body: JsonObject) => Partial<Assessment>): Offer {
+  return offerOf(effect, { assess: ({ body }) => ({ effect, reasons: [], ...assess(body) }) })
+}
+
+export function callOf(offer: Pick<Offer, 'name'>, body: JsonObject = {}, more: Partial<Call> = {}): Call {
+  return {
+    capability: offer.name,
+    versionReq: [1, 0],
+    body,
+    caller: AGENT,
+    channel: 'mcp-http',
+    traceId: '01K00000000000000000000000',
+    deadlineMs: Infinity,
+    stream: false,
+    signal: new AbortController().signal,
+    hopBudget: 0,
+    rehearsal: false,
+    heldLocks: [],
+    ...more,
+  }
+}
+
+const LOG_TABLE = {
+  room: 'test-log',
+  steps: ['CREATE TABLE test_event (seq INTEGER PRIMARY KEY, event TEXT NOT NULL, body TEXT) STRICT'],
+}
+
+function tableLog(database: Database): EventLog {
+  return {
+    appendIn: (event, body) => {
+      if (!database.sql.isTransaction) throw new Error('appendIn outside of a transaction')
+      const { lastInsertRowid } = database.sql
+        .prepare('INSERT INTO test_event (event, body) VALUES (?, ?)')
+        .run(JSON.stringify(event), body === undefined ? null : JSON.stringify(body))
+      return { seq: Number(lastInsertRowid) }
+    },
+  }
+}
+
+function readEvents(database: Database): readonly LoggedEvent[] {
+  return database.sql
+    .prepare('SELECT seq, event FROM test_event ORDER BY seq')
+    .all()
+    .map((row) => ({ ...(JSON.parse(String(row['event'])) as LoggedEvent), seq: Number(row['seq']) }))
+}
+
+function dump(database: Database): string {
+  const tables = database.sql.prepare(`SELECT name FROM sqlite_schema WHERE type = 'table'`).all()
+  const rows = tables.flatMap(({ name }) => database.sql.prepare(`SELECT * FROM "${String(name)}"`).all())
+  return rows
+    .flatMap((row) => Object.values(row))
+    .map((value) => (value instanceof Uint8Array ? Buffer.from(value).toString('latin1') : String(value)))
+    .join('\n')
+}

@@ -1,0 +1,60 @@
+import { generateKeyPairSync } from 'node:crypto'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { fromHex } from '../core/bytes.ts'
+import { checkpointText, formatCheckpoint, openCheckpoint, parseCheckpoint } from './checkpoint.ts'
+import { signNote } from './note.ts'
+import { noteSigner } from './note-key.ts'
+
+const ROOT = fromHex('0ac5186a91863e8e1d90c808014aa89bf5da8e3ee1d9f07630f0378f68f1ab62')
+const TEXT = 'example.com/behind-the-sofa\n20852163\nCsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I=\n'
+const checkpoint = { origin: 'example.com/behind-the-sofa', size: 20_852_163, root: ROOT, extensions: [] }
+const signer = noteSigner('example.com/behind-the-sofa', generateKeyPairSync('ed25519').privateKey)
+
+describe('checkpoint', () => {
+  it('is three lines', () => {
+    expect(formatCheckpoint(checkpoint)).toBe(TEXT)
+    expect(parseCheckpoint(TEXT)).toEqual({ ok: true, value: checkpoint })
+  })
+
+  it('keeps extension lines, which the signature covers', () => {
+    expect(parseCheckpoint(`${TEXT}more\n`)).toMatchObject({ ok: true, value: { extensions: ['more'] } })
+  })
+
+  it.each([
+    ['no last newline', TEXT.slice(0, -1)],
+    ['two lines', TEXT.split('\n').slice(0, 2).join('\n').concat('\n')],
+    ['an empty origin', TEXT.replace('example.com/behind-the-sofa', '')],
+    ['a leading zero', TEXT.replace('20852163', '020852163')],
+    ['a sign', TEXT.replace('20852163', '+20852163')],
+    ['a size beyond 2^53', TEXT.replace('20852163', '9007199254740993')],
+    ['a size of twenty digits', TEXT.replace('20852163', '99999999999999999999')],
+    ['a root of 31 bytes', TEXT.replace('CsUYapGG', 'CsUYapGGPo4d'.slice(0, 4))],
+    ['an empty extension line', `${TEXT}\nmore\n`],
+  ])('is refused with %s', (_, text) => {
+    expect(parseCheckpoint(text)).toMatchObject({ ok: false, fault: { kind: 'malformed-checkpoint' } })
+  })
+
+  it('is believed when the log that it speaks of signed it', () => {
+    const signed = { checkpoint, note: signNote(TEXT, [signer]) }
+    expect(openCheckpoint(checkpointText(signed), signer.key)).toEqual({ ok: true, value: signed })
+  })
+
+  it('is not believed from a log that speaks of another', () => {
+    const other = noteSigner('example.com/other', generateKeyPairSync('ed25519').privateKey)
+    const note = checkpointText({ checkpoint, note: signNote(TEXT, [other]) })
+    expect(openCheckpoint(note, other.key)).toEqual({
+      ok: false,
+      fault: { kind: 'other-origin', origin: 'example.com/behind-the-sofa' },
+    })
+    expect(openCheckpoint(note, signer.key)).toEqual({ ok: false, fault: { kind: 'no-known-signature' } })
+  })
+
+  it('refuses, and does not throw on, what a stranger makes up', () => {
+    fc.assert(
+      fc.property(fc.string(), (text) => {
+        expect(parseCheckpoint(`${text}\n`)).toMatchObject({ ok: false, fault: { kind: 'malformed-checkpoint' } })
+      }),
+    )
+  })
+})

@@ -1,12 +1,8 @@
 /**
- * Fleet server: holds one session per device, feeds it what happens, and carries out what it asks for.
+ * Fleet server: one berth per device, the calls that are under way, and everybody who listens.
  *
- * Sessions are stepped one input at a time; an input that arises while another is being carried out waits its turn. Each
- * device has one timer, set for the earliest moment its session cares about.
- *
- * Does I/O: timers and chance.
+ * Does I/O: timers and links, through the berths.
  */
-import { randomBytes } from 'node:crypto'
 import { base64 } from '../../core/bytes.ts'
 import type { Clock } from '../../core/clock.ts'
 import { systemClock } from '../../core/clock.ts'
@@ -15,8 +11,7 @@ import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { ToolResult } from '../wire/content.ts'
 import type { Announcement } from '../wire/envelope.ts'
-import type { Budget, BudgetSettings } from './budget.ts'
-import { fullBudget, spend } from './budget.ts'
+import { Berth } from './berth-server.ts'
 import { asleep } from './calls.ts'
 import type { DeviceFault } from './device-fault.ts'
 import { EventFeed } from './event-feed.ts'
@@ -32,10 +27,8 @@ import type {
   LinkEars,
   VisionDesk,
 } from './fleet.ts'
-import { step } from './machine.ts'
-import type { Effect, Input, Session, SessionSettings } from './session.ts'
+import type { Effect, Input, Remembered, SessionSettings } from './session.ts'
 import { DEFAULT_SESSION_SETTINGS, newSession } from './session.ts'
-import { nextDeadline } from './silence.ts'
 import type { ToolTimes } from './tool-time.ts'
 import { DEFAULT_TOOL_TIMES, toolTimeMs } from './tool-time.ts'
 
@@ -49,29 +42,15 @@ export interface FleetOptions {
   readonly onStep?: (device: string, input: Input, effects: readonly Effect[]) => void
 }
 
-/** Generous for a device that reports its state, and nothing for one that has gone mad. */
-const TEXT_BUDGET: BudgetSettings = { burst: 400, perSecond: 100 }
 const WAIT_MS = 60_000
-/** Further away than this nobody needs a timer to be exact, and Node's timers end at 2^31 ms. */
-const MAX_TIMER_MS = 3_600_000
+/** Devices make up message types; beyond this many, they are counted together. */
+const MAX_COUNTERS = 64
 
-interface Entry {
-  session: Session
-  identity: DeviceIdentity | undefined
-  link: DeviceLink | undefined
-  /** Which connection this is: ears of an older one are deaf. */
-  epoch: number
-  budget: Budget
-  lastSeenMs: number | undefined
-  timer: NodeJS.Timeout | undefined
-  timerAtMs: number
-  busy: boolean
-  readonly inbox: Input[]
-}
+type CallResult = Result<ToolResult, DeviceFault>
 
 interface Pending {
-  readonly entry: Entry
-  readonly settle: (result: Result<ToolResult, DeviceFault>) => void
+  readonly berth: Berth
+  readonly settle: (result: CallResult) => void
 }
 
 export function createFleet(options: FleetOptions = {}): Fleet & Harbour {
@@ -83,12 +62,11 @@ class FleetServer implements Fleet, Harbour {
   readonly #toolTimes: ToolTimes
   readonly #clock: Clock
   readonly #options: FleetOptions
-  readonly #entries = new Map<string, Entry>()
+  readonly #berths = new Map<string, Berth>()
   readonly #pending = new Map<number, Pending>()
   readonly #feed = new EventFeed()
   readonly #ignored = new Map<string, number>()
   #nextCall = 1
-  #connected = 0
   #closed = false
 
   constructor(options: FleetOptions) {
@@ -96,40 +74,36 @@ class FleetServer implements Fleet, Harbour {
     this.#settings = { ...DEFAULT_SESSION_SETTINGS, ...options.settings }
     this.#toolTimes = options.toolTimes ?? DEFAULT_TOOL_TIMES
     this.#clock = options.clock ?? systemClock
-    for (const { deviceId, remembered } of options.memory?.recall() ?? [])
-      this.#entries.set(deviceId, newEntry(newSession(deviceId, this.#settings, remembered)))
+    for (const { deviceId, remembered } of options.memory?.recall() ?? []) this.#berthOf(deviceId, remembered)
     options.vision?.onSpent((deviceId) => this.#renewVision(deviceId))
   }
 
-  readonly devices = (): readonly DeviceView[] => [...this.#entries.values()].map(view)
+  readonly devices = (): readonly DeviceView[] => [...this.#berths.values()].map((berth) => berth.view())
 
-  readonly device = (id: string): DeviceView | undefined => {
-    const entry = this.#entries.get(id)
-    return entry === undefined ? undefined : view(entry)
-  }
+  readonly device = (id: string): DeviceView | undefined => this.#berths.get(id)?.view()
 
   readonly call = (
     id: string,
     tool: string,
     args: Json | undefined,
     options: CallOptions = {},
-  ): Promise<Result<ToolResult, DeviceFault>> => {
-    const entry = this.#entries.get(id)
-    if (entry === undefined) return Promise.resolve(fail({ kind: 'unknown-device', device: id }))
+  ): Promise<CallResult> => {
+    const berth = this.#berths.get(id)
+    if (berth === undefined) return Promise.resolve(fail({ kind: 'unknown-device', device: id }))
     const { signal } = options
     if (signal?.aborted === true || this.#closed) return Promise.resolve(fail({ kind: 'cancelled', sent: false }))
     const call = this.#nextCall++
     return new Promise((resolve) => {
-      const onAbort = () => this.#input(entry, { kind: 'cancel', atMs: this.#clock.monotonic(), call })
-      const settle = (result: Result<ToolResult, DeviceFault>) => {
+      const onAbort = () => berth.input({ kind: 'cancel', call })
+      const settle = (result: CallResult) => {
         signal?.removeEventListener('abort', onAbort)
         resolve(result)
       }
-      this.#pending.set(call, { entry, settle })
+      // Before the request can leave, so that no answer finds nobody waiting.
+      this.#pending.set(call, { berth, settle })
       signal?.addEventListener('abort', onAbort)
-      this.#input(entry, {
+      berth.input({
         kind: 'call',
-        atMs: this.#clock.monotonic(),
         request: {
           call,
           tool,
@@ -143,150 +117,86 @@ class FleetServer implements Fleet, Harbour {
   }
 
   readonly announce = (id: string, announcement: Announcement): Result<'sent', DeviceFault> => {
-    const entry = this.#entries.get(id)
-    if (entry === undefined) return fail({ kind: 'unknown-device', device: id })
-    const { phase, info } = entry.session
-    if (phase === 'asleep' || phase === 'greeting') return fail(asleep(entry.session))
+    const berth = this.#berths.get(id)
+    if (berth === undefined) return fail({ kind: 'unknown-device', device: id })
+    const { phase, info } = berth.session
+    if (phase === 'asleep' || phase === 'greeting') return fail(asleep(berth.session))
     if (announcement.kind === 'notify' && !isAfter242(info?.version ?? ''))
       return fail({ kind: 'unsupported', needs: 'firmware newer than 2.4.2' })
-    this.#input(entry, { kind: 'announce', atMs: this.#clock.monotonic(), announcement })
+    berth.input({ kind: 'announce', announcement })
     return ok('sent')
   }
 
-  readonly relist = (id: string): void => {
-    const entry = this.#entries.get(id)
-    if (entry !== undefined) this.#input(entry, { kind: 'relist', atMs: this.#clock.monotonic() })
-  }
+  readonly relist = (id: string): void => this.#berths.get(id)?.input({ kind: 'relist' })
 
   readonly subscribe = (signal?: AbortSignal) => this.#feed.subscribe(signal)
 
-  readonly disconnect = (id: string, reason: string): void => {
-    this.#entries.get(id)?.link?.close(reason)
-  }
+  readonly disconnect = (id: string, reason: string): void => this.#berths.get(id)?.hangUp(reason)
 
   readonly forget = (id: string): void => {
-    const entry = this.#entries.get(id)
-    if (entry === undefined) return
-    this.#hangUp(entry, 'forgotten')
+    const berth = this.#berths.get(id)
+    if (berth === undefined) return
+    berth.stop()
+    berth.hangUp('forgotten')
     // What waited for it to wake has nothing left to wait for.
     for (const [call, pending] of this.#pending)
-      if (pending.entry === entry) this.#settle(call, fail({ kind: 'unknown-device', device: id }))
-    this.#entries.delete(id)
+      if (pending.berth === berth) this.#settle(call, fail({ kind: 'unknown-device', device: id }))
+    this.#berths.delete(id)
     this.#feed.publish({ kind: 'forgotten', device: id, atMs: this.#clock.now() })
   }
 
   readonly stats = (): FleetStats => ({
-    devices: this.#entries.size,
-    connected: this.#connected,
+    devices: this.#berths.size,
+    connected: this.#berths
+      .values()
+      .filter((berth) => berth.link !== undefined)
+      .toArray().length,
     pendingCalls: this.#pending.size,
     ignored: Object.fromEntries(this.#ignored),
   })
 
   readonly close = (): void => {
     this.#closed = true
-    for (const entry of this.#entries.values()) this.#hangUp(entry, 'the gateway stops')
+    for (const berth of this.#berths.values()) {
+      berth.stop()
+      berth.hangUp('the gateway stops')
+    }
     for (const call of this.#pending.keys()) this.#settle(call, fail({ kind: 'cancelled', sent: false }))
     this.#feed.close()
   }
 
   readonly attach = (identity: DeviceIdentity, link: DeviceLink): LinkEars => {
-    const entry = this.#entryOf(identity.deviceId)
-    const older = entry.link
-    const epoch = ++entry.epoch
-    entry.identity = identity
-    entry.link = link
-    entry.budget = fullBudget(TEXT_BUDGET, this.#clock.monotonic())
-    entry.lastSeenMs = this.#clock.now()
-    if (older === undefined) this.#connected++
-    this.#input(entry, {
-      kind: 'connected',
-      atMs: this.#clock.monotonic(),
-      transport: link.transport,
-      seed: randomBytes(32).toString('hex'),
-      vision: this.#options.vision?.issue(identity, link.localAddress),
-      udp: link.udp,
-    })
+    const berth = this.#berthOf(identity.deviceId)
+    const older = berth.link
+    const ears = berth.attach(identity, link, this.#options.vision?.issue(identity, link.localAddress))
     older?.close('replaced by a newer connection')
-    if (this.#closed) link.close('the gateway stops')
-    return {
-      text: (text) => {
-        if (entry.epoch === epoch) this.#hear(entry, text)
-      },
-      closed: (reason) => {
-        if (entry.epoch === epoch && entry.link === link) this.#lost(entry, reason)
-      },
-    }
+    if (this.#closed) berth.hangUp('the gateway stops')
+    return ears
   }
 
-  #entryOf(deviceId: string): Entry {
-    const known = this.#entries.get(deviceId)
+  #berthOf(deviceId: string, remembered?: Remembered): Berth {
+    const known = this.#berths.get(deviceId)
     if (known !== undefined) return known
-    const entry = newEntry(newSession(deviceId, this.#settings))
-    this.#entries.set(deviceId, entry)
-    return entry
+    const berth = new Berth(newSession(deviceId, this.#settings, remembered), {
+      clock: this.#clock,
+      carryOut: (from, effect) => this.#carryOut(from, effect),
+      onStep: (input, effects) => this.#options.onStep?.(deviceId, input, effects),
+    })
+    this.#berths.set(deviceId, berth)
+    return berth
   }
 
   /** The token is spent while the call that spent it is still in flight, so the next call can have a new one. */
   #renewVision(deviceId: string): void {
-    const entry = this.#entries.get(deviceId)
-    if (entry?.identity === undefined || entry.link === undefined) return
-    const vision = this.#options.vision?.issue(entry.identity, entry.link.localAddress)
-    this.#input(entry, { kind: 'vision', atMs: this.#clock.monotonic(), vision })
+    const berth = this.#berths.get(deviceId)
+    if (berth?.identity === undefined || berth.link === undefined) return
+    berth.input({ kind: 'vision', vision: this.#options.vision?.issue(berth.identity, berth.link.localAddress) })
   }
 
-  #hear(entry: Entry, text: string): void {
-    const atMs = this.#clock.monotonic()
-    entry.lastSeenMs = this.#clock.now()
-    const budget = spend(entry.budget, TEXT_BUDGET, atMs)
-    if (budget === undefined) {
-      this.#count('too-many-messages')
-      entry.link?.close('too many messages')
-      return
-    }
-    entry.budget = budget
-    this.#input(entry, { kind: 'text', atMs, text })
-  }
-
-  #lost(entry: Entry, reason: string): void {
-    entry.link = undefined
-    entry.epoch++
-    this.#connected--
-    this.#input(entry, { kind: 'disconnected', atMs: this.#clock.monotonic(), reason })
-  }
-
-  #hangUp(entry: Entry, reason: string): void {
-    const { link } = entry
-    if (link !== undefined) {
-      this.#lost(entry, reason)
-      link.close(reason)
-    }
-    clearTimeout(entry.timer)
-    entry.timer = undefined
-  }
-
-  #input(entry: Entry, input: Input): void {
-    entry.inbox.push(input)
-    if (entry.busy) return
-    entry.busy = true
-    for (let next = entry.inbox.shift(); next !== undefined; next = entry.inbox.shift()) {
-      const { session, effects } = step(entry.session, next)
-      entry.session = session
-      for (const effect of effects) this.#carryOut(entry, effect)
-      this.#options.onStep?.(session.device, next, effects)
-    }
-    entry.busy = false
-    this.#arm(entry)
-  }
-
-  #carryOut(entry: Entry, effect: Effect): void {
-    const { device } = entry.session
+  #carryOut(berth: Berth, effect: Effect): void {
+    const { device, transport, info, tools } = berth.session
+    const about = { device, atMs: this.#clock.now() }
     switch (effect.kind) {
-      case 'send':
-        entry.link?.send(effect.text)
-        return
-      case 'close':
-        entry.link?.close(effect.reason)
-        return
       case 'answer':
         this.#settle(effect.call, effect.result)
         return
@@ -298,93 +208,44 @@ class FleetServer implements Fleet, Harbour {
         this.#count(effect.what)
         return
       case 'online':
-        if (entry.link !== undefined)
-          this.#feed.publish({ ...effect, device, atMs: this.#clock.now(), transport: entry.link.transport })
+        if (transport !== undefined) this.#feed.publish({ ...effect, ...about, transport })
         return
       case 'tools':
-        if (effect.changed) this.#options.memory?.remember(device, remembered(entry.session))
-        this.#feed.publish({ ...effect, device, atMs: this.#clock.now() })
+        if (effect.changed) this.#options.memory?.remember(device, { transport, info, tools })
+        this.#feed.publish({ ...effect, ...about })
         return
       case 'offline':
       case 'notification':
-        this.#feed.publish({ ...effect, device, atMs: this.#clock.now() })
+        this.#feed.publish({ ...effect, ...about })
         return
+      case 'send':
+      case 'close':
+        throw new Error(`a berth carries out ${effect.kind} itself`)
       default:
         effect satisfies never
     }
   }
 
-  #settle(call: number, result: Result<ToolResult, DeviceFault>): void {
+  #settle(call: number, result: CallResult): void {
     const pending = this.#pending.get(call)
     if (pending === undefined) return
     this.#pending.delete(call)
-    const { entry, settle } = pending
-    const picture = result.ok ? this.#options.vision?.collect(entry.session.device) : undefined
+    const picture = result.ok ? this.#options.vision?.collect(pending.berth.session.device) : undefined
     if (!result.ok || picture === undefined) {
-      settle(result)
+      pending.settle(result)
       return
     }
     const image = { type: 'image', data: base64(picture.bytes), mimeType: picture.mimeType } as const
-    settle(ok({ ...result.value, content: [image, ...result.value.content] }))
+    pending.settle(ok({ ...result.value, content: [image, ...result.value.content] }))
   }
 
-  /** Counts under a bounded number of names, since devices make up message types. */
   #count(what: string): void {
-    const name = this.#ignored.has(what) || this.#ignored.size < 64 ? what : 'other'
+    const name = this.#ignored.has(what) || this.#ignored.size < MAX_COUNTERS ? what : 'other'
     this.#ignored.set(name, (this.#ignored.get(name) ?? 0) + 1)
   }
-
-  /** A timer that is too early does no harm, so it is only replaced when it would be too late. */
-  #arm(entry: Entry): void {
-    const due = nextDeadline(entry.session)
-    if (due === undefined || this.#closed) return
-    if (entry.timer !== undefined && entry.timerAtMs <= due) return
-    clearTimeout(entry.timer)
-    const nowMs = this.#clock.monotonic()
-    const delayMs = Math.min(Math.max(1, Math.ceil(due - nowMs)), MAX_TIMER_MS)
-    entry.timerAtMs = nowMs + delayMs
-    entry.timer = setTimeout(() => {
-      entry.timer = undefined
-      this.#input(entry, { kind: 'tick', atMs: this.#clock.monotonic() })
-    }, delayMs)
-    entry.timer.unref()
-  }
 }
 
-function newEntry(session: Session): Entry {
-  return {
-    session,
-    identity: undefined,
-    link: undefined,
-    epoch: 0,
-    budget: fullBudget(TEXT_BUDGET, 0),
-    lastSeenMs: undefined,
-    timer: undefined,
-    timerAtMs: 0,
-    busy: false,
-    inbox: [],
-  }
-}
-
-function view({ session, link, lastSeenMs }: Entry): DeviceView {
-  return {
-    id: session.device,
-    online: session.phase !== 'asleep' && session.phase !== 'greeting',
-    phase: session.phase,
-    transport: session.transport,
-    remoteAddress: link?.remoteAddress,
-    info: session.info,
-    tools: session.tools,
-    warnings: session.warnings,
-    queued: session.queue.length,
-    lastSeenMs,
-  }
-}
-
-function remembered({ transport, info, tools }: Session) {
-  return { transport, info, tools }
-}
-
+/** `notify` came to the firmware after its release 2.4.2. */
 function isAfter242(version: string): boolean {
   const [major = 0, minor = 0, patch = 0] = version.split('.').map(Number)
   return major > 2 || (major === 2 && (minor > 4 || (minor === 4 && patch > 2)))

@@ -206,6 +206,19 @@ describe('an MQTT session', () => {
     expect(play.session.sessionId).toBe('')
   })
 
+  it('is asked through another broker before anybody knows whether it is there', () => {
+    const play = new Play()
+    expect(play.connect('mqtt-broker')).toMatchObject([{ kind: 'send' }])
+    expect(play.session.phase).toBe('greeting')
+    play.wait(15_000)
+    play.wait(2_000)
+    expect(play.wait(15_000)).toEqual([{ kind: 'close', reason: 'no answer' }])
+    expect(play.input({ kind: 'disconnected', reason: 'no answer' })).toEqual([])
+    play.connect('mqtt-broker')
+    expect(play.reply({ result: {} })).toMatchObject([{ kind: 'online' }, { kind: 'send' }])
+    expect(play.session.phase).toBe('listing')
+  })
+
   it('probes a device behind another broker and lets it go after two silences', () => {
     const play = new Play({ probeMs: 100_000, requestMs: 1_000 }).ready('mqtt-broker')
     expect(play.wait(100_000)).toMatchObject([{ kind: 'send' }])

@@ -55,7 +55,8 @@ function take(turn: Turn, input: Input): void {
       if (turn.session.link !== undefined) send(turn, encodeAnnouncement(turn.session.sessionId, input.announcement))
       return
     case 'relist':
-      if (turn.session.phase === 'ready') update(turn, { phase: 'listing', listing: NO_LISTING, attempts: 0 })
+      if (turn.session.phase === 'ready')
+        update(turn, { phase: 'listing', listing: NO_LISTING, attempts: 0, retryAtMs: undefined })
       return
     case 'tick':
       tick(turn)
@@ -73,13 +74,14 @@ function connect(turn: Turn, input: Extract<Input, { kind: 'connected' }>): void
   update(turn, {
     link: { transport, seed, vision, visionTold: false, udp, greetings: 0, unanswered: 0, closing: false, ...times },
     transport,
-    // A WebSocket device is deaf until it has been greeted; over MQTT it answers from the first moment.
-    phase: transport === 'websocket' ? 'greeting' : 'initialising',
+    // A WebSocket device is deaf until it has been greeted; over MQTT it answers from the first moment. Behind somebody
+    // else's broker it may not be there at all, and counts only once it has said something.
+    phase: transport === 'mqtt' ? 'initialising' : 'greeting',
     round: turn.session.round + 1,
     attempts: 0,
     listing: NO_LISTING,
   })
-  if (transport !== 'websocket') emit(turn, { kind: 'online' })
+  if (transport === 'mqtt') emit(turn, { kind: 'online' })
 }
 
 function disconnect(turn: Turn, reason: string): void {
@@ -91,8 +93,12 @@ function disconnect(turn: Turn, reason: string): void {
 }
 
 function hear(turn: Turn, text: string): void {
-  const { link, phase } = turn.session
+  const { link } = turn.session
   if (link === undefined) return
+  if (turn.session.phase === 'greeting' && link.transport === 'mqtt-broker') {
+    update(turn, { phase: 'initialising' })
+    emit(turn, { kind: 'online' })
+  }
   const frame = decodeDeviceFrame(text)
   if (!frame.ok) {
     emit(turn, { kind: 'ignored', what: frame.fault.kind })
@@ -102,7 +108,7 @@ function hear(turn: Turn, text: string): void {
     greet(turn, link, frame.value.hello)
     return
   }
-  if (phase === 'greeting') {
+  if (turn.session.phase === 'greeting') {
     emit(turn, { kind: 'ignored', what: 'before-hello' })
     return
   }
@@ -158,7 +164,8 @@ function advance(turn: Turn): void {
     return
   }
   if (retryAtMs !== undefined && retryAtMs > turn.atMs) return
-  if (phase === 'initialising') initialise(turn, link, 'initialise')
+  if (phase === 'initialising' || (phase === 'greeting' && link.transport === 'mqtt-broker'))
+    initialise(turn, link, 'initialise')
   else if (phase === 'listing') askForPage(turn)
 }
 

@@ -30,7 +30,7 @@ export function nextDeadline(session: Session): number | undefined {
 }
 
 function helloDue({ phase, settings }: Session, link: Link): number {
-  return phase === 'greeting' ? link.openedAtMs + settings.helloMs : NEVER
+  return phase === 'greeting' && link.transport === 'websocket' ? link.openedAtMs + settings.helloMs : NEVER
 }
 
 /** The firmware takes a WebSocket channel for closed 120 s after the last data frame it received. */

@@ -43,9 +43,13 @@ const GROUP = 'GID_hearthbus'
 const MAX_PART = 256
 
 export function signMqttIdentity(key: Uint8Array, identity: MqttIdentity): MqttCredentials {
-  const clientId = [GROUP, deviceIdInTopics(identity.deviceId), identity.clientId].join('@@@')
+  const clientId = mqttClientId(identity)
   const username = base64(utf8(JSON.stringify({ g: identity.generation })))
   return { clientId, username, password: base64(signature(key, clientId, username)) }
+}
+
+export function mqttClientId(identity: { readonly deviceId: string; readonly clientId: string }): string {
+  return [GROUP, deviceIdInTopics(identity.deviceId), identity.clientId].join('@@@')
 }
 
 /** Believes nothing before the signature holds; whether the generation is still good is for the store to say. */

@@ -1,0 +1,154 @@
+/**
+ * Berth: the place of one device in the fleet. Its session, the connection it has now, and the timer it waits on.
+ *
+ * A session is stepped one input at a time; an input that arises while another is being carried out waits its turn.
+ *
+ * Does I/O: timers, and whatever the link does.
+ */
+import { randomBytes } from 'node:crypto'
+import type { Clock } from '../../core/clock.ts'
+import type { Budget, BudgetSettings } from './budget.ts'
+import { fullBudget, spend } from './budget.ts'
+import type { DeviceIdentity, DeviceLink, DeviceView, LinkEars } from './fleet.ts'
+import { step } from './machine.ts'
+import type { Effect, Input, Session, Vision } from './session.ts'
+import { nextDeadline } from './silence.ts'
+
+/** Generous for a device that reports its state, and nothing for one that has gone mad. */
+const TEXT_BUDGET: BudgetSettings = { burst: 400, perSecond: 100 }
+/** Further away than this nobody needs a timer to be exact, and Node's timers end at 2^31 ms. */
+const MAX_TIMER_MS = 3_600_000
+
+export type UntimedInput = Input extends infer Each ? (Each extends Input ? Omit<Each, 'atMs'> : never) : never
+
+export interface BerthOptions {
+  readonly clock: Clock
+  /** Everything a session asks for except `send` and `close`, which the berth does itself. */
+  readonly carryOut: (berth: Berth, effect: Effect) => void
+  readonly onStep: (input: Input, effects: readonly Effect[]) => void
+}
+
+export class Berth {
+  session: Session
+  identity: DeviceIdentity | undefined
+  link: DeviceLink | undefined
+  readonly #options: BerthOptions
+  /** Counts connections: the ears of an older one are deaf. */
+  #epoch = 0
+  #budget: Budget = { left: 0, atMs: 0 }
+  #lastSeenMs: number | undefined
+  #timer: NodeJS.Timeout | undefined
+  #timerAtMs = 0
+  #busy = false
+  readonly #inbox: Input[] = []
+
+  constructor(session: Session, options: BerthOptions) {
+    this.session = session
+    this.#options = options
+  }
+
+  /** The connection before this one, which nobody listens to any more, is the caller's to close. */
+  attach(identity: DeviceIdentity, link: DeviceLink, vision: Vision | undefined): LinkEars {
+    const epoch = ++this.#epoch
+    const { clock } = this.#options
+    this.identity = identity
+    this.link = link
+    this.#budget = fullBudget(TEXT_BUDGET, clock.monotonic())
+    this.#lastSeenMs = clock.now()
+    const seed = randomBytes(32).toString('hex')
+    this.input({ kind: 'connected', transport: link.transport, seed, vision, udp: link.udp })
+    return {
+      text: (text) => {
+        if (this.#epoch === epoch) this.#hear(text)
+      },
+      closed: (reason) => {
+        if (this.#epoch === epoch) this.lost(reason)
+      },
+    }
+  }
+
+  input(input: UntimedInput): void {
+    this.#inbox.push({ ...input, atMs: this.#options.clock.monotonic() })
+    if (this.#busy) return
+    this.#busy = true
+    for (let next = this.#inbox.shift(); next !== undefined; next = this.#inbox.shift()) {
+      const { session, effects } = step(this.session, next)
+      this.session = session
+      for (const effect of effects) this.#carryOut(effect)
+      this.#options.onStep(next, effects)
+    }
+    this.#busy = false
+    this.#arm()
+  }
+
+  /** The connection is gone, or treated as gone from now on. */
+  lost(reason: string): void {
+    if (this.link === undefined) return
+    this.link = undefined
+    this.#epoch++
+    this.input({ kind: 'disconnected', reason })
+  }
+
+  hangUp(reason: string): void {
+    const { link } = this
+    this.lost(reason)
+    link?.close(reason)
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    this.#timerAtMs = Number.NEGATIVE_INFINITY
+  }
+
+  view(): DeviceView {
+    const { device, phase, transport, info, tools, warnings, queue } = this.session
+    return {
+      id: device,
+      online: phase !== 'asleep' && phase !== 'greeting',
+      phase,
+      transport,
+      remoteAddress: this.link?.remoteAddress,
+      info,
+      tools,
+      warnings,
+      queued: queue.length,
+      lastSeenMs: this.#lastSeenMs,
+    }
+  }
+
+  #hear(text: string): void {
+    const { clock } = this.#options
+    this.#lastSeenMs = clock.now()
+    const budget = spend(this.#budget, TEXT_BUDGET, clock.monotonic())
+    if (budget === undefined) {
+      this.#options.carryOut(this, { kind: 'ignored', what: 'too-many-messages' })
+      this.link?.close('too many messages')
+      return
+    }
+    this.#budget = budget
+    this.input({ kind: 'text', text })
+  }
+
+  #carryOut(effect: Effect): void {
+    if (effect.kind === 'send') this.link?.send(effect.text)
+    else if (effect.kind === 'close') this.link?.close(effect.reason)
+    else this.#options.carryOut(this, effect)
+  }
+
+  /** A timer that is too early does no harm, so it is only replaced when it would be too late. */
+  #arm(): void {
+    const due = nextDeadline(this.session)
+    if (due === undefined || this.#timerAtMs === Number.NEGATIVE_INFINITY) return
+    if (this.#timer !== undefined && this.#timerAtMs <= due) return
+    clearTimeout(this.#timer)
+    const nowMs = this.#options.clock.monotonic()
+    const delayMs = Math.min(Math.max(1, Math.ceil(due - nowMs)), MAX_TIMER_MS)
+    this.#timerAtMs = nowMs + delayMs
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined
+      this.input({ kind: 'tick' })
+    }, delayMs)
+    this.#timer.unref()
+  }
+}

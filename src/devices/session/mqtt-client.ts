@@ -1,0 +1,123 @@
+/**
+ * MQTT client: devices behind somebody else's broker (Mosquitto, EMQX, NATS), one pair of topics for each of them.
+ *
+ *   device ──publish devices/up/a0_…──▶ broker ──▶ us ──publish devices/p2p/a0_…──▶ broker ──▶ device
+ *
+ * The broker authenticates devices and keeps them off each other's topics; here a topic is an identity. Nobody tells us
+ * who is connected, so devices that are silent are asked, and a device is there as long as it answers. Stock firmware does
+ * not subscribe: the broker must do it for the device (EMQX can), or the device must be one that does (py-xiaozhi).
+ *
+ * Does I/O.
+ */
+import type { MqttClient } from 'mqtt'
+import { connect } from 'mqtt'
+import { fromUtf8 } from '../../core/bytes.ts'
+import { deviceOfTopic, topicFilter, topicOf, topicTemplate } from '../wire/mqtt-topics.ts'
+import type { DeviceIdentity, DeviceLink, Harbour, LinkEars } from './fleet.ts'
+
+export interface BrokerOptions {
+  /** `mqtt://host:1883` or `mqtts://…` */
+  readonly url: string
+  readonly username?: string
+  readonly password?: string
+  /** Topic templates, see wire/mqtt-topics.ts. */
+  readonly uplink: string
+  readonly downlink: string
+  readonly harbour: Harbour
+  /** The approved device of this id, if there is one; others are not listened to. */
+  readonly recognise: (deviceId: string) => DeviceIdentity | undefined
+  /** Everybody who may be there. */
+  readonly devices: () => readonly DeviceIdentity[]
+  /** How often devices that are not there are asked whether they are. */
+  readonly askMs?: number
+  readonly maxMessageBytes?: number
+}
+
+export interface BrokerDevices {
+  readonly connected: () => boolean
+  readonly close: () => Promise<void>
+}
+
+/** Asking everybody at once would make everybody answer at once. */
+const ASK_PACE_MS = 5
+
+interface Guest {
+  readonly ears: LinkEars
+  readonly leave: (reason: string) => void
+}
+
+export function connectBroker(options: BrokerOptions): BrokerDevices {
+  const uplink = topicTemplate(options.uplink)
+  const downlink = topicTemplate(options.downlink)
+  const { harbour, recognise, devices, askMs = 300_000, maxMessageBytes = 131_072 } = options
+  const guests = new Map<string, Guest>()
+  const client: MqttClient = connect(options.url, {
+    protocolVersion: 4,
+    clean: true,
+    ...(options.username === undefined ? {} : { username: options.username }),
+    ...(options.password === undefined ? {} : { password: options.password }),
+  })
+
+  const guestOf = (identity: DeviceIdentity): Guest => {
+    const { deviceId } = identity
+    const known = guests.get(deviceId)
+    if (known !== undefined) return known
+    const topic = topicOf(downlink, identity)
+    const leave = (reason: string) => {
+      if (guests.get(deviceId) !== guest) return
+      guests.delete(deviceId)
+      guest.ears.closed(reason)
+    }
+    const link: DeviceLink = {
+      transport: 'mqtt-broker',
+      remoteAddress: options.url.replace(/\/\/[^@/]*@/, '//'),
+      localAddress: undefined,
+      udp: undefined,
+      send: (text) => {
+        if (client.connected) client.publish(topic, text, { qos: 0, retain: false }, () => undefined)
+      },
+      // Later, because a machine may ask for it while it is still being attached.
+      close: (reason) => setImmediate(() => leave(reason)),
+    }
+    const guest: Guest = { ears: harbour.attach(identity, link), leave }
+    guests.set(deviceId, guest)
+    return guest
+  }
+
+  const askAbsent = async () => {
+    for (const identity of devices()) {
+      if (!client.connected) return
+      if (guests.has(identity.deviceId)) continue
+      guestOf(identity)
+      await new Promise((resolve) => setTimeout(resolve, ASK_PACE_MS))
+    }
+  }
+
+  client.on('connect', () => {
+    // Asked only after the broker has confirmed that we will hear the answers.
+    client.subscribe(topicFilter(uplink), { qos: 0 }, () => void askAbsent())
+  })
+  client.on('message', (topic, payload) => {
+    const deviceId = deviceOfTopic(uplink, topic)
+    const identity = deviceId === undefined ? undefined : recognise(deviceId)
+    if (identity === undefined || payload.length > maxMessageBytes) return
+    const text = fromUtf8(new Uint8Array(payload))
+    if (text !== undefined) guestOf(identity).ears.text(text)
+  })
+  client.on('close', () => {
+    for (const guest of guests.values()) guest.leave('the broker is gone')
+  })
+  // The client reconnects by itself; without a listener an error would be uncaught.
+  client.on('error', () => undefined)
+
+  const asking = setInterval(() => void askAbsent(), askMs)
+  asking.unref()
+  return {
+    connected: () => client.connected,
+    close: async () => {
+      clearInterval(asking)
+      for (const guest of guests.values()) guest.leave('the gateway stops')
+      await client.endAsync(true)
+    },
+  }
+}

@@ -1,0 +1,161 @@
+/**
+ * MQTT server: a broker for devices and nobody else. MQTT 3.1.1, QoS 0 to devices, QoS 0 and 1 from them.
+ *
+ * Stock devices never subscribe and all publish to one topic, so a message is known by the connection it came on and
+ * pushed to the connection it is for. No device can reach another through this broker: whatever one publishes goes to the
+ * fleet and ends there, and a device may subscribe to its own topic only.
+ *
+ * Does I/O.
+ */
+import type { Server, Socket } from 'node:net'
+import { createServer } from 'node:net'
+import type { AuthenticateError, AuthErrorCode, Client } from 'aedes'
+import { Aedes } from 'aedes'
+import { fromUtf8 } from '../../core/bytes.ts'
+import type { MqttCredentials } from '../wire/mqtt-identity.ts'
+import { downlinkTopic, UPLINK_TOPIC } from '../wire/mqtt-identity.ts'
+import type { Admit, DeviceIdentity, DeviceLink, Harbour, LinkEars } from './fleet.ts'
+import { PacketGuard } from './packet-guard-transport.ts'
+
+export interface MqttServerOptions {
+  readonly host: string
+  readonly port: number
+  readonly harbour: Harbour
+  readonly admit: Admit
+  /** Where devices are told to send audio; the host is the one they reached us at unless it is given. */
+  readonly udp: { readonly host: string | undefined; readonly port: number } | undefined
+  readonly maxPacketBytes?: number
+  readonly maxConnections?: number
+}
+
+export interface MqttDevices {
+  readonly port: number
+  readonly connections: () => number
+  readonly close: () => Promise<void>
+}
+
+const CONNECT_TIMEOUT_MS = 10_000
+/** CONNACK return code 5, "not authorized" (MQTT 3.1.1 § 3.2.2.3). */
+const NOT_AUTHORIZED = 5 as AuthErrorCode
+/** A device that vanished without a word is noticed by TCP, also when it asked for no MQTT keep-alive. */
+const TCP_KEEPALIVE_MS = 60_000
+
+interface Guest {
+  readonly identity: DeviceIdentity
+  ears: LinkEars | undefined
+}
+
+export async function acceptMqttDevices(options: MqttServerOptions): Promise<MqttDevices> {
+  const { harbour, admit, maxPacketBytes = 131_072 } = options
+  const guests = new WeakMap<Client, Guest>()
+  let connected = 0
+
+  const letIn = async (client: Client, credentials: MqttCredentials): Promise<boolean> => {
+    const identity = await admit({ kind: 'mqtt', credentials }).catch(() => undefined)
+    if (identity === undefined) return false
+    guests.set(client, { identity, ears: undefined })
+    if (client.conn instanceof PacketGuard) client.conn.trust(maxPacketBytes)
+    return true
+  }
+
+  const broker = await Aedes.createBroker({
+    connectTimeout: CONNECT_TIMEOUT_MS,
+    // Nothing is kept for a device that is away: an old request would only confuse it.
+    preConnect: (_client, packet, done) => {
+      packet.clean = true
+      delete packet.will
+      done(null, true)
+    },
+    authenticate: (client, username, password, decide) => {
+      const credentials = { clientId: client.id, username: username ?? '', password: password?.toString() ?? '' }
+      void letIn(client, credentials).then((admitted) =>
+        admitted ? decide(null, true) : decide(notAuthorized(), null),
+      )
+    },
+    authorizePublish: (_client, packet, done) => {
+      // Whatever topic a device has in its memory, it means us; and nothing may be retained or reach a subscriber.
+      packet.topic = UPLINK_TOPIC
+      packet.retain = false
+      done(packet.qos === 2 ? new Error('QoS 2 is not spoken here') : null)
+    },
+    authorizeSubscribe: (client, subscription, done) => {
+      const guest = guests.get(client)
+      const own = guest !== undefined && subscription.topic === downlinkTopic(guest.identity.deviceId)
+      done(null, own ? subscription : null)
+    },
+    published: (packet, client, done) => {
+      // The broker's own notices about itself have no client.
+      const ears = client === null ? undefined : guests.get(client)?.ears
+      const text = ears === undefined ? undefined : fromUtf8(new Uint8Array(Buffer.from(packet.payload)))
+      if (text !== undefined) ears?.text(text)
+      done()
+    },
+  })
+
+  broker.on('clientReady', (client) => {
+    const guest = guests.get(client)
+    if (guest === undefined || client.closed) return
+    connected++
+    const ears = harbour.attach(guest.identity, linkOver(client, guest.identity.deviceId, options.udp))
+    guest.ears = ears
+    // The stream, not the broker's `clientDisconnect`: that one is lost when two connections of one device overlap.
+    client.conn.once('close', () => {
+      connected--
+      guests.delete(client)
+      ears.closed('MQTT connection closed')
+    })
+  })
+  // A broken client is the broker's to close; without listeners these would be uncaught.
+  broker.on('clientError', () => undefined)
+  broker.on('connectionError', () => undefined)
+
+  const server = createServer((socket) => {
+    socket.setNoDelay(true)
+    socket.setKeepAlive(true, TCP_KEEPALIVE_MS)
+    broker.handle(new PacketGuard(socket))
+  })
+  server.maxConnections = options.maxConnections ?? 4_096
+  const port = await listen(server, options)
+  return {
+    port,
+    connections: () => connected,
+    close: async () => {
+      const stopped = new Promise<void>((resolve) => server.close(() => resolve()))
+      await new Promise<void>((resolve) => broker.close(() => resolve()))
+      await stopped
+    },
+  }
+}
+
+function linkOver(client: Client, deviceId: string, udp: MqttServerOptions['udp']): DeviceLink {
+  const socket: Socket | undefined = client.conn instanceof PacketGuard ? client.conn.socket : undefined
+  const localAddress = socket?.localAddress
+  const topic = downlinkTopic(deviceId)
+  const server = udp?.host ?? localAddress?.replace(/^::ffff:/, '')
+  return {
+    transport: 'mqtt',
+    remoteAddress: socket?.remoteAddress ?? '',
+    localAddress,
+    udp: udp === undefined || server === undefined ? undefined : { server, port: udp.port },
+    send: (text) => {
+      const payload = Buffer.from(text)
+      client.publish({ cmd: 'publish', topic, payload, qos: 0, retain: false, dup: false }, () => undefined)
+    },
+    close: () => client.close(),
+  }
+}
+
+function notAuthorized(): AuthenticateError {
+  return Object.assign(new Error('not authorized'), { returnCode: NOT_AUTHORIZED })
+}
+
+function listen(server: Server, { host, port }: MqttServerOptions): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, host, () => {
+      server.off('error', reject)
+      const address = server.address()
+      resolve(typeof address === 'object' && address !== null ? address.port : port)
+    })
+  })
+}

@@ -1,0 +1,65 @@
+/**
+ * Packet guard: a socket that is cut as soon as an MQTT packet announces more bytes than anybody should send.
+ *
+ *   socket ──bytes──▶ follow lengths ──▶ broker          too long or malformed ──▶ destroy
+ *
+ * Brokers buffer a packet until it is complete; MQTT allows 256 MB. The limit is small until the sender is known.
+ *
+ * Does I/O.
+ */
+import type { Socket } from 'node:net'
+import { Duplex } from 'node:stream'
+import type { PacketLengths } from '../wire/mqtt-packet.ts'
+import { followLengths, NO_PACKET } from '../wire/mqtt-packet.ts'
+
+/** Enough for a CONNECT with the longest credentials we sign. */
+const STRANGER_LIMIT = 2_048
+
+export class PacketGuard extends Duplex {
+  readonly socket: Socket
+  #lengths: PacketLengths = NO_PACKET
+  #limit = STRANGER_LIMIT
+
+  constructor(socket: Socket) {
+    super({ allowHalfOpen: false, readableHighWaterMark: 16_384, writableHighWaterMark: 65_536 })
+    this.socket = socket
+    socket.on('data', (chunk: Buffer) => this.#take(chunk))
+    socket.on('end', () => this.push(null))
+    socket.on('error', (error) => this.destroy(error))
+    socket.on('close', () => this.destroy())
+    socket.on('drain', () => this.emit('socketDrain'))
+  }
+
+  /** The sender has proved who it is. */
+  trust(limit: number): void {
+    this.#limit = limit
+  }
+
+  #take(chunk: Buffer): void {
+    const lengths = followLengths(this.#lengths, chunk, this.#limit)
+    if (lengths === undefined) {
+      this.destroy(new Error('an MQTT packet is malformed or too long'))
+      return
+    }
+    this.#lengths = lengths
+    if (!this.push(chunk)) this.socket.pause()
+  }
+
+  override _read(): void {
+    this.socket.resume()
+  }
+
+  override _write(chunk: Buffer, _encoding: BufferEncoding, done: (error?: Error | null) => void): void {
+    if (this.socket.write(chunk)) done()
+    else this.once('socketDrain', () => done())
+  }
+
+  override _final(done: (error?: Error | null) => void): void {
+    this.socket.end(() => done())
+  }
+
+  override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
+    this.socket.destroy()
+    done(error)
+  }
+}

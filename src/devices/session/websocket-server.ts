@@ -1,0 +1,153 @@
+/**
+ * WebSocket server: devices dial in at `/xiaozhi/v1/`. Text frames go to the fleet, audio is dropped as it comes.
+ *
+ *   upgrade ▸ knock ▸ admit ▸ 101 ▸ attach ▸ text …
+ *
+ * Nobody is upgraded before being admitted, and the fleet hears of nobody before the upgrade, so a stranger who knows a
+ * device's address cannot disturb its connection.
+ *
+ * Does I/O.
+ */
+import type { IncomingMessage, Server } from 'node:http'
+import { STATUS_CODES } from 'node:http'
+import type { Duplex } from 'node:stream'
+import type { WebSocket } from 'ws'
+import { WebSocketServer } from 'ws'
+import type { Clock } from '../../core/clock.ts'
+import { systemClock } from '../../core/clock.ts'
+import type { Admit, DeviceIdentity, DeviceLink, Harbour } from './fleet.ts'
+import type { Door } from './knock.ts'
+import { readKnock } from './knock.ts'
+import type { Liveness, LivenessSettings } from './liveness.ts'
+import { DEFAULT_LIVENESS, isDead } from './liveness.ts'
+
+export interface WebSocketOptions {
+  /** Somebody else's server: only upgrades on our path are taken. */
+  readonly server: Server
+  readonly harbour: Harbour
+  readonly admit: Admit
+  readonly door?: Partial<Door>
+  /** The firmware sends at most 65,535 bytes in one message; other devices a little more. */
+  readonly maxMessageBytes?: number
+  readonly maxConnections?: number
+  readonly liveness?: LivenessSettings
+  readonly clock?: Clock
+}
+
+export interface WebSocketDevices {
+  readonly connections: () => number
+  readonly close: () => void
+}
+
+const DEFAULT_DOOR: Door = { path: '/xiaozhi/v1/', allowedOrigins: [] }
+/** A device does not answer a close frame, and does not close its socket either. */
+const CLOSE_GRACE_MS = 1_000
+const REFUSAL: Readonly<Record<string, number>> = { 'wrong-path': 404, 'foreign-origin': 403 }
+
+interface Guest {
+  readonly socket: WebSocket
+  liveness: Liveness
+}
+
+export function acceptWebSocketDevices(options: WebSocketOptions): WebSocketDevices {
+  const { server, admit, maxConnections = 4_096, clock = systemClock, liveness = DEFAULT_LIVENESS } = options
+  const door: Door = { ...DEFAULT_DOOR, ...options.door }
+  const guests = new Set<Guest>()
+  // Stock devices offer no extension, and compression would cost memory for each of them.
+  const upgrader = new WebSocketServer({
+    noServer: true,
+    perMessageDeflate: false,
+    clientTracking: false,
+    maxPayload: options.maxMessageBytes ?? 131_072,
+  })
+
+  const onUpgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    socket.on('error', () => socket.destroy())
+    letIn(request, socket, head).catch(() => refuse(socket, 503))
+  }
+
+  const letIn = async (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    const knock = readKnock(door, request.url ?? '', singleHeaders(request))
+    if (!knock.ok) {
+      refuse(socket, REFUSAL[knock.fault.kind] ?? 401)
+      return
+    }
+    const identity = await admit(knock.value)
+    if (identity === undefined) refuse(socket, 401)
+    else if (guests.size >= maxConnections) refuse(socket, 503)
+    else upgrader.handleUpgrade(request, socket, head, (webSocket) => welcome(webSocket, request, identity))
+  }
+
+  const welcome = (socket: WebSocket, request: IncomingMessage, identity: DeviceIdentity) => {
+    const guest: Guest = { socket, liveness: { lastDataMs: clock.monotonic(), unanswered: 0 } }
+    guests.add(guest)
+    const ears = options.harbour.attach(identity, linkOver(socket, request))
+    socket.on('message', (data: Buffer, isBinary: boolean) => {
+      guest.liveness = { ...guest.liveness, lastDataMs: clock.monotonic() }
+      // Binary frames are Opus in one of three layouts (wire/audio-frame.ts); nobody here listens to them.
+      if (!isBinary) ears.text(data.toString('utf8'))
+    })
+    socket.on('pong', () => {
+      guest.liveness = { ...guest.liveness, unanswered: 0 }
+    })
+    socket.on('error', () => socket.terminate())
+    socket.on('close', (code: number) => {
+      guests.delete(guest)
+      ears.closed(`WebSocket closed (${code})`)
+    })
+  }
+
+  /** One sweep for everybody: two thousand timers would only do the same thing at two thousand moments. */
+  const sweep = setInterval(() => {
+    const atMs = clock.monotonic()
+    for (const guest of guests) {
+      if (isDead(guest.liveness, liveness, atMs)) guest.socket.terminate()
+      else if (guest.socket.readyState === guest.socket.OPEN) {
+        guest.liveness = { ...guest.liveness, unanswered: guest.liveness.unanswered + 1 }
+        guest.socket.ping()
+      }
+    }
+  }, liveness.pingMs)
+  sweep.unref()
+
+  server.on('upgrade', onUpgrade)
+  return {
+    connections: () => guests.size,
+    close: () => {
+      clearInterval(sweep)
+      server.off('upgrade', onUpgrade)
+      for (const { socket } of guests) socket.terminate()
+    },
+  }
+}
+
+function linkOver(socket: WebSocket, request: IncomingMessage): DeviceLink {
+  return {
+    transport: 'websocket',
+    remoteAddress: request.socket.remoteAddress ?? '',
+    localAddress: request.socket.localAddress,
+    udp: undefined,
+    send: (text) => {
+      if (socket.readyState === socket.OPEN) socket.send(text, () => undefined)
+    },
+    close: (reason) => {
+      // A close reason is at most 123 bytes (RFC 6455 § 5.5.1).
+      socket.close(1000, reason.slice(0, 60))
+      setTimeout(() => socket.terminate(), CLOSE_GRACE_MS).unref()
+    },
+  }
+}
+
+function refuse(socket: Duplex, status: number): void {
+  if (!socket.writable) return
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`)
+  // A client that does not hang up in turn is not waited for.
+  socket.once('finish', () => socket.destroy())
+}
+
+/** Repeated headers arrive joined; none that we read may be repeated, and a joined value fails its check. */
+export function singleHeaders(request: IncomingMessage): Readonly<Record<string, string | undefined>> {
+  return Object.fromEntries(
+    Object.entries(request.headers).map(([name, value]) => [name, Array.isArray(value) ? value.join(',') : value]),
+  )
+}

@@ -1,0 +1,49 @@
+/**
+ * MQTT topics: which topic of somebody else's broker is which device.
+ *
+ *   devices/up/{device}                       {device} is the MAC with underscores
+ *   /p2p/device_public/{client}               {client} is the MQTT client id, <group>@@@<mac>@@@<uuid>
+ *
+ * A template has one placeholder, and it fills a whole level of the topic.
+ *
+ * Pure.
+ */
+import { deviceIdInTopics, parseDeviceId } from './device-id.ts'
+import { mqttClientId } from './mqtt-identity.ts'
+
+const PLACEHOLDER = /^\{(?:device|client)\}$/
+
+export interface TopicTemplate {
+  readonly levels: readonly string[]
+  readonly at: number
+}
+
+/** Throws on a template that is not one: it comes from the configuration, which checks it with this. */
+export function topicTemplate(text: string): TopicTemplate {
+  const levels = text.split('/')
+  const at = levels.findIndex((level) => PLACEHOLDER.test(level))
+  const rest = levels.toSpliced(at, 1)
+  if (at < 0 || rest.some((level) => /[{}+#]/.test(level)))
+    throw new RangeError(`${text}: a topic template has one level {device} or {client} and no wildcards`)
+  return { levels, at }
+}
+
+export function topicFilter({ levels, at }: TopicTemplate): string {
+  return levels.with(at, '+').join('/')
+}
+
+export function topicOf(
+  { levels, at }: TopicTemplate,
+  identity: { readonly deviceId: string; readonly clientId: string },
+): string {
+  const filling = levels[at] === '{device}' ? deviceIdInTopics(identity.deviceId) : mqttClientId(identity)
+  return levels.with(at, filling).join('/')
+}
+
+export function deviceOfTopic({ levels, at }: TopicTemplate, topic: string): string | undefined {
+  const heard = topic.split('/')
+  if (heard.length !== levels.length || levels.some((level, index) => index !== at && heard[index] !== level))
+    return undefined
+  const filling = heard[at] ?? ''
+  return parseDeviceId(levels[at] === '{device}' ? filling : (filling.split('@@@')[1] ?? ''))
+}

@@ -86,8 +86,9 @@ export function createApprovals(options: {
   readonly config: ApprovalsConfig
   readonly policyVersion: string
   readonly grants: GrantStore
+  readonly report: (error: unknown, message: string) => void
 }): ApprovalStore {
-  const { database, transact, config, policyVersion, grants } = options
+  const { database, transact, config, policyVersion, grants, report } = options
   const listeners = new Set<(event: ApprovalEvent) => void>()
 
   /** One state change: the row, the ledger and the listeners. */
@@ -101,9 +102,18 @@ export function createApprovals(options: {
       body,
     )
     transaction.afterwards(() => {
-      for (const listener of listeners) listener({ kind, approval })
+      for (const listener of listeners) tell(listener, { kind, approval })
     })
     return approval
+  }
+
+  /** What is durable stays so, whatever becomes of whoever listens. */
+  function tell(listener: (event: ApprovalEvent) => void, event: ApprovalEvent): void {
+    try {
+      listener(event)
+    } catch (error) {
+      report(error, 'a listener to approvals threw')
+    }
   }
 
   function readIn({ sql }: Pick<Transaction, 'sql'>, id: string): Approval | undefined {

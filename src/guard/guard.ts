@@ -14,7 +14,7 @@ import type { Approvals } from './approvals-store.ts'
 import { callerReasons } from './caller-rights.ts'
 import { createChanges } from './changes-store.ts'
 import type { Changes } from './changes-store.ts'
-import { configFlaws, policyVersion } from './config.ts'
+import { configFlaws, holdsTool, policyVersion } from './config.ts'
 import type { GuardConfig } from './config.ts'
 import { createGate } from './gate.ts'
 import type { Around } from './gate.ts'
@@ -77,12 +77,20 @@ export interface Recovered {
 export function createGuard({ database, log, clock, config, logger }: GuardOptions): Guard {
   const flaws = configFlaws(config)
   if (flaws.length > 0) throw new Error(`the guard cannot start: ${flaws.join('; ')}`)
+  const report = (error: unknown, message: string): void => logger?.error({ err: error }, message)
   const version = policyVersion(config)
   const hashKey = readHashKey(database.sql)
   const transact = createTransact({ database, log, clock })
   const limits = createLimits(config.limits, clock.monotonic)
   const grants = createGrants({ database, transact, policyVersion: version })
-  const approvals = createApprovals({ database, transact, config: config.approvals, policyVersion: version, grants })
+  const approvals = createApprovals({
+    database,
+    transact,
+    config: config.approvals,
+    policyVersion: version,
+    grants,
+    report,
+  })
   const keys = createKeys({ database, transact, config: config.keys, hashKey })
   const changes = createChanges({ database, transact, clock, config: config.changes, hashKey })
   const tokens = createTokens({ database, transact, clock })
@@ -98,7 +106,7 @@ export function createGuard({ database, log, clock, config, logger }: GuardOptio
     approvals,
     grants,
     stop,
-    report: (error, message) => logger?.error({ err: error }, message),
+    report,
   })
 
   return {
@@ -129,12 +137,11 @@ export function createGuard({ database, log, clock, config, logger }: GuardOptio
 }
 
 function isVisible(caller: Caller, offer: Offer, config: GuardConfig): boolean {
-  const profiles = caller.kind === 'principal' ? caller.restrictions?.profiles : undefined
   const reasons = callerReasons(caller, {
     effect: offer.effect,
     trustRequired: offer.trustRequired,
     target: undefined,
-    inProfile: profiles === undefined || profiles.some((profile) => config.profileHolds?.(profile, offer) === true),
+    inProfile: holdsTool(config, caller, offer),
   })
   // Which device a call would name is not known yet.
   return reasons.every((reason) => reason.rule === 'token-devices')

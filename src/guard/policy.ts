@@ -58,6 +58,8 @@ export type Decision =
     }
   | { readonly verdict: 'approval-required'; readonly reasons: readonly Reason[] }
 
+const MAX_TARGET = 512
+
 export function decide(input: PolicyInput): Decision {
   const { offer, assessment } = input
   const effect = effectOf(offer.effect, assessment.effect)
@@ -116,7 +118,10 @@ function unknownEffect(declared: Effect, assessed: Effect): Reason {
 }
 
 function assessmentReasons({ assessment, rehearsal }: PolicyInput): readonly Reason[] {
-  const { dryRun, effect } = assessment
+  const { dryRun, effect, target } = assessment
+  // It names rows and ledger fields, and part of it may come from an argument.
+  if (target !== undefined && (target.length > MAX_TARGET || !target.isWellFormed()))
+    return [{ rule: 'target', message: 'This is no name of a device.' }]
   if (dryRun !== undefined && typeof dryRun !== 'boolean')
     return [{ rule: 'dry-run', message: 'Nobody knows whether this is a dry run.' }]
   // A handler that was not told in its own words might act.

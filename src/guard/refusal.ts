@@ -3,7 +3,7 @@
  *
  * Pure.
  */
-import type { Outcome } from '../bus/call.ts'
+import type { Call, Outcome } from '../bus/call.ts'
 import type { Fault, Reason } from '../core/fault.ts'
 import { fail } from '../core/result.ts'
 import type { Approval } from './approval.ts'
@@ -19,9 +19,10 @@ export function denied({ reasons, retryAfterMs }: Decision & { readonly verdict:
 export function approvalRequired(approval: Approval, reasons: readonly Reason[]): Fault {
   const { id, binding, shown, expiresAtMs } = approval
   const expiresAt = new Date(expiresAtMs).toISOString()
+  const why = reasons.map((reason) => reason.message).join(' ')
   return {
     kind: 'approval-required',
-    message: `${reasons.map((reason) => reason.message).join(' ')} Once approved, make the very same call again, with the same arguments, before ${expiresAt}.`,
+    message: `${why} They can do so until ${expiresAt}; then make the very same call again, with the same arguments.`,
     reasons,
     details: {
       approval_id: id,
@@ -32,6 +33,13 @@ export function approvalRequired(approval: Approval, reasons: readonly Reason[])
       label: shown.label ?? null,
     },
   }
+}
+
+/** For a call whose caller left, or whose time was over, before anything was tried. */
+export function withdrawn({ deadlineMs }: Pick<Call, 'deadlineMs'>, nowMs: number): Fault {
+  return nowMs >= deadlineMs
+    ? { kind: 'timed-out', message: 'The time was over before anything was tried.' }
+    : { kind: 'cancelled', message: 'The call was withdrawn before anything was tried.' }
 }
 
 /** What a repeated key gets instead of a second act. */

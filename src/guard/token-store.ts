@@ -13,17 +13,9 @@ import type { JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { callerKey } from './caller-rights.ts'
-import { hashToken, isLive, mintToken, nameFlaw, sameHash } from './token.ts'
-import type { TokenRecord } from './token.ts'
+import { hashToken, isLive, mintToken, sameHash, tokenFlaw } from './token.ts'
+import type { NewToken, TokenRecord } from './token.ts'
 import type { Transact } from './transaction-store.ts'
-
-export interface NewToken {
-  readonly name: string
-  readonly role: Role
-  readonly restrictions?: Restrictions
-  /** Absent: until revoked. */
-  readonly ttlMs?: number
-}
 
 export interface Tokens {
   /** Only an admin makes or revokes tokens. */
@@ -53,8 +45,9 @@ export function createTokens(options: {
   const usedAt = new Map<string, { readonly hash: Uint8Array; readonly atMs: number }>()
 
   return {
-    create: async (by, { name, role, restrictions, ttlMs }) => {
-      const refusal = notAdmin(by) ?? flawOf(nameFlaw(name))
+    create: async (by, request) => {
+      const { name, role, restrictions, ttlMs } = request
+      const refusal = notAdmin(by) ?? flawOf(tokenFlaw(request))
       if (refusal !== undefined) return fail(refusal)
       const token = mintToken()
       return transact(({ sql, nowMs, record }): Result<{ token: string; record: TokenRecord }, Fault> => {
@@ -148,7 +141,7 @@ function notAdmin(by: Caller): Fault | undefined {
 }
 
 function flawOf(flaw: string | undefined): Fault | undefined {
-  return flaw === undefined ? undefined : { kind: 'invalid-arguments', message: `Not a name for a token: ${flaw}.` }
+  return flaw === undefined ? undefined : { kind: 'invalid-arguments', message: `Not a token: ${flaw}.` }
 }
 
 function toRecord(row: Record<string, unknown>): TokenRecord {

@@ -8,6 +8,7 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { Restrictions, Role } from '../bus/call.ts'
 import { base64url } from '../core/bytes.ts'
+import { isEffect } from './caller-rights.ts'
 
 export interface TokenRecord {
   /** The principal's id. One live token has it at a time. */
@@ -20,6 +21,19 @@ export interface TokenRecord {
   readonly lastUsedAtMs: number | undefined
   readonly revokedAtMs: number | undefined
 }
+
+export interface NewToken {
+  readonly name: string
+  readonly role: Role
+  readonly restrictions?: Restrictions
+  /** Absent: until revoked. */
+  readonly ttlMs?: number
+}
+
+const ROLES = new Set<Role>(['observer', 'agent', 'approver', 'admin'])
+const MAX_TTL_MS = 10 * 365 * 86_400_000
+const MAX_NARROWINGS = 64
+const MAX_NARROWING = 200
 
 const TOKEN = /^hb_[A-Za-z0-9_-]{43}$/
 const RANDOM_BYTES = 32
@@ -46,8 +60,21 @@ export function sameHash(left: Uint8Array, right: Uint8Array): boolean {
   return left.length === right.length && timingSafeEqual(left, right)
 }
 
+/** What is wrong with a token that somebody wants to make, or `undefined`. */
+export function tokenFlaw({ name, role, restrictions, ttlMs }: NewToken): string | undefined {
+  if (!ROLES.has(role)) return 'the role is observer, agent, approver or admin'
+  if (ttlMs !== undefined && !(ttlMs > 0 && ttlMs <= MAX_TTL_MS))
+    return 'it lasts for more than nothing and ten years at most'
+  const { effects, devices, profiles } = restrictions ?? {}
+  if (effects?.every(isEffect) === false) return 'effects are reads, records, writes, sensitive and admin'
+  const names = [...(devices ?? []), ...(profiles ?? [])]
+  if (names.length > MAX_NARROWINGS || names.some((text) => text === '' || text.length > MAX_NARROWING))
+    return `it is narrowed to at most ${MAX_NARROWINGS} devices and profiles, by names of at most ${MAX_NARROWING} characters`
+  return nameFlaw(name)
+}
+
 /** What is wrong with a name, or `undefined`. */
-export function nameFlaw(name: string): string | undefined {
+function nameFlaw(name: string): string | undefined {
   if (RESERVED.has(name)) return `${name} is a name that this node gives itself`
   if (!NAME.test(name)) return 'a name has lower-case letters, digits, dots, dashes and underscores, at most 64'
   return undefined

@@ -1,0 +1,182 @@
+/**
+ * Step: the one durable step between a decision and an act.
+ *
+ *   key reserved ▸ approval or grant used ▸ budget taken        all of it, or nothing
+ *
+ * The decision is made again inside, from what the tables say at that moment: of a hundred calls that were promised
+ * the same approval, one finds it there.
+ *
+ * Pure: the stores do the work.
+ */
+import type { Call, Outcome } from '../bus/call.ts'
+import type { Assessment, Effect, Offer } from '../bus/capability.ts'
+import type { Fault } from '../core/fault.ts'
+import type { JsonObject } from '../core/json.ts'
+import { fail, ok } from '../core/result.ts'
+import type { ShownCall } from './approval.ts'
+import type { ApprovalStore } from './approvals-store.ts'
+import { argumentsHash, definitionHash, leafHashes, promiseHash, sha256 } from './binding.ts'
+import type { Binding } from './binding.ts'
+import { callerKey } from './caller-rights.ts'
+import type { GuardConfig } from './config.ts'
+import { holdsTool } from './config.ts'
+import type { GrantStore } from './grants-store.ts'
+import type { KeyStore, KeyUse } from './keys-store.ts'
+import type { Act, Limits } from './limits.ts'
+import { decide } from './policy.ts'
+import type { ApprovalStanding, Decision, PolicyInput } from './policy.ts'
+import { hideSecrets, redactArguments, redactData, redactText } from './redact.ts'
+import { approvalRequired, denied, repeated, withdrawn } from './refusal.ts'
+import type { EmergencyStop } from './stop-store.ts'
+import type { Transact, Transaction } from './transaction-store.ts'
+
+export interface StepParts {
+  readonly config: GuardConfig
+  readonly policyVersion: string
+  readonly hashKey: Uint8Array
+  readonly monotonic: () => number
+  readonly transact: Transact
+  readonly limits: Limits
+  readonly keys: KeyStore
+  readonly approvals: ApprovalStore
+  readonly grants: GrantStore
+  readonly stop: EmergencyStop
+  /** For whoever runs the node: what went wrong where a caller hears only that something did. */
+  readonly report: (error: unknown, message: string) => void
+}
+
+/** A call with all that the decision needs to know about it. */
+export interface Asked {
+  readonly call: Call
+  readonly offer: Offer
+  readonly assessment: Assessment
+  /** `undefined`: nobody knows what the call would do. */
+  readonly effect: Effect | undefined
+  readonly act: Act
+}
+
+export type Passed =
+  | { readonly kind: 'answer'; readonly outcome: Outcome }
+  | { readonly kind: 'rehearse' }
+  | { readonly kind: 'act'; readonly effect: Effect; readonly key: KeyUse | undefined }
+
+const MAX_KEY = 512
+const MAX_LABEL = 300
+
+export async function takeStep(asked: Asked, parts: StepParts): Promise<Passed> {
+  const argsHash = argumentsHash(parts.hashKey, asked.call.body)
+  if (argsHash === undefined) return answer(invalid('The arguments hold text that is not valid Unicode.'))
+  const key = asked.assessment.idempotencyKey
+  if (key !== undefined && (key === '' || key.length > MAX_KEY))
+    return answer(invalid(`An idempotency key has 1 to ${MAX_KEY} characters.`))
+  try {
+    return await parts.transact((transaction) => stepIn(transaction, asked, argsHash, parts))
+  } catch (error) {
+    // A full disk, or a ledger that refuses: what cannot be recorded is not done.
+    parts.report(error, `${asked.offer.name} could not be recorded beforehand`)
+    return answer({
+      kind: 'internal',
+      message: 'This call cannot be recorded (is the disk full?). Nothing was tried. `hearthbus doctor` says more.',
+    })
+  }
+}
+
+export function policyInput(
+  { call, offer, assessment, act }: Asked,
+  { config, limits, stop }: StepParts,
+  standing: { readonly approval: ApprovalStanding; readonly repeat: boolean },
+): PolicyInput {
+  return {
+    offer,
+    assessment,
+    caller: call.caller,
+    mode: config.mode,
+    stopped: stop.state()?.reason,
+    rehearsal: call.rehearsal,
+    ownerRules: config.ownerRules,
+    inProfile: holdsTool(config, call.caller, offer),
+    limits: limits.peek(act),
+    ...standing,
+  }
+}
+
+export function refuse(decision: Decision): Passed {
+  if (decision.verdict !== 'deny') throw new Error(`${decision.verdict} is no refusal`)
+  return answer(denied(decision))
+}
+
+export function answer(fault: Fault): Passed {
+  return { kind: 'answer', outcome: fail(fault) }
+}
+
+function stepIn(transaction: Transaction, asked: Asked, argsHash: string, parts: StepParts): Passed {
+  const { call, act } = asked
+  const { keys, approvals, grants, limits } = parts
+  // While the step waited for its turn, the caller may have left: then nothing is used up.
+  if (call.signal.aborted) return answer(withdrawn(call, parts.monotonic()))
+  const key = keyUse(asked, argsHash)
+  const keyStanding = key === undefined ? FRESH : keys.standingIn(transaction, key)
+  const binding = bindingOf(asked, argsHash, parts)
+  const leaves = leafHashes(parts.hashKey, call.body)
+  const { standing, notes } = approvals.standingIn(transaction, binding)
+  const undecided = standing.state === 'none' || standing.state === 'requested'
+  const grant = undecided ? grants.findIn(transaction, { binding, body: call.body, leaves }) : undefined
+  const approval: ApprovalStanding = grant === undefined ? standing : { state: 'granted', id: grant }
+  const decision = decide(policyInput(asked, parts, { approval, repeat: keyStanding.state !== 'fresh' }))
+  if (decision.verdict === 'approval-required') {
+    const open = standing.state === 'requested' ? approvals.get(standing.id) : undefined
+    const request = { binding, shown: shownCall(asked), leaves }
+    const requested = open === undefined ? approvals.requestIn(transaction, request) : ok(open)
+    return answer(requested.ok ? approvalRequired(requested.value, [...decision.reasons, ...notes]) : requested.fault)
+  }
+  if (decision.verdict !== 'allow') return refuse(decision)
+  if (keyStanding.state !== 'fresh') return { kind: 'answer', outcome: repeated(keyStanding) }
+  if (key !== undefined) keys.reserveIn(transaction, key)
+  if (decision.needsApproval && approval.state === 'approved') approvals.useIn(transaction, approval.id, call)
+  if (decision.needsApproval && approval.state === 'granted') grants.useIn(transaction, approval.id, call)
+  limits.take(act)
+  return { kind: 'act', effect: decision.effect, key }
+}
+
+const FRESH = { state: 'fresh' } as const
+
+function keyUse({ call, offer, assessment }: Asked, argsHash: string): KeyUse | undefined {
+  if (assessment.idempotencyKey === undefined) return undefined
+  return { principal: callerKey(call.caller), capability: offer.name, key: assessment.idempotencyKey, argsHash }
+}
+
+function bindingOf({ call, offer, assessment }: Asked, argsHash: string, parts: StepParts): Binding {
+  return {
+    principal: callerKey(call.caller),
+    tool: offer.name,
+    argsHash,
+    definitionHash: definitionHash(offer),
+    target: assessment.target,
+    policyVersion: parts.policyVersion,
+    promiseHash: promiseHash(parts.hashKey, hideSecrets(assessment.preview ?? {}) as JsonObject),
+  }
+}
+
+function shownCall({ call, offer, assessment, effect }: Asked): ShownCall {
+  const { caller } = call
+  const preview = assessment.preview === undefined ? undefined : (redactData(assessment.preview) as JsonObject)
+  const client = caller.kind === 'principal' ? caller.client : undefined
+  return {
+    title: offer.title,
+    effect: effect ?? offer.effect,
+    arguments: redactArguments(call.body, offer),
+    channel: call.channel,
+    traceId: call.traceId,
+    ...(assessment.label === undefined ? {} : { label: shortText(assessment.label) }),
+    ...(preview === undefined ? {} : { preview, previewHash: sha256(preview) }),
+    ...(client === undefined ? {} : { client: shortText(client) }),
+  }
+}
+
+function shortText(text: string): string {
+  return redactText(text.slice(0, MAX_LABEL)).toWellFormed()
+}
+
+function invalid(message: string): Fault {
+  return { kind: 'invalid-arguments', message }
+}

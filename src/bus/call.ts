@@ -47,9 +47,9 @@ export interface Call {
   readonly channel: Channel
   readonly traceId: string
   /** The W3C parent span that the caller named, if any. */
-  readonly parentSpan?: string
+  readonly parentSpan?: string | undefined
   /** Sticky routing: calls with one session go to one provider while it is viable. */
-  readonly sessionId?: string
+  readonly sessionId?: string | undefined
   /** Monotonic milliseconds of this process; shrinks at each hop. */
   readonly deadlineMs: number
   readonly stream: boolean
@@ -58,12 +58,22 @@ export interface Call {
   /** How many more nodes this call may be forwarded to; 0 means local only. */
   readonly hopBudget: number
   /** Pins the provider when several nodes offer the capability. */
-  readonly node?: string
+  readonly node?: string | undefined
   /** Set by the guard: plan it, say what would happen, change nothing. */
   readonly rehearsal: boolean
   /** Lock keys held by the call that made this one, so that a service calling a service cannot wait for itself. */
   readonly heldLocks: readonly string[]
-  readonly interaction?: Interaction
+  readonly interaction?: Interaction | undefined
+  /** The bus's own note on this call. It goes wherever the call goes, also through `{ ...call, body }`. */
+  readonly ticket?: Ticket | undefined
+}
+
+/** Where stages and transports leave what the trace of the call shall show. */
+export interface Ticket {
+  /** Adds to the time that a stage of this call took. */
+  readonly mark: (stage: string, ms: number) => void
+  /** Adds to what crossed a wire for this call. */
+  readonly bytes: (received: number, sent: number) => void
 }
 
 /** What some callers can take while a call runs. Absent parts are simply not heard. */

@@ -25,6 +25,7 @@ export interface CapabilityDescriptor {
   readonly requestSchema: JsonSchema
   /** `undefined` for a pure stream. */
   readonly responseSchema: JsonSchema | undefined
+  /** Of a whole frame, `{ event, data }`; `undefined` for what does not stream. */
   readonly streamSchema: JsonSchema | undefined
   /** Instance parameters, e.g. `{ model: '…' }`. Two instances of one capability differ in these. */
   readonly params: JsonObject
@@ -47,6 +48,11 @@ export interface Offer extends CapabilityDescriptor {
   readonly accept?: (body: JsonObject) => Result<JsonObject, readonly Issue[]>
   /** Which of a caller's `params` this instance can serve. As data it travels to peers; as a function it stays here. */
   readonly matches?: ParamsMatcher | ParamsPredicate
+  /**
+   * True: any node's provider of this name and params does the same, so a call may go to whichever is best. Absent: it
+   * acts on what is attached to its own node; the same name elsewhere is another house, and no call drifts there.
+   */
+  readonly anywhere?: boolean
   /** What this very call would do, for the guard. Absent: the declared effect, and no claims. */
   readonly assess?: (call: Call) => Assessment | Promise<Assessment>
   /** Names of arguments that must never be stored, beyond those whose names give them away. */

@@ -8,8 +8,20 @@
 import { z } from 'zod'
 import type { JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
-import type { Call, Outcome } from './call.ts'
-import type { Assessment, Capability, Effect, Face, Family, Issue, JsonSchema, Offer } from './capability.ts'
+import type { Call, Frame, Outcome } from './call.ts'
+import type {
+  Assessment,
+  Capability,
+  CapabilityDescriptor,
+  Effect,
+  Face,
+  Family,
+  Issue,
+  JsonSchema,
+  Offer,
+  ParamsMatcher,
+  ParamsPredicate,
+} from './capability.ts'
 
 export interface ToolDefinition<Input extends z.ZodType<JsonObject, unknown>> {
   readonly name: string
@@ -18,6 +30,8 @@ export interface ToolDefinition<Input extends z.ZodType<JsonObject, unknown>> {
   readonly input: Input
   /** The data of a success, before the family wraps it. */
   readonly output: z.ZodType
+  /** The frames of a streamed answer, each as `{ event, data }`. */
+  readonly frames?: z.ZodType
   readonly effect: Effect
   readonly family: Family
   readonly face?: Face
@@ -26,6 +40,11 @@ export interface ToolDefinition<Input extends z.ZodType<JsonObject, unknown>> {
   readonly timeoutSeconds?: number
   readonly maxConcurrent?: number
   readonly idempotent?: boolean
+  readonly trustRequired?: CapabilityDescriptor['trustRequired']
+  readonly params?: JsonObject
+  readonly matches?: ParamsMatcher | ParamsPredicate
+  /** See `Offer.anywhere`. */
+  readonly anywhere?: boolean
   readonly secrets?: readonly string[]
   readonly assess?: (input: z.output<Input>, call: Call) => Assessment | Promise<Assessment>
 }
@@ -33,6 +52,9 @@ export interface ToolDefinition<Input extends z.ZodType<JsonObject, unknown>> {
 export interface Tool<Input extends z.ZodType<JsonObject, unknown>> {
   readonly offer: Offer
   readonly handledBy: (handler: (input: z.output<Input>, call: Call) => Promise<Outcome>) => Capability
+  readonly streamedBy: (
+    handler: (input: z.output<Input>, call: Call) => AsyncGenerator<Frame, Outcome, void>,
+  ) => Capability
 }
 
 const DEFAULT_TIMEOUT_SECONDS = 30
@@ -43,6 +65,7 @@ export function defineTool<Input extends z.ZodType<JsonObject, unknown>>(
 ): Tool<Input> {
   const { name, title, description, effect, family, input, output, assess } = definition
   const schema = lazySchemas(input, output)
+  const frames = definition.frames === undefined ? undefined : jsonSchema(definition.frames, 'output')
   const offer: Offer = {
     name,
     title,
@@ -57,10 +80,10 @@ export function defineTool<Input extends z.ZodType<JsonObject, unknown>>(
     get responseSchema() {
       return schema.response()
     },
-    streamSchema: undefined,
-    params: {},
+    streamSchema: frames,
+    params: definition.params ?? {},
     maxConcurrent: definition.maxConcurrent ?? DEFAULT_MAX_CONCURRENT,
-    trustRequired: effect === 'reads' ? 'member' : 'trusted',
+    trustRequired: definition.trustRequired ?? (effect === 'reads' ? 'member' : 'trusted'),
     timeoutSeconds: definition.timeoutSeconds ?? DEFAULT_TIMEOUT_SECONDS,
     idempotent: definition.idempotent ?? effect === 'reads',
     lock: definition.lock,
@@ -70,13 +93,24 @@ export function defineTool<Input extends z.ZodType<JsonObject, unknown>>(
       return parsed.success ? ok(parsed.data) : fail(parsed.error.issues.map(toIssue))
     },
     ...(assess === undefined ? {} : { assess: (call: Call) => assess(call.body as z.output<Input>, call) }),
+    ...(definition.matches === undefined ? {} : { matches: definition.matches }),
+    ...(definition.anywhere === undefined ? {} : { anywhere: definition.anywhere }),
     ...(definition.secrets === undefined ? {} : { secrets: definition.secrets }),
   }
+  ourOwn.add(offer)
   return {
     offer,
     // The chain has put the parsed body into the call by the time that a handler sees it.
     handledBy: (handler) => ({ offer, handle: (call) => handler(call.body as z.output<Input>, call) }),
+    streamedBy: (handler) => ({ offer, handleStream: (call) => handler(call.body as z.output<Input>, call) }),
   }
+}
+
+const ourOwn = new WeakSet<Offer>()
+
+/** Whether its schemas came out of Zod just here, and are therefore well-formed. A copy of an offer does not count. */
+export function isOurOwn(offer: Offer): boolean {
+  return ourOwn.has(offer)
 }
 
 /** JSON Schemas cost a quarter of a millisecond each: made when first asked for, once. */

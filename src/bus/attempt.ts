@@ -1,0 +1,137 @@
+/**
+ * Attempt: one provider at work on one call.
+ *
+ *   working ──answers or throws──▶ done
+ *      │ the call ends (deadline, caller gone): the signal has aborted
+ *      ▼
+ *   grace ────answers in time────▶ done                      its own word is the best there is
+ *      │ GRACE_MS
+ *      ▼
+ *   cut off ──ends, or LINGER_MS─▶ slot free                 the caller has long been answered
+ *
+ * A provider that ignores its signal holds nobody but its own slot, and that for a bounded time. The slot is given
+ * back exactly once.
+ *
+ * Pure: time and timers come from outside.
+ */
+import type { Fault } from '../core/fault.ts'
+import { fail } from '../core/result.ts'
+import { leave } from './admission.ts'
+import type { Call, Outcome } from './call.ts'
+import type { Effect } from './capability.ts'
+import { Alarm } from './deadline-wheel.ts'
+import type { CapabilityEntry } from './entry.ts'
+import type { EndCause, LiveTicket, Worker } from './ticket.ts'
+
+/** How long a provider may take to say how far it got, once its signal has aborted. */
+export const GRACE_MS = 100
+/** How long a provider that was cut off keeps its slot, so that a limit of one means one at a time. */
+export const LINGER_MS = 5_000
+
+export interface AttemptTimer {
+  readonly set: (alarm: Alarm, dueMs: number) => void
+  readonly clear: (alarm: Alarm) => void
+  readonly nowMs: () => number
+}
+
+export class Attempt extends Alarm implements Worker {
+  readonly entry: CapabilityEntry
+  readonly isProbe: boolean
+  readonly startedMs: number
+  readonly answered: Promise<Outcome>
+  readonly #call: Call
+  readonly #ticket: LiveTicket
+  readonly #timer: AttemptTimer
+  #answer: ((outcome: Outcome) => void) | undefined
+  #hasEnded = false
+  #holdsSlot = true
+  #endedAfterCut: (() => void) | undefined
+
+  /** The slot at `entry` is taken already, and becomes the attempt's to give back. */
+  constructor(work: { call: Call; ticket: LiveTicket; entry: CapabilityEntry; timer: AttemptTimer }) {
+    super()
+    this.#call = work.call
+    this.#ticket = work.ticket
+    this.#timer = work.timer
+    this.entry = work.entry
+    this.startedMs = work.timer.nowMs()
+    this.isProbe = work.entry.health.isProbeDue(this.startedMs)
+    if (this.isProbe) work.entry.health.startProbe()
+    const { promise, resolve } = Promise.withResolvers<Outcome>()
+    this.answered = promise
+    this.#answer = resolve
+  }
+
+  /** The provider's own word. */
+  settle(outcome: Outcome): void {
+    this.#end()
+    this.#say(outcome)
+  }
+
+  /** The provider threw. Once the call is over that is how most of them stop, and no mistake. */
+  crash(fault: Fault): void {
+    this.#end()
+    this.#say(
+      fail(this.#ticket.cause === undefined ? fault : cutOff(this.#call, this.entry.offer.effect, this.#ticket.cause)),
+    )
+  }
+
+  callEnded(): void {
+    if (!this.#hasEnded) this.#timer.set(this, this.#timer.nowMs() + GRACE_MS)
+  }
+
+  ring(nowMs: number): void {
+    if (this.#answer === undefined) {
+      this.#freeSlot()
+      return
+    }
+    lingering.set(this.#call.signal, new Promise((resolve) => (this.#endedAfterCut = resolve)))
+    this.#timer.set(this, nowMs + LINGER_MS)
+    this.#say(fail(cutOff(this.#call, this.entry.offer.effect, this.#ticket.cause ?? 'cancelled')))
+  }
+
+  #say(outcome: Outcome): void {
+    const answer = this.#answer
+    this.#answer = undefined
+    this.#ticket.dismiss(this)
+    answer?.(outcome)
+  }
+
+  #end(): void {
+    this.#hasEnded = true
+    this.#timer.clear(this)
+    this.#freeSlot()
+  }
+
+  #freeSlot(): void {
+    if (!this.#holdsSlot) return
+    this.#holdsSlot = false
+    leave(this.entry)
+    this.#endedAfterCut?.()
+  }
+}
+
+const lingering = new WeakMap<AbortSignal, Promise<void>>()
+
+/**
+ * After a call was answered: `undefined`, or, if its provider was cut off and may still be at work, when that is over.
+ * Whoever keeps others from overlapping with it waits for that.
+ */
+export function stillWorking(call: Call): Promise<void> | undefined {
+  return lingering.get(call.signal)
+}
+
+const CHANGES: ReadonlySet<Effect> = new Set(['writes', 'sensitive', 'admin'])
+
+/** A change that was begun and not answered for may have happened: nobody may be told that it did not. */
+export function cutOff(call: Call, effect: Effect, cause: EndCause): Fault {
+  const why = cause === 'deadline' ? 'did not answer in time' : 'was cancelled'
+  const code = cause === 'deadline' ? 'timeout' : 'cancelled'
+  if (CHANGES.has(effect) && !call.rehearsal)
+    return {
+      kind: 'unknown-outcome',
+      code,
+      message: `${call.capability} ${why}. The change may or may not have taken effect: read it back before trying again.`,
+    }
+  return { kind: cause === 'deadline' ? 'timed-out' : 'cancelled', code, message: `${call.capability} ${why}.` }
+}

@@ -1,0 +1,77 @@
+/**
+ * Descriptor: whether what somebody wants to offer can be offered, by whom, and whether it differs from what was there.
+ *
+ * Pure.
+ */
+import type { Fault } from '../core/fault.ts'
+import { canonicalJson } from '../core/json.ts'
+import { fail, ok } from '../core/result.ts'
+import type { Result } from '../core/result.ts'
+import type { Offer } from './capability.ts'
+import { announce } from './peer.ts'
+import { checkSchemas } from './schema.ts'
+
+/** Who may register under which names. */
+export interface Owner {
+  readonly name: string
+  readonly prefixes: readonly string[]
+}
+
+/** MCP allows `A-Z a-z 0-9 _ - . /`; a colon is what some resources' names have. */
+const NAME = /^[A-Za-z0-9][A-Za-z0-9_./:-]{0,127}$/
+const MAX_PARAMS_TEXT = 16 * 1_024
+const MAX_TIMEOUT_SECONDS = 24 * 60 * 60
+const MAX_CONCURRENT = 1_000_000
+const MAX_VERSION = 1_000_000
+
+export function checkDescriptor(offer: Offer): Result<void, Fault> {
+  const wrong = wrongDescriptor(offer)
+  if (wrong === undefined) return checkSchemas(offer)
+  return fail({
+    kind: 'unsupported',
+    code: 'schema_invalid',
+    message: `${offer.name.slice(0, 128)} cannot be registered: ${wrong}.`,
+  })
+}
+
+function wrongDescriptor(offer: Offer): string | undefined {
+  const { name, version, maxConcurrent, timeoutSeconds, params } = offer
+  if (!NAME.test(name)) return 'its name is not 1 to 128 letters, digits and _ . / : -'
+  if (!version.every((part) => isIntegerWithin(part, 0, MAX_VERSION))) return 'its version is not two natural numbers'
+  if (!isIntegerWithin(maxConcurrent, 1, MAX_CONCURRENT))
+    return `its limit of ${maxConcurrent} calls at once is no limit`
+  if (!(timeoutSeconds > 0 && timeoutSeconds <= MAX_TIMEOUT_SECONDS))
+    return `its timeout of ${timeoutSeconds} s is not between 0 and ${MAX_TIMEOUT_SECONDS}`
+  if (Object.keys(params).length > 0 && canonicalJson(params).length > MAX_PARAMS_TEXT)
+    return `its params are larger than ${MAX_PARAMS_TEXT} characters`
+  return undefined
+}
+
+function isIntegerWithin(value: number, least: number, most: number): boolean {
+  return Number.isInteger(value) && value >= least && value <= most
+}
+
+/** A prefix ends where its word ends: `llm` owns `llm.chat` and not `llmx.chat`; `task_` owns `task_list`. */
+export function checkNamespace(name: string, owner: Owner): Result<void, Fault> {
+  const owned = owner.prefixes.some(
+    (prefix) =>
+      name === prefix || name.startsWith(prefix === '' || /[^A-Za-z0-9]$/.test(prefix) ? prefix : `${prefix}.`),
+  )
+  if (owned) return ok(undefined)
+  const prefixes = owner.prefixes.map((prefix) => JSON.stringify(prefix)).join(', ')
+  return fail(namespaceViolation(`${name} is outside the names of ${owner.name} (${prefixes || 'none'}).`))
+}
+
+export function namespaceViolation(message: string): Fault {
+  return { kind: 'not-permitted', code: 'namespace_violation', message }
+}
+
+/** Compares what anybody can notice from outside; handlers and other functions are replaced in silence. */
+export function isSameOffer(left: Offer, right: Offer): boolean {
+  return left === right || noticeable(left) === noticeable(right)
+}
+
+function noticeable(offer: Offer): string {
+  const { schemas: _, ...facts } = announce(offer)
+  return canonicalJson(facts)
+}

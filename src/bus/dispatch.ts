@@ -1,0 +1,165 @@
+/**
+ * Dispatch: what `proceed` does. Finds a provider, lets it work, judges its answer, and tries another where that is safe.
+ *
+ *   route ─▶ attempt ─▶ answer fits its contract? ─▶ health ─▶ outcome
+ *     ▲        │ nothing was tried, or the call may happen twice, and the budget allows it
+ *     └────────┘ never at the same provider first
+ *
+ * Pure: time, timers, chance and the way to other nodes come from outside.
+ */
+import { backoffMs } from '../core/backoff.ts'
+import type { Fault } from '../core/fault.ts'
+import { fail } from '../core/result.ts'
+import { leave, mayWait, QUEUE_WAIT_MS, Waiter } from './admission.ts'
+import { Attempt, cutOff, stillWorking } from './attempt.ts'
+import type { AttemptTimer } from './attempt.ts'
+import type { BusConfig } from './bus-config.ts'
+import type { Call, Outcome } from './call.ts'
+import { CapabilityEntry } from './entry.ts'
+import type { HealthTracker } from './health-tracker.ts'
+import { pause } from './pause.ts'
+import type { Emit, RemoteProvider } from './peer.ts'
+import { startProvider } from './provider.ts'
+import type { BusLog } from './provider.ts'
+import { isNothingTried, isSafeToRetry, RetryBudget } from './retry.ts'
+import type { Router } from './router.ts'
+import { wrongReply } from './schema.ts'
+import type { Tally } from './tally.ts'
+import { ticketOf } from './ticket.ts'
+import type { LiveTicket } from './ticket.ts'
+
+export interface DispatchOptions {
+  readonly config: BusConfig
+  readonly router: Router
+  readonly health: HealthTracker
+  readonly timer: AttemptTimer
+  readonly tally: Tally
+  readonly remote: RemoteProvider | undefined
+  readonly random: () => number
+  readonly log: BusLog
+}
+
+interface Round {
+  readonly call: Call
+  readonly ticket: LiveTicket
+  readonly emit: Emit | undefined
+}
+
+const DEFAULT_RETRIES = 2
+const RETRY_PAUSE = { firstMs: 50, maxMs: 1_000, factor: 2 }
+
+export class Dispatcher {
+  readonly #options: DispatchOptions
+  readonly #budget = new RetryBudget()
+
+  constructor(options: DispatchOptions) {
+    this.#options = options
+  }
+
+  async dispatch(call: Call, emit?: Emit): Promise<Outcome> {
+    const { router, timer } = this.#options
+    const ticket = ticketOf(call)
+    if (ticket.cause !== undefined) return fail(cutOff(call, 'reads', ticket.cause))
+    this.#budget.deposit()
+    const round: Round = { call, ticket, emit }
+    let entry = router.route(call, timer.nowMs())
+    if (entry === undefined) {
+      const queued = await this.#waitForSlot(round)
+      if (!(queued instanceof CapabilityEntry)) return fail(queued)
+      entry = queued
+    } else entry.inFlight++
+    const outcome = await this.#attempt(round, entry)
+    return outcome.ok || !this.#mayRetry(round, entry, outcome.fault) ? outcome : this.#retry(round, entry, outcome)
+  }
+
+  /** The slot at `entry` is taken already. */
+  async #attempt({ call, ticket, emit }: Round, entry: CapabilityEntry): Promise<Outcome> {
+    const { timer, remote, log, tally } = this.#options
+    ticket.attempts++
+    ticket.entry = entry
+    const attempt = new Attempt({ call, ticket, entry, timer })
+    ticket.employ(attempt)
+    startProvider(attempt, { call, ticket, emit, remote, log, now: timer.nowMs })
+    const given = await attempt.answered
+    const wrong = given.ok ? wrongReply(entry.offer, given.value) : undefined
+    const outcome = wrong === undefined ? given : fail(wrong)
+    const nowMs = timer.nowMs()
+    ticket.mark('provider', nowMs - attempt.startedMs)
+    if (ticket.cause !== undefined && stillWorking(call) !== undefined) tally.cutOff++
+    this.#judge(attempt, outcome, { ticket, nowMs })
+    return outcome
+  }
+
+  #judge(attempt: Attempt, outcome: Outcome, { ticket, nowMs }: { ticket: LiveTicket; nowMs: number }): void {
+    const { health, tally, log } = this.#options
+    const { entry, isProbe, startedMs } = attempt
+    const isCallersDoing =
+      ticket.cause === 'cancelled' || (ticket.cause === 'deadline' && (ticket.isHurried || ticket.isWithConsumer))
+    const latencyMs = Math.max(0, nowMs - startedMs - ticket.consumerMs)
+    const change = health.record(entry, { outcome, latencyMs, nowMs, isProbe, isCallersDoing })
+    if (change === undefined) return
+    const details = { capability: entry.offer.name, node: entry.nodeId, ejections: entry.health.ejections }
+    if (change === 'quarantined') tally.quarantines++
+    log.warn(details, change === 'quarantined' ? 'a provider fails too often and is left alone' : 'a provider is back')
+  }
+
+  /** Every provider on this node is full: its queue is short, and so is the patience in it. */
+  async #waitForSlot({ call, ticket }: Round): Promise<CapabilityEntry | Fault> {
+    const { router, timer } = this.#options
+    const nowMs = timer.nowMs()
+    const entry = router.queueFor(call, nowMs)
+    if (entry === undefined || !mayWait(entry)) return router.explain(call, nowMs)
+    const { promise, resolve } = Promise.withResolvers<boolean>()
+    const waiter = new Waiter(entry, resolve)
+    timer.set(waiter, nowMs + QUEUE_WAIT_MS)
+    ticket.employ(waiter)
+    const hasSlot = await promise
+    ticket.dismiss(waiter)
+    timer.clear(waiter)
+    if (hasSlot && ticket.cause === undefined && !entry.removed) return entry
+    if (hasSlot) leave(entry)
+    return ticket.cause === undefined ? router.explain(call, timer.nowMs()) : cutOff(call, 'reads', ticket.cause)
+  }
+
+  #mayRetry({ ticket }: Round, entry: CapabilityEntry, fault: Fault): boolean {
+    // Once a frame was delivered, a second provider would tell the consumer something twice.
+    return ticket.cause === undefined && ticket.frames === 0 && isSafeToRetry(fault, entry.offer)
+  }
+
+  async #retry(round: Round, first: CapabilityEntry, outcome: Outcome): Promise<Outcome> {
+    const { config, timer, tally } = this.#options
+    const tried = new Set([first])
+    let [entry, last] = [first, outcome]
+    for (let again = 0; again < (config.retries ?? DEFAULT_RETRIES); again++) {
+      if (last.ok || !this.#mayRetry(round, entry, last.fault)) return last
+      const next = await this.#nextProvider(round, { tried, entry, fault: last.fault, again })
+      if (next === undefined || !this.#budget.withdraw(timer.nowMs())) return last
+      tally.retries++
+      tried.add(next)
+      next.inFlight++
+      entry = next
+      last = await this.#attempt(round, next)
+    }
+    return last
+  }
+
+  /** Somebody else at once; the same one only if nothing else is left, nothing was tried, and after a pause. */
+  async #nextProvider(
+    round: Round,
+    {
+      tried,
+      entry,
+      fault,
+      again,
+    }: { tried: Set<CapabilityEntry>; entry: CapabilityEntry; fault: Fault; again: number },
+  ): Promise<CapabilityEntry | undefined> {
+    const { router, timer, random } = this.#options
+    const { call, ticket } = round
+    const other = entry.offer.anywhere === true ? router.route(call, timer.nowMs(), tried) : undefined
+    if (other !== undefined || entry.isLocal || !isNothingTried(fault)) return other
+    const pauseMs = Math.max(backoffMs(RETRY_PAUSE, again, random), fault.retryAfterMs ?? 0)
+    if (timer.nowMs() + pauseMs >= ticket.deadlineMs) return undefined
+    await pause(pauseMs, timer, ticket)
+    return ticket.cause === undefined ? router.route(call, timer.nowMs()) : undefined
+  }
+}

@@ -1,0 +1,77 @@
+/**
+ * Health tracker: turns how a call ended into what is known about its provider (spec 2 § 3.3).
+ *
+ *   answered             success, with its latency
+ *   the provider's fault failure, and for routing as slow as PENALTY_MS: a fast failer never looks fast
+ *   busy                 no failure, but dearer for a while, and left alone as long as it asked to be
+ *   anything else        the caller's doing: tells nothing
+ *
+ * Pure: time is an argument.
+ */
+import type { Outcome } from './call.ts'
+import type { CapabilityEntry } from './entry.ts'
+import { countsAgainstProvider } from './health.ts'
+import type { HealthChange } from './health.ts'
+import { observe, PENALTY_MS } from './peak-ewma.ts'
+import type { Registry } from './registry.ts'
+
+/** No provider is believed to be busy for longer than this, whatever it says. */
+const MAX_BUSY_MS = 30_000
+
+export interface Ending {
+  readonly outcome: Outcome
+  /** The provider's own time, without what its consumer took. */
+  readonly latencyMs: number
+  readonly nowMs: number
+  readonly isProbe: boolean
+  /** Ended by the caller or by the caller's own hurry: how far it got is not the provider's doing. */
+  readonly isCallersDoing: boolean
+}
+
+export class HealthTracker {
+  readonly #registry: Registry
+
+  constructor(registry: Registry) {
+    this.#registry = registry
+  }
+
+  record(entry: CapabilityEntry, ending: Ending): HealthChange {
+    const { outcome, latencyMs, nowMs, isProbe } = ending
+    if (outcome.ok) {
+      observe(entry.latency, latencyMs, nowMs)
+      if (!entry.isLocal) entry.lastSeenMs = nowMs
+      return entry.health.record({ success: true, latencyMs, nowMs, isProbe, mayEject: false })
+    }
+    const { kind, retryAfterMs = 0 } = outcome.fault
+    if (!ending.isCallersDoing && countsAgainstProvider(kind)) {
+      observe(entry.latency, Math.max(latencyMs, PENALTY_MS), nowMs)
+      return entry.health.record({ success: false, latencyMs, nowMs, isProbe, mayEject: this.#mayEject(entry) })
+    }
+    if (isProbe) entry.health.probeEndedOpenly()
+    if (kind === 'busy' && !entry.isLocal) {
+      observe(entry.latency, PENALTY_MS, nowMs)
+      entry.busyUntilMs = nowMs + Math.min(retryAfterMs, MAX_BUSY_MS)
+    }
+    // It took at least this long, which is worth knowing even if nobody waited for the end.
+    else if (ending.isCallersDoing && latencyMs > entry.latency.latencyMs) observe(entry.latency, latencyMs, nowMs)
+    return undefined
+  }
+
+  isQuarantined(entry: CapabilityEntry, nowMs: number): boolean {
+    return entry.health.isQuarantined(nowMs)
+  }
+
+  reset(entry: CapabilityEntry): void {
+    entry.health.reset()
+  }
+
+  /** At most half of those that could stand in for each other; what nobody stands in for is never ejected. */
+  #mayEject(entry: CapabilityEntry): boolean {
+    if (entry.offer.anywhere !== true) return false
+    const peers = this.#registry
+      .named(entry.offer.name)
+      .filter(({ offer }) => offer.anywhere === true && offer.version[0] === entry.offer.version[0])
+    const ejected = peers.filter((peer) => peer !== entry && peer.health.isEjected()).length
+    return ejected + 1 <= Math.floor(peers.length / 2)
+  }
+}

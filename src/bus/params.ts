@@ -1,0 +1,53 @@
+/**
+ * Params: whether an instance can serve what a caller asks of it (spec 2 § 5.5), as a function or as data.
+ *
+ *   { model: 'one-of', ctx: 'minimum' }   offered { model: ['a', 'b'], ctx: 8192 }   requested { model: 'a', ctx: 4096 }   ✓
+ *
+ * Data travels in a manifest; a function stays at home. Keys that the matcher does not name, or that the caller does
+ * not ask for, do not matter.
+ *
+ * Pure.
+ */
+import { canonicalJson, isJsonObject } from '../core/json.ts'
+import type { Json, JsonObject } from '../core/json.ts'
+import type { Offer, ParamsMatcher } from './capability.ts'
+
+type Test = ParamsMatcher[string]
+
+export function servesParams(offer: Offer, body: JsonObject): boolean {
+  const { matches } = offer
+  if (matches === undefined) return true
+  const requested = body['params']
+  if (!isJsonObject(requested)) return true
+  if (typeof matches === 'function') return matches(offer.params, requested)
+  return matchesParams(matches, offer.params, requested)
+}
+
+export function matchesParams(matcher: ParamsMatcher, offered: JsonObject, requested: JsonObject): boolean {
+  for (const param of Object.keys(requested)) {
+    const test = Object.hasOwn(matcher, param) ? matcher[param] : undefined
+    if (test === undefined) continue
+    // Asked for something that this instance does not speak of: it cannot promise it.
+    if (!Object.hasOwn(offered, param)) return false
+    if (!TESTS[test](offered[param] as Json, requested[param] as Json)) return false
+  }
+  return true
+}
+
+const TESTS: Readonly<Record<Test, (offered: Json, requested: Json) => boolean>> = {
+  equals: same,
+  'one-of': (offered, requested) => listed(offered).some((value) => same(value, requested)),
+  minimum: (offered, requested) => typeof offered === 'number' && typeof requested === 'number' && offered >= requested,
+  subset: (offered, requested) =>
+    listed(requested).every((wanted) => listed(offered).some((value) => same(value, wanted))),
+}
+
+function listed(value: Json): readonly Json[] {
+  return Array.isArray(value) ? value : [value]
+}
+
+function same(left: Json, right: Json): boolean {
+  if (left === right) return true
+  if (typeof left !== 'object' || typeof right !== 'object') return false
+  return canonicalJson(left) === canonicalJson(right)
+}

@@ -1,0 +1,154 @@
+/**
+ * Peer: another node as the bus sees it. Whoever finds peers (mesh, a test) verifies them first and speaks these words.
+ *
+ * A manifest carries what a caller needs to choose, to validate and to know whether a second try is safe; schemas are
+ * fetched once by hash and may come later than the rest.
+ *
+ * Pure.
+ */
+import type { Fault } from '../core/fault.ts'
+import type { JsonObject } from '../core/json.ts'
+import type { Call, Frame, Outcome } from './call.ts'
+import type {
+  CapabilityDescriptor,
+  Effect,
+  Face,
+  Family,
+  JsonSchema,
+  Offer,
+  ParamsMatcher,
+  PromptArgument,
+  Stability,
+  Version,
+} from './capability.ts'
+import type { CapabilityEntry } from './entry.ts'
+import { instanceId, schemaHash } from './schema-hash.ts'
+
+export interface PeerCapability {
+  readonly name: string
+  readonly version: Version
+  readonly stability: Stability
+  readonly schemaHash: string
+  readonly params: JsonObject
+  readonly maxConcurrent: number
+  readonly trustRequired: CapabilityDescriptor['trustRequired']
+  readonly timeoutSeconds: number
+  readonly idempotent: boolean
+  readonly stream: boolean
+  readonly effect: Effect
+  readonly anywhere: boolean
+  readonly family: string
+  readonly face: Face
+  readonly title: string
+  readonly description: string
+  readonly matches?: ParamsMatcher
+  readonly instanceId: string
+  /** Absent until fetched: calls are then checked by the provider alone. */
+  readonly schemas?: PeerSchemas
+}
+
+export interface PeerSchemas {
+  readonly request: JsonSchema
+  readonly response?: JsonSchema
+  readonly stream?: JsonSchema
+}
+
+export interface PeerManifest {
+  readonly nodeId: string
+  readonly capabilities: readonly PeerCapability[]
+}
+
+export interface PeerRecord {
+  readonly nodeId: string
+  readonly displayName?: string
+  readonly communityId?: string
+  /** Where it is, in the transport's own words; the bus only hands it back. */
+  readonly endpoint: unknown
+  readonly manifest: PeerManifest
+  readonly source?: string
+}
+
+/**
+ * The way to other nodes. Each method resolves, never rejects; `call.signal` aborts it; what is left of
+ * `call.deadlineMs` travels. A fault's kind must be honest about whether anything was sent: `offline` and `busy` mean
+ * that nothing was tried, and may be tried elsewhere.
+ */
+export interface RemoteProvider {
+  readonly call: (entry: CapabilityEntry, call: Call) => Promise<Outcome>
+  /** `emit` resolves when the consumer has taken the frame; await it before the next one. */
+  readonly stream: (entry: CapabilityEntry, call: Call, emit: Emit) => Promise<Outcome>
+}
+
+export type Emit = (frame: Frame) => Promise<void>
+
+/** A peer's capability that was not taken into the registry, and why. */
+export interface RefusedCapability {
+  readonly name: string
+  readonly fault: Fault
+}
+
+/** What this node says about a capability of its own. Functions stay here: such a matcher is not announced. */
+export function announce(offer: Offer): PeerCapability {
+  const { name, version, stability, params, maxConcurrent, trustRequired, timeoutSeconds, idempotent } = offer
+  return {
+    name,
+    version,
+    stability,
+    schemaHash: schemaHash(offer),
+    params,
+    maxConcurrent,
+    trustRequired,
+    timeoutSeconds,
+    idempotent,
+    stream: offer.streamSchema !== undefined,
+    effect: offer.effect,
+    anywhere: offer.anywhere === true,
+    family: offer.family.name,
+    face: announcedFace(offer.face),
+    title: offer.title,
+    description: offer.description,
+    ...(typeof offer.matches === 'object' ? { matches: offer.matches } : {}),
+    instanceId: instanceId(params),
+    schemas: {
+      request: offer.requestSchema,
+      ...(offer.responseSchema === undefined ? {} : { response: offer.responseSchema }),
+      ...(offer.streamSchema === undefined ? {} : { stream: offer.streamSchema }),
+    },
+  }
+}
+
+/** Completion of a prompt's arguments is a function, too, and stays here. */
+function announcedFace(face: Face): Face {
+  if (face.kind !== 'prompt') return face
+  return { kind: 'prompt', arguments: face.arguments.map(announcedArgument) }
+}
+
+function announcedArgument({ name, description, required }: PromptArgument): PromptArgument {
+  return { name, description, required }
+}
+
+/** A peer's capability as this node offers it on. Its own node locks, guards and audits it; so do we, by what it says. */
+export function peerOffer(capability: PeerCapability, family: Family): Offer {
+  const { name, version, stability, params, maxConcurrent, trustRequired, timeoutSeconds, idempotent } = capability
+  return {
+    name,
+    version,
+    stability,
+    requestSchema: capability.schemas?.request ?? {},
+    responseSchema: capability.schemas === undefined ? {} : capability.schemas.response,
+    streamSchema: capability.schemas?.stream ?? (capability.stream ? {} : undefined),
+    params,
+    maxConcurrent,
+    trustRequired,
+    timeoutSeconds,
+    idempotent,
+    title: capability.title,
+    description: capability.description,
+    effect: capability.effect,
+    lock: undefined,
+    family,
+    face: capability.face,
+    ...(capability.matches === undefined ? {} : { matches: capability.matches }),
+    ...(capability.anywhere ? { anywhere: true } : {}),
+  }
+}

@@ -1,0 +1,134 @@
+/**
+ * Provider: starts the work behind an entry, here or on another node, and turns whatever happens into an answer.
+ *
+ * A handler that throws is our own mistake: the caller hears that there was one, the log hears what it was.
+ *
+ * Pure: handlers and the way to other nodes come from outside.
+ */
+import type { Fault } from '../core/fault.ts'
+import { isJsonObject } from '../core/json.ts'
+import { fail } from '../core/result.ts'
+import type { Attempt } from './attempt.ts'
+import { StreamClosed } from './call-stream.ts'
+import type { Call, Frame, Outcome } from './call.ts'
+import type { CapabilityEntry } from './entry.ts'
+import type { Emit, RemoteProvider } from './peer.ts'
+import { wrongFrame } from './schema.ts'
+import type { LiveTicket } from './ticket.ts'
+
+/** What pino's loggers look like to us. */
+export interface BusLog {
+  readonly warn: (details: object, message: string) => void
+  readonly error: (details: object, message: string) => void
+}
+
+export interface Work {
+  readonly call: Call
+  readonly ticket: LiveTicket
+  readonly emit: Emit | undefined
+  readonly remote: RemoteProvider | undefined
+  readonly log: BusLog
+  readonly now: () => number
+}
+
+export function startProvider(attempt: Attempt, work: Work): void {
+  let answer: Promise<Outcome>
+  try {
+    answer = invoke(attempt.entry, work)
+  } catch (error) {
+    crash(attempt, work, error)
+    return
+  }
+  answer.then(
+    (outcome) => attempt.settle(outcome),
+    (error: unknown) => crash(attempt, work, error),
+  )
+}
+
+function invoke(entry: CapabilityEntry, work: Work): Promise<Outcome> {
+  const { call, remote } = work
+  const { capability } = entry
+  if (capability !== undefined)
+    return 'handle' in capability
+      ? capability.handle(call)
+      : pump(capability.handleStream(call), checkedEmit(entry, work))
+  if (remote === undefined) return Promise.resolve(fail(noWay(entry)))
+  const onward: Call = { ...call, hopBudget: call.hopBudget - 1 }
+  if (work.emit === undefined || entry.offer.streamSchema === undefined) return remote.call(entry, onward)
+  return remote.stream(entry, onward, checkedEmit(entry, work))
+}
+
+/** One frame at a time; whatever ends the loop, the generator's `finally` blocks run. */
+async function pump(frames: AsyncGenerator<Frame, Outcome, void>, emit: Emit): Promise<Outcome> {
+  try {
+    for (;;) {
+      const step = await frames.next()
+      if (step.done === true) return step.value
+      await emit(step.value)
+    }
+  } catch (error) {
+    // Not awaited: a generator that waits for something else gets to it when that is over.
+    void frames.return(CLOSED).catch(() => undefined)
+    throw error
+  }
+}
+
+const CLOSED: Outcome = fail({ kind: 'cancelled', message: 'nobody takes frames of this stream any more' })
+
+class WrongFrame extends Error {
+  readonly fault: Fault
+
+  constructor(fault: Fault) {
+    super(fault.message)
+    this.fault = fault
+  }
+}
+
+/** Lets frames through that fit the contract, while somebody is there; keeps count of the consumer's share of the time. */
+function checkedEmit(entry: CapabilityEntry, { call, ticket, emit = progressOf(call), now }: Work): Emit {
+  return async (frame) => {
+    if (ticket.cause !== undefined) throw new StreamClosed('the call is over')
+    const fault = wrongFrame(entry.offer, frame)
+    if (fault !== undefined) throw new WrongFrame(fault)
+    ticket.frames++
+    const offeredMs = now()
+    ticket.isWithConsumer = true
+    await emit(frame)
+    ticket.isWithConsumer = false
+    ticket.consumerMs += now() - offeredMs
+  }
+}
+
+/** Somebody who wants only the end of a stream still hears of its progress. */
+function progressOf({ interaction }: Call): Emit {
+  return (frame) => {
+    if (frame.event === 'progress' && isJsonObject(frame.data)) {
+      const { current, total, stage } = frame.data
+      if (typeof current === 'number')
+        interaction?.progress?.(
+          current,
+          typeof total === 'number' ? total : undefined,
+          typeof stage === 'string' ? stage : undefined,
+        )
+    }
+    return Promise.resolve()
+  }
+}
+
+function crash(attempt: Attempt, { call, ticket, log }: Work, error: unknown): void {
+  if (error instanceof WrongFrame) {
+    attempt.settle(fail(error.fault))
+    return
+  }
+  if (ticket.cause === undefined && !(error instanceof StreamClosed))
+    log.error({ err: error, capability: call.capability, traceId: call.traceId }, 'a handler threw')
+  attempt.crash({
+    kind: 'internal',
+    code: 'internal_error',
+    message: `${call.capability} failed because of a mistake inside. The log has it under trace ${call.traceId}.`,
+  })
+}
+
+function noWay({ nodeId }: CapabilityEntry): Fault {
+  return { kind: 'offline', code: 'partition', message: `This node has no way to ${nodeId}.` }
+}

@@ -1,0 +1,105 @@
+/**
+ * Refusal: why nobody can take a call, in the words of spec 2 § 6. The reason decides whether coming back helps.
+ *
+ *   unknown · version · node · params      not found, and it stays so
+ *   trust                                  not permitted
+ *   ambiguous                              say which node
+ *   busy                                   come back after `retryAfterMs`
+ *   quarantined · stale                    unreachable for now
+ *
+ * Pure.
+ */
+import type { Fault } from '../core/fault.ts'
+import { busy, isFull } from './admission.ts'
+import type { Call } from './call.ts'
+import { satisfies, versionText } from './capability.ts'
+import { isAmbiguous, isPlaced } from './eligible.ts'
+import type { CapabilityEntry } from './entry.ts'
+import { servesParams } from './params.ts'
+import { isTrusted, untrusted } from './trust.ts'
+
+export interface Situation {
+  /** Everything of that name. */
+  readonly named: readonly CapabilityEntry[]
+  /** What of it could serve the call if it had time. */
+  readonly eligible: readonly CapabilityEntry[]
+  readonly isStale: (entry: CapabilityEntry) => boolean
+  readonly nowMs: number
+}
+
+export function refusal(call: Call, situation: Situation): Fault {
+  const { named, eligible } = situation
+  if (eligible.length === 0) return nobodyEligible(call, named)
+  if (isAmbiguous(call, eligible)) return ambiguous(call, eligible)
+  return nobodyAvailable(call, situation)
+}
+
+function nobodyEligible(call: Call, named: readonly CapabilityEntry[]): Fault {
+  const name = call.capability
+  if (named.length === 0) return notFound('unknown', `Nobody here offers ${name}.`)
+  const versions = named.filter(({ offer }) => satisfies(offer.version, call.versionReq))
+  if (versions.length === 0) {
+    const offered = distinct(named.map(({ offer }) => `${name}@${versionText(offer.version)}`))
+    const asked = versionText(call.versionReq)
+    return notFound('version', `${name} is not offered as ${asked} or compatible; there is ${offered.join(', ')}.`, {
+      alt_capabilities: offered,
+    })
+  }
+  const placed = versions.filter((entry) => isPlaced(entry, call))
+  if (placed.length === 0) return misplaced(call, versions)
+  const params = placed.filter(({ offer }) => servesParams(offer, call.body))
+  if (params.length === 0) return notFound('params', `No provider of ${name} serves the params asked for.`)
+  const guarded = params.find(({ offer }) => !isTrusted(call.caller, offer.trustRequired))
+  return untrusted(call.caller, (guarded ?? params[0] ?? named[0])?.offer ?? { name, trustRequired: 'self' })
+}
+
+function misplaced(call: Call, offering: readonly CapabilityEntry[]): Fault {
+  const nodes = distinct(offering.map((entry) => entry.nodeId))
+  const message =
+    call.node === undefined
+      ? `${call.capability} is not offered on this node, and the call may not go further.`
+      : `${call.capability} is not offered on the node that was asked for.`
+  // A call that may not leave this node is not told where else to go: its sender routes for itself.
+  return notFound('node', message, call.hopBudget > 0 ? { alt_nodes: nodes } : {})
+}
+
+function ambiguous(call: Call, eligible: readonly CapabilityEntry[]): Fault {
+  const nodes = distinct(eligible.map((entry) => entry.nodeId))
+  return {
+    kind: 'conflict',
+    code: 'ambiguous_node',
+    message: `${call.capability} changes things of the node it runs on, and ${nodes.length} nodes offer it. Say which.`,
+    details: { reason: 'ambiguous', alt_nodes: nodes },
+  }
+}
+
+function nobodyAvailable(call: Call, { eligible, isStale, nowMs }: Situation): Fault {
+  const fresh = eligible.filter((entry) => !isStale(entry))
+  const full = fresh.find((entry) => !entry.health.isQuarantined(nowMs) && (isFull(entry) || entry.busyUntilMs > nowMs))
+  if (full !== undefined) return busy(full, nowMs)
+  if (fresh.length === 0)
+    return unreachable('stale', `Nothing was heard lately of any node that offers ${call.capability}.`)
+  const backMs = Math.min(...fresh.map((entry) => entry.health.quarantinedUntilMs))
+  return {
+    ...unreachable(
+      'quarantined',
+      `Every provider of ${call.capability} failed too often and is left alone for a while.`,
+    ),
+    // Past already while a probe is under way: its outcome decides, shortly.
+    retryAfterMs: Math.max(1_000, Math.ceil(backMs - nowMs)),
+  }
+}
+
+function notFound(reason: string, message: string, details: Readonly<Record<string, readonly string[]>> = {}): Fault {
+  return { kind: 'not-found', code: 'not_found', message, details: { reason, ...details } }
+}
+
+/** Spec 2 § 6: `quarantined` is told apart here and is `partition` between nodes, as `stale` is. */
+function unreachable(reason: 'quarantined' | 'stale', message: string): Fault {
+  const code = reason === 'quarantined' ? 'quarantined' : 'partition'
+  return { kind: 'offline', code, message, details: { reason } }
+}
+
+function distinct(texts: readonly string[]): readonly string[] {
+  return [...new Set(texts)].toSorted()
+}

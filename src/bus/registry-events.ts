@@ -1,0 +1,100 @@
+/**
+ * Registry events: what came, changed and went, for whoever watches.
+ *
+ * A watcher that is slow gets the sum of what happened since it last looked, not every step: added and removed in
+ * between is nothing, removed and added again is an update. What waits for one watcher is bounded; beyond that it is
+ * told to look at everything again.
+ *
+ * Pure.
+ */
+import type { CapabilityEntry } from './entry.ts'
+
+export type RegistryChange = 'added' | 'removed' | 'updated'
+
+export type RegistryEvent =
+  | { readonly kind: RegistryChange; readonly entry: CapabilityEntry }
+  /** Too much happened to tell it one by one. */
+  | { readonly kind: 'resync' }
+
+const MAX_WAITING = 4_096
+
+/** Earlier change, then later change: what the two amount to. */
+const SUM: Readonly<Record<RegistryChange, Readonly<Record<RegistryChange, RegistryChange | undefined>>>> = {
+  added: { added: 'added', updated: 'added', removed: undefined },
+  updated: { added: 'updated', updated: 'updated', removed: 'removed' },
+  removed: { added: 'updated', updated: 'updated', removed: 'removed' },
+}
+
+class Watcher implements AsyncIterableIterator<RegistryEvent, undefined> {
+  #waiting = new Map<string, { readonly kind: RegistryChange; readonly entry: CapabilityEntry }>()
+  #overflowed = false
+  #closed = false
+  #hungry: ((result: IteratorResult<RegistryEvent, undefined>) => void)[] = []
+  readonly #leave: (watcher: Watcher) => void
+
+  constructor(leave: (watcher: Watcher) => void) {
+    this.#leave = leave
+  }
+
+  tell(kind: RegistryChange, entry: CapabilityEntry): void {
+    const eater = this.#hungry.shift()
+    if (eater !== undefined) {
+      eater({ done: false, value: { kind, entry } })
+      return
+    }
+    if (this.#overflowed) return
+    const earlier = this.#waiting.get(entry.key)
+    const sum = earlier === undefined ? kind : SUM[earlier.kind][kind]
+    if (sum === undefined) this.#waiting.delete(entry.key)
+    else this.#waiting.set(entry.key, { kind: sum, entry })
+    if (this.#waiting.size > MAX_WAITING) {
+      this.#waiting.clear()
+      this.#overflowed = true
+    }
+  }
+
+  next(): Promise<IteratorResult<RegistryEvent, undefined>> {
+    if (this.#closed) return Promise.resolve({ done: true, value: undefined })
+    if (this.#overflowed) {
+      this.#overflowed = false
+      return Promise.resolve({ done: false, value: { kind: 'resync' } })
+    }
+    for (const [key, event] of this.#waiting) {
+      this.#waiting.delete(key)
+      return Promise.resolve({ done: false, value: event })
+    }
+    return new Promise((resolve) => this.#hungry.push(resolve))
+  }
+
+  return(): Promise<IteratorResult<RegistryEvent, undefined>> {
+    this.#closed = true
+    this.#waiting.clear()
+    this.#leave(this)
+    for (const eater of this.#hungry.splice(0)) eater({ done: true, value: undefined })
+    return Promise.resolve({ done: true, value: undefined })
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this
+  }
+}
+
+export class RegistryEvents {
+  readonly #watchers = new Set<Watcher>()
+
+  /** Events from now on. Leaving the loop ends the subscription. */
+  subscribe(): AsyncIterableIterator<RegistryEvent, undefined> {
+    const watcher = new Watcher((left) => this.#watchers.delete(left))
+    this.#watchers.add(watcher)
+    return watcher
+  }
+
+  tell(kind: RegistryChange, entry: CapabilityEntry): void {
+    for (const watcher of this.#watchers) watcher.tell(kind, entry)
+  }
+
+  /** Ends every subscription. */
+  close(): void {
+    for (const watcher of this.#watchers) void watcher.return()
+  }
+}

@@ -1,0 +1,261 @@
+/**
+ * Registry: every capability this node knows of, its own and its peers' (spec 2 § 3.2).
+ *
+ *   name ─▶ [ entry (here, 1.0) · entry (here, 1.0, other params) · entry (peer, 1.2) … ]
+ *
+ * Lists are replaced, never changed: whoever holds one across an await still sees a consistent one.
+ *
+ * Pure: time is an argument.
+ */
+import type { Fault } from '../core/fault.ts'
+import { canonicalJson } from '../core/json.ts'
+import type { JsonObject } from '../core/json.ts'
+import { fail, ok } from '../core/result.ts'
+import type { Result } from '../core/result.ts'
+import { satisfies } from './capability.ts'
+import type { Capability, CapabilityName, Family, Offer, Version } from './capability.ts'
+import { checkDescriptor, checkNamespace, isSameOffer, namespaceViolation } from './descriptor.ts'
+import type { Owner } from './descriptor.ts'
+import { CapabilityEntry, entryKey } from './entry.ts'
+import { busFamily } from './family.ts'
+import { peerOffer } from './peer.ts'
+import type { PeerCapability, PeerRecord, RefusedCapability } from './peer.ts'
+import { RegistryEvents } from './registry-events.ts'
+import type { RegistryChange } from './registry-events.ts'
+import { instanceId, schemaHash } from './schema-hash.ts'
+
+export interface Diff {
+  readonly added: readonly CapabilityEntry[]
+  readonly removed: readonly CapabilityEntry[]
+  readonly updated: readonly CapabilityEntry[]
+  readonly refused: readonly RefusedCapability[]
+}
+
+const NOTHING: readonly CapabilityEntry[] = []
+/** A peer that claims to offer more than this is not believed beyond it. */
+const MAX_PEER_CAPABILITIES = 2_000
+
+export class Registry {
+  readonly events = new RegistryEvents()
+  readonly #nodeId: string
+  readonly #families: ReadonlyMap<string, Family>
+  readonly #byKey = new Map<string, CapabilityEntry>()
+  readonly #byName = new Map<CapabilityName, readonly CapabilityEntry[]>()
+  readonly #byNode = new Map<string, Set<CapabilityEntry>>()
+  #offers: readonly Offer[] | undefined
+
+  constructor(nodeId: string, families: readonly Family[] = []) {
+    this.#nodeId = nodeId
+    this.#families = new Map(families.map((family) => [family.name, family]))
+  }
+
+  /** Registering the same again changes nothing but the handler; nothing is told to anybody. */
+  registerLocal(capability: Capability, owner: Owner, nowMs: number): Result<void, Fault> {
+    const { offer } = capability
+    const named = checkNamespace(offer.name, owner)
+    if (!named.ok) return named
+    const instance = instanceId(offer.params)
+    const key = entryKey({ nodeId: this.#nodeId, name: offer.name, version: offer.version, instanceId: instance })
+    const known = this.#byKey.get(key)
+    if (known !== undefined && known.owner !== owner.name)
+      return fail(namespaceViolation(`${offer.name} is offered by ${known.owner} already.`))
+    const checked = checkDescriptor(offer)
+    if (!checked.ok) return checked
+    if (known === undefined) {
+      const identity = { nodeId: this.#nodeId, instanceId: instance, isLocal: true, owner: owner.name }
+      const entry = new CapabilityEntry({ ...identity, offer, lastSeenMs: nowMs })
+      entry.capability = capability
+      this.#add(entry)
+      return ok(undefined)
+    }
+    const changed = !isSameOffer(known.offer, offer)
+    known.offer = offer
+    known.capability = capability
+    known.lastSeenMs = nowMs
+    this.#offers = undefined
+    if (changed) this.#tell('updated', known)
+    return ok(undefined)
+  }
+
+  /** Without an instance, all of them. Calls under way go on to their end. */
+  deregisterLocal(name: CapabilityName, version: Version, instance?: string): number {
+    const gone = this.named(name).filter(
+      (entry) =>
+        entry.isLocal &&
+        entry.offer.version[0] === version[0] &&
+        entry.offer.version[1] === version[1] &&
+        (instance === undefined || entry.instanceId === instance),
+    )
+    for (const entry of gone) this.#remove(entry)
+    return gone.length
+  }
+
+  /** Entries that stay keep their health, their calls in flight and their sessions (spec 2 § 5.2). */
+  updateFromPeer(peer: PeerRecord, nowMs: number): Diff {
+    const diff = { added: [] as CapabilityEntry[], removed: [] as CapabilityEntry[], updated: [] as CapabilityEntry[] }
+    const refused: RefusedCapability[] = []
+    const before = new Set(this.#byNode.get(peer.nodeId))
+    for (const capability of this.#believable(peer)) {
+      const seen = this.#takePeerCapability(peer, capability, nowMs)
+      if (!seen.ok) refused.push({ name: capability.name, fault: seen.fault })
+      else {
+        before.delete(seen.value.entry)
+        if (seen.value.change === 'added') diff.added.push(seen.value.entry)
+        if (seen.value.change === 'updated') diff.updated.push(seen.value.entry)
+      }
+    }
+    for (const entry of before) {
+      this.#remove(entry)
+      diff.removed.push(entry)
+    }
+    return { ...diff, refused }
+  }
+
+  removePeer(nodeId: string): number {
+    const gone = nodeId === this.#nodeId ? [] : [...(this.#byNode.get(nodeId) ?? [])]
+    for (const entry of gone) this.#remove(entry)
+    return gone.length
+  }
+
+  /** All versions and instances of a name, wherever they are. */
+  named(name: CapabilityName): readonly CapabilityEntry[] {
+    return this.#byName.get(name) ?? NOTHING
+  }
+
+  find(
+    name: CapabilityName,
+    versionReq: Version,
+    paramsFilter?: (params: JsonObject) => boolean,
+  ): readonly CapabilityEntry[] {
+    return this.named(name).filter(
+      (entry) =>
+        satisfies(entry.offer.version, versionReq) && (paramsFilter === undefined || paramsFilter(entry.offer.params)),
+    )
+  }
+
+  entry(identity: {
+    nodeId: string
+    name: CapabilityName
+    version: Version
+    instanceId?: string
+  }): CapabilityEntry | undefined {
+    const { instanceId: instance = instanceId({}) } = identity
+    return this.#byKey.get(entryKey({ ...identity, instanceId: instance }))
+  }
+
+  all(): readonly CapabilityEntry[] {
+    return [...this.#byKey.values()]
+  }
+
+  allLocal(): readonly CapabilityEntry[] {
+    return [...(this.#byNode.get(this.#nodeId) ?? [])]
+  }
+
+  allRemote(): readonly CapabilityEntry[] {
+    return this.all().filter((entry) => !entry.isLocal)
+  }
+
+  /** One per name, by name: this node's own before others', newer before older. */
+  offers(): readonly Offer[] {
+    this.#offers ??= [...this.#byName.keys()].toSorted().flatMap((name) => this.offer(name) ?? [])
+    return this.#offers
+  }
+
+  /** The offer that faces show for a name, or the one that a version and a node asked for mean. */
+  offer(name: CapabilityName, versionReq?: Version, nodeId?: string): Offer | undefined {
+    let best: CapabilityEntry | undefined
+    for (const entry of this.named(name)) {
+      if (versionReq !== undefined && !satisfies(entry.offer.version, versionReq)) continue
+      if (nodeId !== undefined && entry.nodeId !== nodeId) continue
+      if (best === undefined || isShownBefore(entry, best)) best = entry
+    }
+    return best?.offer
+  }
+
+  #believable(peer: PeerRecord): readonly PeerCapability[] {
+    // Nobody else speaks for this node, and nobody speaks for a third one.
+    if (peer.nodeId === this.#nodeId || peer.manifest.nodeId !== peer.nodeId) return []
+    return peer.manifest.capabilities.slice(0, MAX_PEER_CAPABILITIES)
+  }
+
+  #takePeerCapability(
+    peer: PeerRecord,
+    capability: PeerCapability,
+    nowMs: number,
+  ): Result<{ entry: CapabilityEntry; change: RegistryChange | undefined }, Fault> {
+    const { name, version, instanceId: instance } = capability
+    const known = this.#byKey.get(entryKey({ nodeId: peer.nodeId, name, version, instanceId: instance }))
+    if (known !== undefined && isSameAnnouncement(known.announced, capability)) {
+      known.endpoint = peer.endpoint
+      known.lastSeenMs = nowMs
+      return ok({ entry: known, change: undefined })
+    }
+    const offer = peerOffer(capability, this.#families.get(capability.family) ?? busFamily)
+    const checked = checkPeerOffer(capability, offer)
+    if (!checked.ok) return checked
+    const identity = { nodeId: peer.nodeId, instanceId: instance, isLocal: false, owner: peer.nodeId }
+    const entry = known ?? new CapabilityEntry({ ...identity, offer, lastSeenMs: nowMs })
+    entry.offer = offer
+    entry.announced = capability
+    entry.endpoint = peer.endpoint
+    entry.lastSeenMs = nowMs
+    if (known === undefined) this.#add(entry)
+    else this.#tell('updated', entry)
+    return ok({ entry, change: known === undefined ? 'added' : 'updated' })
+  }
+
+  #add(entry: CapabilityEntry): void {
+    this.#byKey.set(entry.key, entry)
+    this.#byName.set(entry.offer.name, [...this.named(entry.offer.name), entry])
+    const ofNode = this.#byNode.get(entry.nodeId) ?? new Set()
+    this.#byNode.set(entry.nodeId, ofNode.add(entry))
+    this.#tell('added', entry)
+  }
+
+  #remove(entry: CapabilityEntry): void {
+    entry.removed = true
+    this.#byKey.delete(entry.key)
+    const left = this.named(entry.offer.name).filter((other) => other !== entry)
+    if (left.length === 0) this.#byName.delete(entry.offer.name)
+    else this.#byName.set(entry.offer.name, left)
+    const ofNode = this.#byNode.get(entry.nodeId)
+    ofNode?.delete(entry)
+    if (ofNode?.size === 0) this.#byNode.delete(entry.nodeId)
+    this.#tell('removed', entry)
+  }
+
+  #tell(kind: RegistryChange, entry: CapabilityEntry): void {
+    this.#offers = undefined
+    this.events.tell(kind, entry)
+  }
+}
+
+/** Schemas are named by their hash, so only whether they have come yet matters. */
+function isSameAnnouncement(before: PeerCapability | undefined, now: PeerCapability): boolean {
+  if (before === undefined || before === now) return before === now
+  const { schemas: schemasBefore, ...factsBefore } = before
+  const { schemas: schemasNow, ...factsNow } = now
+  if ((schemasBefore === undefined) !== (schemasNow === undefined)) return false
+  return canonicalJson(factsBefore) === canonicalJson(factsNow)
+}
+
+function checkPeerOffer(capability: PeerCapability, offer: Offer): Result<void, Fault> {
+  const checked = checkDescriptor(offer)
+  if (!checked.ok || capability.schemas === undefined) return checked
+  if (schemaHash(offer) === capability.schemaHash) return ok(undefined)
+  return fail({
+    kind: 'failed',
+    code: 'schema_mismatch',
+    message: `The schemas given for ${offer.name} are not those of ${capability.schemaHash}.`,
+    details: { schema_hash_expected: capability.schemaHash },
+  })
+}
+
+function isShownBefore(entry: CapabilityEntry, other: CapabilityEntry): boolean {
+  if (entry.isLocal !== other.isLocal) return entry.isLocal
+  const [major, minor] = entry.offer.version
+  const [otherMajor, otherMinor] = other.offer.version
+  if (major !== otherMajor) return major > otherMajor
+  if (minor !== otherMinor) return minor > otherMinor
+  return entry.key < other.key
+}

@@ -1,0 +1,62 @@
+/**
+ * Schema compiler: Ajv, loaded when the first schema needs it and not before (it takes 50 to 90 ms to load).
+ *
+ * Formats are annotations, as 2020-12 has it. Unknown keywords are let be: strangers have their own. References are not
+ * inlined, so that the code grows no faster than the schema.
+ *
+ * Pure, apart from being remembered.
+ */
+import { createRequire } from 'node:module'
+import type { Ajv2020, Options, ValidateFunction } from 'ajv/dist/2020.js'
+import type { JsonSchema } from './capability.ts'
+import { boundedPattern } from './pattern.ts'
+
+const require = createRequire(import.meta.url)
+
+const OPTIONS = {
+  strict: false,
+  validateSchema: false,
+  validateFormats: false,
+  inlineRefs: false,
+  logger: false,
+  code: { regExp: Object.assign(boundedPattern, { code: 'new RegExp' }) },
+} satisfies Options
+
+/** An instance keeps a little of everything it ever compiled; strangers come and go for years. */
+const COMPILES_PER_INSTANCE = 1_000
+
+type Instances = { checker?: Ajv2020; fast?: Ajv2020; thorough?: Ajv2020 }
+
+let instances: Instances = {}
+let compiled = 0
+
+/** Against the meta-schema of 2020-12: what is wrong, or `undefined`. */
+export function metaSchemaError(schema: JsonSchema): string | undefined {
+  const checker = (instances.checker ??= load({ ...OPTIONS, meta: true }))
+  if (checker.validateSchema(anonymous(schema)) === true) return undefined
+  return checker.errorsText(checker.errors, { dataVar: 'schema' })
+}
+
+/** `fast` stops at the first error; `thorough` finds them all and is for explaining a refusal. Throws if Ajv cannot. */
+export function compileSchema(schema: JsonSchema, mode: 'fast' | 'thorough'): ValidateFunction {
+  if (++compiled % COMPILES_PER_INSTANCE === 0) instances = {}
+  const ajv = (instances[mode] ??= load({ ...OPTIONS, meta: false, allErrors: mode === 'thorough' }))
+  const own = anonymous(schema)
+  try {
+    return ajv.compile(own)
+  } finally {
+    // Ajv would keep every schema for ever; ours are kept by schema.ts, which knows when to forget.
+    ajv.removeSchema(own)
+  }
+}
+
+/** Without the names by which one stranger's schema could collide with another's. */
+function anonymous(schema: JsonSchema): JsonSchema {
+  const { $schema: _dialect, $id: _name, ...rest } = schema
+  return rest
+}
+
+function load(options: Options): Ajv2020 {
+  const ajv = require('ajv/dist/2020.js') as { readonly Ajv2020: new (options: Options) => Ajv2020 }
+  return new ajv.Ajv2020(options)
+}

@@ -1,0 +1,49 @@
+/**
+ * Schema hash: the name of a contract. Two nodes with the same hash speak of the same thing.
+ *
+ *   'blake3:' + hex( BLAKE3( RFC 8785 of { name, version: "X.Y", request_schema, response_schema, stream_schema } ) )
+ *
+ * Exactly these five keys, `null` for a schema that is absent (spec 2 § 3.1, CONTRACT § 11). Params, trust, limits and
+ * timeouts are outside on purpose: they differ between instances of one contract.
+ *
+ * Pure.
+ */
+import { blake3 } from '@noble/hashes/blake3.js'
+import { hex, utf8 } from '../core/bytes.ts'
+import { canonicalJson } from '../core/json.ts'
+import type { JsonObject } from '../core/json.ts'
+import { versionText } from './capability.ts'
+import type { CapabilityDescriptor } from './capability.ts'
+
+type Contract = Pick<CapabilityDescriptor, 'name' | 'version' | 'requestSchema' | 'responseSchema' | 'streamSchema'>
+
+const known = new WeakMap<Contract, string>()
+
+/** The bytes that are hashed, for whoever wants to check with another implementation. */
+export function schemaHashInput(contract: Contract): string {
+  return canonicalJson({
+    name: contract.name,
+    version: versionText(contract.version),
+    request_schema: contract.requestSchema,
+    response_schema: contract.responseSchema ?? null,
+    stream_schema: contract.streamSchema ?? null,
+  })
+}
+
+/** Remembered per object: descriptors do not change once made. */
+export function schemaHash(contract: Contract): string {
+  let hash = known.get(contract)
+  if (hash === undefined) {
+    hash = `blake3:${hex(blake3(utf8(schemaHashInput(contract))))}`
+    known.set(contract, hash)
+  }
+  return hash
+}
+
+const NO_PARAMS_ID = 'default'
+
+/** Tells instances of one capability on one node apart: a short hash of their params. */
+export function instanceId(params: JsonObject): string {
+  if (Object.keys(params).length === 0) return NO_PARAMS_ID
+  return hex(blake3(utf8(canonicalJson(params)))).slice(0, 16)
+}

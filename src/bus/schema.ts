@@ -1,0 +1,185 @@
+/**
+ * Schema: what goes into a capability and what comes out of it, checked against its contract.
+ *
+ * A contract is checked once when it is registered and compiled once per schema hash, when it is first needed. Our own
+ * tools' schemas come out of Zod and are well-formed by construction; strangers' are always examined.
+ *
+ * Pure, apart from remembering what was compiled.
+ */
+import type { ErrorObject, ValidateFunction } from 'ajv/dist/2020.js'
+import type { Fault } from '../core/fault.ts'
+import type { JsonObject } from '../core/json.ts'
+import { fail, ok } from '../core/result.ts'
+import type { Result } from '../core/result.ts'
+import type { Frame, Reply } from './call.ts'
+import { versionText } from './capability.ts'
+import type { CapabilityDescriptor, Issue, JsonSchema, Offer } from './capability.ts'
+import { outOfBounds } from './schema-bounds.ts'
+import { compileSchema, metaSchemaError } from './schema-compiler.ts'
+import { schemaHash } from './schema-hash.ts'
+import { isOurOwn } from './tool.ts'
+
+type Part = 'requestSchema' | 'responseSchema' | 'streamSchema'
+
+/** `thorough` is the request schema once more, for explaining refusals. */
+interface Contract {
+  readonly checks: Map<Part | 'thorough', ValidateFunction | Error>
+}
+
+const PARTS: readonly Part[] = ['requestSchema', 'responseSchema', 'streamSchema']
+
+/** By hash, so that a thousand nodes with one contract share its validators; oldest forgotten first. */
+const contracts = new Map<string, Contract>()
+const MAX_CONTRACTS = 2_048
+const contractOfOffer = new WeakMap<Offer, Contract>()
+
+const MAX_ISSUES = 20
+/** Larger bodies are refused with their first error only: collecting all of them would be work for an attacker. */
+const MAX_EXPLAINED_BYTES = 64 * 1_024
+
+/** Spec 2 § 3.2: a capability whose schemas are no schemas cannot be registered. */
+export function checkSchemas(offer: Offer): Result<void, Fault> {
+  if (isOurOwn(offer)) return ok(undefined)
+  for (const part of PARTS) {
+    const schema = offer[part]
+    const wrong = schema === undefined ? undefined : (outOfBounds(schema) ?? metaSchemaError(schema))
+    if (wrong !== undefined) return fail(schemaInvalid(offer, `${WORDS[part]}: ${wrong}`))
+  }
+  return ok(undefined)
+}
+
+/** The chain's validate stage. The value is the body to go on with: the same one, or one with defaults filled in. */
+export function validateRequest(offer: Offer, body: JsonObject): Result<JsonObject, Fault> {
+  if (offer.accept !== undefined) {
+    const accepted = offer.accept(body)
+    return accepted.ok ? accepted : fail(mismatch(offer, accepted.fault))
+  }
+  const check = checkOf(offer, 'requestSchema')
+  if (check === undefined) return ok(body)
+  if (check instanceof Error) return fail(schemaInvalid(offer, check.message))
+  if (passes(check, body)) return ok(body)
+  return fail(mismatch(offer, explain(offer, body, check)))
+}
+
+/** A provider's answer that does not fit its own contract is the provider's failure, never the caller's. */
+export function wrongReply(offer: Offer, reply: Reply): Fault | undefined {
+  if (reply.inputRequired !== undefined) return undefined
+  return wrongAnswer(offer, 'responseSchema', reply.data)
+}
+
+/** Stream schemas describe the whole frame, `{ event, data }`, since what the data looks like depends on the event. */
+export function wrongFrame(offer: Offer, frame: Frame): Fault | undefined {
+  return wrongAnswer(offer, 'streamSchema', frame)
+}
+
+function wrongAnswer(offer: Offer, part: Part, value: unknown): Fault | undefined {
+  const check = checkOf(offer, part)
+  if (check === undefined || (!(check instanceof Error) && passes(check, value))) return undefined
+  const issues = check instanceof Error ? [] : issuesOf(check.errors)
+  return {
+    // What we got wrong ourselves is our mistake; what a device or a peer answered is nonsense from the far end.
+    kind: isOurOwn(offer) ? 'internal' : 'failed',
+    code: 'internal_error',
+    message: `${offer.name} answered something that its own contract does not allow (${WORDS[part]}). What it did, it did.`,
+    details: { issues: issues.map(issueJson) },
+  }
+}
+
+function checkOf(offer: Offer, part: Part, mode: 'fast' | 'thorough' = 'fast'): ValidateFunction | Error | undefined {
+  let contract = contractOfOffer.get(offer)
+  if (contract === undefined) {
+    contract = contractByHash(schemaHash(offer))
+    contractOfOffer.set(offer, contract)
+  }
+  const slot = mode === 'fast' ? part : 'thorough'
+  const known = contract.checks.get(slot)
+  if (known !== undefined) return known
+  const schema = offer[part]
+  if (schema === undefined) return undefined
+  const check = compiled(schema, mode)
+  contract.checks.set(slot, check)
+  return check
+}
+
+function contractByHash(hash: string): Contract {
+  const contract = contracts.get(hash) ?? { checks: new Map() }
+  contracts.delete(hash)
+  contracts.set(hash, contract)
+  if (contracts.size > MAX_CONTRACTS) contracts.delete(contracts.keys().next().value ?? hash)
+  return contract
+}
+
+function compiled(schema: JsonSchema, mode: 'fast' | 'thorough'): ValidateFunction | Error {
+  try {
+    return compileSchema(schema, mode)
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error))
+  }
+}
+
+function passes(check: ValidateFunction, value: unknown): boolean {
+  try {
+    return check(value)
+  } catch {
+    // A schema that refers to itself, or a value that is nested too deep for one, ends on the stack's limit.
+    check.errors = [{ instancePath: '', keyword: 'depth', message: 'is nested too deep', params: {}, schemaPath: '#' }]
+    return false
+  }
+}
+
+function explain(offer: Offer, body: JsonObject, check: ValidateFunction): readonly Issue[] {
+  const first = issuesOf(check.errors)
+  if (first[0]?.code === 'depth' || JSON.stringify(body).length > MAX_EXPLAINED_BYTES) return first
+  const thorough = checkOf(offer, 'requestSchema', 'thorough')
+  if (thorough === undefined || thorough instanceof Error || passes(thorough, body)) return first
+  return issuesOf(thorough.errors)
+}
+
+function issuesOf(errors: readonly ErrorObject[] | null | undefined): readonly Issue[] {
+  return (errors ?? []).slice(0, MAX_ISSUES).map(({ instancePath, keyword, message, params }) => {
+    const missing: unknown = params['missingProperty'] ?? params['additionalProperty']
+    const path = instancePath.split('/').slice(1).map(pointerStep)
+    return {
+      path: typeof missing === 'string' ? [...path, missing] : path,
+      message: message ?? keyword,
+      code: keyword,
+    }
+  })
+}
+
+function pointerStep(step: string): string | number {
+  return /^(?:0|[1-9]\d{0,8})$/.test(step) ? Number(step) : step.replaceAll('~1', '/').replaceAll('~0', '~')
+}
+
+const WORDS: Readonly<Record<Part, string>> = {
+  requestSchema: 'request schema',
+  responseSchema: 'response schema',
+  streamSchema: 'stream schema',
+}
+
+function mismatch(offer: Offer, issues: readonly Issue[]): Fault {
+  const sentences = issues
+    .slice(0, MAX_ISSUES)
+    .map(({ path, message }) => `${path.join('.') || 'the body'}: ${message}`)
+  return {
+    kind: 'invalid-arguments',
+    code: 'schema_mismatch',
+    message: `The arguments do not fit ${offer.name}: ${sentences.join('; ')}.`,
+    details: {
+      issues: issues.slice(0, MAX_ISSUES).map(issueJson),
+      schema_hash_expected: schemaHash(offer),
+    },
+  }
+}
+
+function schemaInvalid(offer: Pick<CapabilityDescriptor, 'name' | 'version'>, why: string): Fault {
+  return {
+    kind: 'unsupported',
+    code: 'schema_invalid',
+    message: `${offer.name}@${versionText(offer.version)} has no usable schema. ${why}.`,
+  }
+}
+
+function issueJson({ path, message, code }: Issue): JsonObject {
+  return { path: [...path], message, code }
+}

@@ -1,0 +1,62 @@
+/**
+ * Sticky: which provider a session talks to (spec 2 § 5.6), until it has been silent for ten minutes.
+ *
+ * Kept in the order of last use, so that both the sweeper and the bound on their number look at the front only.
+ *
+ * Pure: time is an argument.
+ */
+import type { CapabilityEntry } from './entry.ts'
+
+export const STICKY_IDLE_MS = 600_000
+const MAX_BINDINGS = 10_000
+
+interface Binding {
+  readonly entry: CapabilityEntry
+  readonly usedMs: number
+}
+
+export class Sticky {
+  readonly #bindings = new Map<string, Binding>()
+
+  get size(): number {
+    return this.#bindings.size
+  }
+
+  /** A session is bound per capability: its provider for one says nothing about another. */
+  bound(sessionId: string, name: string, nowMs: number): CapabilityEntry | undefined {
+    const key = bindingKey(sessionId, name)
+    const binding = this.#bindings.get(key)
+    if (binding === undefined) return undefined
+    if (!binding.entry.removed && nowMs - binding.usedMs <= STICKY_IDLE_MS) return binding.entry
+    this.#bindings.delete(key)
+    return undefined
+  }
+
+  bind(sessionId: string, entry: CapabilityEntry, nowMs: number): void {
+    const key = bindingKey(sessionId, entry.offer.name)
+    this.#bindings.delete(key)
+    this.#bindings.set(key, { entry, usedMs: nowMs })
+    if (this.#bindings.size > MAX_BINDINGS) this.#bindings.delete(this.#bindings.keys().next().value ?? key)
+  }
+
+  release(sessionId: string): void {
+    for (const key of this.#bindings.keys()) if (key.startsWith(`${sessionId}\n`)) this.#bindings.delete(key)
+  }
+
+  sweep(nowMs: number): void {
+    for (const [key, { entry, usedMs }] of this.#bindings) {
+      if (nowMs - usedMs <= STICKY_IDLE_MS && !entry.removed) return
+      this.#bindings.delete(key)
+    }
+  }
+
+  sessionsOf(entry: CapabilityEntry): number {
+    let count = 0
+    for (const binding of this.#bindings.values()) if (binding.entry === entry) count++
+    return count
+  }
+}
+
+function bindingKey(sessionId: string, name: string): string {
+  return `${sessionId}\n${name}`
+}

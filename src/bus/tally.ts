@@ -1,0 +1,62 @@
+/**
+ * Tally: what is counted about every call, in plain numbers. Metrics and `stats` are made of it when somebody asks.
+ *
+ * Pure.
+ */
+import type { Outcome } from './call.ts'
+import { codeOf } from './code.ts'
+import type { ErrorCode } from './code.ts'
+
+/** Upper bounds in milliseconds (X03), finer at the lower end: a local call takes microseconds. */
+export const DURATION_BUCKETS_MS: readonly number[] = [0.1, 0.5, 1, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000]
+
+export class CapabilityTally {
+  ok = 0
+  readonly errors = new Map<ErrorCode, number>()
+  /** Not cumulative; the last one is for everything beyond the bounds. */
+  readonly durations = new Float64Array(DURATION_BUCKETS_MS.length + 1)
+  durationSumMs = 0
+  activeStreams = 0
+  tokensOut = 0
+
+  get calls(): number {
+    let errors = 0
+    for (const count of this.errors.values()) errors += count
+    return this.ok + errors
+  }
+
+  count(outcome: Outcome, ms: number): void {
+    if (outcome.ok) {
+      this.ok++
+      this.tokensOut += outcome.value.usage?.tokensOut ?? 0
+    } else {
+      const code = codeOf(outcome.fault)
+      this.errors.set(code, (this.errors.get(code) ?? 0) + 1)
+    }
+    let bucket = 0
+    while (ms > (DURATION_BUCKETS_MS[bucket] ?? Infinity)) bucket++
+    this.durations[bucket] = (this.durations[bucket] ?? 0) + 1
+    this.durationSumMs += ms
+  }
+}
+
+/** Names that nobody offers are counted together, or a stranger could fill the memory with inventions. */
+export const UNKNOWN_CAPABILITY = 'unknown'
+
+export class Tally {
+  readonly byCapability = new Map<string, CapabilityTally>()
+  quarantines = 0
+  retries = 0
+  hedges = 0
+  /** Providers that were cut off because they ignored their signal. */
+  cutOff = 0
+
+  of(name: string): CapabilityTally {
+    let tally = this.byCapability.get(name)
+    if (tally === undefined) {
+      tally = new CapabilityTally()
+      this.byCapability.set(name, tally)
+    }
+    return tally
+  }
+}

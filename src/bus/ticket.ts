@@ -1,0 +1,110 @@
+/**
+ * Ticket: what the bus keeps about one call while it lives, from the first question to the last word.
+ *
+ *   open ──deadline──▶ ended (deadline)        ending aborts the signal and tells whoever works on the call;
+ *     └────caller────▶ ended (cancelled)       both only once
+ *
+ * Pure: time and timers come from outside.
+ */
+import type { Call, Ticket } from './call.ts'
+import { Alarm } from './deadline-wheel.ts'
+import type { CapabilityEntry } from './entry.ts'
+
+export type EndCause = 'deadline' | 'cancelled'
+
+/** Something that works on the call, or waits for it, and has to hear that the call is over. */
+export interface Worker {
+  readonly callEnded: (ticket: LiveTicket) => void
+}
+
+export class LiveTicket extends Alarm implements Ticket {
+  readonly startedMs: number
+  readonly deadlineMs: number
+  /** Whether the caller gave it less time than the capability has: running out of that is nobody's failure. */
+  readonly isHurried: boolean
+  cause: EndCause | undefined
+  stages: Record<string, number> | undefined
+  receivedBytes = 0
+  sentBytes = 0
+  attempts = 0
+  frames = 0
+  /** A frame is waiting to be taken; the time that took so far, in all. */
+  isWithConsumer = false
+  consumerMs = 0
+  /** Who worked on it last. */
+  entry: CapabilityEntry | undefined
+  readonly #controller = new AbortController()
+  readonly #workers: Worker[] = []
+  #parent: AbortSignal | undefined
+  #parentAborted: (() => void) | undefined
+
+  constructor(times: { readonly startedMs: number; readonly deadlineMs: number; readonly isHurried: boolean }) {
+    super()
+    this.startedMs = times.startedMs
+    this.deadlineMs = times.deadlineMs
+    this.isHurried = times.isHurried
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal
+  }
+
+  mark(stage: string, ms: number): void {
+    this.stages ??= {}
+    this.stages[stage] = (this.stages[stage] ?? 0) + ms
+  }
+
+  bytes(received: number, sent: number): void {
+    this.receivedBytes += received
+    this.sentBytes += sent
+  }
+
+  /** Ends with the caller's own signal; `release` forgets it again, as a signal may outlive many calls. */
+  follow(parent: AbortSignal): void {
+    if (parent.aborted) {
+      this.end('cancelled', parent.reason)
+      return
+    }
+    this.#parent = parent
+    this.#parentAborted = () => this.end('cancelled', parent.reason)
+    parent.addEventListener('abort', this.#parentAborted, { once: true })
+  }
+
+  release(): void {
+    if (this.#parentAborted !== undefined) this.#parent?.removeEventListener('abort', this.#parentAborted)
+  }
+
+  employ(worker: Worker): void {
+    this.#workers.push(worker)
+    if (this.cause !== undefined) worker.callEnded(this)
+  }
+
+  dismiss(worker: Worker): void {
+    const place = this.#workers.indexOf(worker)
+    if (place >= 0) this.#workers.splice(place, 1)
+  }
+
+  end(cause: EndCause, reason?: unknown): void {
+    if (this.cause !== undefined) return
+    this.cause = cause
+    this.#controller.abort(
+      reason ?? new DOMException(REASONS[cause], cause === 'deadline' ? 'TimeoutError' : 'AbortError'),
+    )
+    for (const worker of this.#workers.splice(0)) worker.callEnded(this)
+  }
+
+  ring(): void {
+    this.end('deadline')
+  }
+}
+
+const REASONS: Readonly<Record<EndCause, string>> = {
+  deadline: 'the time for this call is over',
+  cancelled: 'the caller withdrew',
+}
+
+/** Every call that the bus hands out has one; a stage that builds a call from nothing has lost it. */
+export function ticketOf(call: Call): LiveTicket {
+  if (call.ticket instanceof LiveTicket) return call.ticket
+  throw new TypeError(`a call of ${call.capability} came back without the ticket it was given`)
+}

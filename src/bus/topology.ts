@@ -1,0 +1,117 @@
+/**
+ * Topology: the registry as plain data, for the console, the CLI and the tools that show it (spec 2 § 3.7).
+ *
+ * Pure.
+ */
+import type { JsonObject } from '../core/json.ts'
+import { versionText } from './capability.ts'
+import type { Effect, Stability } from './capability.ts'
+import type { CapabilityEntry } from './entry.ts'
+import type { Registry } from './registry.ts'
+import type { Sticky } from './sticky.ts'
+import type { Tally } from './tally.ts'
+
+export interface EntryView {
+  readonly nodeId: string
+  readonly name: string
+  readonly version: string
+  readonly instanceId: string
+  readonly isLocal: boolean
+  readonly owner: string
+  readonly stability: Stability
+  readonly effect: Effect
+  readonly params: JsonObject
+  readonly inFlight: number
+  readonly waiting: number
+  readonly maxConcurrent: number
+  readonly p50Ms: number
+  readonly p99Ms: number
+  readonly successRate: number
+  readonly samples: number
+  /** 0 when it is not in quarantine. */
+  readonly quarantinedForMs: number
+  readonly stickySessions: number
+}
+
+export interface PeerView {
+  readonly nodeId: string
+  readonly displayName: string | undefined
+  readonly source: string | undefined
+  readonly capabilities: number
+  readonly seenAgoMs: number
+}
+
+export interface TopologySnapshot {
+  readonly ourNodeId: string
+  readonly communityId: string | undefined
+  readonly peers: readonly PeerView[]
+  readonly capabilitiesLocal: readonly EntryView[]
+  readonly capabilitiesRemote: readonly EntryView[]
+  readonly inFlightTotal: number
+}
+
+export function entryView(entry: CapabilityEntry, sticky: Sticky, nowMs: number): EntryView {
+  const { offer, health } = entry
+  return {
+    nodeId: entry.nodeId,
+    name: offer.name,
+    version: versionText(offer.version),
+    instanceId: entry.instanceId,
+    isLocal: entry.isLocal,
+    owner: entry.owner,
+    stability: offer.stability,
+    effect: offer.effect,
+    params: offer.params,
+    inFlight: entry.inFlight,
+    waiting: entry.waiting.length,
+    maxConcurrent: offer.maxConcurrent,
+    p50Ms: health.p50Ms,
+    p99Ms: health.p99Ms,
+    successRate: health.successRate,
+    samples: health.samples,
+    quarantinedForMs: health.isEjected() ? Math.max(0, health.quarantinedUntilMs - nowMs) : 0,
+    stickySessions: sticky.sessionsOf(entry),
+  }
+}
+
+/** Numbers since the start. */
+export interface BusStats {
+  readonly calls: number
+  readonly inFlight: number
+  readonly offers: number
+  readonly peers: number
+  readonly sessions: number
+  readonly retries: number
+  readonly hedges: number
+  readonly quarantines: number
+  /** Providers that went on after their call was over. */
+  readonly cutOff: number
+  readonly capabilities: readonly CapabilityStats[]
+}
+
+export interface CapabilityStats {
+  readonly name: string
+  readonly calls: number
+  readonly ok: number
+  readonly errors: Readonly<Record<string, number>>
+  readonly meanMs: number
+  readonly activeStreams: number
+}
+
+/** By number of calls, most first. */
+export function capabilityStats(tally: Tally): readonly CapabilityStats[] {
+  return [...tally.byCapability]
+    .map(([name, counted]) => ({
+      name,
+      calls: counted.calls,
+      ok: counted.ok,
+      errors: Object.fromEntries(counted.errors),
+      meanMs: counted.calls === 0 ? 0 : counted.durationSumMs / counted.calls,
+      activeStreams: counted.activeStreams,
+    }))
+    .toSorted((left, right) => right.calls - left.calls)
+}
+
+export function inFlightTotal(registry: Registry): number {
+  return registry.all().reduce((sum, entry) => sum + entry.inFlight, 0)
+}

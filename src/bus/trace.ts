@@ -1,0 +1,152 @@
+/**
+ * Trace: the last 10,000 calls, with where they went, how they ended and what each stage took.
+ *
+ * A ring whose slots are used again: recording a call makes no garbage once it has gone round.
+ *
+ * Pure: time is an argument.
+ */
+import type { Call, Channel, Outcome } from './call.ts'
+import { versionText } from './capability.ts'
+import type { Version } from './capability.ts'
+import type { LiveTicket } from './ticket.ts'
+
+export const TRACE_RING_BUFFER = 10_000
+
+export interface CallTraceEvent {
+  /** RFC 3339 with milliseconds: when the call ended. */
+  readonly ts: string
+  readonly traceId: string
+  readonly capability: string
+  readonly version: string
+  readonly fromNode: string
+  /** `undefined` for a call that reached no provider. */
+  readonly toNode: string | undefined
+  readonly isLocal: boolean
+  /** `ok`, or the fault's code or kind. */
+  readonly result: string
+  readonly ms: number
+  readonly tokensIn?: number
+  readonly tokensOut?: number
+  readonly bytesIn: number
+  readonly bytesOut: number
+  readonly caller: string
+  readonly channel: Channel
+  readonly attempts: number
+  readonly frames: number
+  /** Milliseconds by stage: `lock`, `validate` …, and `provider` for the provider's own time. */
+  readonly stages?: Readonly<Record<string, number>>
+}
+
+/** The event as it is kept: scalars only, so that no body and no secret outlives its call here. */
+interface Slot {
+  endedAtMs: number
+  traceId: string
+  capability: string
+  version: Version
+  fromNode: string
+  toNode: string | undefined
+  isLocal: boolean
+  result: string
+  ms: number
+  tokensIn: number | undefined
+  tokensOut: number | undefined
+  bytesIn: number
+  bytesOut: number
+  caller: string
+  channel: Channel
+  attempts: number
+  frames: number
+  stages: Readonly<Record<string, number>> | undefined
+}
+
+export class Trace {
+  readonly #nodeId: string
+  readonly #slots: Slot[] = []
+  #recorded = 0
+
+  constructor(nodeId: string) {
+    this.#nodeId = nodeId
+  }
+
+  /** How many calls there have been since the start, including those no longer in the ring. */
+  get recorded(): number {
+    return this.#recorded
+  }
+
+  record(call: Call, outcome: Outcome, end: { ticket: LiveTicket; nowMs: number; endedAtMs: number }): void {
+    const { ticket } = end
+    const { entry } = ticket
+    const usage = outcome.ok ? outcome.value.usage : undefined
+    const slot = this.#nextSlot()
+    slot.endedAtMs = end.endedAtMs
+    slot.traceId = call.traceId
+    slot.capability = call.capability
+    slot.version = entry?.offer.version ?? call.versionReq
+    slot.fromNode = call.caller.kind === 'peer' ? call.caller.id : this.#nodeId
+    slot.toNode = entry?.nodeId
+    slot.isLocal = entry?.isLocal ?? true
+    slot.result = resultOf(outcome)
+    slot.ms = end.nowMs - ticket.startedMs
+    slot.tokensIn = usage?.tokensIn
+    slot.tokensOut = usage?.tokensOut
+    slot.bytesIn = ticket.receivedBytes
+    slot.bytesOut = ticket.sentBytes
+    slot.caller = call.caller.id
+    slot.channel = call.channel
+    slot.attempts = ticket.attempts
+    slot.frames = ticket.frames
+    slot.stages = ticket.stages
+  }
+
+  /** Newest first. */
+  recent(count = 50): readonly CallTraceEvent[] {
+    const held = Math.min(this.#recorded, TRACE_RING_BUFFER, Math.max(0, count))
+    return Array.from({ length: held }, (_, back) =>
+      eventOf(this.#slots[(this.#recorded - 1 - back) % TRACE_RING_BUFFER] ?? emptySlot()),
+    )
+  }
+
+  #nextSlot(): Slot {
+    const at = this.#recorded++ % TRACE_RING_BUFFER
+    return (this.#slots[at] ??= emptySlot())
+  }
+}
+
+export function resultOf(outcome: Outcome): string {
+  return outcome.ok ? 'ok' : (outcome.fault.code ?? outcome.fault.kind)
+}
+
+function emptySlot(): Slot {
+  return {
+    endedAtMs: 0,
+    traceId: '',
+    capability: '',
+    version: [0, 0],
+    fromNode: '',
+    toNode: undefined,
+    isLocal: true,
+    result: '',
+    ms: 0,
+    tokensIn: undefined,
+    tokensOut: undefined,
+    bytesIn: 0,
+    bytesOut: 0,
+    caller: '',
+    channel: 'service',
+    attempts: 0,
+    frames: 0,
+    stages: undefined,
+  }
+}
+
+function eventOf(slot: Slot): CallTraceEvent {
+  const { endedAtMs, version, tokensIn, tokensOut, stages, ...same } = slot
+  return {
+    ...same,
+    ts: new Date(endedAtMs).toISOString(),
+    version: versionText(version),
+    ...(tokensIn === undefined ? {} : { tokensIn }),
+    ...(tokensOut === undefined ? {} : { tokensOut }),
+    ...(stages === undefined ? {} : { stages: { ...stages } }),
+  }
+}

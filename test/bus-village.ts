@@ -1,0 +1,151 @@
+/**
+ * Bus village: nodes in one process that know each other, each with its own bus. The wire between them is a JSON text,
+ * so nothing crosses that could not cross a real one.
+ */
+import type { Admit } from '../src/bus/admit.ts'
+import { BUS_DEFAULTS } from '../src/bus/bus-config.ts'
+import type { BusConfig } from '../src/bus/bus-config.ts'
+import { CapabilityBus } from '../src/bus/bus.ts'
+import type { CallOptions } from '../src/bus/bus.ts'
+import type { Call, Frame, Outcome, TrustLevel } from '../src/bus/call.ts'
+import type { Capability, Offer, StreamHandler, UnaryHandler } from '../src/bus/capability.ts'
+import { busFamily } from '../src/bus/family.ts'
+import { announce } from '../src/bus/peer.ts'
+import type { PeerRecord, RemoteProvider } from '../src/bus/peer.ts'
+import type { BusLog } from '../src/bus/provider.ts'
+import { validateRequest } from '../src/bus/schema.ts'
+import { manualClock } from '../src/core/clock.ts'
+import type { Clock } from '../src/core/clock.ts'
+import type { Json } from '../src/core/json.ts'
+import { ok } from '../src/core/result.ts'
+
+export const ME: CallOptions = { caller: { kind: 'principal', id: 'tester', role: 'agent' }, channel: 'api' }
+
+/** The chain reduced to its validate stage. */
+export const validating: Admit = (call, offer, proceed) => {
+  if (offer === undefined) return proceed(call)
+  const body = validateRequest(offer, call.body)
+  if (!body.ok) return Promise.resolve(body)
+  return proceed(body.value === call.body ? call : { ...call, body: body.value })
+}
+
+/** A stranger's offer: plain JSON Schema, nothing by construction. Any node's provider of it is as good as another's. */
+export function offered(facts: Partial<Offer> & Pick<Offer, 'name'>): Offer {
+  return {
+    version: [1, 0],
+    stability: 'stable',
+    requestSchema: { type: 'object' },
+    responseSchema: {},
+    streamSchema: undefined,
+    params: {},
+    maxConcurrent: 8,
+    trustRequired: 'member',
+    timeoutSeconds: 30,
+    idempotent: true,
+    title: facts.name,
+    description: 'A capability of the tests.',
+    effect: 'reads',
+    lock: undefined,
+    family: busFamily,
+    face: { kind: 'service' },
+    anywhere: true,
+    ...facts,
+  }
+}
+
+export function answering(facts: Partial<Offer> & Pick<Offer, 'name'>, handle: UnaryHandler): Capability {
+  return { offer: offered(facts), handle }
+}
+
+export function streaming(facts: Partial<Offer> & Pick<Offer, 'name'>, handleStream: StreamHandler): Capability {
+  return { offer: offered({ streamSchema: {}, ...facts }), handleStream }
+}
+
+export function reply(data: Json): Outcome {
+  return ok({ data })
+}
+
+export const echo: UnaryHandler = (call) => Promise.resolve(reply(call.body))
+
+export interface NodeOptions {
+  readonly clock?: Clock
+  readonly config?: Partial<BusConfig>
+  readonly admit?: Admit
+  readonly random?: () => number
+  readonly log?: BusLog
+  readonly remote?: RemoteProvider
+}
+
+export function node(nodeId: string, options: NodeOptions = {}): CapabilityBus {
+  const { clock = manualClock(), config = {}, admit = validating, random = seeded(7), log } = options
+  const remote = options.remote ?? neighbours(nodeId, clock)
+  return new CapabilityBus({
+    nodeId,
+    clock,
+    admit,
+    random,
+    remote,
+    config: { ...BUS_DEFAULTS, ...config },
+    ...(log === undefined ? {} : { log }),
+  })
+}
+
+/** What `bus` would say of itself to others. */
+export function manifestOf(bus: CapabilityBus): PeerRecord {
+  const capabilities = bus.registry.allLocal().map((entry) => announce(entry.offer))
+  return { nodeId: bus.nodeId, endpoint: bus, manifest: { nodeId: bus.nodeId, capabilities } }
+}
+
+/** Everybody hears of everybody. */
+export function introduce(...buses: readonly CapabilityBus[]): void {
+  for (const bus of buses) for (const other of buses) if (other !== bus) bus.onPeerUpdated(manifestOf(other))
+}
+
+export function neighbours(from: string, clock: Clock, level: TrustLevel = 'trusted'): RemoteProvider {
+  const inbound = (call: Call): Call => ({
+    ...call,
+    body: overTheWire(call.body),
+    caller: { kind: 'peer', id: from, level },
+    channel: 'mesh',
+    // Remaining time travels, never a moment on somebody's clock.
+    deadlineMs: clock.monotonic() + (call.deadlineMs - clock.monotonic()),
+    node: undefined,
+    ticket: undefined,
+  })
+  return {
+    call: async (entry, call) => overTheWire(await far(entry.endpoint).handleCall(inbound(call))),
+    stream: async (entry, call, emit) =>
+      overTheWire(await far(entry.endpoint).handleCall(inbound(call), (frame) => emit(overTheWire(frame)))),
+  }
+}
+
+function far(endpoint: unknown): CapabilityBus {
+  if (endpoint instanceof CapabilityBus) return endpoint
+  throw new TypeError('this endpoint is not in the village')
+}
+
+function overTheWire<Value>(value: Value): Value {
+  return JSON.parse(JSON.stringify(value)) as Value
+}
+
+export async function collect(frames: AsyncIterable<Frame>): Promise<readonly Frame[]> {
+  const seen: Frame[] = []
+  for await (const frame of frames) seen.push(frame)
+  return seen
+}
+
+/** Lets everything that can go on without time passing go on. */
+export async function settled(): Promise<void> {
+  for (let turn = 0; turn < 20; turn++) await Promise.resolve()
+}
+
+/** A repeatable source of chance (mulberry32). */
+export function seeded(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
+  }
+}

@@ -7,7 +7,6 @@
  */
 import type { Effect, JsonSchema, Offer } from '../bus/capability.ts'
 import type { Json, JsonObject } from '../core/json.ts'
-import type { Principal } from './face-bus.ts'
 import { nameBook } from './names.ts'
 import type { NameBook, NameStyle } from './names.ts'
 import { paramHeaders } from './param-headers.ts'
@@ -17,10 +16,11 @@ import type { Profile } from './profile.ts'
 import { isTemplate, uriTemplate } from './uri-template.ts'
 import type { UriTemplate } from './uri-template.ts'
 import { isVisible } from './visibility.ts'
+import type { Standing } from './visibility.ts'
 
 /** Everything that a list may depend on. */
 export interface View {
-  readonly principal: Pick<Principal, 'role' | 'restrictions'>
+  readonly principal: Standing
   /** The endpoint's name, for the record. */
   readonly profileName: string
   /** More than one when a token is narrowed to several: then their union. */

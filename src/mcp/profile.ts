@@ -7,6 +7,7 @@
  * Pure.
  */
 import type { Effect, Offer } from '../bus/capability.ts'
+import { matchesAny } from '../guard/pattern.ts'
 
 export interface Profile {
   /** Names; `*` at the end stands for anything. */
@@ -32,12 +33,16 @@ export function findProfile(
   return families.has(name) ? { ...EVERYTHING, family: name } : undefined
 }
 
+/** For the guard, which holds a token to the profiles that it was narrowed to. */
+export function profileHolds(configured: ProfileTable): (name: string, offer: Offer) => boolean {
+  return (name, offer) => {
+    const profile = findProfile(name, configured, new Set([offer.family.name]))
+    return profile !== undefined && inProfile(offer, profile)
+  }
+}
+
 export function inProfile(offer: Offer, profile: Profile): boolean {
   if (profile.effects !== undefined && !profile.effects.includes(offer.effect)) return false
   if (profile.family !== undefined && profile.family !== offer.family.name) return false
-  return matchesAny(offer.name, profile.include) && !matchesAny(offer.name, profile.exclude)
-}
-
-function matchesAny(name: string, patterns: readonly string[]): boolean {
-  return patterns.some((pattern) => (pattern.endsWith('*') ? name.startsWith(pattern.slice(0, -1)) : name === pattern))
+  return matchesAny(profile.include, offer.name) && !matchesAny(profile.exclude, offer.name)
 }

@@ -2,33 +2,31 @@
  * Visibility: which offers a principal's lists show. A function of role and token restrictions and of nothing else,
  * so that a list can be cached and never changes as a side effect of a call (MCP 2026-07-28, tools).
  *
- * It only hides. What a caller names although it is not listed for its role still goes to the guard, which refuses
- * it with reasons and leaves the attempt in the ledger.
+ * It only hides. What a caller names although it is not listed still goes to the guard, which refuses it by the same
+ * rules, with reasons, and leaves the attempt in the ledger.
  *
  * Pure.
  */
-import type { Role } from '../bus/call.ts'
-import type { Effect, Offer } from '../bus/capability.ts'
+import type { Offer } from '../bus/capability.ts'
+import { callerReasons } from '../guard/caller-rights.ts'
+import { matchesAny } from '../guard/pattern.ts'
 import type { Principal } from './face-bus.ts'
 
-const ALL: readonly Effect[] = ['reads', 'records', 'writes', 'sensitive', 'admin']
+export type Standing = Pick<Principal, 'role' | 'restrictions'>
 
-/** An approver decides about the calls of others and makes none that change anything. */
-const EFFECTS_OF: Readonly<Record<Role, readonly Effect[]>> = {
-  observer: ['reads'],
-  approver: ['reads'],
-  agent: ALL,
-  admin: ALL,
-}
-
-export function isVisible(offer: Offer, { role, restrictions }: Pick<Principal, 'role' | 'restrictions'>): boolean {
+export function isVisible(offer: Offer, { role, restrictions = {} }: Standing): boolean {
   if (offer.face.kind === 'service') return false
-  if (!EFFECTS_OF[role].includes(offer.effect)) return false
-  if (restrictions?.effects !== undefined && !restrictions.effects.includes(offer.effect)) return false
-  const device = offer.params['device']
-  const named = typeof device === 'string' && restrictions?.devices?.includes(device) === true
-  if (typeof device === 'string' && restrictions?.devices !== undefined && !named) return false
+  const { effects, devices } = restrictions
+  // A tool that is one device's says so here, in the words of its assessments. Others name theirs in each call.
+  const device = typeof offer.params['device'] === 'string' ? offer.params['device'] : undefined
+  const narrowed = {
+    ...(effects === undefined ? {} : { effects }),
+    ...(devices === undefined || device === undefined ? {} : { devices }),
+  }
+  const { effect, trustRequired } = offer
+  const caller = { kind: 'principal', id: '', role, restrictions: narrowed } as const
+  if (callerReasons(caller, { effect, trustRequired, target: device, inProfile: true }).length > 0) return false
   // Spec 3: a device's user-only tools are for people. A token made out for that device is such a person's.
-  if (offer.params['userOnly'] === true) return role === 'admin' || named
-  return true
+  if (offer.params['userOnly'] !== true) return true
+  return role === 'admin' || (device !== undefined && devices !== undefined && matchesAny(devices, device))
 }

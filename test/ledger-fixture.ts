@@ -4,7 +4,8 @@
  * Does I/O.
  */
 import { generateKeyPairSync } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
+import type { KeyObject } from 'node:crypto'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -21,13 +22,21 @@ import type { NoteSigner } from '../src/ledger/note-key.ts'
 export const ORIGIN = 'hearthbus.test/ledger'
 
 export class LedgerFixture {
-  readonly directory = mkdtempSync(join(tmpdir(), 'ledger-'))
-  readonly path = join(this.directory, 'node.db')
-  readonly lastSignedPath = join(this.directory, 'last-signed')
+  readonly directory: string
+  readonly path: string
+  readonly lastSignedPath: string
   readonly clock: ManualClock = manualClock()
-  readonly signer: NoteSigner = noteSigner(ORIGIN, generateKeyPairSync('ed25519').privateKey)
+  readonly signer: NoteSigner
   database!: Database
   ledger!: Ledger
+
+  /** In a directory of its own with a key of its own, unless told otherwise. */
+  constructor(directory = mkdtempSync(join(tmpdir(), 'ledger-')), signer = noteSigner(ORIGIN, newKey())) {
+    this.signer = signer
+    this.directory = directory
+    this.path = join(directory, 'node.db')
+    this.lastSignedPath = join(directory, 'last-signed')
+  }
 
   static async open(): Promise<LedgerFixture> {
     const fixture = new LedgerFixture()
@@ -55,6 +64,7 @@ export class LedgerFixture {
   /** Writes past the triggers, as anybody with access to the file can. */
   tamper(change: (sql: DatabaseSync) => void): void {
     const sql = new DatabaseSync(this.path)
+    sql.exec('PRAGMA synchronous = OFF')
     const triggers = sql.prepare("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").all()
     for (const { name } of triggers) sql.exec(`DROP TRIGGER ${String(name)}`)
     change(sql)
@@ -77,6 +87,11 @@ export class LedgerFixture {
     return signed.value
   }
 
+  /** Everything in the data directory, as one. */
+  bytesOnDisk(): Buffer {
+    return Buffer.concat(readdirSync(this.directory).map((name) => readFileSync(join(this.directory, name))))
+  }
+
   remove(): void {
     this.database.close()
     rmSync(this.directory, { recursive: true })
@@ -89,4 +104,8 @@ export class LedgerFixture {
     else if (seq % 3 === 0) this.ledger.appendIn({ kind: 'thought', agent_id: 'agent-7', call: seq - 1 }, body)
     else this.ledger.appendIn({ kind: 'call.exit', call: seq - 1, outcome: 'ok' }, body)
   }
+}
+
+function newKey(): KeyObject {
+  return generateKeyPairSync('ed25519').privateKey
 }

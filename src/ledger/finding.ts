@@ -97,16 +97,19 @@ function entryFaultWords(fault: EntryFault): string {
   }
 }
 
-/** Damage breeds findings; the first hundred tell the story and the rest are counted. */
-const FINDINGS_KEPT = 100
+/** Damage breeds findings: the first of each kind tell the story, the rest are counted. */
+const KEPT_OF_A_KIND = 20
 
 export class Findings {
   readonly list: Finding[] = []
   /** How many more there were. */
   more = 0
+  readonly #counts = new Map<Finding['kind'], number>()
 
   add(finding: Finding): void {
-    if (this.list.length < FINDINGS_KEPT) this.list.push(finding)
+    const count = (this.#counts.get(finding.kind) ?? 0) + 1
+    this.#counts.set(finding.kind, count)
+    if (count <= KEPT_OF_A_KIND) this.list.push(finding)
     else this.more += 1
   }
 }

@@ -1,48 +1,24 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { generateKeyPairSync } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { manualClock } from '../core/clock.ts'
-import { Database } from '../core/database-store.ts'
-import { Ledger } from './ledger.ts'
-import { ledgerMigrations } from './ledger-store.ts'
-import { noteSigner } from './note-key.ts'
-import { EMPTY_ROOT } from './tree.ts'
+import { LedgerFixture, ORIGIN } from '../../test/ledger-fixture.ts'
+import { hex } from '../core/bytes.ts'
+import { decodeEntry } from './entry.ts'
+import type { Ledger } from './ledger.ts'
+import { logOnly } from './tlog-policy.ts'
+import { verifyTlogProof } from './tlog-proof.ts'
+import { EMPTY_ROOT, leafHash, verifyConsistency, verifyInclusion } from './tree.ts'
 
-const ORIGIN = 'hearthbus.test/ledger'
-const { privateKey } = generateKeyPairSync('ed25519')
-
-let directory: string
-let database: Database
+let fixture: LedgerFixture
 let ledger: Ledger
 
-async function open(): Promise<void> {
-  database = new Database({
-    path: join(directory, 'node.db'),
-    migrations: [ledgerMigrations, { room: 'test', steps: ['CREATE TABLE domain (name TEXT UNIQUE) STRICT'] }],
-  })
-  ledger = await Ledger.open({
-    database,
-    origin: ORIGIN,
-    signer: noteSigner(ORIGIN, privateKey),
-    lastSignedPath: join(directory, 'last-signed'),
-    clock: manualClock(),
-  })
-}
-
 beforeEach(async () => {
-  directory = mkdtempSync(join(tmpdir(), 'ledger-'))
-  await open()
+  fixture = await LedgerFixture.open()
+  ledger = fixture.ledger
 })
 
-afterEach(() => {
-  database.close()
-  rmSync(directory, { recursive: true })
-})
+afterEach(() => fixture.remove())
 
-describe('ledger', () => {
-  it('is empty at first and has the root of the empty tree', () => {
+describe('appending', () => {
+  it('begins with the root of the empty tree', () => {
     expect(ledger.size()).toBe(0)
     expect(ledger.root()).toEqual(EMPTY_ROOT)
   })
@@ -53,9 +29,18 @@ describe('ledger', () => {
     expect(appended[0]?.at).toBe('2026-01-01T00:00:00.000Z')
   })
 
+  it('keeps exactly the bytes that are the leaf', async () => {
+    const appended = await ledger.append({ kind: 'test.bytes', text: 'é' })
+    const stored = ledger.entry(0)
+    expect(Buffer.from(stored?.bytes ?? []).toString()).toBe(
+      '{"at":"2026-01-01T00:00:00.000Z","kind":"test.bytes","seq":0,"text":"é","v":1}',
+    )
+    expect(leafHash(stored?.bytes ?? new Uint8Array(0))).toEqual(appended.leafHash)
+  })
+
   it('forgets the events of a work that is undone and goes on with the others', async () => {
     const write = (name: string) =>
-      database.commit((sql) => {
+      fixture.database.commit((sql) => {
         const appended = ledger.appendIn({ kind: 'named', name })
         sql.prepare('INSERT INTO domain VALUES (?)').run(name)
         return appended.seq
@@ -63,10 +48,227 @@ describe('ledger', () => {
     const results = await Promise.allSettled([write('a'), write('a'), write('b')])
     expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
     expect(results[2]).toMatchObject({ value: 1 })
-    expect(ledger.size()).toBe(2)
     const root = ledger.root()
-    database.close()
-    await open()
+    ledger = await fixture.reopen()
+    expect([ledger.size(), hex(ledger.root())]).toEqual([2, hex(root)])
+  })
+
+  it('forgets the tiles of an undone work, too', async () => {
+    await fixture.fill(200)
+    const root = ledger.root()
+    const undone = fixture.database.commit(() => {
+      for (let index = 0; index < 400; index++) ledger.appendIn({ kind: 'undone', index })
+      throw new Error('no')
+    })
+    await expect(undone).rejects.toThrow('no')
     expect(ledger.root()).toEqual(root)
+    await fixture.fill(700)
+    expect((await ledger.verify()).findings).toEqual([])
+  })
+
+  it('forgets a whole group that the disk refused', async () => {
+    await fixture.fill(3)
+    const root = ledger.root()
+    const first = ledger.append({ kind: 'lost' })
+    const second = fixture.database.commit((sql) => {
+      ledger.appendIn({ kind: 'lost' })
+      sql.exec('ROLLBACK')
+      throw new Error('disk I/O error')
+    })
+    expect((await Promise.allSettled([first, second])).map(({ status }) => status)).toEqual(['rejected', 'rejected'])
+    expect([ledger.size(), hex(ledger.root())]).toEqual([3, hex(root)])
+    expect((await ledger.append({ kind: 'found' })).seq).toBe(3)
+    expect((await ledger.verify()).findings).toEqual([])
+  })
+
+  it('is refused outside a transaction', () => {
+    expect(() => ledger.appendIn({ kind: 'test' })).toThrow('inside Database.commit')
+  })
+
+  it('continues the same tree after a restart, at every size around a tile', async () => {
+    for (const size of [1, 255, 256, 257, 512, 600]) {
+      await fixture.fill(size)
+      const root = ledger.root()
+      ledger = await fixture.reopen()
+      expect(ledger.root()).toEqual(root)
+    }
+    expect((await ledger.verify()).findings).toEqual([])
+  })
+
+  it('lists entries in order, from anywhere', async () => {
+    await fixture.fill(10)
+    expect(ledger.entries(7, 5).map(({ entry }) => entry.seq)).toEqual([7, 8, 9])
+    expect(ledger.entry(10)).toBeUndefined()
+  })
+
+  it('leaves entries alone even when SQL asks otherwise', async () => {
+    await fixture.fill(3)
+    const { sql } = fixture.database
+    expect(() => sql.exec("UPDATE ledger_entry SET kind = 'x'")).toThrow('never change')
+    expect(() => sql.exec('DELETE FROM ledger_entry')).toThrow('never deleted')
+  })
+})
+
+describe('calls', () => {
+  const rows = () => fixture.database.sql.prepare('SELECT * FROM actions ORDER BY sequence_no').all()
+
+  it('are one action each, from enter to exit', async () => {
+    const enter = { kind: 'call.enter', tool: 'task_list', principal: 'agent-7', trace_id: 't1', args_hash: 'a' }
+    const { seq } = await ledger.append(enter)
+    expect(rows()).toMatchObject([{ sequence_no: 0, outcome: 'running', exited_at: null, result_hash: null }])
+    fixture.clock.advance(1_500)
+    await ledger.append({ kind: 'call.exit', call: seq, outcome: 'error', result_hash: 'b', error_code: 'E_NO' })
+    expect(rows().map((row) => ({ ...row }))).toEqual([
+      {
+        sequence_no: 0,
+        tool: 'task_list',
+        principal: 'agent-7',
+        trace_id: 't1',
+        entered_at: '2026-01-01T00:00:00.000Z',
+        exited_at: '2026-01-01T00:00:01.500Z',
+        outcome: 'error',
+        args_hash: 'a',
+        result_hash: 'b',
+        error_code: 'E_NO',
+      },
+    ])
+  })
+
+  it('left open by a crash are aborted at the next start, once', async () => {
+    await ledger.append({ kind: 'call.enter', tool: 'a' })
+    await ledger.append({ kind: 'call.enter', tool: 'b' })
+    await ledger.append({ kind: 'call.exit', call: 0, outcome: 'ok' })
+    ledger = await fixture.reopen()
+    expect(await ledger.abortOpenCalls()).toEqual([1])
+    expect(await ledger.abortOpenCalls()).toEqual([])
+    expect(rows().map((row) => row['outcome'])).toEqual(['ok', 'aborted'])
+    expect(ledger.entry(3)?.entry).toMatchObject({ kind: 'call.aborted', call: 1 })
+  })
+
+  it('end once, and only those that began', async () => {
+    await ledger.append({ kind: 'call.enter', tool: 'a' })
+    await ledger.append({ kind: 'call.exit', call: 0, outcome: 'ok' })
+    await expect(ledger.append({ kind: 'call.exit', call: 0, outcome: 'ok' })).rejects.toThrow('call 0 is not open')
+    await expect(ledger.append({ kind: 'call.exit', call: 1, outcome: 'ok' })).rejects.toThrow('call 1 is not open')
+    await expect(ledger.append({ kind: 'call.exit', outcome: 'ok' })).rejects.toThrow('names no call')
+    expect(ledger.size()).toBe(2)
+  })
+})
+
+describe('bodies', () => {
+  it('stand beside the entry, which commits to them', async () => {
+    await ledger.append({ kind: 'thought' }, { text: 'a secret' })
+    expect(ledger.body(0)).toEqual({ kind: 'kept', body: { text: 'a secret' } })
+    expect(ledger.entry(0)?.entry['body_hash']).toMatch(/^[0-9a-f]{64}$/)
+    expect(Buffer.from(ledger.entry(0)?.bytes ?? []).toString()).not.toContain('secret')
+  })
+
+  it('of equal content have unequal commitments', async () => {
+    await ledger.append({ kind: 'thought' }, 'same')
+    await ledger.append({ kind: 'thought' }, 'same')
+    expect(ledger.entry(0)?.entry['body_hash']).not.toBe(ledger.entry(1)?.entry['body_hash'])
+  })
+
+  it('can be erased, which is an event, and every proof stays valid', async () => {
+    await ledger.append({ kind: 'thought' }, { text: 'a secret that was told' })
+    const before = await ledger.proofText(0)
+    expect(await ledger.eraseBody(0)).toMatchObject({ seq: 1 })
+    expect(ledger.body(0)).toEqual({ kind: 'erased' })
+    expect(ledger.entry(1)?.entry).toMatchObject({ kind: 'body.erased', entry: 0 })
+    expect(await ledger.eraseBody(0)).toBeUndefined()
+    expect(ledger.body(1)).toEqual({ kind: 'none' })
+    const bytes = ledger.entry(0)?.bytes ?? new Uint8Array(0)
+    expect(before.ok && verifyTlogProof(before.value, bytes, logOnly(ledger.verifierKey)).ok).toBe(true)
+    expect((await ledger.verify()).findings).toEqual([])
+  })
+
+  it('leave no trace in the files once erased', async () => {
+    await ledger.append({ kind: 'thought' }, { text: 'FIND-ME-'.repeat(2_000) })
+    await ledger.eraseBody(0)
+    expect(fixture.bytesOnDisk().includes('FIND-ME-')).toBe(false)
+  })
+
+  it('may be any JSON but not without bound', async () => {
+    for (const body of [null, false, 0, '', [], {}]) await ledger.append({ kind: 'thought' }, body)
+    expect(ledger.body(0)).toEqual({ kind: 'kept', body: null })
+    await expect(ledger.append({ kind: 'thought' }, 'x'.repeat(1_048_577))).rejects.toThrow('1048576 allowed')
+    expect((await ledger.verify()).findings).toEqual([])
+  })
+})
+
+describe('checkpoints and proofs', () => {
+  it('are signed notes of origin, size and root', async () => {
+    await fixture.fill(3)
+    const { checkpoint, note } = await fixture.checkpoint()
+    expect(checkpoint).toEqual({ origin: ORIGIN, size: 3, root: ledger.root(), extensions: [] })
+    expect(note.text.split('\n').slice(0, 2)).toEqual([ORIGIN, '3'])
+  })
+
+  it('are the same again while nothing new came', async () => {
+    await fixture.fill(3)
+    const first = await fixture.checkpoint()
+    expect(await fixture.checkpoint()).toBe(first)
+    await fixture.fill(4)
+    expect((await fixture.checkpoint()).checkpoint.size).toBe(4)
+    expect(ledger.latestCheckpoint()?.checkpoint.size).toBe(4)
+  })
+
+  it('cover what was appended before they were asked for, however many ask', async () => {
+    const sizes = await Promise.all(
+      Array.from({ length: 20 }, async () => {
+        const { seq } = await ledger.append({ kind: 'test' })
+        return (await fixture.checkpoint()).checkpoint.size > seq
+      }),
+    )
+    expect(sizes).not.toContain(false)
+  })
+
+  it('prove every entry at every size', async () => {
+    await fixture.fill(600)
+    for (const size of [1, 2, 255, 256, 257, 512, 513, 600])
+      for (let seq = 0; seq < size; seq += 37) {
+        const proof = ledger.inclusion(seq, size)
+        expect(proof.ok && verifyInclusion(proof.value)).toBe(true)
+        expect(proof.ok && proof.value.leaf).toEqual(leafHash(ledger.entry(seq)?.bytes ?? new Uint8Array(0)))
+      }
+    for (const [from, to] of [
+      [0, 600],
+      [1, 600],
+      [256, 512],
+      [255, 600],
+      [600, 600],
+    ] as const) {
+      const proof = ledger.consistency(from, to)
+      expect(proof.ok && verifyConsistency(proof.value)).toBe(true)
+    }
+  })
+
+  it('refuse what is not there', async () => {
+    await fixture.fill(3)
+    expect(ledger.inclusion(3)).toEqual({ ok: false, fault: { kind: 'no-such-entry', seq: 3, size: 3 } })
+    expect(ledger.inclusion(-1)).toMatchObject({ fault: { kind: 'no-such-entry' } })
+    expect(ledger.inclusion(0.5)).toMatchObject({ fault: { kind: 'no-such-entry' } })
+    expect(ledger.inclusion(0, 4)).toEqual({ ok: false, fault: { kind: 'no-such-size', asked: 4, size: 3 } })
+    expect(ledger.consistency(4)).toMatchObject({ fault: { kind: 'no-such-size' } })
+    expect(ledger.consistency(2, 1)).toMatchObject({ fault: { kind: 'no-such-size', asked: 2, size: 1 } })
+    expect(await ledger.proofText(3)).toMatchObject({ fault: { kind: 'no-such-entry' } })
+  })
+
+  it('travel as one text that verifies without the ledger', async () => {
+    await fixture.fill(300)
+    const text = await ledger.proofText(123)
+    const bytes = ledger.entry(123)?.bytes ?? new Uint8Array(0)
+    expect(decodeEntry(bytes)).toMatchObject({ ok: true, value: { seq: 123 } })
+    expect(text.ok && verifyTlogProof(text.value, bytes, logOnly(ledger.verifierKey))).toMatchObject({ ok: true })
+    expect(text.ok && verifyTlogProof(text.value, bytes.slice(1), logOnly(ledger.verifierKey)).ok).toBe(false)
+  })
+
+  it('are few in the database: the newest of each 256 entries', async () => {
+    for (let size = 1; size <= 520; size += 3) {
+      await fixture.fill(size)
+      await fixture.checkpoint()
+    }
+    const sizes = fixture.database.sql.prepare('SELECT size FROM ledger_checkpoint ORDER BY size').all()
+    expect(sizes.map((row) => row['size'])).toEqual([256, 511, 520])
   })
 })

@@ -11,7 +11,7 @@ export type ClientName = (typeof CLIENTS)[number]
 export interface ConnectFacts {
   readonly url: string
   /** The command that starts us over stdio, as a client would run it. */
-  readonly command: readonly string[]
+  readonly command: string
   readonly profile: string
 }
 
@@ -29,8 +29,8 @@ function snippetFor(
   // These two refuse dots in tool names.
   const underscored = `${endpoint}?names=underscore`
   const stdio = {
-    command: command[0],
-    args: [...command.slice(1), 'mcp', '--names', 'underscore', ...(profile === 'all' ? [] : ['--profile', profile])],
+    command,
+    args: ['mcp', '--names', 'underscore', ...(profile === 'all' ? [] : ['--profile', profile])],
   }
   switch (client) {
     case 'claude-desktop':

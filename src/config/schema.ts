@@ -65,8 +65,11 @@ const guardSection = z
     rules: z
       .array(
         z.strictObject({
-          tool: z.string().optional().describe('A tool name; `*` at its end stands for anything.'),
-          target: z.string().optional().describe('A device as approvals name it; `*` at its end stands for anything.'),
+          tool: z.string().exactOptional().describe('A tool name; `*` at its end stands for anything.'),
+          target: z
+            .string()
+            .exactOptional()
+            .describe('A device as approvals name it; `*` at its end stands for anything.'),
           says: z
             .enum(['trust', 'ask', 'forbid'])
             .describe('`trust`: no approval needed; `ask`: every change needs one; `forbid`: never.'),
@@ -99,7 +102,7 @@ const profilesSection = z
     z.strictObject({
       include: z.array(z.string()).default(['*']).describe('Tool names; `*` at the end stands for anything.'),
       exclude: z.array(z.string()).default([]).describe('Taken out again.'),
-      effects: z.array(effect).optional().describe('Only tools of these effects.'),
+      effects: z.array(effect).exactOptional().describe('Only tools of these effects.'),
     }),
   )
   .default({})

@@ -9,10 +9,10 @@ export type LogLevel = 'silent' | 'error' | 'warn' | 'info' | 'debug'
 
 /** Fields first, sentence second. Never a secret, never a body: those belong to the ledger, behind a commitment. */
 export interface Logger {
-  readonly debug: (fields: Readonly<Record<string, unknown>>, message: string) => void
-  readonly info: (fields: Readonly<Record<string, unknown>>, message: string) => void
-  readonly warn: (fields: Readonly<Record<string, unknown>>, message: string) => void
-  readonly error: (fields: Readonly<Record<string, unknown>>, message: string) => void
+  readonly debug: (fields: object, message: string) => void
+  readonly info: (fields: object, message: string) => void
+  readonly warn: (fields: object, message: string) => void
+  readonly error: (fields: object, message: string) => void
 }
 
 const STDERR = 2

@@ -53,6 +53,24 @@ export interface CallView {
   readonly content?: Json
 }
 
+/** A yes to the one call, and, with a grant, to more like it within bounds. */
+export const approveRequest = z.strictObject({
+  grant: z
+    .strictObject({
+      target: z.enum(['same', 'any']).default('same'),
+      bounds: z
+        .record(z.string(), z.strictObject({ min: z.number().exactOptional(), max: z.number().exactOptional() }))
+        .default({}),
+      free: z.array(z.string()).default([]),
+      maxUses: z.int().min(1).max(10_000),
+      durationMs: z
+        .int()
+        .min(1_000)
+        .max(30 * 86_400_000),
+    })
+    .optional(),
+})
+
 export const denyRequest = z.strictObject({ reason: z.string().min(1).max(1_000) })
 
 export const tokenRequest = z.strictObject({

@@ -1,0 +1,80 @@
+/**
+ * Spine: bus, ledger and guard, joined by the chain. What every family hangs on and every face reaches through.
+ *
+ * Pure joining; the rooms do the work.
+ */
+import { CapabilityBus } from '../bus/bus.ts'
+import type { BusOptions } from '../bus/bus.ts'
+import { validateRequest } from '../bus/schema.ts'
+import type { Clock } from '../core/clock.ts'
+import type { Database } from '../core/database-store.ts'
+import type { Logger } from '../core/logger.ts'
+import type { GuardConfig } from '../guard/config.ts'
+import { createGuard } from '../guard/guard.ts'
+import type { Guard } from '../guard/guard.ts'
+import { redactArguments, redactData } from '../guard/redact.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import type { AuditLog } from './audit.ts'
+import { createChain } from './chain.ts'
+import { keyedLock } from './keyed-lock.ts'
+
+export interface SpineOptions {
+  readonly database: Database
+  readonly ledger: Ledger
+  readonly clock: Clock
+  readonly logger: Logger
+  readonly guard: GuardConfig
+  readonly bus: Omit<BusOptions, 'admit' | 'clock'>
+}
+
+export interface Spine {
+  readonly bus: CapabilityBus
+  readonly ledger: Ledger
+  readonly guard: Guard
+  /** Calls that wait for a lock, and how many may for one. */
+  readonly queue: () => { readonly waiting: number; readonly limit: number }
+}
+
+/** More waiting for one thing than this, and later callers are better off being told at once. */
+const MAX_WAITING_PER_KEY = 128
+
+/** Calls that a dead process left open are closed here, before the first new one can come in. */
+export async function openSpine({ database, ledger, clock, logger, ...options }: SpineOptions): Promise<Spine> {
+  const guard = createGuard({ database, log: ledger, clock, config: options.guard, logger })
+  const aborted = await ledger.abortOpenCalls()
+  const recovered = await guard.recover()
+  if (aborted.length > 0)
+    logger.warn(
+      { calls: aborted.length, ...recovered },
+      'calls of an earlier run were cut off and are closed as aborted',
+    )
+  const lock = keyedLock(MAX_WAITING_PER_KEY)
+  const admit = createChain({
+    lock,
+    validateRequest,
+    audit: {
+      log: auditLog(database, ledger),
+      redact: ({ call, offer }) => redactArguments(call.body, offer),
+      redactResult: (_, data) => redactData(data),
+    },
+    gate: guard,
+    monotonic: clock.monotonic,
+  })
+  return {
+    bus: new CapabilityBus({ ...options.bus, clock, admit }),
+    ledger,
+    guard,
+    queue: () => ({ waiting: lock.waiting(), limit: MAX_WAITING_PER_KEY }),
+  }
+}
+
+function auditLog(database: Database, ledger: Ledger): AuditLog {
+  return {
+    record: (make, appended) =>
+      database.commit(() => {
+        const { event, body } = make()
+        const { seq } = ledger.appendIn(event, body)
+        appended?.(seq)
+      }),
+  }
+}

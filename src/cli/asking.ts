@@ -1,0 +1,69 @@
+/**
+ * Asking: commands that look at the running gateway, or call a tool through it like any agent would.
+ *
+ * Pure: the asking is `ask`'s, the words are `remote`'s.
+ */
+import type { Command } from 'commander'
+import type { Json, JsonObject } from '../core/json.ts'
+import type { CallView, StatusView, ToolView } from '../web/api.ts'
+import { ask } from './command-client.ts'
+import { EXIT } from './print.ts'
+import { callAnswer, statusAnswer, toolsAnswer, topologyAnswer, tracesAnswer } from './remote.ts'
+
+export function addAskingCommands(program: Command): void {
+  program
+    .command('status')
+    .description('how the gateway is')
+    .action((_, command: Command) =>
+      ask(command, { path: '/api/status' }, (value) => statusAnswer(value as unknown as StatusView, Date.now())),
+    )
+  program
+    .command('tools')
+    .description('what can be called')
+    .option('--profile <name>', 'only those of a profile', 'all')
+    .action((options: { profile: string }, command: Command) =>
+      ask(command, { path: `/api/tools?profile=${encodeURIComponent(options.profile)}` }, (value) =>
+        toolsAnswer(value as unknown as ToolView[]),
+      ),
+    )
+  program
+    .command('call <tool> [arguments]')
+    .description('call a tool; the arguments are a JSON object')
+    .option('--node <id>', 'on this node')
+    .option('--timeout <ms>', 'give up after so many milliseconds', Number)
+    .action(
+      (tool: string, text: string | undefined, options: { node?: string; timeout?: number }, command: Command) => {
+        const body = argumentsOf(text, command)
+        const question = {
+          tool,
+          arguments: body,
+          ...(options.node && { node: options.node }),
+          ...(options.timeout && { timeoutMs: options.timeout }),
+        }
+        return ask(command, { method: 'POST', path: '/api/call', body: question }, (value) =>
+          callAnswer(value as unknown as CallView),
+        )
+      },
+    )
+  program
+    .command('traces')
+    .description('the latest calls, newest first')
+    .option('--limit <n>', 'how many', '20')
+    .action((options: { limit: string }, command: Command) =>
+      ask(command, { path: `/api/traces?limit=${encodeURIComponent(options.limit)}` }, (value) =>
+        tracesAnswer(value as unknown as JsonObject[]),
+      ),
+    )
+  program
+    .command('topology')
+    .description('nodes and capabilities on the bus')
+    .action((_, command: Command) => ask(command, { path: '/api/topology' }, (value: Json) => topologyAnswer(value)))
+}
+
+function argumentsOf(text: string | undefined, command: Command): JsonObject {
+  try {
+    return text === undefined ? {} : (JSON.parse(text) as JsonObject)
+  } catch {
+    return command.error(`The arguments are not JSON: ${text}`, { exitCode: EXIT.usage })
+  }
+}

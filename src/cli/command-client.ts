@@ -1,0 +1,65 @@
+/**
+ * Command: what all commands share: the options before them, the configuration, the question to the gateway, and the
+ * answer on stdout in the form that was asked for.
+ *
+ * Does I/O.
+ */
+import { homedir } from 'node:os'
+import type { Command } from 'commander'
+import { problemText } from '../config/config-file.ts'
+import { loadConfig } from '../config/config-store.ts'
+import { dataRoot } from '../config/data-directory.ts'
+import type { Config } from '../config/schema.ts'
+import type { Json } from '../core/json.ts'
+import { findGateway, request } from './gateway-client.ts'
+import type { ApiRequest, ClientFault } from './gateway-client.ts'
+import { EXIT } from './print.ts'
+import type { Answer, ExitCode } from './print.ts'
+
+export interface GlobalOptions {
+  readonly data?: string
+  readonly config?: string
+  readonly json?: boolean
+}
+
+export function globalOptions(command: Command): GlobalOptions {
+  return command.optsWithGlobals<GlobalOptions>()
+}
+
+export function dataRootOf(command: Command): string {
+  return dataRoot(globalOptions(command).data, process.env, homedir())
+}
+
+/** `undefined` after the problems were written: the command ends there. */
+export function configOf(command: Command): Config | undefined {
+  const loaded = loadConfig(globalOptions(command).config, process.env, homedir())
+  if (loaded.ok) return loaded.value.config
+  process.stderr.write(`${loaded.fault.map(problemText).join('\n')}\n`)
+  process.exitCode = EXIT.usage
+  return undefined
+}
+
+export function say(command: Command, { json, text, exit = EXIT.ok }: Answer): void {
+  process.stdout.write(`${globalOptions(command).json === true ? JSON.stringify(json) : text}\n`)
+  process.exitCode = exit
+}
+
+/** Asks the running gateway and says what came of it. */
+export async function ask(command: Command, question: ApiRequest, render: (value: Json) => Answer): Promise<void> {
+  const gateway = findGateway(globalOptions(command).data)
+  const answer = gateway.ok ? await request(gateway.value, question) : gateway
+  if (answer.ok) say(command, render(answer.value))
+  else complain(command, answer.fault)
+}
+
+/** The same facts on stdout for a program, a sentence on stderr for a person. */
+function complain(command: Command, fault: ClientFault): void {
+  if (globalOptions(command).json === true) process.stdout.write(`${JSON.stringify({ ok: false, error: fault })}\n`)
+  else process.stderr.write(`${fault.message}\n`)
+  process.exitCode = exitOf(fault)
+}
+
+function exitOf(fault: ClientFault): ExitCode {
+  if (fault.kind !== 'refused') return EXIT.unreachable
+  return fault.status === 401 || fault.status === 403 ? EXIT.denied : EXIT.failed
+}

@@ -1,0 +1,150 @@
+/**
+ * Deciding: commands with which the owner approves, denies, hands out tokens and pulls the emergency stop. They show
+ * the owner's credential; an agent's token is refused here.
+ *
+ * Pure: the asking is `ask`'s.
+ */
+import { Option } from 'commander'
+import type { Command } from 'commander'
+import { isJsonObject } from '../core/json.ts'
+import type { Json, JsonObject } from '../core/json.ts'
+import type { TokenRecord } from '../guard/token.ts'
+import { ask } from './command-client.ts'
+import type { ApiRequest } from './gateway-client.ts'
+import { table } from './print.ts'
+import { approvalsAnswer, plainAnswer } from './remote.ts'
+
+const ROLES = ['observer', 'agent', 'approver', 'admin'] as const
+
+interface TokenOptions {
+  readonly role: string
+  readonly days?: number
+  readonly effects?: string
+  readonly profiles?: string
+  readonly devices?: string
+}
+
+export function addDecidingCommands(program: Command): void {
+  addApprovals(program)
+  addTokens(program)
+  program
+    .command('stop <reason...>')
+    .description('emergency stop: every change is refused until `resume`')
+    .action((reason: string[], _, command: Command) =>
+      ask(command, asOwner({ method: 'POST', path: '/api/stop', body: { reason: reason.join(' ') } }), (value) =>
+        plainAnswer(value, 'Stopped. Every change is refused until `hearthbus resume`.'),
+      ),
+    )
+  program
+    .command('resume')
+    .description('release the emergency stop')
+    .action((_, command: Command) =>
+      ask(command, asOwner({ method: 'DELETE', path: '/api/stop' }), (value) =>
+        plainAnswer(value, 'Changes are possible again.'),
+      ),
+    )
+}
+
+function addApprovals(program: Command): void {
+  const approvals = program.command('approvals').description('what waits for a person’s yes or no')
+  approvals
+    .command('list', { isDefault: true })
+    .description('open requests; --all shows decided ones too')
+    .option('--all', 'also those that are decided')
+    .action((options: { all?: boolean }, command: Command) =>
+      ask(command, asOwner({ path: `/api/approvals${options.all === true ? '' : '?state=requested'}` }), (value) =>
+        approvalsAnswer(value as JsonObject[], Date.now()),
+      ),
+    )
+  approvals
+    .command('approve <id>')
+    .description('let that exact call happen once')
+    .action((id: string, _, command: Command) =>
+      ask(
+        command,
+        asOwner({ method: 'POST', path: `/api/approvals/${encodeURIComponent(id)}/approve`, body: {} }),
+        (value) => plainAnswer(value, `Approved. The same call by the same caller will now run, once.`),
+      ),
+    )
+  approvals
+    .command('deny <id> <reason...>')
+    .description('refuse it, and say why')
+    .action((id: string, reason: string[], _, command: Command) =>
+      ask(
+        command,
+        asOwner({
+          method: 'POST',
+          path: `/api/approvals/${encodeURIComponent(id)}/deny`,
+          body: { reason: reason.join(' ') },
+        }),
+        (value) => plainAnswer(value, 'Denied.'),
+      ),
+    )
+}
+
+function addTokens(program: Command): void {
+  const token = program.command('token').description('credentials for agents and people')
+  token
+    .command('create <name>')
+    .description('make a token; it is shown once')
+    .addOption(new Option('--role <role>', 'what it may do').choices(ROLES).makeOptionMandatory())
+    .option('--days <n>', 'expires after so many days', Number)
+    .option('--effects <list>', 'narrow to effects, e.g. reads,records')
+    .option('--profiles <list>', 'narrow to profiles')
+    .option('--devices <list>', 'narrow to devices, as approvals name them')
+    .action((name: string, options: TokenOptions, command: Command) => {
+      const body = {
+        name,
+        role: options.role,
+        ...(options.days === undefined ? {} : { expiresInDays: options.days }),
+        ...listOption('effects', options.effects),
+        ...listOption('profiles', options.profiles),
+        ...listOption('devices', options.devices),
+      }
+      return ask(command, asOwner({ method: 'POST', path: '/api/tokens', body }), (value) =>
+        plainAnswer(value, tokenSentence(value)),
+      )
+    })
+  token
+    .command('list')
+    .description('names, roles and last use')
+    .action((_, command: Command) =>
+      ask(command, asOwner({ path: '/api/tokens' }), (value) => ({
+        json: value,
+        text: tokenTable(value as unknown as readonly TokenRecord[]),
+      })),
+    )
+  token
+    .command('revoke <name>')
+    .description('refuse it from now on')
+    .action((name: string, _, command: Command) =>
+      ask(command, asOwner({ method: 'DELETE', path: `/api/tokens/${encodeURIComponent(name)}` }), (value) =>
+        plainAnswer(value, `${name} is refused from now on.`),
+      ),
+    )
+}
+
+function asOwner(question: ApiRequest): ApiRequest {
+  return { ...question, asOwner: true }
+}
+
+function listOption(name: string, text: string | undefined): JsonObject {
+  return text === undefined ? {} : { [name]: text.split(',').map((part) => part.trim()) }
+}
+
+function tokenSentence(value: Json): string {
+  const token = isJsonObject(value) && typeof value['token'] === 'string' ? value['token'] : ''
+  return `${token}\n\nKeep it now; it is not shown again. Clients send it as: Authorization: Bearer ${token}`
+}
+
+function tokenTable(tokens: readonly TokenRecord[]): string {
+  const when = (ms: number | undefined): string => (ms === undefined ? '–' : new Date(ms).toISOString())
+  const rows = tokens.map((token) => [
+    token.name,
+    token.role,
+    when(token.lastUsedAtMs),
+    when(token.expiresAtMs),
+    when(token.revokedAtMs),
+  ])
+  return rows.length === 0 ? 'There are no tokens.' : table(['name', 'role', 'last used', 'expires', 'revoked'], rows)
+}

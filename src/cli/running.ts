@@ -1,0 +1,43 @@
+/**
+ * Running: commands that are the gateway.
+ *
+ * Pure: `up-server` and `stdio-server` do the work.
+ */
+import { Option } from 'commander'
+import type { Command } from 'commander'
+import { demoRoot } from '../config/data-directory.ts'
+import { configOf, dataRootOf } from './command-client.ts'
+import { shortCommand } from './self.ts'
+import { stdio } from './stdio-server.ts'
+import { up } from './up-server.ts'
+import { VERSION } from './version-store.ts'
+
+export function addRunningCommands(program: Command): void {
+  program
+    .command('up')
+    .description('run the gateway in the foreground')
+    .option('--demo', 'against a virtual house, with records of its own')
+    .action(async (options: { demo?: boolean }, command: Command) => {
+      const config = configOf(command)
+      if (config === undefined) return
+      const root = dataRootOf(command)
+      const dataRoot = options.demo === true ? demoRoot(root) : root
+      process.exitCode = await up({
+        config,
+        dataRoot,
+        version: VERSION,
+        command: shortCommand(process.argv[1] ?? '', process.cwd()),
+      })
+    })
+  program
+    .command('mcp')
+    .description('speak MCP over stdio')
+    .option('--profile <name>', 'show only the tools of a profile', 'all')
+    .addOption(new Option('--names <style>', 'how tools are named').choices(['dots', 'underscore']).default('dots'))
+    .action(async (options: { profile: string; names: 'dots' | 'underscore' }, command: Command) => {
+      const config = configOf(command)
+      if (config === undefined) return
+      const { profile, names: style } = options
+      process.exitCode = await stdio({ profile, style, config, dataRoot: dataRootOf(command), version: VERSION })
+    })
+}

@@ -1,0 +1,27 @@
+/**
+ * Setting up: commands for the first hour and for bad days.
+ *
+ * Pure: what touches the world is in the files it calls.
+ */
+import { Argument } from 'commander'
+import type { Command } from 'commander'
+import { configOf, globalOptions, say } from './command-client.ts'
+import { CLIENTS, connect } from './connect.ts'
+import type { ClientName } from './connect.ts'
+import { findGateway } from './gateway-client.ts'
+import { selfCommand } from './self.ts'
+
+export function addSettingUpCommands(program: Command): void {
+  program
+    .command('connect')
+    .description('what to paste into which client')
+    .addArgument(new Argument('<client>').choices(CLIENTS))
+    .option('--profile <name>', 'connect to a profile', 'all')
+    .action((client: ClientName, options: { profile: string }, command: Command) => {
+      const config = configOf(command)
+      if (config === undefined) return
+      const running = findGateway(globalOptions(command).data)
+      const url = running.ok ? running.value.note.url : `http://${config.listen.host}:${config.listen.port}`
+      say(command, connect(client, { url, command: selfCommand(process.argv[1] ?? ''), profile: options.profile }))
+    })
+}

@@ -1,0 +1,68 @@
+/**
+ * Up: runs the gateway until somebody stops it.
+ *
+ * Does I/O.
+ */
+import type { Config } from '../config/schema.ts'
+import { createLogger } from '../core/logger.ts'
+import { startGateway } from '../main.ts'
+import type { Gateway } from '../main.ts'
+import { EXIT } from './print.ts'
+import type { ExitCode } from './print.ts'
+
+export interface UpOptions {
+  readonly config: Config
+  readonly dataRoot: string
+  readonly version: string
+  /** How this program is run, for the lines that tell a newcomer what to type. */
+  readonly command: string
+}
+
+export async function up({ config, dataRoot, version, command }: UpOptions): Promise<ExitCode> {
+  const started = await startGateway({ config, dataRoot, version, logger: createLogger(config.logLevel), listen: true })
+  if (!started.ok) {
+    process.stderr.write(`${started.fault.message}\n`)
+    return started.fault.kind === 'running-already' ? EXIT.unreachable : EXIT.integrity
+  }
+  process.stdout.write(welcome(started.value, dataRoot, command))
+  await untilSignal()
+  process.stdout.write('\nStopping …\n')
+  await started.value.stop()
+  process.stdout.write('Stopped. Everything is recorded.\n')
+  return EXIT.ok
+}
+
+function welcome(gateway: Gateway, dataRoot: string, command: string): string {
+  const tools = gateway.bus.offers().filter((offer) => offer.face.kind === 'tool').length
+  return [
+    '',
+    `  Hearthbus is up: ${tools} tools, ${gateway.families.join(', ')}.`,
+    '',
+    `  Agents      ${gateway.url}/mcp          (profiles: /mcp/read, /mcp/<family>)`,
+    `  Programs    ${gateway.url}/api`,
+    `  Records     ${dataRoot}`,
+    '',
+    '  In another terminal:',
+    `    ${command} connect claude-code      what to paste into which client`,
+    `    ${command} tools                    what there is`,
+    `    ${command} call server_health       try one`,
+    `    ${command} approvals                what waits for you`,
+    `    ${command} ledger verify            check that nothing was changed`,
+    '',
+    '  Ctrl-C stops it.',
+    '',
+    '',
+  ].join('\n')
+}
+
+function untilSignal(): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      // A second Ctrl-C means now.
+      process.once('SIGINT', () => process.exit(130))
+      resolve()
+    }
+    process.once('SIGINT', done)
+    process.once('SIGTERM', done)
+  })
+}

@@ -1,0 +1,170 @@
+/**
+ * Main: builds every room, starts them, stops them in reverse.
+ *
+ *   data directory ▸ lock ▸ key ▸ database ▸ ledger ▸ spine (guard, chain, bus) ▸ families ▸ faces
+ *
+ * Does I/O.
+ */
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import type { Service } from './bus/capability.ts'
+import { openSpine } from './call/spine.ts'
+import type { Spine } from './call/spine.ts'
+import { dataDirectory } from './config/data-directory.ts'
+import type { DataDirectory } from './config/data-directory.ts'
+import type { Config } from './config/schema.ts'
+import { systemClock } from './core/clock.ts'
+import { Database, DatabaseTooNew } from './core/database-store.ts'
+import type { Logger } from './core/logger.ts'
+import { takeProcessLock } from './core/process-lock-store.ts'
+import { fail, ok } from './core/result.ts'
+import type { Result } from './core/result.ts'
+import { guardMigrations } from './guard/schema-store.ts'
+import { ledgerFaultSentence } from './ledger/fork.ts'
+import { keyFaultSentence, loadOrCreateKey, nodeId } from './ledger/key-store.ts'
+import { ledgerMigrations } from './ledger/ledger-store.ts'
+import { Ledger } from './ledger/ledger.ts'
+import { noteSigner } from './ledger/note-key.ts'
+import { startFaces } from './main/faces-server.ts'
+import { createFamilies, familyMigrations } from './main/families.ts'
+import { guardConfig } from './main/guard-config.ts'
+import { refused } from './main/start-fault.ts'
+import type { StartFault } from './main/start-fault.ts'
+
+export interface GatewayOptions {
+  readonly config: Config
+  readonly dataRoot: string
+  readonly version: string
+  readonly logger: Logger
+  /** Without it the gateway serves whoever started it and nobody else. */
+  readonly listen: boolean
+  /** Services beside the built-in families: a service of one's own, the fixtures of a conformance test. */
+  readonly services?: (spine: Spine) => readonly Service[]
+}
+
+export interface Gateway extends Spine {
+  readonly nodeId: string
+  /** `undefined` when it does not listen. */
+  readonly url: string | undefined
+  readonly families: readonly string[]
+  readonly stop: () => Promise<void>
+}
+
+/** What has been started, to be undone last first. */
+type Undo = (() => void | Promise<void>)[]
+
+const SWEEP_MS = 1_000
+
+export async function startGateway(options: GatewayOptions): Promise<Result<Gateway, StartFault>> {
+  const data = dataDirectory(options.dataRoot)
+  mkdirSync(data.keys, { recursive: true, mode: 0o700 })
+  const lock = takeProcessLock(data.lock)
+  if (lock === undefined) return fail({ kind: 'running-already', message: `A gateway runs for ${data.root} already.` })
+  const undo: Undo = [() => lock.release()]
+  const stop = async (): Promise<void> => {
+    for (const step of undo.splice(0).toReversed()) await step()
+  }
+  try {
+    const built = await build(options, data, undo)
+    if (built.ok) return ok({ ...built.value, stop })
+    await stop()
+    return built
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
+async function build(
+  options: GatewayOptions,
+  data: DataDirectory,
+  undo: Undo,
+): Promise<Result<Omit<Gateway, 'stop'>, StartFault>> {
+  const { config, logger, version } = options
+  const opened = await openRecords(options, data, undo)
+  if (!opened.ok) return opened
+  const { database, ledger, id } = opened.value
+  const spine = await openSpine({
+    database,
+    ledger,
+    clock: systemClock,
+    logger,
+    guard: guardConfig(config),
+    bus: { nodeId: id, config: config.bus, log: logger },
+  })
+  await ledger.append({ kind: 'node.start', node: id, version, mode: config.mode })
+  undo.push(async () => {
+    await ledger.append({ kind: 'node.stop', node: id })
+    await ledger.checkpoint()
+  })
+  const services = [...createFamilies({ config, version, data, spine, database }), ...(options.services?.(spine) ?? [])]
+  for (const service of services) await startService(service, spine, undo)
+  undo.push(everyMs(SWEEP_MS, () => spine.guard.sweep(), logger))
+  undo.push(everyMs(config.ledger.checkpointSeconds * 1_000, () => ledger.checkpoint(), logger))
+
+  const families = [...new Set(spine.bus.offers().map((offer) => offer.family.name))].toSorted()
+  const gateway = { ...spine, nodeId: id, families }
+  if (!options.listen) return ok({ ...gateway, url: undefined })
+  const faces = await startFaces({ config, version, logger, data, spine, families, services })
+  if (!faces.ok) return faces
+  undo.push(faces.value.stop)
+  const { url } = faces.value
+  writeFileSync(data.gateway, JSON.stringify({ url, pid: process.pid, version }), { mode: 0o600 })
+  undo.push(() => rmSync(data.gateway, { force: true }))
+  return ok({ ...gateway, url })
+}
+
+async function openRecords(
+  { config }: GatewayOptions,
+  data: DataDirectory,
+  undo: Undo,
+): Promise<Result<{ readonly database: Database; readonly ledger: Ledger; readonly id: string }, StartFault>> {
+  const key = await loadOrCreateKey(data.nodeKey)
+  if (!key.ok) return refused(keyFaultSentence(key.fault))
+  const database = openDatabase(data)
+  if (!database.ok) return database
+  undo.push(() => database.value.close())
+  const origin = config.ledger.origin ?? `hearthbus.local/${config.node.name}`
+  const ledger = await Ledger.open({
+    database: database.value,
+    signer: noteSigner(origin, key.value.privateKey),
+    origin,
+    lastSignedPath: data.lastSigned,
+    clock: systemClock,
+  })
+  const state = ledger.state()
+  if (state.kind === 'refusing') return refused(ledgerFaultSentence(state.fault))
+  return ok({ database: database.value, ledger, id: nodeId(key.value.publicKey) })
+}
+
+function openDatabase(data: DataDirectory): Result<Database, StartFault> {
+  try {
+    return ok(
+      new Database({ path: data.database, migrations: [ledgerMigrations, guardMigrations, ...familyMigrations] }),
+    )
+  } catch (error) {
+    if (error instanceof DatabaseTooNew) return refused(error.message)
+    throw error
+  }
+}
+
+async function startService(service: Service, { bus }: Spine, undo: Undo): Promise<void> {
+  const registered = bus.registerService(service)
+  if (!registered.ok) throw new Error(`${service.name}: ${registered.fault.message}`)
+  await service.start()
+  undo.push(() => service.stop())
+}
+
+/** A job that never overlaps with itself and whose failure is a line in the log. */
+function everyMs(ms: number, job: () => Promise<unknown>, logger: Logger): () => void {
+  let running = false
+  const timer = setInterval(() => {
+    if (running) return
+    running = true
+    job()
+      .catch((error: unknown) => logger.error({ err: error }, 'a regular job failed'))
+      .finally(() => {
+        running = false
+      })
+  }, ms)
+  return () => clearInterval(timer)
+}

@@ -1,0 +1,141 @@
+/**
+ * Faces: the listener for agents and people, and what answers on it.
+ *
+ *   /mcp  models        /api  the CLI and the console        /health /ready /metrics  monitors
+ *
+ * Does I/O.
+ */
+import type { Service } from '../bus/capability.ts'
+import type { Spine } from '../call/spine.ts'
+import type { DataDirectory } from '../config/data-directory.ts'
+import type { Config } from '../config/schema.ts'
+import { hex } from '../core/bytes.ts'
+import type { Logger } from '../core/logger.ts'
+import { fail, ok } from '../core/result.ts'
+import type { Result } from '../core/result.ts'
+import { createAuthenticate } from '../guard/authenticate.ts'
+import type { Authenticate } from '../guard/authenticate.ts'
+import { openOwnerToken } from '../guard/owner-token-store.ts'
+import type { Principal } from '../mcp/face-bus.ts'
+import { mcpHttpHandler } from '../mcp/http-server.ts'
+import type { NotAuthenticated } from '../mcp/http-server.ts'
+import type { StatusView } from '../web/api.ts'
+import { apiHandler } from '../web/api-server.ts'
+import { isLoopback } from '../web/host-check.ts'
+import { startListener } from '../web/listener-server.ts'
+import type { Listener, Route } from '../web/listener-server.ts'
+import { monitorHandler } from '../web/monitor-server.ts'
+import { profileHolds } from './guard-config.ts'
+import { refused } from './start-fault.ts'
+import type { StartFault } from './start-fault.ts'
+
+export interface FaceParts {
+  readonly config: Config
+  readonly version: string
+  readonly logger: Logger
+  readonly data: DataDirectory
+  readonly spine: Spine
+  readonly families: readonly string[]
+  readonly services: readonly Service[]
+}
+
+export interface Faces {
+  readonly url: string
+  readonly stop: () => Promise<void>
+}
+
+export async function startFaces(parts: FaceParts): Promise<Result<Faces, StartFault>> {
+  const { config, spine, version, logger, families } = parts
+  const { host, maxBodyBytes, maxSessions, anonymous } = config.listen
+  if (!isLoopback(host) && spine.guard.tokens.list().length === 0) return refused(noToken(host))
+  const owner = openOwnerToken(parts.data.ownerToken)
+  const authenticate = createAuthenticate({ findToken: spine.guard.tokens.find, isOwner: owner.matches, anonymous })
+  const mcp = mcpHttpHandler({
+    bus: spine.bus,
+    authenticate: (headers, remoteAddress) => asPrincipal(authenticate(headers, remoteAddress)),
+    serverInfo: { name: 'hearthbus', title: 'Hearthbus', version },
+    log: logger,
+    profiles: config.profiles,
+    families,
+    limits: { maxBodyBytes, maxSessions },
+  })
+  let url = ''
+  const status = statusView(parts, () => url)
+  const api = apiHandler({
+    ...spine,
+    authenticate,
+    status,
+    maxBodyBytes,
+    profileHolds: profileHolds(config, new Set(families)),
+  })
+  const monitor = monitorHandler({ status, metrics: () => spine.bus.metrics() })
+  const listener = await openListener(parts, [
+    { prefix: '/mcp', handle: mcp },
+    { prefix: '/api', handle: api },
+    { prefix: '/health', handle: monitor },
+    { prefix: '/ready', handle: monitor },
+    { prefix: '/metrics', handle: monitor },
+  ])
+  if (!listener.ok) {
+    await mcp.close()
+    return listener
+  }
+  url = listener.value.url
+  const stop = async (): Promise<void> => {
+    // Streams that stay open for ever would keep the listener from closing.
+    await mcp.close()
+    await listener.value.stop()
+  }
+  return ok({ url, stop })
+}
+
+async function openListener(
+  { config, logger }: FaceParts,
+  routes: readonly Route[],
+): Promise<Result<Listener, StartFault>> {
+  const { host, port } = config.listen
+  try {
+    return ok(await startListener({ host, port, rules: config.listen, logger, routes }))
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined
+    if (code === 'EADDRINUSE')
+      return refused(`Port ${port} belongs to another program. Stop that, or set listen.port (0 takes a free one).`)
+    if (code === 'EADDRNOTAVAIL') return refused(`listen.host is ${host}, which is no address of this machine.`)
+    if (code === 'EACCES') return refused(`Port ${port} may only be used by root. Set listen.port to one above 1023.`)
+    throw error
+  }
+}
+
+function statusView({ config, version, spine, services }: FaceParts, url: () => string): () => StatusView {
+  const { bus, guard, ledger } = spine
+  const startedAt = new Date().toISOString()
+  return () => ({
+    node: config.node.name,
+    version,
+    mode: config.mode,
+    stopped: guard.stop.state() !== undefined,
+    startedAt,
+    url: url(),
+    tools: bus.offers().filter((offer) => offer.face.kind === 'tool').length,
+    ledger: {
+      size: ledger.size(),
+      root: hex(ledger.root()),
+      state: ledger.state().kind,
+      checkpointSize: ledger.latestCheckpoint()?.checkpoint.size ?? null,
+    },
+    pendingApprovals: guard.approvals.list({ state: 'requested' }).length,
+    services: services.map((service) => ({ name: service.name, ...service.health() })),
+  })
+}
+
+/** Whoever shows a credential here is a principal: peers have a listener of their own. */
+function asPrincipal(known: ReturnType<Authenticate>): Result<Principal, NotAuthenticated> {
+  if (!known.ok)
+    return fail(known.fault.status === 401 ? { ...known.fault, challenge: 'Bearer realm="hearthbus"' } : known.fault)
+  if (known.value.kind !== 'principal') throw new Error('only principals have credentials')
+  return ok(known.value)
+}
+
+function noToken(host: string): string {
+  return `listen.host is ${host}, which others can reach, and there is no token yet. Make one first: hearthbus token create NAME --role agent.`
+}

@@ -1,0 +1,44 @@
+/**
+ * Families: what this product can reach. Delete a family's folder and its lines here, and the rest still builds.
+ *
+ * Pure joining; each family does its own work.
+ */
+import type { Service } from '../bus/capability.ts'
+import type { Spine } from '../call/spine.ts'
+import type { DataDirectory } from '../config/data-directory.ts'
+import type { Config } from '../config/schema.ts'
+import { systemClock } from '../core/clock.ts'
+import type { Database, Migrations } from '../core/database-store.ts'
+import { runtimeMigrations } from '../runtime/migrations.ts'
+import { createRuntime } from '../runtime/runtime.ts'
+
+export interface FamilyParts {
+  readonly config: Config
+  readonly version: string
+  readonly data: DataDirectory
+  readonly spine: Spine
+  readonly database: Database
+}
+
+export const familyMigrations: readonly Migrations[] = [runtimeMigrations]
+
+export function createFamilies(parts: FamilyParts): readonly Service[] {
+  return [runtimeFamily(parts)]
+}
+
+function runtimeFamily({ config, version, data, spine, database }: FamilyParts): Service {
+  return createRuntime({
+    database,
+    ledger: spine.ledger,
+    bus: spine.bus,
+    clock: systemClock,
+    queue: spine.queue,
+    config: {
+      version,
+      mode: config.mode,
+      skillRoots: config.skills.roots,
+      checkpointSeconds: config.ledger.checkpointSeconds,
+      dataDirectory: data.root,
+    },
+  })
+}

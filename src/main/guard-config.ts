@@ -1,0 +1,55 @@
+/**
+ * Guard configuration: the owner's file in the guard's terms.
+ *
+ * Pure.
+ */
+import type { Offer } from '../bus/capability.ts'
+import type { Config } from '../config/schema.ts'
+import type { GuardConfig } from '../guard/config.ts'
+import { findProfile, inProfile } from '../mcp/profile.ts'
+
+const DAY_MS = 86_400_000
+const HOUR_MS = 3_600_000
+const MINUTE_MS = 60_000
+
+export function guardConfig(config: Config): GuardConfig {
+  const { guard } = config
+  const openMs = guard.approvalMinutes * MINUTE_MS
+  const writes = { perMinute: guard.writesPerMinute, burst: guard.writesPerMinute }
+  return {
+    mode: config.mode,
+    ownerRules: guard.rules,
+    limits: {
+      calls: { perMinute: guard.callsPerMinute, burst: guard.callsPerMinute },
+      effects: { writes, sensitive: writes, admin: writes },
+      actuator: { minIntervalMs: guard.actuatorIntervalMs, writesPerDay: guard.actuatorWritesPerDay },
+      maxTracked: 10_000,
+    },
+    approvals: {
+      openMs,
+      useMs: openMs,
+      maxOpen: guard.maxPendingApprovals,
+      maxOpenPerPrincipal: guard.maxPendingPerPrincipal,
+      maxKept: 10_000,
+    },
+    changes: { maxPrepared: 1_024, maxPreparedPerPrincipal: 128, keepMs: DAY_MS },
+    keys: {
+      ttlMs: guard.idempotencyHours * HOUR_MS,
+      maxKeys: 20_000,
+      maxKeysPerPrincipal: 5_000,
+      maxOutcomeBytes: 65_536,
+    },
+    profileHolds: (profile, offer) => profileHolds(config, new Set([offer.family.name]))(profile, offer) ?? false,
+  }
+}
+
+/** Whether a profile holds a tool; `undefined`: there is no such profile. */
+export function profileHolds(
+  config: Config,
+  familyNames: ReadonlySet<string>,
+): (name: string, offer: Offer) => boolean | undefined {
+  return (name, offer) => {
+    const profile = findProfile(name, config.profiles, familyNames)
+    return profile === undefined ? undefined : inProfile(offer, profile)
+  }
+}

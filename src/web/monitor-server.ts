@@ -1,0 +1,37 @@
+/**
+ * Monitor server: is it alive, is it ready, and what does it count. Open to whoever can reach the listener; it tells
+ * no names and no values.
+ *
+ * Does I/O.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { StatusView } from './api.ts'
+
+export interface MonitorOptions {
+  readonly status: () => StatusView
+  readonly metrics: () => Promise<{ readonly text: string; readonly contentType: string }>
+}
+
+export function monitorHandler({
+  status,
+  metrics,
+}: MonitorOptions): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
+  return async (request, response) => {
+    const path = request.url?.split('?')[0]
+    if (path === '/health') return answer(response, 200, { status: 'ok' })
+    if (path === '/ready') {
+      const { ledger, services } = status()
+      const failing = services.filter((service) => service.status === 'failing').map((service) => service.name)
+      const ready = ledger.state === 'sound' && failing.length === 0
+      return answer(response, ready ? 200 : 503, { ready, ledger: ledger.state, failing })
+    }
+    if (path !== '/metrics') return answer(response, 404, { error: 'nothing here' })
+    const { text, contentType } = await metrics()
+    response.writeHead(200, { 'content-type': contentType }).end(text)
+  }
+}
+
+function answer(response: ServerResponse, status: number, body: object): void {
+  response.writeHead(status, { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' })
+  response.end(JSON.stringify(body))
+}

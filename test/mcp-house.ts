@@ -5,12 +5,14 @@
  */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { BUS_DEFAULTS } from '../src/bus/bus-config.ts'
+import { CapabilityBus } from '../src/bus/bus.ts'
 import type { Call, Outcome } from '../src/bus/call.ts'
 import type { Capability, Family, Offer } from '../src/bus/capability.ts'
-import type { JsonObject } from '../src/core/json.ts'
+import { systemClock } from '../src/core/clock.ts'
 import { silentLogger } from '../src/core/logger.ts'
-import { fail, ok } from '../src/core/result.ts'
-import type { FaceBus, FaceCallOptions, Principal } from '../src/mcp/face-bus.ts'
+import { ok } from '../src/core/result.ts'
+import type { FaceBus, Principal } from '../src/mcp/face-bus.ts'
 import { mcpHttpHandler } from '../src/mcp/http-server.ts'
 import type { McpHttpHandler, McpHttpOptions } from '../src/mcp/http-server.ts'
 
@@ -50,67 +52,29 @@ export function capability(
   return { offer: offer(part), handle: async (call) => handle(call) }
 }
 
-export interface SmallBus extends FaceBus {
-  /** Every call that was made, whether anybody offered it or not. */
-  readonly calls: { readonly name: string; readonly body: JsonObject; readonly options: FaceCallOptions }[]
-  readonly add: (...capabilities: readonly Capability[]) => void
-  readonly remove: (name: string) => void
-  readonly announceResource: (uri: string) => void
+export interface RecordedBus {
+  readonly bus: CapabilityBus
+  /** Every call that reached the chain, whether anybody offers it or not. */
+  readonly calls: Call[]
 }
 
-export function smallBus(...capabilities: readonly Capability[]): SmallBus {
-  const known = new Map<string, Capability>()
-  const resourceListeners = new Set<(uri: string) => void>()
-  const watchers = new Set<() => void>()
-  let offers: readonly Offer[] = []
-  function changed(): void {
-    offers = [...known.values()].map(({ offer }) => offer).toSorted((a, b) => (a.name < b.name ? -1 : 1))
-    for (const wake of watchers) wake()
-  }
-  function add(...more: readonly Capability[]): void {
-    for (const one of more) known.set(one.offer.name, one)
-    changed()
-  }
-  add(...capabilities)
-  const calls: SmallBus['calls'] = []
-  return {
-    calls,
-    add,
-    remove: (name) => {
-      known.delete(name)
-      changed()
+/** The real bus; in the chain's place somebody who only writes down what comes by. */
+export function recordedBus(...capabilities: readonly Capability[]): RecordedBus {
+  const calls: Call[] = []
+  const bus = new CapabilityBus({
+    nodeId: 'test-node',
+    config: BUS_DEFAULTS,
+    clock: systemClock,
+    admit: (call, _offer, proceed) => {
+      calls.push(call)
+      return proceed(call)
     },
-    offers: () => offers,
-    offer: (name) => known.get(name)?.offer,
-    call: async (name, _version, body, options) => {
-      calls.push({ name, body, options })
-      const found = known.get(name)
-      if (found === undefined) return fail({ kind: 'not-found', message: `Nobody here offers ${name}.` })
-      if (!('handle' in found)) return fail({ kind: 'unsupported', message: 'a stream' })
-      return found.handle({ ...options, capability: name, body } as Call)
-    },
-    onResource: (listener) => {
-      resourceListeners.add(listener)
-      return () => void resourceListeners.delete(listener)
-    },
-    announceResource: (uri) => {
-      for (const listener of resourceListeners) listener(uri)
-    },
-    subscribe: () => watching(watchers),
+  })
+  for (const each of capabilities) {
+    const registered = bus.registerCapability(each)
+    if (!registered.ok) throw new Error(registered.fault.message)
   }
-}
-
-async function* watching(watchers: Set<() => void>): AsyncGenerator<void> {
-  for (;;) {
-    await new Promise<void>((resolve) => {
-      const wake = (): void => {
-        watchers.delete(wake)
-        resolve()
-      }
-      watchers.add(wake)
-    })
-    yield
-  }
+  return { bus, calls }
 }
 
 export const agent: Principal = { kind: 'principal', id: 'tester', role: 'agent' }

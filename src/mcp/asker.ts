@@ -6,7 +6,7 @@
 import type { Channel, Interaction } from '../bus/call.ts'
 import type { JsonObject } from '../core/json.ts'
 import type { Catalogue } from './catalogue.ts'
-import type { FaceCallOptions, Principal } from './face-bus.ts'
+import type { CallOptions, Principal } from './face-bus.ts'
 import type { ProtocolFault } from './protocol-error.ts'
 import type { TraceParent } from './traceparent.ts'
 
@@ -24,13 +24,6 @@ export interface Asker {
 
 export type Answer = { readonly result: JsonObject } | { readonly error: ProtocolFault }
 
-export function callOptions({ principal, channel, signal, trace, connection, interaction }: Asker): FaceCallOptions {
-  return {
-    caller: principal,
-    channel,
-    signal,
-    interaction,
-    ...trace,
-    ...(connection === undefined ? {} : { sessionId: connection }),
-  }
+export function callOptions({ principal, channel, signal, trace, connection, interaction }: Asker): CallOptions {
+  return { caller: principal, channel, signal, interaction, ...trace, sessionId: connection }
 }

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import { agent, capability, openHouse, smallBus } from '../../test/mcp-house.ts'
+import { agent, capability, openHouse, recordedBus } from '../../test/mcp-house.ts'
 import type { House } from '../../test/mcp-house.ts'
 import { fail, ok } from '../core/result.ts'
 import type { JsonObject } from '../core/json.ts'
@@ -36,7 +36,7 @@ function modern(method: string, params: JsonObject = {}, headers: Record<string,
 
 describe('MCP over HTTP, 2026-07-28', () => {
   it('calls a tool and answers with structured content and its text', async () => {
-    house = await openHouse(smallBus(echo))
+    house = await openHouse(recordedBus(echo).bus)
     const response = await fetch(house.url, modern('tools/call', { name: 'test.echo', arguments: { a: 1 } }))
     expect(response.status).toBe(200)
     expect(await response.json()).toEqual({
@@ -52,23 +52,23 @@ describe('MCP over HTTP, 2026-07-28', () => {
   })
 
   it('lists tools for one caller only, for a minute', async () => {
-    house = await openHouse(smallBus(echo))
+    house = await openHouse(recordedBus(echo).bus)
     const { result } = (await (await fetch(house.url, modern('tools/list'))).json()) as { result: JsonObject }
     expect(result).toMatchObject({ ttlMs: 60_000, cacheScope: 'private', resultType: 'complete' })
     expect(result['tools']).toMatchObject([{ name: 'test.echo', annotations: { readOnlyHint: true } }])
   })
 
   it('tells the ledger of an unknown tool and the caller that there is none', async () => {
-    const bus = smallBus(echo)
+    const { bus, calls } = recordedBus(echo)
     house = await openHouse(bus)
     const response = await fetch(house.url, modern('tools/call', { name: 'no.such' }))
     expect(await response.json()).toMatchObject({ error: { code: -32_602, message: 'Unknown tool: no.such' } })
-    expect(bus.calls.map(({ name }) => name)).toEqual(['no.such'])
+    expect(calls.map(({ capability }) => capability)).toEqual(['no.such'])
   })
 
   it('sends nobody in whom it does not know', async () => {
     const challenge = 'Bearer realm="hearthbus"'
-    house = await openHouse(smallBus(echo), {
+    house = await openHouse(recordedBus(echo).bus, {
       authenticate: () => fail({ status: 401, message: 'A token is needed.', challenge }),
     })
     const response = await fetch(house.url, modern('tools/list'))
@@ -95,7 +95,7 @@ describe('MCP over HTTP, 2025 family', () => {
   }
 
   it('opens a session and calls a tool in it', async () => {
-    const bus = smallBus(echo)
+    const { bus, calls } = recordedBus(echo)
     house = await openHouse(bus)
     const id = await begin(house.url)
     const response = await fetch(house.url, {
@@ -109,6 +109,6 @@ describe('MCP over HTTP, 2025 family', () => {
       }),
     })
     expect(await response.text()).toContain('"structuredContent":{"ok":true,"data":{"a":1}}')
-    expect(bus.calls[0]?.options.caller).toEqual({ ...agent, client: 't' })
+    expect(calls[0]?.caller).toEqual({ ...agent, client: 't' })
   })
 })

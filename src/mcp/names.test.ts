@@ -32,7 +32,7 @@ describe('names', () => {
   })
 
   it('finds every tool again under each spelling, and keeps to what strict clients accept', () => {
-    const name = fc.string({ unit: fc.constantFrom('a', 'b', '.', '_', '-'), minLength: 1, maxLength: 90 })
+    const name = fc.string({ unit: fc.constantFrom('a', 'b', '.', '_', '-', '/'), minLength: 1, maxLength: 90 })
     fc.assert(
       fc.property(fc.uniqueArray(name), (names) => {
         const book = nameBook(names)
@@ -40,7 +40,9 @@ describe('names', () => {
           const listed = book.listed(canonical, 'underscore')
           expect(book.canonical(canonical)).toBe(canonical)
           expect(book.canonical(listed)).toBe(canonical)
-          expect(canonical.includes('.') ? listed : 'a').toMatch(/^[a-zA-Z0-9_-]{1,64}$/)
+          expect(listed).toMatch(/^[a-zA-Z0-9_-]{1,64}$/)
+          expect(book.canonical(book.listed(canonical, 'dots'))).toBe(canonical)
+          expect(book.listed(canonical, 'dots')).toMatch(/^[a-zA-Z0-9_.-]{1,128}$/)
         }
       }),
     )

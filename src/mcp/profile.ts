@@ -33,14 +33,6 @@ export function findProfile(
   return families.has(name) ? { ...EVERYTHING, family: name } : undefined
 }
 
-/** For the guard, which holds a token to the profiles that it was narrowed to. */
-export function profileHolds(configured: ProfileTable): (name: string, offer: Offer) => boolean {
-  return (name, offer) => {
-    const profile = findProfile(name, configured, new Set([offer.family.name]))
-    return profile !== undefined && inProfile(offer, profile)
-  }
-}
-
 export function inProfile(offer: Offer, profile: Profile): boolean {
   if (profile.effects !== undefined && !profile.effects.includes(offer.effect)) return false
   if (profile.family !== undefined && profile.family !== offer.family.name) return false

@@ -1,8 +1,8 @@
 import { PassThrough } from 'node:stream'
 import { createInterface } from 'node:readline'
 import { describe, expect, it } from 'vitest'
-import { agent, capability, smallBus } from '../../test/mcp-house.ts'
-import type { SmallBus } from '../../test/mcp-house.ts'
+import { agent, capability, recordedBus } from '../../test/mcp-house.ts'
+import type { FaceBus } from './face-bus.ts'
 import type { JsonObject } from '../core/json.ts'
 import { silentLogger } from '../core/logger.ts'
 import { ok } from '../core/result.ts'
@@ -14,7 +14,7 @@ const META = {
 }
 
 /** A client's two ends of the pipes: what it writes, and the lines it reads. */
-function connect(bus: SmallBus, profile?: string) {
+function connect(bus: FaceBus, profile?: string) {
   const input = new PassThrough()
   const output = new PassThrough()
   const serving = serveStdio({
@@ -43,7 +43,7 @@ const echo = capability({ name: 'test.echo' }, ({ body }) => ok({ data: body }))
 
 describe('MCP over stdio', () => {
   it('serves a client of the 2025 family', async () => {
-    const { say, hear } = connect(smallBus(echo))
+    const { say, hear } = connect(recordedBus(echo).bus)
     say(INITIALIZE)
     expect(await hear()).toMatchObject({ id: 0, result: { protocolVersion: '2025-11-25' } })
     say({ method: 'notifications/initialized' })
@@ -52,7 +52,7 @@ describe('MCP over stdio', () => {
   })
 
   it('serves a client of 2026-07-28', async () => {
-    const { say, hear } = connect(smallBus(echo))
+    const { say, hear } = connect(recordedBus(echo).bus)
     say({ id: 1, method: 'tools/call', params: { name: 'test.echo', arguments: { a: 1 }, _meta: META } })
     expect(await hear()).toMatchObject({
       id: 1,
@@ -61,7 +61,7 @@ describe('MCP over stdio', () => {
   })
 
   it('answers what is not a message and goes on', async () => {
-    const { say, hear, input } = connect(smallBus(echo))
+    const { say, hear, input } = connect(recordedBus(echo).bus)
     input.write('{"jsonrpc":\n')
     expect(await hear()).toMatchObject({ id: null, error: { code: -32_700 } })
     input.write('{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}\n')
@@ -87,7 +87,7 @@ describe('MCP over stdio', () => {
       await new Promise((resolve) => setTimeout(resolve, 20))
       return ok({ data: 'done' })
     })
-    const { say, hear, input, serving } = connect(smallBus(slow))
+    const { say, hear, input, serving } = connect(recordedBus(slow).bus)
     say({ id: 1, method: 'tools/call', params: { name: 'slow', _meta: META } })
     input.end()
     expect(await hear()).toMatchObject({ id: 1, result: { structuredContent: { data: 'done' } } })
@@ -95,18 +95,18 @@ describe('MCP over stdio', () => {
   })
 
   it('says when tools come and go', async () => {
-    const bus = smallBus(echo)
+    const { bus } = recordedBus(echo)
     const { say, hear } = connect(bus)
     say(INITIALIZE)
     await hear()
     say({ method: 'notifications/initialized' })
-    bus.add(capability({ name: 'test.new' }, () => ok({ data: 1 })))
+    bus.registerCapability(capability({ name: 'test.new' }, () => ok({ data: 1 })))
     expect(await hear()).toEqual({ jsonrpc: '2.0', method: 'notifications/tools/list_changed' })
   })
 
   it('tells a subscriber of 2026-07-28 about the resources it asked for, and of nothing else', async () => {
     const face = { kind: 'resource', uri: 'test://a', mimeType: 'application/json' } as const
-    const bus = smallBus(
+    const { bus } = recordedBus(
       echo,
       capability({ name: 'test.a', face }, () => ok({ data: 1 })),
     )
@@ -118,12 +118,12 @@ describe('MCP over stdio', () => {
       params: { notifications },
     })
     bus.announceResource('test://b')
-    bus.remove('test.echo')
+    bus.deregister('test.echo', [1, 0])
     bus.announceResource('test://a')
     expect(await hear()).toMatchObject({ method: 'notifications/resources/updated', params: { uri: 'test://a' } })
   })
 
   it('does not begin with a profile that does not exist', () => {
-    expect(connect(smallBus(echo), 'nothing').serving).toBeUndefined()
+    expect(connect(recordedBus(echo).bus, 'nothing').serving).toBeUndefined()
   })
 })

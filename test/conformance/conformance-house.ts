@@ -1,15 +1,18 @@
 /**
- * Conformance house: the official suite's fixtures as ordinary capabilities on a bus, behind our real listener and
- * our real MCP handler.
+ * Conformance house: the official suite's fixtures as a service of the real gateway, so that lock, validation, guard
+ * and ledger are in the way of every one of its calls.
  *
  * Does I/O.
  */
-import type { Capability } from '../../src/bus/capability.ts'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { CapabilityBus } from '../../src/bus/bus.ts'
+import type { Capability, Service } from '../../src/bus/capability.ts'
+import { configSchema } from '../../src/config/schema.ts'
 import { silentLogger } from '../../src/core/logger.ts'
-import { ok } from '../../src/core/result.ts'
-import { mcpHttpHandler } from '../../src/mcp/http-server.ts'
-import { startListener } from '../../src/web/listener-server.ts'
-import { agent, smallBus } from '../mcp-house.ts'
+import { startGateway } from '../../src/main.ts'
+import type { Gateway } from '../../src/main.ts'
 import { contentTools, schemaTool } from './content-tools.ts'
 import { fixture, text } from './fixture.ts'
 import { inputTools } from './input-tools.ts'
@@ -17,45 +20,49 @@ import { prompts, resources } from './resources-and-prompts.ts'
 
 export interface ConformanceHouse {
   readonly url: string
+  readonly gateway: Gateway
   readonly close: () => Promise<void>
 }
 
 export async function conformanceHouse(): Promise<ConformanceHouse> {
-  const bus = smallBus(...contentTools, schemaTool, ...inputTools, ...resources, ...prompts)
-  bus.add(...changeTools(bus))
-  const handler = mcpHttpHandler({
-    bus,
-    authenticate: () => ok(agent),
-    serverInfo: { name: 'hearthbus', title: 'Hearthbus', version: '0.0.0' },
-    log: silentLogger,
-  })
-  const listener = await startListener({
-    host: '127.0.0.1',
-    port: 0,
-    rules: { allowedHosts: [], allowedOrigins: [] },
-    routes: [{ prefix: '/mcp', handle: handler }],
+  const dataRoot = mkdtempSync(join(tmpdir(), 'conformance-house-'))
+  const started = await startGateway({
+    config: configSchema.parse({ listen: { port: 0 } }),
+    dataRoot,
+    version: '0.0.0',
     logger: silentLogger,
+    listen: true,
+    services: ({ bus }) => [conformanceService(bus)],
   })
+  if (!started.ok) throw new Error(started.fault.message)
+  const gateway = started.value
   return {
-    url: `${listener.url}/mcp`,
+    url: `${gateway.url}/mcp`,
+    gateway,
     close: async () => {
-      await handler.close()
-      await listener.stop()
+      await gateway.stop()
+      rmSync(dataRoot, { recursive: true, force: true })
     },
   }
 }
 
-interface Registrar {
-  readonly add: (capability: Capability) => void
-  readonly remove: (name: string) => void
+function conformanceService(bus: CapabilityBus): Service {
+  return {
+    name: 'conformance',
+    prefixes: [''],
+    capabilities: () => [...contentTools, schemaTool, ...inputTools, ...resources, ...prompts, ...changeTools(bus)],
+    start: () => Promise.resolve(),
+    stop: () => Promise.resolve(),
+    health: () => ({ status: 'ok', details: {} }),
+  }
 }
 
 /** Each makes one capability come and go again, so that the lists really change and are as before afterwards. */
-function changeTools(bus: Registrar): readonly Capability[] {
+function changeTools(bus: CapabilityBus): readonly Capability[] {
   function passing(capability: Capability) {
     return () => {
-      bus.add(capability)
-      setImmediate(() => bus.remove(capability.offer.name))
+      bus.registerCapability(capability)
+      setImmediate(() => bus.deregister(capability.offer.name, capability.offer.version))
       return text('It came and it went')
     }
   }

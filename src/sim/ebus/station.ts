@@ -50,8 +50,8 @@ export class Station implements Participant {
   readonly #initiatorsHeard = new Set<number>()
   /** SYN still to let pass. */
   #lock = 1
-  /** The last SYN followed a lone address: it opens a second round and counts for nobody's lock. */
   #contest: 'none' | 'sent' | 'second-round' = 'none'
+  /** 1 at a SYN means a lone address: that SYN opens a second round and counts for nobody's lock. */
   #symbolsSinceSyn = 0
   #conversation: Conversation | undefined
   /** What is left of the answer being given. */
@@ -89,6 +89,7 @@ export class Station implements Participant {
     if (this.#conversation !== undefined) return this.#converse(continueConversation(this.#conversation, symbol))
     if (this.#contest === 'sent') return this.#judge(symbol)
     if (symbol === SYN) return this.#onSyn(loneAddress)
+    if (this.#contest === 'second-round') this.#yield()
     return this.#reply()
   }
 
@@ -118,6 +119,13 @@ export class Station implements Participant {
     const { conversation, turn } = beginConversation(errand.telegram)
     this.#conversation = conversation
     return this.#converse(turn)
+  }
+
+  /** The one we tied with had won outright and goes on. */
+  #yield(): void {
+    const [errand] = this.#errands
+    this.#contest = 'none'
+    if (errand !== undefined) this.#lock = lockAfterLoss(errand.telegram.source, errand.telegram.source, 0)
   }
 
   #converse(turn: Turn): Intent | undefined {

@@ -1,0 +1,176 @@
+/**
+ * Boiler: the gas boiler at 03/08. B509 registers, the status blocks the regulator reads, and its fault memory.
+ *
+ * Registers are coded as ebusd's definitions for this boiler read them.
+ *
+ * Pure, but for the plant it is given.
+ */
+import { toBcd } from '../../ebus/wire/digit-type.ts'
+import { numeric } from '../../ebus/wire/datatypes.ts'
+import type { Telegram } from '../../ebus/wire/telegram.ts'
+import { weekdayOf } from '../house-control.ts'
+import type { House } from '../house-state.ts'
+import type { Identity } from './identity.ts'
+import { answerIdentity } from './identity.ts'
+import type { Plant } from './plant.ts'
+import type { Answer } from './station.ts'
+
+const IDENTITY: Identity = { id: 'BAI00', software: 0x0603, hardware: 0x9602, serial: '21160900100219610001005167N4' }
+
+const EMPTY = new Uint8Array()
+const SENSOR_OK = 0x00
+const ON_OFF = [0xf0, 0x0f] as const
+/** One byte 00: no value. */
+const NO_VALUE = Uint8Array.of(0x00)
+
+const d2c = numeric('D2C')
+const d2b = numeric('D2B')
+const d1c = numeric('D1C')
+const thousandths = numeric('FLT')
+const uin = numeric('UIN')
+/** Real counters have two bytes as well, and start again. */
+const counter = (value: number): Uint8Array => uin.encode(Math.floor(value) % 65_000)
+const hundredths = numeric('UIN,100')
+const tenths = numeric('SIN,10')
+const byte = (value: number): Uint8Array => Uint8Array.of(Math.round(value) & 0xff)
+const flag = (value: boolean): Uint8Array => Uint8Array.of(Number(value))
+const lamp = (value: boolean): Uint8Array => Uint8Array.of(ON_OFF[Number(value)] ?? 0)
+const sensed = (bytes: Uint8Array): Uint8Array => Uint8Array.from([...bytes, SENSOR_OK])
+
+/** By the two register bytes as they stand in the telegram. */
+const REGISTERS = new Map<number, (house: House) => Uint8Array>([
+  [0x1800, ({ boiler }) => sensed(d2c.encode(boiler.flowCelsius))],
+  [0x9800, ({ boiler }) => sensed(d2c.encode(boiler.returnCelsius))],
+  [0x4400, ({ boiler }) => flag(boiler.pumpOn)],
+  [0x0200, ({ boiler }) => sensed(thousandths.encode(boiler.pressureBar))],
+  [0x0500, ({ boiler }) => lamp(boiler.flame)],
+  [0xbb00, ({ boiler }) => lamp(boiler.flame)],
+  [0x8300, ({ boiler }) => uin.encode(boiler.fanRpm)],
+  [0x2400, ({ boiler }) => uin.encode(boiler.fanRpm)],
+  [0x2e00, ({ boiler }) => tenths.encode(boiler.modulationPct)],
+  [0xab00, ({ boiler }) => byte(stateNumber(boiler))],
+  [0x5400, ({ boiler }) => byte(boiler.mode === 'dhw' ? 100 : 0)],
+  [0x5800, ({ dhw }) => flag(dhw.charging)],
+  [0x5500, ({ dhw }) => hundredths.encode(dhw.drawLpm)],
+  [0x0e04, ({ boiler }) => d2c.encode(boiler.flowMaxCelsius)],
+  [0x0f04, () => d2c.encode(65)],
+  [0x0704, ({ boiler }) => byte(boiler.maxKw)],
+  [0x0804, ({ boiler }) => byte(boiler.maxKw)],
+  [0x9e00, ({ boiler }) => byte(boiler.mode === 'dhw' ? 100 : 0)],
+  [0x3900, ({ boiler }) => d2c.encode(boiler.flowSetCelsius)],
+  [0xea03, ({ dhw }) => d2c.encode(dhw.targetCelsius)],
+  [0x7b00, () => flag(false)],
+  [0x3f00, () => flag(false)],
+  [0xf203, () => flag(true)],
+  [0xa400, ({ boiler }) => tenths.encode(boiler.flame ? 42.5 : 83)],
+  [0xfb00, ({ boiler }) => hundredths.encode(boiler.pumpOn ? 14.2 : 0)],
+  [0x2800, ({ boiler }) => counter(boiler.heatingHours)],
+  [0x2200, ({ boiler }) => counter(boiler.dhwHours)],
+  [0x2900, ({ boiler }) => counter(boiler.heatingStarts / 100)],
+  [0x2300, ({ boiler }) => counter(boiler.dhwStarts / 100)],
+  [0x1400, ({ boiler }) => counter(boiler.pumpHours)],
+  [0x1b00, ({ boiler }) => counter(boiler.heatingHours + boiler.dhwHours)],
+  [0x1f00, () => byte(3)],
+  [0x2000, () => byte(1)],
+  [0x4904, () => byte(96)],
+  [0x8104, () => Uint8Array.of(0x00, 0x00, 0x30, 0x12, 0x34, 0x56, 0xff, 0xff)],
+  [0x2004, () => uin.encode(1_270)],
+  [0x9a00, () => uin.encode(21)],
+])
+
+/** 0 standby, 7 flame, 8 modulating, 11 post-purge. */
+function stateNumber({ flame, fanRpm, modulationPct, minPct }: House['boiler']): number {
+  if (!flame) return fanRpm > 0 ? 11 : 0
+  return modulationPct > minPct ? 8 : 7
+}
+
+const WRITABLE = new Map<number, readonly [min: number, max: number, set: (plant: Plant, value: number) => void]>([
+  [
+    0x0e04,
+    [
+      20,
+      80,
+      (plant, value) => (plant.house = { ...plant.house, boiler: { ...plant.house.boiler, flowMaxCelsius: value } }),
+    ],
+  ],
+])
+
+export function answerBoiler(plant: Plant, telegram: Telegram): Answer {
+  const { primary, secondary, data } = telegram
+  const identity = answerIdentity(IDENTITY, telegram)
+  if (identity !== undefined) return identity
+  if (primary !== 0xb5) return undefined
+  switch (secondary) {
+    case 0x03:
+      // Five fault numbers, none of them set.
+      return data[1] === 0x01 || data[1] === 0x02 ? new Uint8Array(10).fill(0xff) : EMPTY
+    case 0x04:
+      return data[0] === 0x00 ? dateTime(plant.house) : EMPTY
+    case 0x09:
+      return answerRegister(plant, data)
+    case 0x10:
+      return Uint8Array.of(0x01)
+    case 0x11:
+      return statusBlock(plant.house, data[0] ?? 0)
+    case 0x12:
+      return EMPTY
+    default:
+      return 'refuse'
+  }
+}
+
+function answerRegister(plant: Plant, data: Uint8Array): Answer {
+  const [verb = 0, high = 0, low = 0] = data
+  const register = (high << 8) | low
+  if (data.length < 3) return 'refuse'
+  if (verb === 0x0d) return REGISTERS.get(register)?.(plant.house) ?? NO_VALUE
+  const writable = WRITABLE.get(register)
+  if (verb !== 0x0e || writable === undefined) return 'refuse'
+  const [min, max, set] = writable
+  const value = d2c.decode(data.subarray(3))
+  if (!value.ok || value.value === undefined || value.value < min || value.value > max) return 'refuse'
+  set(plant, value.value)
+  return EMPTY
+}
+
+/** The receiver's state, ss mm hh dd MM ww yy and the outside temperature. */
+function dateTime({ timeMs, weather }: House): Uint8Array {
+  const date = new Date(timeMs)
+  const parts = [
+    date.getUTCSeconds(),
+    date.getUTCMinutes(),
+    date.getUTCHours(),
+    date.getUTCDate(),
+    date.getUTCMonth() + 1,
+  ]
+  const day = [...parts.map(toBcd), weekdayOf(timeMs), toBcd(date.getUTCFullYear() % 100)]
+  return Uint8Array.from([0x03, ...day, ...d2b.encode(weather.outsideCelsius)])
+}
+
+function statusBlock({ boiler, dhw, weather }: House, block: number): Uint8Array {
+  const half = (celsius: number): number => d1c.encode(Math.max(0, Math.min(100, celsius)))[0] ?? 0xff
+  if (block === 0x00)
+    return Uint8Array.from([
+      ...uin.encode(Math.round(boiler.fanRpm / 10)),
+      stateNumber(boiler),
+      half(boiler.flowCelsius),
+      4,
+      15,
+      0,
+      0x81,
+    ])
+  if (block === 0x01)
+    return Uint8Array.from([
+      half(boiler.flowCelsius),
+      half(boiler.returnCelsius),
+      ...d2b.encode(weather.outsideCelsius),
+      half(dhw.topCelsius),
+      half(dhw.topCelsius),
+      boiler.mode === 'dhw' ? 0x04 : Number(boiler.pumpOn),
+      0x00,
+      0xff,
+    ])
+  if (block === 0x02)
+    return Uint8Array.of(0x03, boiler.maxKw, half(boiler.flowMaxCelsius), 70, half(dhw.targetCelsius), 88)
+  return EMPTY
+}

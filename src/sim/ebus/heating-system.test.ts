@@ -1,0 +1,268 @@
+import { describe, expect, it } from 'vitest'
+
+import { fromHex, hex } from '../../core/bytes.ts'
+import type { FieldValue } from '../../ebus/wire/datatype.ts'
+import { datatype } from '../../ebus/wire/datatypes.ts'
+import type { Heard } from '../../ebus/wire/line.ts'
+import { newLine, step } from '../../ebus/wire/line.ts'
+import type { Telegram } from '../../ebus/wire/telegram.ts'
+import { newHouse } from '../house-start.ts'
+import { stepHouse } from '../house.ts'
+import { answerBoiler } from './boiler.ts'
+import { seededChance } from './chance.ts'
+import { answerGateway } from './internet-gateway.ts'
+import { answerMixer } from './mixer.ts'
+import { answerRegulator } from './regulator.ts'
+import type { HeatingSystemOptions } from './heating-system.ts'
+import { HeatingSystem } from './heating-system.ts'
+import { Station } from './station.ts'
+
+const OPTIONS: HeatingSystemOptions = {
+  seed: 11,
+  startMs: Date.UTC(2026, 0, 14, 7, 30),
+  regulator: '720',
+  houseSpeed: 1,
+  chatter: false,
+  outsidePatienceMs: 0,
+}
+
+class Visitor {
+  readonly system: HeatingSystem
+  readonly heard: Heard[] = []
+  readonly #station = new Station({ initiator: 0x31, targets: [], answer: () => undefined })
+  #nowMs = 0
+
+  constructor(options: Partial<HeatingSystemOptions> = {}) {
+    this.system = new HeatingSystem({ ...OPTIONS, ...options })
+    this.system.bus.join(this.#station)
+    const line = newLine()
+    this.system.bus.join({
+      heard: (symbol) => {
+        const event = step(line, symbol)
+        if (event !== undefined) this.heard.push(event)
+        return undefined
+      },
+    })
+  }
+
+  wait(ms: number): void {
+    this.#nowMs += ms
+    this.system.advance(this.#nowMs)
+  }
+
+  /** Target, service and data as hex; the answer as hex, or why there was none. */
+  ask(text: string): string {
+    const [target = 0, primary = 0, secondary = 0, ...data] = fromHex(text)
+    const answers: string[] = []
+    this.#station.say({ target, primary, secondary, data: Uint8Array.from(data) }, (outcome) => {
+      answers.push(outcome.kind === 'fault' ? outcome.fault : hex(outcome.exchange.response ?? new Uint8Array()))
+    })
+    while (answers.length === 0) this.wait(50)
+    return answers.join()
+  }
+
+  /** A B524 register's value behind its four header bytes. */
+  register(request: string, spec: string): FieldValue | undefined {
+    const decoded = datatype(spec)?.decode(fromHex(this.ask(`15 b524 ${request}`)).subarray(4))
+    if (decoded?.ok !== true) throw new Error(request)
+    return decoded.value
+  }
+}
+
+const ascii = (text: string): string => Buffer.from(text, 'hex').toString('latin1')
+
+describe('heating system', () => {
+  it('identifies its devices as a scan expects', () => {
+    const visitor = new Visitor()
+    const ids = ['15', '08', '26', 'f6'].map((address) => ascii(visitor.ask(`${address} 0704`).slice(2, 12)))
+    expect(ids).toEqual(['BASV2', 'BAI00', 'VR_71', 'NETX3'])
+    const serial = ['24', '25', '26', '27'].map((chunk) => ascii(visitor.ask(`08 b509 ${chunk}`).slice(2)))
+    expect(serial.join('').trim()).toBe('21160900100219610001005167N4')
+    expect(visitor.ask('76 0704')).toBe('no-answer')
+  })
+
+  it('shows the house in the regulator’s registers', () => {
+    const visitor = new Visitor()
+    const outside = visitor.register('02 00 00 00 73 00', 'EXP')
+    const room = visitor.register('02 00 03 00 0f 00', 'EXP')
+    const { weather, zones } = visitor.system.house
+    expect(outside).toBeCloseTo(weather.outsideCelsius, 1)
+    expect(room).toBeCloseTo(zones[0]?.roomCelsius ?? 0, 1)
+    expect(visitor.register('02 00 03 00 16 00', 'NTS:6')).toBe('Living')
+    expect(visitor.register('02 00 03 00 1c 00', 'U1L')).toBe(0)
+    expect(visitor.register('02 00 03 05 1c 00', 'U1L')).toBe(0xff)
+    expect(visitor.register('06 00 0a 00 02 00', 'U1L')).toBe(0x35)
+  })
+
+  it('answers without bytes what it does not know, and refuses what it does not do', () => {
+    const visitor = new Visitor()
+    expect(visitor.ask('15 b524 02 00 07 00 01 00')).toBe('')
+    expect(visitor.ask('15 b524 02 01 03 00 0f 00 0000a041')).toBe('refused')
+    expect(visitor.ask('08 b509 0d ff ff')).toBe('00')
+  })
+
+  it('shows the boiler’s flow temperature with its sensor byte, and its pressure in thousandths', () => {
+    const visitor = new Visitor()
+    const flow = datatype('D2C')?.decode(fromHex(visitor.ask('08 b509 0d 18 00')))
+    expect(flow?.ok === true ? flow.value : undefined).toBeCloseTo(visitor.system.house.boiler.flowCelsius, 0)
+    expect(visitor.ask('08 b509 0d 02 00')).toMatch(/^....00$/)
+  })
+
+  it('lets a setpoint be written and read back', () => {
+    const visitor = new Visitor()
+    expect(visitor.ask('15 b524 02 01 01 00 04 00 00005c42')).toBe('')
+    expect(visitor.register('02 00 01 00 04 00', 'EXP')).toBe(55)
+    expect(visitor.system.house.dhw.targetCelsius).toBe(55)
+    expect(visitor.ask('15 b524 02 01 01 00 04 00 0000c842')).toBe('refused')
+  })
+
+  it('starts a quick veto when its duration is written', () => {
+    const visitor = new Visitor()
+    visitor.ask('15 b524 02 01 03 00 08 00 0000b841')
+    visitor.ask('15 b524 02 01 03 00 26 00 00004040')
+    visitor.wait(2_000)
+    expect(visitor.system.house.zones[0]?.targetCelsius).toBe(23)
+    expect(visitor.register('02 00 03 00 0e 00', 'U1L')).toBe(2)
+  })
+
+  it('tells timer limits, counts and slots as captured from a real one', () => {
+    const visitor = new Visitor()
+    expect(visitor.ask('15 b555 a3 00 00')).toBe('000c0a05010c051e00')
+    expect(visitor.ask('15 b555 a4 00 00')).toBe('000202020202010100')
+    expect(visitor.ask('15 b555 a5 00 00 00 01')).toBe('0010001600d700')
+    expect(visitor.ask('15 b555 a5 00 01 00 00')).toMatch(/^03/)
+    expect(visitor.ask('15 b555 a3 ff 02')).toBe('00030a050101234100')
+  })
+
+  it('heats after a day’s slots were written over B555', () => {
+    const visitor = new Visitor()
+    expect(visitor.ask('15 b555 a6 00 00 02 00 02 06 00 0c 00 e600')).toBe('00')
+    expect(visitor.ask('15 b555 a6 00 00 02 01 02 0d 00 18 00 d200')).toBe('00')
+    expect(visitor.ask('15 b555 a4 00 00')).toBe('000202020202010100')
+    expect(visitor.ask('15 b555 a5 00 00 02 00')).toBe('0006000c00e600')
+    visitor.wait(2_000)
+    expect(visitor.system.house.zones[0]?.targetCelsius).toBe(23)
+    expect(stepHouse(visitor.system.house, 4 * 3_600).zones[0]?.roomCelsius).toBeGreaterThan(22)
+  })
+
+  it.each([
+    ['a minute that is none', 'a6 00 00 02 00 01 06 3c 0c 00 e600', '01'],
+    ['an hour that is none', 'a6 00 00 02 00 01 06 00 19 00 e600', '01'],
+    ['a zone that is none', 'a6 02 00 02 00 01 06 00 0c 00 e600', '03'],
+    ['more slots than there are', 'a6 00 00 02 00 0d 06 00 0c 00 e600', '06'],
+    ['heating without a temperature', 'a6 00 00 02 00 01 06 00 0c 00 ffff', '01'],
+    ['heating to 40 degrees', 'a6 00 00 02 00 01 06 00 0c 00 9001', '01'],
+    ['all day hot water at zone FF with a temperature', 'a6 ff 02 02 00 01 00 00 18 00 f401', '06'],
+  ])('refuses to program %s', (_, request, code) => {
+    expect(new Visitor().ask(`15 b555 ${request}`)).toBe(code)
+  })
+
+  it('keeps the week in B524 03 and 04 when it is a 700', () => {
+    const visitor = new Visitor({ regulator: '700' })
+    expect(visitor.ask('15 b555 a3 00 00')).toBe('refused')
+    expect(visitor.ask('15 b524 03 03 00 02 02')).toBe('01243360849090')
+    expect(visitor.ask('15 b524 04 03 00 02 02 2a 90 90 90 90 90')).toBe('')
+    expect(visitor.ask('15 b524 03 03 00 02 02')).toBe('012a9090909090')
+    visitor.wait(2_000)
+    expect(visitor.system.house.zones[0]?.targetCelsius).toBe(21)
+  })
+
+  it('counts energy in B516, for today, this year and ever', () => {
+    const visitor = new Visitor()
+    const answer = fromHex(visitor.ask('15 b516 10 03 ff ff 04 03 00 32'))
+    expect(hex(answer.subarray(0, 7))).toBe('03000004030032')
+    const wh = datatype('EXP')?.decode(answer.subarray(7))
+    expect(wh?.ok === true ? wh.value : undefined).toBeCloseTo(visitor.system.house.energy.gasHeating.yearWh, -3)
+  })
+
+  it('is busy with itself as a real one is, and nothing it says is garbled', () => {
+    const visitor = new Visitor({ chatter: true })
+    visitor.wait(180_000)
+    const services = new Set<string>()
+    const broken = visitor.heard.filter((event) => event.kind === 'broken' && event.reason !== 'arbitration')
+    for (const event of visitor.heard) {
+      if (event.kind !== 'exchange') continue
+      const { source, target, primary, secondary } = event.exchange.telegram
+      services.add(hex(Uint8Array.of(source, target, primary, secondary)))
+    }
+    expect(broken).toEqual([])
+    expect([...services].toSorted()).toEqual(
+      ['1008b504', '1008b510', '1008b511', '1026b523', '10fe0700', '10feb516', 'f108b503', 'f115b524'].toSorted(),
+    )
+  })
+
+  it('survives whatever it is asked', () => {
+    const plant = { house: newHouse(1, OPTIONS.startMs) }
+    const chance = seededChance(5)
+    const anything = (): number => Math.floor(chance() * 256)
+    const ask = (secondary: number, data: Uint8Array): void => {
+      for (const target of [0x15, 0x08, 0x26, 0xf6]) {
+        const telegram: Telegram = { source: 0x31, target, primary: 0xb5, secondary, data }
+        answerRegulator(plant, '720', telegram)
+        answerRegulator(plant, '700', telegram)
+        answerBoiler(plant, telegram)
+        answerMixer(plant, telegram)
+        answerGateway(telegram)
+      }
+    }
+    for (const opcode of [0x02, 0x06])
+      for (let group = 0; group <= 0x0c; group++)
+        for (let instance = 0; instance <= 0x0b; instance++)
+          for (let register = 0; register <= 0xa0; register++)
+            ask(0x24, Uint8Array.of(opcode, 0x00, group, instance, register, 0x00))
+    for (let index = 0; index < 20_000; index++)
+      ask(
+        [0x03, 0x04, 0x09, 0x11, 0x16, 0x23, 0x24, 0x55][index % 8] ?? 0,
+        Uint8Array.from({ length: index % 14 }, anything),
+      )
+    expect(stepHouse(plant.house, 60).timeMs).toBe(OPTIONS.startMs + 60_000)
+  })
+
+  it('repeats to the last symbol', () => {
+    const record = (): string => {
+      const visitor = new Visitor({ chatter: true })
+      visitor.wait(60_000)
+      return JSON.stringify(visitor.heard)
+    }
+    expect(record()).toBe(record())
+  })
+})
+
+describe('faults on command', () => {
+  it('corrupt a checksum: the answer is refused, repeated and taken', () => {
+    const visitor = new Visitor()
+    visitor.system.faults.corruptCrc()
+    expect(ascii(visitor.ask('15 0704').slice(2, 12))).toBe('BASV2')
+    expect(visitor.heard.at(-1)).toMatchObject({ kind: 'exchange', exchange: { responseRepeats: 1 } })
+  })
+
+  it('drop a symbol: the telegram breaks, the next try succeeds', () => {
+    const visitor = new Visitor()
+    visitor.system.faults.dropByte()
+    expect(ascii(visitor.ask('15 0704').slice(2, 12))).toBe('BASV2')
+  })
+
+  it('hold the line: nothing is heard until it is let go', () => {
+    const visitor = new Visitor()
+    visitor.wait(1_000)
+    const before = visitor.system.bus.symbols
+    visitor.system.faults.stickBus(2_000)
+    visitor.wait(1_900)
+    expect(visitor.system.bus.symbols).toBe(before)
+    visitor.wait(1_000)
+    expect(visitor.system.bus.symbols).toBeGreaterThan(before)
+  })
+
+  it('answer late: after the AUTO-SYN it is too late', () => {
+    const visitor = new Visitor()
+    visitor.system.faults.slowResponse(60, 64)
+    expect(visitor.ask('15 0704')).not.toMatch(/^b5/)
+  })
+
+  it('storm: the rival has its say first, then we have ours', () => {
+    const visitor = new Visitor()
+    visitor.system.faults.arbitrationStorm(20)
+    expect(ascii(visitor.ask('15 0704').slice(2, 12))).toBe('BASV2')
+    expect(visitor.heard.filter(({ kind }) => kind === 'exchange').length).toBeGreaterThan(1)
+  })
+})

@@ -1,0 +1,98 @@
+/**
+ * Heating system: bus, devices and house put together, moved through virtual time by whoever holds the clock.
+ *
+ * Pure, but for the system it is given.
+ */
+import { newHouse } from '../house-start.ts'
+import type { House } from '../house-state.ts'
+import { stepHouse } from '../house.ts'
+import { answerBoiler } from './boiler.ts'
+import { seededChance } from './chance.ts'
+import { Faults } from './faults.ts'
+import { GATEWAY_ROUND, answerGateway } from './internet-gateway.ts'
+import { answerMixer } from './mixer.ts'
+import type { Plant } from './plant.ts'
+import type { RegulatorFamily } from './regulator.ts'
+import { REGULATOR_ROUND, answerRegulator } from './regulator.ts'
+import { Station } from './station.ts'
+import { Timeline } from './timeline.ts'
+import { VirtualBus } from './virtual-bus.ts'
+
+export interface HeatingSystemOptions {
+  readonly seed: number
+  /** The house's wall clock at the start. */
+  readonly startMs: number
+  readonly regulator: RegulatorFamily
+  /** Seconds of the house per second of the bus. */
+  readonly houseSpeed: number
+  /** Whether devices talk among themselves, or only answer. */
+  readonly chatter: boolean
+  readonly outsidePatienceMs: number
+}
+
+const HOUSE_STEP_MS = 1_000
+
+export class HeatingSystem {
+  readonly bus: VirtualBus
+  readonly faults: Faults
+  readonly timeline = new Timeline()
+  readonly #plant: Plant
+
+  constructor(options: HeatingSystemOptions) {
+    const chance = seededChance(options.seed)
+    this.faults = new Faults(chance)
+    this.bus = new VirtualBus({ disturbance: this.faults, outsidePatienceMs: options.outsidePatienceMs })
+    this.#plant = { house: newHouse(options.seed, options.startMs) }
+    const plant = this.#plant
+    const delayMs = (): number => this.faults.responseDelayMs()
+    const regulator = new Station({
+      initiator: 0x10,
+      targets: [0x15],
+      answer: (telegram) => answerRegulator(plant, options.regulator, telegram),
+      delayMs,
+    })
+    const boiler = new Station({
+      initiator: 0x03,
+      targets: [0x08],
+      answer: (telegram) => answerBoiler(plant, telegram),
+      delayMs,
+    })
+    const mixer = new Station({ targets: [0x26], answer: (telegram) => answerMixer(plant, telegram), delayMs })
+    const gateway = new Station({ initiator: 0xf1, targets: [0xf6], answer: answerGateway, delayMs })
+    for (const station of [regulator, boiler, mixer, gateway, this.faults.rival]) this.bus.join(station)
+    this.timeline.every(HOUSE_STEP_MS, HOUSE_STEP_MS, () => {
+      plant.house = stepHouse(plant.house, (HOUSE_STEP_MS / 1_000) * options.houseSpeed)
+    })
+    if (!options.chatter) return
+    // Spread, so that not everybody starts at once.
+    for (const { everyMs, say } of REGULATOR_ROUND) {
+      let turn = 0
+      this.timeline.every(everyMs, 200 + chance() * everyMs, () => regulator.say(say(plant.house, turn++)))
+    }
+    for (const { everyMs, say } of GATEWAY_ROUND) {
+      let turn = 0
+      this.timeline.every(everyMs, 200 + chance() * everyMs, () => gateway.say(say(turn++)))
+    }
+  }
+
+  get house(): House {
+    return this.#plant.house
+  }
+
+  /** For tests and demonstrations that want another day, another weather. */
+  changeHouse(change: (house: House) => House): void {
+    this.#plant.house = change(this.#plant.house)
+  }
+
+  nextMs(): number {
+    return Math.min(this.bus.nextMs(), this.timeline.nextMs())
+  }
+
+  advance(nowMs: number): void {
+    for (let taskMs = this.timeline.nextMs(); taskMs <= nowMs; taskMs = this.timeline.nextMs()) {
+      this.bus.advance(taskMs)
+      this.timeline.runNext()
+    }
+    this.bus.advance(nowMs)
+  }
+}

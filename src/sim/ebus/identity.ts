@@ -1,0 +1,34 @@
+/**
+ * Identity: how a device says who it is. Service 07 04, and Vaillant's serial number in four pieces.
+ *
+ * Pure.
+ */
+import { utf8 } from '../../core/bytes.ts'
+import type { Telegram } from '../../ebus/wire/telegram.ts'
+
+export interface Identity {
+  /** Five characters. */
+  readonly id: string
+  /** Version and revision, each two BCD digits. */
+  readonly software: number
+  readonly hardware: number
+  /** 28 characters: year, week, plant, article number, supplier, counter, check. */
+  readonly serial: string
+}
+
+const VAILLANT = 0xb5
+const CHUNK = 8
+
+/** The answer to a question about identity; `undefined` for any other question. */
+export function answerIdentity(identity: Identity, { primary, secondary, data }: Telegram): Uint8Array | undefined {
+  if (primary === 0x07 && secondary === 0x04) return identification(identity)
+  const chunk = (data[0] ?? 0) - 0x24
+  if (primary !== VAILLANT || secondary !== 0x09 || data.length !== 1 || chunk < 0 || chunk > 3) return undefined
+  const text = identity.serial.padEnd(4 * CHUNK, ' ').slice(chunk * CHUNK, (chunk + 1) * CHUNK)
+  return Uint8Array.from([0x00, ...utf8(text)])
+}
+
+export function identification({ id, software, hardware }: Identity): Uint8Array {
+  const word = (value: number): readonly number[] => [value >> 8, value & 0xff]
+  return Uint8Array.from([VAILLANT, ...utf8(id.padEnd(5, ' ').slice(0, 5)), ...word(software), ...word(hardware)])
+}

@@ -1,0 +1,73 @@
+/**
+ * Regulator, remote side: what is plugged into it or paired with it.
+ *
+ * Pure.
+ */
+import type { FieldValue } from '../../ebus/wire/datatype.ts'
+import type { Plant } from './plant.ts'
+import { F32, U16, U8, typed } from './register.ts'
+import type { Access, Row } from './regulator-rows.ts'
+import { shown } from './regulator-rows.ts'
+
+interface RemoteSlot {
+  readonly classAddress: number
+  readonly firmware: string
+  readonly hardware: number
+  readonly address: number
+  readonly reception: number
+  readonly zone: number
+  readonly room: number | undefined
+}
+
+/** What is plugged into or paired with the regulator; every other slot reads as empty. */
+const REMOTE: Readonly<Record<number, RemoteSlot>> = {
+  0x09: { classAddress: 0x15, firmware: '05 07 00', hardware: 0x1704, address: 1, reception: 10, zone: 1, room: 0 },
+  0x0a: { classAddress: 0x35, firmware: '04 0c 01', hardware: 0x5703, address: 2, reception: 8, zone: 2, room: 1 },
+  0x0c: {
+    classAddress: 0x26,
+    firmware: '01 00 00',
+    hardware: 0x5904,
+    address: 3,
+    reception: 0,
+    zone: 0,
+    room: undefined,
+  },
+}
+
+/** Groups 09 regulators, 0A thermostats and 0C function modules, as the remote slots of opcode 06. */
+export const REMOTE_GROUPS: readonly number[] = [0x09, 0x0a, 0x0c]
+
+export function remoteRows(group: number): readonly Row[] {
+  const slot = (
+    read: (slot: RemoteSlot, plant: Plant) => FieldValue | undefined,
+    empty: FieldValue | undefined,
+  ): Access =>
+    shown((plant, index) => {
+      const found = index === 0 ? REMOTE[group] : undefined
+      return found === undefined ? empty : read(found, plant)
+    })
+  return [
+    [0x01, U8, 1, slot(() => 1, 0)],
+    [0x02, U8, 1, slot(({ classAddress }) => classAddress, 0xff)],
+    [0x03, U8, 1, slot(() => 0, 0xff)],
+    [0x04, typed('HEX:3'), 1, slot(({ firmware }) => firmware, 'ff ff ff')],
+    [
+      0x07,
+      F32,
+      0,
+      slot(({ room }, plant) => (room === undefined ? undefined : plant.house.zones[room]?.humidityPct), undefined),
+    ],
+    [
+      0x0f,
+      F32,
+      0,
+      slot(({ room }, plant) => (room === undefined ? undefined : plant.house.zones[room]?.roomCelsius), undefined),
+    ],
+    [0x12, U8, 1, slot(() => 0, 0xff)],
+    [0x19, U8, 1, slot(({ address }) => address, 0xff)],
+    [0x1e, U8, 1, slot(() => 1, 0)],
+    [0x1f, U8, 0, slot(({ reception }) => reception, 0xff)],
+    [0x23, U16, 1, slot(({ hardware }) => hardware, 0xffff)],
+    [0x25, U8, 3, slot(({ zone: assigned }) => assigned, 0xff)],
+  ]
+}

@@ -1,0 +1,231 @@
+/**
+ * Regulator, heating side: groups 02 circuits and 03 zones of B524.
+ *
+ * Pure, but for the plant it is given.
+ */
+import type { FieldValue } from '../../ebus/wire/datatype.ts'
+import type { House } from '../house-state.ts'
+import type { Plant } from './plant.ts'
+import { changeZone } from './plant.ts'
+import { DATE, F32, remembered, setting, TIME, U16, U32, U8 } from './register.ts'
+import type { Access, Row } from './regulator-rows.ts'
+import { MODES, UNSET_DATE, changeCircuit, dateOf, shown, text, timeOf } from './regulator-rows.ts'
+
+const HOUR_MS = 3_600_000
+
+const circuit = (read: (circuit: House['circuits'][number]) => number | undefined): Access =>
+  shown((plant, index) => {
+    const found = plant.house.circuits[index]
+    return found === undefined ? undefined : read(found)
+  })
+
+const zone = (read: (zone: House['zones'][number], house: House) => FieldValue | undefined): Access =>
+  shown((plant, index) => {
+    const found = plant.house.zones[index]
+    return found === undefined ? undefined : read(found, plant.house)
+  })
+
+export const CIRCUITS: readonly Row[] = [
+  [0x02, U16, 3, shown(({ house: { circuits } }, index) => Number(circuits[index] !== undefined))],
+  [0x06, U8, 3, shown(() => 0)],
+  [0x07, F32, 1, circuit(({ flowSetCelsius }) => flowSetCelsius)],
+  [0x08, F32, 1, circuit(({ flowCelsius }) => flowCelsius)],
+  [0x0e, U16, 3, remembered(1)],
+  [
+    0x0f,
+    F32,
+    3,
+    setting(
+      (plant, index) => plant.house.circuits[index]?.curve,
+      (plant, curve, index) => changeCircuit(plant, index, { curve }),
+      [0.1, 4],
+    ),
+  ],
+  [
+    0x10,
+    F32,
+    3,
+    setting(
+      (plant, index) => plant.house.circuits[index]?.flowMaxCelsius,
+      (plant, value, index) => changeCircuit(plant, index, { flowMaxCelsius: value }),
+      [15, 80],
+    ),
+  ],
+  [
+    0x12,
+    F32,
+    3,
+    setting(
+      (plant, index) => plant.house.circuits[index]?.flowMinCelsius,
+      (plant, value, index) => changeCircuit(plant, index, { flowMinCelsius: value }),
+      [15, 80],
+    ),
+  ],
+  [
+    0x14,
+    F32,
+    3,
+    setting(
+      (plant, index) => plant.house.circuits[index]?.summerLimitCelsius,
+      (plant, value, index) => changeCircuit(plant, index, { summerLimitCelsius: value }),
+      [10, 99],
+    ),
+  ],
+  [0x15, U16, 3, remembered(1)],
+  [0x1a, F32, 0, circuit(() => 0)],
+  [0x1b, U8, 1, circuit(({ pumpOn }) => Number(pumpOn))],
+  [0x1c, F32, 1, circuit(() => 0)],
+  [0x1d, F32, 3, circuit(({ frostCelsius }) => frostCelsius)],
+  [0x1e, U16, 1, circuit(({ pumpOn }) => Number(pumpOn))],
+  [0x20, F32, 0, circuit(({ flowSetCelsius }) => flowSetCelsius)],
+  [0x21, F32, 0, circuit(({ hasMixer, mixerPct }) => (hasMixer ? mixerPct : undefined))],
+  [0x22, F32, 0, shown(({ house: { zones } }, index) => zones.find((each) => each.circuit === index)?.humidityPct)],
+  [0x23, F32, 0, shown(({ house: { zones } }, index) => dewPoint(zones.find((each) => each.circuit === index)))],
+  [0x24, U32, 0, circuit(({ pumpHours }) => Math.floor(pumpHours))],
+  [0x25, U32, 0, circuit(({ pumpStarts }) => pumpStarts)],
+]
+
+/** Magnus formula. */
+function dewPoint(room: House['zones'][number] | undefined): number | undefined {
+  if (room === undefined) return undefined
+  const gamma = Math.log(room.humidityPct / 100) + (17.62 * room.roomCelsius) / (243.12 + room.roomCelsius)
+  return (243.12 * gamma) / (17.62 - gamma)
+}
+
+const vetoRuns = ({ quickVeto }: House['zones'][number], { timeMs }: House): boolean =>
+  quickVeto !== undefined && quickVeto.untilMs > timeMs
+const away = ({ holiday }: House['zones'][number], { timeMs }: House): boolean =>
+  holiday !== undefined && holiday.startMs <= timeMs && timeMs < holiday.endMs
+
+export const ZONES: readonly Row[] = [
+  [0x03, DATE, 2, holidayDate('startMs')],
+  [0x04, DATE, 2, holidayDate('endMs')],
+  [0x05, F32, 2, holidaySetpoint()],
+  [
+    0x06,
+    U16,
+    3,
+    setting(
+      (plant, index) => MODES.indexOf(plant.house.zones[index]?.mode ?? 'off'),
+      (plant, value, index) => changeZone(plant, index, { mode: MODES[value] ?? 'auto' }),
+      [0, 2],
+    ),
+  ],
+  [
+    0x08,
+    F32,
+    3,
+    setting(
+      (plant, index) => plant.house.zones[index]?.quickVetoCelsius,
+      (plant, value, index) => setVeto(plant, index, { celsius: value }),
+      [5, 30],
+    ),
+  ],
+  [
+    0x09,
+    F32,
+    3,
+    setting(
+      (plant, index) => plant.house.zones[index]?.nightCelsius,
+      (plant, value, index) => changeZone(plant, index, { nightCelsius: value }),
+      [5, 30],
+    ),
+  ],
+  [
+    0x0e,
+    U8,
+    3,
+    setting(
+      specialFunction,
+      (plant, value, index) =>
+        value === 0 ? changeZone(plant, index, { quickVeto: undefined, holiday: undefined }) : undefined,
+      [0, 5],
+    ),
+  ],
+  [0x0f, F32, 1, zone(({ roomCelsius }) => roomCelsius)],
+  [0x12, U8, 1, zone(({ heating }) => Number(heating))],
+  [0x13, U16, 2, zone((_, { zones }) => (zones[0] === _ ? 1 : 2))],
+  [0x14, F32, 1, zone(({ targetCelsius }) => targetCelsius)],
+  [0x16, text(6), 3, zone(({ name }) => name.slice(0, 6))],
+  [0x17, text(6), 3, zone(({ name }) => name.slice(0, 6))],
+  [0x18, text(6), 3, zone(({ name }) => name.slice(6, 12))],
+  [0x1b, U16, 1, zone(({ heating }) => Number(heating))],
+  [0x1c, U8, 1, shown(({ house: { zones } }, index) => (zones[index] === undefined ? 0xff : index))],
+  [
+    0x1e,
+    TIME,
+    1,
+    zone(({ quickVeto }) => (quickVeto === undefined ? { hour: 0, minute: 0, second: 0 } : timeOf(quickVeto.untilMs))),
+  ],
+  [0x20, TIME, 2, zone(({ holiday }) => timeOf(holiday?.endMs ?? 0))],
+  [0x21, TIME, 2, zone(({ holiday }) => timeOf(holiday?.startMs ?? 0))],
+  [
+    0x22,
+    F32,
+    3,
+    setting(
+      (plant, index) => plant.house.zones[index]?.dayCelsius,
+      (plant, value, index) => changeZone(plant, index, { dayCelsius: value }),
+      [5, 30],
+    ),
+  ],
+  [0x24, DATE, 1, zone(({ quickVeto }) => (quickVeto === undefined ? UNSET_DATE : dateOf(quickVeto.untilMs)))],
+  [0x26, F32, 3, setting(vetoHours, (plant, value, index) => setVeto(plant, index, { hours: value }), [0, 12])],
+  [0x28, F32, 0, zone(({ humidityPct }) => humidityPct)],
+]
+
+function specialFunction(plant: Plant, index: number): number | undefined {
+  const found = plant.house.zones[index]
+  if (found === undefined) return undefined
+  if (vetoRuns(found, plant.house)) return 2
+  return away(found, plant.house) ? 3 : 0
+}
+
+function vetoHours(plant: Plant, index: number): number | undefined {
+  const found = plant.house.zones[index]
+  if (found === undefined) return undefined
+  const { quickVeto } = found
+  return quickVeto === undefined ? 3 : Math.max(0, (quickVeto.untilMs - plant.house.timeMs) / HOUR_MS)
+}
+
+/** Writing a duration starts the veto; zero ends it. */
+function setVeto(
+  plant: Plant,
+  index: number,
+  { celsius, hours }: { readonly celsius?: number; readonly hours?: number },
+): void {
+  const found = plant.house.zones[index]
+  if (found === undefined) return
+  const quickVetoCelsius = celsius ?? found.quickVetoCelsius
+  const untilMs = hours === undefined ? found.quickVeto?.untilMs : plant.house.timeMs + hours * HOUR_MS
+  const runs = untilMs !== undefined && untilMs > plant.house.timeMs
+  changeZone(plant, index, { quickVetoCelsius, quickVeto: runs ? { celsius: quickVetoCelsius, untilMs } : undefined })
+}
+
+function holidayDate(edge: 'startMs' | 'endMs'): Access {
+  return {
+    read: (plant, index) => {
+      const holiday = plant.house.zones[index]?.holiday
+      return holiday === undefined ? UNSET_DATE : dateOf(holiday[edge])
+    },
+    write(plant, value, index) {
+      const found = plant.house.zones[index]
+      if (found === undefined || typeof value !== 'object' || !('day' in value)) return false
+      const ms = Date.UTC(value.year ?? 2015, (value.month ?? 1) - 1, value.day ?? 1)
+      const holiday = found.holiday ?? { startMs: ms, endMs: ms, celsius: 15 }
+      changeZone(plant, index, { holiday: { ...holiday, [edge]: ms } })
+      return true
+    },
+  }
+}
+
+function holidaySetpoint(): Access {
+  return setting(
+    (plant, index) => plant.house.zones[index]?.holiday?.celsius ?? 15,
+    (plant, celsius, index) => {
+      const holiday = plant.house.zones[index]?.holiday
+      if (holiday !== undefined) changeZone(plant, index, { holiday: { ...holiday, celsius } })
+    },
+    [5, 30],
+  )
+}

@@ -1,0 +1,146 @@
+/**
+ * Regulator: the device at 10/15 that steers everything. Answers B524, B555, B516 and its identity; tells the bus the time,
+ * the weather and the meters; sets the boiler every ten seconds.
+ *
+ * Pure, but for the plant it is given.
+ */
+import { toBcd } from '../../ebus/wire/digit-type.ts'
+import { numeric } from '../../ebus/wire/datatypes.ts'
+import type { Telegram } from '../../ebus/wire/telegram.ts'
+import type { House } from '../house-state.ts'
+import { weekdayOf } from '../house-control.ts'
+import { answerEnergy, broadcastEnergy, energySelectors } from './energy-telegram.ts'
+import type { Identity } from './identity.ts'
+import { answerIdentity } from './identity.ts'
+import type { Plant } from './plant.ts'
+import { F32 } from './register.ts'
+import { extendedRegister } from './regulator-registers.ts'
+import type { Answer } from './station.ts'
+import { answerShortTimer, answerTimer } from './timer-programs.ts'
+
+/** 720 controllers keep their week in B555, 700 controllers in B524 03/04. */
+export type RegulatorFamily = '720' | '700'
+
+const IDENTITIES: Readonly<Record<RegulatorFamily, Identity>> = {
+  '720': { id: 'BASV2', software: 0x0507, hardware: 0x1704, serial: '21213400202609140938006369N4' },
+  '700': { id: '70000', software: 0x0614, hardware: 0x6903, serial: '21172100201844130082014286N1' },
+}
+
+const EMPTY = new Uint8Array()
+const OUTSIDE = numeric('D2B')
+const HALF_DEGREES = numeric('D1C')
+
+export function answerRegulator(plant: Plant, family: RegulatorFamily, telegram: Telegram): Answer {
+  const { primary, secondary, data } = telegram
+  const identity = answerIdentity(IDENTITIES[family], telegram)
+  if (identity !== undefined) return identity
+  if (primary !== 0xb5) return undefined
+  switch (secondary) {
+    case 0x04:
+      return data[0] === 0x00
+        ? Uint8Array.from([0x03, ...clockBytes(plant.house), ...outsideBytes(plant.house)])
+        : EMPTY
+    case 0x09:
+      return EMPTY
+    case 0x16:
+      return answerEnergy(plant.house, data) ?? EMPTY
+    case 0x24:
+      return answerExtended(plant, family, data)
+    case 0x55:
+      return family === '720' ? (answerTimer(plant, data) ?? 'refuse') : 'refuse'
+    default:
+      return undefined
+  }
+}
+
+function answerExtended(plant: Plant, family: RegulatorFamily, data: Uint8Array): Answer {
+  const [opcode = 0, verb = 0, group = 0, instance = 0, low = 0, high = 0] = data
+  if (opcode === 0x00) return directory(verb)
+  if (opcode === 0x03 || opcode === 0x04)
+    return family === '700' ? (answerShortTimer(plant, opcode, data.subarray(1)) ?? EMPTY) : EMPTY
+  if ((opcode !== 0x02 && opcode !== 0x06) || data.length < 6) return 'refuse'
+  const number = (high << 8) | low
+  const register = extendedRegister(opcode, group, number)
+  // An answer without bytes is how this controller says that it does not know.
+  if (register === undefined || instance > 0x0a) return EMPTY
+  if (verb === 0x00) {
+    const value = register.read(plant, instance)
+    // Floats have a pattern for "nothing"; whole numbers of something that is not there are not answered at all.
+    if (value === undefined && register.type !== F32) return EMPTY
+    return Uint8Array.from([register.flags, group, low, high, ...register.type.encode(value)])
+  }
+  if (verb !== 0x01 || register.write === undefined) return 'refuse'
+  const value = register.type.decode(data.subarray(6))
+  return value.ok && register.write(plant, value.value, instance) ? EMPTY : 'refuse'
+}
+
+/** Groups there are; NaN ends the table. */
+function directory(group: number): Uint8Array {
+  return numeric('EXP').encode(group <= 0x0c ? (group < 0x06 ? group + 1 : 0) : undefined)
+}
+
+/** ss mm hh dd MM ww yy in BCD, Monday 0. */
+function clockBytes({ timeMs }: House): readonly number[] {
+  const date = new Date(timeMs)
+  const parts = [
+    date.getUTCSeconds(),
+    date.getUTCMinutes(),
+    date.getUTCHours(),
+    date.getUTCDate(),
+    date.getUTCMonth() + 1,
+  ]
+  return [...parts.map(toBcd), weekdayOf(timeMs), toBcd(date.getUTCFullYear() % 100)]
+}
+
+function outsideBytes({ weather }: House): Uint8Array {
+  return OUTSIDE.encode(weather.outsideCelsius)
+}
+
+type Said = Omit<Telegram, 'source'>
+const EVERYBODY = 0xfe
+const BOILER = 0x08
+const MIXER = 0x26
+
+/** What the regulator says by itself, and how often. */
+export const REGULATOR_ROUND: readonly {
+  readonly everyMs: number
+  readonly say: (house: House, turn: number) => Said
+}[] = [
+  {
+    everyMs: 60_000,
+    say: (house) => ({
+      target: EVERYBODY,
+      primary: 0x07,
+      secondary: 0x00,
+      // Here Monday is 1.
+      data: Uint8Array.from([...outsideBytes(house), ...clockBytes(house).with(5, weekdayOf(house.timeMs) + 1)]),
+    }),
+  },
+  { everyMs: 60_000, say: (house) => vaillant(EVERYBODY, 0x16, [0x00, ...clockBytes(house)]) },
+  { everyMs: 30_000, say: (house) => vaillant(EVERYBODY, 0x16, [0x01, ...outsideBytes(house)]) },
+  {
+    everyMs: 15_000,
+    say: (house, turn) => {
+      const selectors = energySelectors(house.timeMs)
+      const selector = selectors[turn % selectors.length] ?? new Uint8Array(8)
+      return vaillant(EVERYBODY, 0x16, broadcastEnergy(house, selector))
+    },
+  },
+  { everyMs: 10_000, say: (house) => vaillant(BOILER, 0x10, setMode(house)) },
+  { everyMs: 10_000, say: (_, turn) => vaillant(BOILER, 0x11, [turn % 3]) },
+  { everyMs: 60_000, say: () => vaillant(BOILER, 0x04, [0x00]) },
+  { everyMs: 10_000, say: (_, turn) => vaillant(MIXER, 0x23, [turn % 2 === 0 ? 0x06 : 0x07]) },
+]
+
+function vaillant(target: number, secondary: number, data: Iterable<number>): Said {
+  return { target, primary: 0xb5, secondary, data: Uint8Array.from(data) }
+}
+
+/** Wanted flow and hot water temperatures in half degrees, and which of the two is not wanted at all. */
+function setMode({ boiler, dhw }: House): readonly number[] {
+  const heating = boiler.mode === 'heating'
+  const flow = HALF_DEGREES.encode(heating ? Math.round(boiler.flowSetCelsius * 2) / 2 : 0)
+  const water = HALF_DEGREES.encode(Math.round(dhw.targetCelsius * 2) / 2)
+  const off = (heating ? 0 : 0x01) | (dhw.charging ? 0 : 0x04)
+  return [0x00, 0x00, ...flow, ...water, 0xff, 0xff, off, 0x00, 0x00]
+}

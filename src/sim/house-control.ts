@@ -1,0 +1,58 @@
+/**
+ * House control: what the regulator wants of each room, circuit and cylinder, from programs, modes and the weather.
+ *
+ * Pure.
+ */
+import type { Circuit, House, Slot, WeekProgram, Zone } from './house-state.ts'
+
+const DAY_MS = 86_400_000
+const FROST_CELSIUS = 5
+
+/** 0 is Monday; the clock of the house is written as UTC. */
+export function weekdayOf(timeMs: number): number {
+  return (new Date(timeMs).getUTCDay() + 6) % 7
+}
+
+export function activeSlot(program: WeekProgram, timeMs: number): Slot | undefined {
+  const minute = Math.floor((timeMs % DAY_MS) / 60_000)
+  return program[weekdayOf(timeMs)]?.find(({ startMinute, endMinute }) => minute >= startMinute && minute < endMinute)
+}
+
+/** In order of importance: off, quick veto, holiday, manual, program. */
+export function zoneTarget(zone: Zone, { timeMs, systemOff }: House): number {
+  if (systemOff || zone.mode === 'off') return FROST_CELSIUS
+  if (zone.quickVeto !== undefined && zone.quickVeto.untilMs > timeMs) return zone.quickVeto.celsius
+  if (zone.holiday !== undefined && zone.holiday.startMs <= timeMs && timeMs < zone.holiday.endMs)
+    return zone.holiday.celsius
+  if (zone.mode === 'manual') return zone.dayCelsius
+  const slot = activeSlot(zone.program, timeMs)
+  return slot === undefined ? zone.nightCelsius : (slot.celsius ?? zone.dayCelsius)
+}
+
+/** A heating curve lifted by what the rooms lack; the pump rests when they are warm or summer is here. */
+export function circuitDemand(
+  circuit: Circuit,
+  index: number,
+  house: House,
+): Pick<Circuit, 'pumpOn' | 'flowSetCelsius'> {
+  const zones = house.zones.filter((zone) => zone.circuit === index)
+  const needed = zones.filter((zone) => zone.roomCelsius < zone.targetCelsius + (circuit.pumpOn ? 0.25 : -0.15))
+  const { outsideCelsius, averageCelsius } = house.weather
+  const summer = averageCelsius > circuit.summerLimitCelsius
+  if (needed.length === 0 || summer || house.systemOff) return { pumpOn: false, flowSetCelsius: 0 }
+  const target = Math.max(...needed.map((zone) => zone.targetCelsius))
+  const lack = Math.max(...needed.map((zone) => zone.targetCelsius - zone.roomCelsius))
+  const curve = target + 2 + circuit.curve * 0.95 * Math.max(0, target - outsideCelsius) + Math.max(0, lack) * 3
+  return {
+    pumpOn: true,
+    flowSetCelsius: Math.max(circuit.flowMinCelsius, Math.min(circuit.flowMaxCelsius, curve)),
+  }
+}
+
+/** Charges inside its program once the cylinder has cooled by the hysteresis, until it is hot; a boost charges at once. */
+export function dhwDemand({ dhw, timeMs, systemOff }: House): boolean {
+  const hot = dhw.topCelsius >= dhw.targetCelsius
+  if (systemOff || dhw.mode === 'off' || hot) return false
+  const allowed = dhw.boost || dhw.mode === 'manual' || activeSlot(dhw.program, timeMs) !== undefined
+  return allowed && (dhw.charging || dhw.boost || dhw.topCelsius < dhw.targetCelsius - dhw.hysteresisK)
+}

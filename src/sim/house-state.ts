@@ -1,0 +1,150 @@
+/**
+ * House state: everything the virtual house is at one moment.
+ *
+ * Pure.
+ */
+export type OperatingMode = 'off' | 'auto' | 'manual'
+
+/** Minutes since midnight; `endMinute` 1440 is the end of the day. */
+export interface Slot {
+  readonly startMinute: number
+  readonly endMinute: number
+  /** `undefined` where the program has no temperature of its own and the setpoint counts. */
+  readonly celsius: number | undefined
+}
+
+/** Monday first. */
+export type WeekProgram = readonly (readonly Slot[])[]
+
+export interface Weather {
+  readonly yearMeanCelsius: number
+  readonly outsideCelsius: number
+  /** Over the last day. */
+  readonly averageCelsius: number
+  readonly driftCelsius: number
+  readonly sunWattsPerM2: number
+}
+
+export interface Holiday {
+  readonly startMs: number
+  readonly endMs: number
+  readonly celsius: number
+}
+
+export interface Zone {
+  readonly name: string
+  readonly circuit: number
+  readonly roomCelsius: number
+  readonly humidityPct: number
+  readonly mode: OperatingMode
+  readonly dayCelsius: number
+  readonly nightCelsius: number
+  readonly quickVeto: { readonly celsius: number; readonly untilMs: number } | undefined
+  readonly quickVetoCelsius: number
+  readonly holiday: Holiday | undefined
+  readonly program: WeekProgram
+  /** Computed: what the room should be now, and whether its valve is open. */
+  readonly targetCelsius: number
+  readonly heating: boolean
+  readonly lossWPerK: number
+  readonly capacityJPerK: number
+  readonly emitterWPerK: number
+  readonly gainsWatts: number
+  readonly windowM2: number
+}
+
+export interface Circuit {
+  readonly hasMixer: boolean
+  readonly curve: number
+  readonly flowMinCelsius: number
+  readonly flowMaxCelsius: number
+  readonly summerLimitCelsius: number
+  readonly frostCelsius: number
+  readonly flowCelsius: number
+  readonly flowSetCelsius: number
+  readonly pumpOn: boolean
+  readonly mixerPct: number
+  readonly pumpHours: number
+  readonly pumpStarts: number
+  readonly waterKg: number
+  readonly exchangeWPerK: number
+}
+
+export interface HotWater {
+  readonly mode: OperatingMode
+  readonly targetCelsius: number
+  readonly hysteresisK: number
+  readonly topCelsius: number
+  readonly bottomCelsius: number
+  readonly charging: boolean
+  /** A single charge on request, whatever the program says. */
+  readonly boost: boolean
+  readonly drawLpm: number
+  readonly drawSeconds: number
+  readonly litres: number
+  readonly program: WeekProgram
+  readonly circulation: WeekProgram
+}
+
+export interface Boiler {
+  readonly mode: 'standby' | 'heating' | 'dhw'
+  readonly flame: boolean
+  readonly modulationPct: number
+  readonly minPct: number
+  readonly maxKw: number
+  readonly flowCelsius: number
+  readonly returnCelsius: number
+  readonly flowSetCelsius: number
+  readonly flowMaxCelsius: number
+  readonly pressureBar: number
+  readonly pumpOn: boolean
+  readonly fanRpm: number
+  /** Anti-cycling time left. */
+  readonly restSeconds: number
+  readonly waterKg: number
+  readonly heatingHours: number
+  readonly dhwHours: number
+  readonly heatingStarts: number
+  readonly dhwStarts: number
+  readonly pumpHours: number
+}
+
+export interface Solar {
+  readonly enabled: boolean
+  readonly collectorCelsius: number
+  readonly cylinderMaxCelsius: number
+  readonly areaM2: number
+  readonly pumpOn: boolean
+  readonly yieldKwh: number
+  readonly pumpHours: number
+}
+
+export interface EnergyMeter {
+  readonly todayWh: number
+  readonly monthWh: number
+  readonly lastMonthWh: number
+  readonly yearWh: number
+  readonly lastYearWh: number
+  readonly totalWh: number
+}
+
+export interface Energy {
+  readonly gasHeating: EnergyMeter
+  readonly gasDhw: EnergyMeter
+  readonly electricHeating: EnergyMeter
+  readonly electricDhw: EnergyMeter
+}
+
+export interface House {
+  readonly chance: number
+  /** The house's own wall clock, written as if it were UTC. */
+  readonly timeMs: number
+  readonly systemOff: boolean
+  readonly weather: Weather
+  readonly zones: readonly Zone[]
+  readonly circuits: readonly Circuit[]
+  readonly dhw: HotWater
+  readonly boiler: Boiler
+  readonly solar: Solar
+  readonly energy: Energy
+}

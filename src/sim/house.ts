@@ -1,0 +1,277 @@
+/**
+ * House: what the virtual regulator measures and steers. Rooms, water, a boiler, the sun, and a clock.
+ *
+ *   weather ▸ what the regulator wants ▸ boiler ▸ circuits ▸ rooms and cylinder ▸ meters
+ *
+ * Lumped thermal masses, integrated in steps of at most ten seconds: rooms lose heat through their walls, radiators give
+ * heat in proportion to how much warmer they are, a boiler cannot burn below its smallest flame and so it cycles. Equal
+ * seeds and equal steps give equal houses.
+ *
+ * Pure.
+ */
+import { nextChance } from './ebus/chance.ts'
+import { circuitDemand, dhwDemand, zoneTarget } from './house-control.ts'
+import type { EnergyMeter, House } from './house-state.ts'
+
+const STEP_S = 10
+const WATER_J_PER_KG_K = 4_186
+const DAY_MS = 86_400_000
+const HOUR_S = 3_600
+
+/** The house `seconds` later. */
+export function stepHouse(house: House, seconds: number): House {
+  let next = house
+  for (let left = seconds; left > 0; left -= STEP_S) next = stepOnce(next, Math.min(left, STEP_S))
+  return next
+}
+
+function stepOnce(house: House, seconds: number): House {
+  const clocked = rollOver({ ...house, timeMs: house.timeMs + seconds * 1_000 }, house.timeMs)
+  return stepMeters(
+    stepRooms(stepWater(stepBoiler(stepDemand(stepWeather(clocked, seconds)), seconds), seconds), seconds),
+    seconds,
+  )
+}
+
+/** Coldest before dawn, warmest in the afternoon, on top of the season and a front that drifts through. */
+function stepWeather(house: House, seconds: number): House {
+  const { weather } = house
+  const hour = (house.timeMs % DAY_MS) / 3_600_000
+  const yearFraction = ((house.timeMs / DAY_MS) % 365.25) / 365.25
+  const season = weather.yearMeanCelsius - 9.5 * Math.cos(2 * Math.PI * (yearFraction - 0.05))
+  const dayCurve = 3.5 * Math.cos((2 * Math.PI * (hour - 15)) / 24)
+  const drawn = nextChance(house.chance)
+  const pull = Math.sqrt(seconds / (12 * HOUR_S))
+  const driftCelsius = weather.driftCelsius * (1 - seconds / (36 * HOUR_S)) + (drawn.value - 0.5) * 4 * pull
+  const outsideCelsius = season + dayCurve + driftCelsius
+  const height =
+    Math.max(0, Math.sin((Math.PI * (hour - 6)) / 12)) * (0.55 - 0.3 * Math.cos(2 * Math.PI * yearFraction))
+  const sunWattsPerM2 = 900 * height * Math.max(0.15, Math.min(1, 0.6 + driftCelsius / 10))
+  const blend = Math.min(1, seconds / (DAY_MS / 1_000))
+  const averageCelsius = weather.averageCelsius + (outsideCelsius - weather.averageCelsius) * blend
+  return {
+    ...house,
+    chance: drawn.state,
+    weather: { ...weather, outsideCelsius, averageCelsius, driftCelsius, sunWattsPerM2 },
+  }
+}
+
+/** What the regulator asks of boiler and circuits this moment. */
+function stepDemand(house: House): House {
+  const zones = house.zones.map((zone) => ({ ...zone, targetCelsius: zoneTarget(zone, house) }))
+  const targeted = { ...house, zones }
+  const circuits = house.circuits.map((circuit, index) => {
+    const demand = circuitDemand(circuit, index, targeted)
+    const started = demand.pumpOn && !circuit.pumpOn ? 1 : 0
+    return { ...circuit, ...demand, pumpStarts: circuit.pumpStarts + started }
+  })
+  const valved = zones.map((zone) => ({
+    ...zone,
+    heating: (circuits[zone.circuit]?.pumpOn ?? false) && zone.roomCelsius < zone.targetCelsius + 0.3,
+  }))
+  return { ...targeted, zones: valved, circuits, dhw: { ...house.dhw, charging: dhwDemand(targeted) } }
+}
+
+/** Hysteresis around the wanted flow temperature, and a flame that follows the gap between smallest and full. */
+function stepBoiler(house: House, seconds: number): House {
+  const { boiler, dhw, circuits } = house
+  const heatingSet = Math.max(0, ...circuits.map(({ pumpOn, flowSetCelsius }) => (pumpOn ? flowSetCelsius : 0)))
+  const mode = dhw.charging ? 'dhw' : heatingSet > 0 ? 'heating' : 'standby'
+  const flowSetCelsius =
+    mode === 'dhw'
+      ? Math.min(dhw.targetCelsius + 18, boiler.flowMaxCelsius)
+      : Math.min(heatingSet, boiler.flowMaxCelsius)
+  const gap = flowSetCelsius - boiler.flowCelsius
+  const restSeconds = Math.max(0, boiler.restSeconds - seconds)
+  const mayBurn = mode !== 'standby' && gap > -5 && boiler.flowCelsius < 85
+  const flame = boiler.flame ? mayBurn : mayBurn && gap > 4 && restSeconds === 0
+  const wanted = boiler.minPct + gap * 6
+  const modulationPct = flame
+    ? Math.max(
+        boiler.minPct,
+        Math.min(100, boiler.modulationPct + (wanted - boiler.modulationPct) * Math.min(1, seconds / 30)),
+      )
+    : 0
+  return {
+    ...house,
+    boiler: {
+      ...boiler,
+      mode,
+      flowSetCelsius,
+      flame,
+      modulationPct,
+      restSeconds: boiler.flame && !flame ? 180 : restSeconds,
+      pumpOn: mode !== 'standby' || boiler.flowCelsius > 45,
+      fanRpm: flame ? Math.round(1_300 + modulationPct * 46) : restSeconds > 150 ? 1_300 : 0,
+      heatingStarts: boiler.heatingStarts + (flame && !boiler.flame && mode === 'heating' ? 1 : 0),
+      dhwStarts: boiler.dhwStarts + (flame && !boiler.flame && mode === 'dhw' ? 1 : 0),
+      heatingHours: boiler.heatingHours + (flame && mode === 'heating' ? seconds / HOUR_S : 0),
+      dhwHours: boiler.dhwHours + (flame && mode === 'dhw' ? seconds / HOUR_S : 0),
+      pumpHours: boiler.pumpHours + (boiler.pumpOn ? seconds / HOUR_S : 0),
+    },
+  }
+}
+
+/** Primary water, circuits, cylinder and collector. */
+function stepWater(house: House, seconds: number): House {
+  const { boiler, weather } = house
+  const burnerWatts = (boiler.modulationPct / 100) * boiler.maxKw * 1_000
+  const heating = boiler.mode === 'heating'
+  let takenWatts = (boiler.flowCelsius - 20) * 4
+  const circuits = house.circuits.map((circuit, index) => {
+    const rooms = house.zones.filter((zone) => zone.circuit === index)
+    const roomCelsius = rooms.reduce((sum, zone) => sum + zone.roomCelsius, 0) / Math.max(1, rooms.length)
+    const emittedWatts = rooms.reduce((sum, zone) => sum + emitted(circuit.flowCelsius, zone, circuit.pumpOn), 0)
+    const mixerPct = mixer(circuit.hasMixer, circuit.flowSetCelsius, boiler.flowCelsius)
+    const supplied =
+      circuit.pumpOn && heating
+        ? circuit.exchangeWPerK *
+          (mixerPct / 100) *
+          Math.max(0, Math.min(boiler.flowCelsius, circuit.flowMaxCelsius) - circuit.flowCelsius)
+        : 0
+    takenWatts += supplied
+    const standing = (circuit.flowCelsius - roomCelsius) * 3
+    const flowCelsius =
+      circuit.flowCelsius + ((supplied - emittedWatts - standing) * seconds) / (circuit.waterKg * WATER_J_PER_KG_K)
+    return { ...circuit, flowCelsius, mixerPct, pumpHours: circuit.pumpHours + (circuit.pumpOn ? seconds / HOUR_S : 0) }
+  })
+  const { dhw, solar, drawnWatts, chance } = stepCylinder(house, seconds)
+  takenWatts += drawnWatts
+  const flowCelsius =
+    boiler.flowCelsius + ((burnerWatts * 0.96 - takenWatts) * seconds) / (boiler.waterKg * WATER_J_PER_KG_K)
+  const bounded = Math.max(weather.outsideCelsius, Math.min(95, flowCelsius))
+  const returnCelsius = bounded - Math.min(20, Math.max(0, takenWatts / (WATER_J_PER_KG_K * 0.28)))
+  const pressureBar = 1.45 + (bounded - 20) * 0.006
+  return {
+    ...house,
+    chance,
+    circuits,
+    dhw,
+    solar,
+    boiler: { ...boiler, flowCelsius: bounded, returnCelsius, pressureBar },
+  }
+}
+
+function mixer(hasMixer: boolean, setCelsius: number, sourceCelsius: number): number {
+  if (!hasMixer) return 100
+  return Math.max(0, Math.min(100, ((setCelsius - 20) / Math.max(1, sourceCelsius - 20)) * 100))
+}
+
+/** Two layers: cold water enters below, the tap takes from above, boiler and sun heat from below. */
+function stepCylinder(
+  house: House,
+  seconds: number,
+): Pick<House, 'dhw' | 'solar' | 'chance'> & { readonly drawnWatts: number } {
+  const { dhw, boiler, solar, weather } = house
+  const hour = (house.timeMs % DAY_MS) / 3_600_000
+  const drawn = nextChance(house.chance)
+  const sized = nextChance(drawn.state)
+  // About a dozen draws a day, most of them in the morning and in the evening.
+  const perHour = (hour >= 6 && hour < 9) || (hour >= 18 && hour < 22) ? 1.6 : hour >= 9 && hour < 18 ? 0.35 : 0.03
+  const begins = dhw.drawSeconds <= 0 && drawn.value < (perHour * seconds) / HOUR_S
+  const drawSeconds = begins ? 40 + sized.value ** 2 * 420 : Math.max(0, dhw.drawSeconds - seconds)
+  const drawLpm = drawSeconds > 0 ? (begins ? 5 + sized.value * 5 : dhw.drawLpm) : 0
+  const layerKg = dhw.litres / 2
+  const moved = Math.min(0.5, ((drawLpm / 60) * seconds) / layerKg)
+  const chargeWatts =
+    dhw.charging && boiler.mode === 'dhw'
+      ? Math.max(0, Math.min(24_000, (boiler.flowCelsius - dhw.bottomCelsius) * 620))
+      : 0
+  const collectorOn =
+    solar.enabled &&
+    solar.collectorCelsius > dhw.bottomCelsius + (solar.pumpOn ? 3 : 8) &&
+    dhw.bottomCelsius < solar.cylinderMaxCelsius
+  const sunWatts = collectorOn ? Math.max(0, (solar.collectorCelsius - dhw.bottomCelsius) * 160) : 0
+  const loss = (celsius: number): number => (celsius - 18) * 1.1
+  const perLayer = (watts: number): number => (watts * seconds) / (layerKg * WATER_J_PER_KG_K)
+  const bottom =
+    dhw.bottomCelsius * (1 - moved) + 10 * moved + perLayer(chargeWatts + sunWatts - loss(dhw.bottomCelsius))
+  const top = dhw.topCelsius * (1 - moved) + dhw.bottomCelsius * moved - perLayer(loss(dhw.topCelsius))
+  // Warm water rises: the lower layer is never the warmer one for long.
+  const mixed = bottom > top ? (bottom + top) / 2 : undefined
+  const gained =
+    solar.areaM2 * weather.sunWattsPerM2 * 0.72 - (solar.collectorCelsius - weather.outsideCelsius) * 14 - sunWatts
+  const collectorCelsius = Math.max(-30, Math.min(140, solar.collectorCelsius + (gained * seconds) / 36_000))
+  return {
+    chance: sized.state,
+    drawnWatts: chargeWatts,
+    dhw: { ...dhw, topCelsius: mixed ?? top, bottomCelsius: mixed ?? bottom, drawSeconds, drawLpm },
+    solar: {
+      ...solar,
+      collectorCelsius,
+      pumpOn: collectorOn,
+      yieldKwh: solar.yieldKwh + (sunWatts * seconds) / 3_600_000,
+      pumpHours: solar.pumpHours + (collectorOn ? seconds / HOUR_S : 0),
+    },
+  }
+}
+
+function emitted(flowCelsius: number, zone: House['zones'][number], pumpOn: boolean): number {
+  return pumpOn && zone.heating ? zone.emitterWPerK * Math.max(0, flowCelsius - zone.roomCelsius) : 0
+}
+
+function stepRooms(house: House, seconds: number): House {
+  const { outsideCelsius, sunWattsPerM2 } = house.weather
+  const zones = house.zones.map((zone) => {
+    const circuit = house.circuits[zone.circuit]
+    const heat = circuit === undefined ? 0 : emitted(circuit.flowCelsius, zone, circuit.pumpOn)
+    const lost = zone.lossWPerK * (zone.roomCelsius - outsideCelsius)
+    const gains = zone.gainsWatts + zone.windowM2 * sunWattsPerM2 * 0.4
+    const roomCelsius = zone.roomCelsius + ((heat + gains - lost) * seconds) / zone.capacityJPerK
+    // Warmer air holds more water, so heating dries it.
+    const humidityPct = Math.max(25, Math.min(75, 48 - (roomCelsius - 20) * 2 + outsideCelsius * 0.4))
+    return { ...zone, roomCelsius, humidityPct }
+  })
+  return { ...house, zones }
+}
+
+function stepMeters(house: House, seconds: number): House {
+  const { boiler, energy } = house
+  const gasWh = ((boiler.modulationPct / 100) * boiler.maxKw * 1_000 * seconds) / HOUR_S
+  const electricWh = ((boiler.pumpOn ? 42 : 3) + (boiler.flame ? 35 : 0)) * (seconds / HOUR_S)
+  const dhw = boiler.mode === 'dhw'
+  return {
+    ...house,
+    energy: {
+      gasHeating: add(energy.gasHeating, dhw ? 0 : gasWh),
+      gasDhw: add(energy.gasDhw, dhw ? gasWh : 0),
+      electricHeating: add(energy.electricHeating, dhw ? 0 : electricWh),
+      electricDhw: add(energy.electricDhw, dhw ? electricWh : 0),
+    },
+  }
+}
+
+function add(meter: EnergyMeter, wh: number): EnergyMeter {
+  return {
+    ...meter,
+    todayWh: meter.todayWh + wh,
+    monthWh: meter.monthWh + wh,
+    yearWh: meter.yearWh + wh,
+    totalWh: meter.totalWh + wh,
+  }
+}
+
+/** Midnight, the first of a month, New Year. */
+function rollOver(house: House, beforeMs: number): House {
+  const before = new Date(beforeMs)
+  const after = new Date(house.timeMs)
+  if (before.getUTCDate() === after.getUTCDate()) return house
+  const month = before.getUTCMonth() !== after.getUTCMonth()
+  const year = before.getUTCFullYear() !== after.getUTCFullYear()
+  const roll = (meter: EnergyMeter): EnergyMeter => ({
+    ...meter,
+    todayWh: 0,
+    ...(month ? { lastMonthWh: meter.monthWh, monthWh: 0 } : {}),
+    ...(year ? { lastYearWh: meter.yearWh, yearWh: 0 } : {}),
+  })
+  const { gasHeating, gasDhw, electricHeating, electricDhw } = house.energy
+  return {
+    ...house,
+    energy: {
+      gasHeating: roll(gasHeating),
+      gasDhw: roll(gasDhw),
+      electricHeating: roll(electricHeating),
+      electricDhw: roll(electricDhw),
+    },
+  }
+}

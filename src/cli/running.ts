@@ -8,8 +8,6 @@ import type { Command } from 'commander'
 import { demoRoot } from '../config/data-directory.ts'
 import { configOf, dataRootOf } from './command-client.ts'
 import { shortCommand } from './self.ts'
-import { stdio } from './stdio-server.ts'
-import { up } from './up-server.ts'
 import { VERSION } from './version-store.ts'
 
 export function addRunningCommands(program: Command): void {
@@ -22,6 +20,7 @@ export function addRunningCommands(program: Command): void {
       if (config === undefined) return
       const root = dataRootOf(command)
       const dataRoot = options.demo === true ? demoRoot(root) : root
+      const { up } = await import('./up-server.ts')
       process.exitCode = await up({
         config,
         dataRoot,
@@ -38,6 +37,7 @@ export function addRunningCommands(program: Command): void {
       const config = configOf(command)
       if (config === undefined) return
       const { profile, names: style } = options
+      const { stdio } = await import('./stdio-server.ts')
       process.exitCode = await stdio({ profile, style, config, dataRoot: dataRootOf(command), version: VERSION })
     })
 }

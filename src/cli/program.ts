@@ -1,0 +1,32 @@
+/**
+ * Program: the list of commands. Those that are the gateway load it when they are called: asking one costs no more than
+ * asking takes.
+ *
+ * Pure: commander does the rest.
+ */
+import { Command, Option } from 'commander'
+import { addAskingCommands } from './asking.ts'
+import { addDecidingCommands } from './deciding.ts'
+import { addLedgerCommands } from './ledger.ts'
+import { addRunningCommands } from './running.ts'
+import { addSettingUpCommands } from './setting-up.ts'
+import { EXIT } from './print.ts'
+import { VERSION } from './version-store.ts'
+
+export const program = new Command('hearthbus')
+  .description('Safe hands for AI agents in a real home.')
+  .version(VERSION)
+  .addOption(new Option('--data <folder>', 'data directory').env('HEARTHBUS_DATA'))
+  .addOption(new Option('--config <file>', 'configuration file').env('HEARTHBUS_CONFIG'))
+  .option('--json', 'answer in JSON')
+  .configureHelp({ showGlobalOptions: true })
+  .exitOverride((error) => {
+    // commander's own exit codes say 1 for a wrong command line; ours says 2.
+    process.exit(error.exitCode === 0 ? EXIT.ok : EXIT.usage)
+  })
+
+addRunningCommands(program)
+addAskingCommands(program)
+addDecidingCommands(program)
+addLedgerCommands(program)
+addSettingUpCommands(program)

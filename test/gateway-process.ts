@@ -1,0 +1,103 @@
+/**
+ * Gateway process: the product as its users run it, in a process of its own, with a data directory of its own.
+ *
+ * Does I/O.
+ */
+import { spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
+
+export const CLI = fileURLToPath(new URL('../src/cli.ts', import.meta.url))
+
+export type Era = 'modern' | 'legacy'
+
+export interface Home {
+  readonly data: string
+  readonly config: string
+  readonly remove: () => void
+}
+
+/** An empty data directory with a configuration that listens on a free port. */
+export function createHome(yaml = ''): Home {
+  const data = mkdtempSync(join(tmpdir(), 'hearthbus-home-'))
+  const config = join(data, 'hearthbus.yaml')
+  writeFileSync(config, `logLevel: warn\nlisten:\n  port: 0\n${yaml}`)
+  return { data, config, remove: () => rmSync(data, { recursive: true, force: true }) }
+}
+
+export interface GatewayProcess {
+  readonly url: string
+  readonly pid: number
+  /** Like Ctrl-C; resolves with the exit code. */
+  readonly stop: () => Promise<number | null>
+  /** Like a power cut. */
+  readonly kill: () => Promise<void>
+  /** What it wrote to stderr so far. */
+  readonly log: () => string
+}
+
+export async function startGatewayProcess(home: Home, flags: readonly string[] = []): Promise<GatewayProcess> {
+  const child = spawn(process.execPath, [CLI, 'up', '--data', home.data, '--config', home.config, ...flags], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let log = ''
+  child.stderr.on('data', (chunk: Buffer) => (log += chunk.toString()))
+  const ended = once(child, 'exit').then(([code]: unknown[]) => (typeof code === 'number' ? code : null))
+  await new Promise<void>((resolve, reject) => {
+    let said = ''
+    child.stdout.on('data', (chunk: Buffer) => {
+      said += chunk.toString()
+      if (said.includes('Ctrl-C stops it')) resolve()
+    })
+    child.once('exit', (code) =>
+      reject(new Error(`the gateway ended with ${code} instead of starting:\n${said}${log}`)),
+    )
+  })
+  const dataRoot = flags.includes('--demo') ? join(home.data, 'demo') : home.data
+  const { url } = JSON.parse(readFileSync(join(dataRoot, 'gateway.json'), 'utf8')) as { url: string }
+  return {
+    url,
+    pid: child.pid ?? -1,
+    stop: () => signalled(child, 'SIGTERM', ended),
+    kill: async () => {
+      await signalled(child, 'SIGKILL', ended)
+    },
+    log: () => log,
+  }
+}
+
+/** A client as an agent has it, over HTTP. */
+export async function connectHttp(url: string, era: Era, path = '/mcp', token?: string): Promise<Client> {
+  const client = new Client({ name: 'test', version: '1.0.0' }, negotiation(era))
+  const headers = token === undefined ? {} : { authorization: `Bearer ${token}` }
+  await client.connect(new StreamableHTTPClientTransport(new URL(`${url}${path}`), { requestInit: { headers } }))
+  return client
+}
+
+/** The same over stdio: the client starts the gateway itself. */
+export async function connectStdio(home: Home, era: Era, flags: readonly string[] = []): Promise<Client> {
+  const client = new Client({ name: 'test', version: '1.0.0' }, negotiation(era))
+  await client.connect(
+    new StdioClientTransport({
+      command: process.execPath,
+      args: [CLI, 'mcp', '--data', home.data, '--config', home.config, ...flags],
+      stderr: 'inherit',
+    }),
+  )
+  return client
+}
+
+function negotiation(era: Era): ConstructorParameters<typeof Client>[1] {
+  return { versionNegotiation: { mode: era === 'modern' ? { pin: '2026-07-28' } : 'legacy' } }
+}
+
+async function signalled<Value>(child: ChildProcess, signal: NodeJS.Signals, ended: Promise<Value>): Promise<Value> {
+  child.kill(signal)
+  return ended
+}

@@ -5,13 +5,19 @@
  *
  * Does I/O.
  */
-import { mkdir, open, readFile, rename } from 'node:fs/promises'
+import { mkdir, open, readFile, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
 /** One writer per path at a time; resolves when the new content is durable. */
-export async function writeAtomically(path: string, content: string | Uint8Array, mode = 0o644): Promise<void> {
+export async function writeAtomically(path: string, content: string | Uint8Array): Promise<void> {
+  await writeWhole(path, content)
+  await syncDirectory(dirname(path))
+}
+
+/** The same, but the name is durable only after `syncDirectory`: for many files, one sync of their directory. */
+export async function writeWhole(path: string, content: string | Uint8Array): Promise<void> {
   const temporary = `${path}.tmp`
-  const file = await open(temporary, 'w', mode)
+  const file = await open(temporary, 'w', 0o644)
   try {
     await file.writeFile(content)
     await file.sync()
@@ -19,7 +25,6 @@ export async function writeAtomically(path: string, content: string | Uint8Array
     await file.close()
   }
   await rename(temporary, path)
-  await syncDirectory(dirname(path))
 }
 
 /** A rename is durable only when the directory that names the file is. */
@@ -44,6 +49,10 @@ export async function readIfThere(path: string): Promise<Uint8Array | undefined>
 
 export async function makeDirectory(path: string): Promise<void> {
   await mkdir(path, { recursive: true })
+}
+
+export async function removeFile(path: string): Promise<void> {
+  await rm(path, { force: true })
 }
 
 function isMissing(error: unknown): boolean {

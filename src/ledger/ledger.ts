@@ -21,6 +21,8 @@ import type { SignedCheckpoint } from './checkpoint.ts'
 import { CheckpointStore } from './checkpoint-store.ts'
 import { decodeEntry, encodeEntry } from './entry.ts'
 import type { LedgerEntry, LedgerEvent } from './entry.ts'
+import { writeExport } from './export-store.ts'
+import type { Exported, ExportFault } from './export-store.ts'
 import { LedgerRefuses, SOUND } from './fork.ts'
 import type { LedgerState, SigningFault } from './fork.ts'
 import { LedgerStore } from './ledger-store.ts'
@@ -228,6 +230,23 @@ export class Ledger {
     if (!signed.ok) return signed
     const inclusion = this.inclusion(seq, signed.value.checkpoint.size)
     return inclusion.ok ? ok(formatTlogProof(tlogProof(seq, inclusion.value.path, signed.value))) : inclusion
+  }
+
+  /** Writes the ledger, up to a fresh checkpoint, as files that anybody can verify; goes on where the last export ended. */
+  async exportTo(directory: string): Promise<Result<Exported, ExportFault | SigningFault>> {
+    const signed = await this.checkpoint()
+    if (!signed.ok) return signed
+    const [tree, store] = [this.#tree, this.#store]
+    return writeExport(
+      {
+        key: this.verifierKey,
+        signed: signed.value,
+        rootAt: (size) => tree.rootAt(size),
+        tile: (level, index, width) => tree.tile(level, index, width),
+        entries: (from, count) => store.entries(from, count).map(({ bytes }) => bytes),
+      },
+      directory,
+    )
   }
 
   /** Re-derives the whole ledger from its bytes, or what came since the last time, and says what is wrong with it. */

@@ -55,8 +55,16 @@ export class StoredTree implements ReadableTree {
     if (onEdge !== undefined) return onEdge
     const within = height % TILE_HEIGHT
     const perTile = 2 ** (TILE_HEIGHT - within)
-    const nodes = this.#tile(Math.floor(height / TILE_HEIGHT), Math.floor(index / perTile))
+    const nodes = this.#nodesOf(Math.floor(height / TILE_HEIGHT), Math.floor(index / perTile))
     return tileNode(nodes, within, index % perTile)
+  }
+
+  /** The first `width` hashes of a tile, as it is exported. */
+  tile(level: number, index: number, width: number): Uint8Array {
+    const full = width === TILE_WIDTH ? this.#store.tile(level, index) : undefined
+    if (full !== undefined) return full.hashes
+    const first = index * TILE_WIDTH
+    return Buffer.concat(Array.from({ length: width }, (_, offset) => this.node(level * TILE_HEIGHT, first + offset)))
   }
 
   readonly follower: Follower = {
@@ -94,7 +102,7 @@ export class StoredTree implements ReadableTree {
     this.#keep(`${tile.level}/${tile.index}`, tile.nodes)
   }
 
-  #tile(level: number, index: number): Uint8Array {
+  #nodesOf(level: number, index: number): Uint8Array {
     const name = `${level}/${index}`
     const known = this.#kept.get(name)
     if (known !== undefined) {

@@ -1,0 +1,137 @@
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { LedgerFixture } from '../../test/ledger-fixture.ts'
+import { checkpointText } from './checkpoint.ts'
+import { verifyExport } from './export-store.ts'
+import type { Exported } from './export-store.ts'
+
+let fixture: LedgerFixture
+let directory: string
+
+beforeEach(async () => {
+  fixture = await LedgerFixture.open()
+  directory = join(fixture.directory, 'export')
+})
+
+afterEach(() => fixture.remove())
+
+async function exported(): Promise<Exported> {
+  const result = await fixture.ledger.exportTo(directory)
+  if (!result.ok) throw new Error(result.fault.kind)
+  return result.value
+}
+
+function filesIn(root: string): string[] {
+  return readdirSync(root, { recursive: true, encoding: 'utf8' })
+    .filter((name) => statSync(join(root, name)).isFile())
+    .sort()
+}
+
+const verified = () => verifyExport(directory, fixture.ledger.verifierKey)
+
+describe('export', () => {
+  it('lays out the files of the specification', async () => {
+    await fixture.fill(600)
+    expect(await exported()).toEqual({ size: 600, files: 8 })
+    expect(filesIn(directory)).toEqual([
+      'checkpoint',
+      'tile/0/000',
+      'tile/0/001',
+      'tile/0/002.p/88',
+      'tile/1/000.p/2',
+      'tile/entries/000',
+      'tile/entries/001',
+      'tile/entries/002.p/88',
+    ])
+    expect(statSync(join(directory, 'tile/0/000')).size).toBe(8_192)
+    const signed = fixture.ledger.latestCheckpoint()
+    expect(readFileSync(join(directory, 'checkpoint'), 'utf8')).toBe(signed && checkpointText(signed))
+  })
+
+  it.each([0, 1, 255, 256, 257, 600])('of %i entries verifies with no database', async (size) => {
+    await fixture.fill(size)
+    await exported()
+    expect(await verified()).toMatchObject({ size, findings: [], signed: { checkpoint: { size } } })
+  })
+
+  it('goes on where the last one ended and removes the partial tiles it outgrew', async () => {
+    await fixture.fill(300)
+    await exported()
+    const full = statSync(join(directory, 'tile/0/000')).ino
+    await fixture.fill(520)
+    expect(await exported()).toEqual({ size: 520, files: 6 })
+    expect(statSync(join(directory, 'tile/0/000')).ino).toBe(full)
+    expect(existsSync(join(directory, 'tile/0/001.p/44'))).toBe(false)
+    expect(await verified()).toMatchObject({ size: 520, findings: [] })
+    expect(await exported()).toMatchObject({ size: 520 })
+    expect(await verified()).toMatchObject({ size: 520, findings: [] })
+  })
+
+  it('does not touch a directory that holds something else', async () => {
+    await fixture.fill(300)
+    await exported()
+    const stranger = await LedgerFixture.open()
+    await stranger.fill(400)
+    expect(await stranger.ledger.exportTo(directory)).toMatchObject({ ok: false, fault: { kind: 'export-diverged' } })
+    stranger.remove()
+    expect(await verified()).toMatchObject({ size: 300, findings: [] })
+  })
+
+  it('does not verify against the key of another', async () => {
+    await fixture.fill(3)
+    await exported()
+    const stranger = await LedgerFixture.open()
+    const report = await verifyExport(directory, stranger.ledger.verifierKey)
+    stranger.remove()
+    expect(report.findings).toMatchObject([{ kind: 'checkpoint-untrusted', where: 'export' }])
+  })
+})
+
+describe('an exported copy', () => {
+  let sound: LedgerFixture
+  let copy: string
+
+  beforeAll(async () => {
+    sound = await LedgerFixture.open()
+    await sound.fill(600)
+    await sound.ledger.exportTo(join(sound.directory, 'export'))
+    copy = mkdtempSync(join(tmpdir(), 'export-'))
+  })
+
+  afterAll(() => {
+    sound.remove()
+    rmSync(copy, { recursive: true })
+  })
+
+  const after = async (change: (file: string) => void, pick: number) => {
+    const from = join(sound.directory, 'export')
+    cpSync(from, copy, { recursive: true, force: true })
+    const files = filesIn(from)
+    change(join(copy, files[pick % files.length] ?? ''))
+    return (await verifyExport(copy, sound.ledger.verifierKey)).findings
+  }
+
+  it('with any one byte changed does not verify', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.nat(), fc.nat(), fc.integer({ min: 1, max: 255 }), async (pick, at, flip) => {
+        const findings = await after((file) => {
+          const bytes = readFileSync(file)
+          bytes[at % bytes.length] = (bytes[at % bytes.length] ?? 0) ^ flip
+          writeFileSync(file, bytes)
+        }, pick)
+        expect(findings).not.toEqual([])
+      }),
+      { numRuns: 60 },
+    )
+  })
+
+  it('with any file missing or cut short does not verify', async () => {
+    for (let pick = 0; pick < 8; pick++) {
+      expect(await after((file) => rmSync(file), pick)).not.toEqual([])
+      expect(await after((file) => writeFileSync(file, readFileSync(file).subarray(0, -1)), pick)).not.toEqual([])
+    }
+  })
+})

@@ -1,0 +1,25 @@
+/**
+ * Adapter info: what the virtual adapter says about itself, by INFO id.
+ *
+ * Pure.
+ */
+const POWER_ON = 1
+const EXTERNAL_RESET = 5
+/** Enhanced, high speed, WiFi. */
+const JUMPERS = 0x0b
+
+/** Count first, then the data; `undefined` for an id this adapter does not know. */
+export function adapterInfoAnswer(id: number, restarts: number): Uint8Array | undefined {
+  const answers: readonly (readonly number[])[] = [
+    [0x26, 0x01, 0x5c, 0x31, JUMPERS, 0x02, 0x9a, 0x07],
+    [0x34, 0x85, 0x18, 0x2a, 0x7f, 0x10, 0x00, 0x01, 0x26],
+    [0x01, 0x00, 0x3f, 0x00, 0x00, 0x00, 0x00, 0x00],
+    [0x00, 34],
+    [5_021 >> 8, 5_021 & 0xff],
+    [193, 97],
+    [restarts === 0 ? POWER_ON : EXTERNAL_RESET, restarts & 0xff],
+    [-58 & 0xff],
+  ]
+  const answer = answers[id]
+  return answer === undefined ? undefined : Uint8Array.of(answer.length, ...answer)
+}

@@ -1,0 +1,150 @@
+/**
+ * Adapter server: the virtual bus on TCP, as an enhanced adapter and as a plain one, for as many clients as come.
+ *
+ * Does I/O.
+ */
+import type { AddressInfo, Server, Socket } from 'node:net'
+import { createServer } from 'node:net'
+
+import type { AdapterMessage } from '../../ebus/wire/enhanced.ts'
+import { FEATURE_INFO, encodeAdapterMessage, newEnhancedParser, parseHostBytes } from '../../ebus/wire/enhanced.ts'
+import { AdapterHead } from './adapter-head.ts'
+import { adapterInfoAnswer } from './adapter-info.ts'
+import type { HeatingSystem } from './heating-system.ts'
+import { PlainHead } from './plain-head.ts'
+import type { VirtualClock } from './virtual-clock-server.ts'
+
+export interface AdapterServerOptions {
+  readonly system: HeatingSystem
+  readonly clock: VirtualClock
+  readonly host: string
+  readonly port: number
+  readonly protocol: 'enhanced' | 'plain'
+}
+
+/** ebusd looks for an answer only after it has written the question; real adapters are never faster than this. */
+const INFO_DELAY_MS = 5
+/** A client that does not read is dropped before it fills the memory. */
+const MAX_UNSENT_BYTES = 65_536
+
+export class AdapterServer {
+  readonly #options: AdapterServerOptions
+  readonly #server: Server
+  readonly #clients = new Set<Socket>()
+  readonly #heads = new Set<AdapterHead>()
+  #restarts = 0
+  #refusing = false
+
+  private constructor(options: AdapterServerOptions) {
+    this.#options = options
+    this.#server = createServer({ noDelay: true }, (socket) => this.#welcome(socket))
+  }
+
+  static async open(options: AdapterServerOptions): Promise<AdapterServer> {
+    const server = new AdapterServer(options)
+    await new Promise<void>((resolve, reject) => {
+      server.#server.once('error', reject)
+      server.#server.listen(options.port, options.host, resolve)
+    })
+    return server
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port
+  }
+
+  get clients(): number {
+    return this.#clients.size
+  }
+
+  /** Cuts every connection, and turns new ones away for a while. */
+  dropConnections(refuseForMs: number): void {
+    this.#refusing = refuseForMs > 0
+    if (this.#refusing) this.#options.clock.later(refuseForMs, () => (this.#refusing = false))
+    for (const socket of this.#clients) socket.destroy()
+  }
+
+  /** As if somebody had pulled its plug for an instant: everybody hears RESETTED out of the blue. */
+  reset(): void {
+    this.#restarts++
+    this.#options.clock.act(() => {
+      for (const head of this.#heads) head.reset(FEATURE_INFO)
+    })
+  }
+
+  reportFraming(): void {
+    this.#options.clock.act(() => {
+      for (const head of this.#heads) head.reportFraming()
+    })
+  }
+
+  async close(): Promise<void> {
+    for (const socket of this.#clients) socket.destroy()
+    await new Promise<void>((resolve) => this.#server.close(() => resolve()))
+  }
+
+  #welcome(socket: Socket): void {
+    if (this.#refusing) {
+      socket.destroy()
+      return
+    }
+    this.#clients.add(socket)
+    const { system, clock } = this.#options
+    const unsent: number[] = []
+    const flush = (): void => {
+      if (unsent.length === 0 || socket.destroyed) return
+      if (socket.writableLength > MAX_UNSENT_BYTES) socket.destroy()
+      else socket.write(Uint8Array.from(unsent))
+      unsent.length = 0
+    }
+    const leave =
+      this.#options.protocol === 'plain' ? this.#servePlain(socket, unsent) : this.#serveEnhanced(socket, unsent)
+    clock.afterwards(flush)
+    // A client that vanishes is no news: closing follows.
+    socket.on('error', () => undefined)
+    socket.once('close', () => {
+      this.#clients.delete(socket)
+      clock.forget(flush)
+      system.bus.leave(leave)
+      if (leave instanceof AdapterHead) this.#heads.delete(leave)
+    })
+  }
+
+  #serveEnhanced(socket: Socket, unsent: number[]): AdapterHead {
+    const { system, clock } = this.#options
+    const tell = (message: AdapterMessage): void => void unsent.push(...encodeAdapterMessage(message))
+    const head = new AdapterHead({
+      tell,
+      transmit: (symbol) => system.bus.send(head, symbol, clock.now()),
+      answerInfo: (id) =>
+        clock.later(INFO_DELAY_MS, () => {
+          for (const data of adapterInfoAnswer(id, this.#restarts) ?? []) tell({ event: 'info', data })
+        }),
+    })
+    const parser = newEnhancedParser()
+    system.bus.join(head)
+    this.#heads.add(head)
+    socket.on('data', (bytes) =>
+      clock.act(() => {
+        const complain = (): void => tell({ event: 'error-host', data: 0x00 })
+        for (const message of parseHostBytes(parser, bytes, complain)) head.obey(message)
+      }),
+    )
+    return head
+  }
+
+  #servePlain(socket: Socket, unsent: number[]): PlainHead {
+    const { system, clock } = this.#options
+    const head = new PlainHead((symbol) => void unsent.push(symbol))
+    system.bus.join(head)
+    socket.on('data', (bytes) =>
+      clock.act((nowMs) => {
+        for (const symbol of bytes) {
+          head.speaks()
+          system.bus.send(head, symbol, nowMs)
+        }
+      }),
+    )
+    return head
+  }
+}

@@ -1,0 +1,87 @@
+/**
+ * ebusd mimic: the part of ebusd's text protocol that clients use to send telegrams and to watch the bus.
+ *
+ *   hex [-s QQ] [-n] ZZPBSB…   state   info   grab [stop|result [all]]   direct … stop   quit
+ *
+ * Pure, but for the mimic it is given.
+ */
+import { fromHex, hex } from '../../core/bytes.ts'
+import { addressKind, isInitiator } from '../../ebus/wire/address.ts'
+import type { Outcome } from '../../ebus/wire/conversation.ts'
+import type { Exchange, Telegram } from '../../ebus/wire/telegram.ts'
+import { commandBytes, telegramForm } from '../../ebus/wire/telegram.ts'
+
+export type Command =
+  | { readonly kind: 'send'; readonly telegram: Omit<Telegram, 'source'> }
+  | { readonly kind: 'text'; readonly text: string }
+  | { readonly kind: 'grab-result' }
+  | { readonly kind: 'grab'; readonly on: boolean }
+  | { readonly kind: 'direct'; readonly on: boolean }
+  | { readonly kind: 'quit' }
+
+const text = (answer: string): Command => ({ kind: 'text', text: answer })
+
+/** One line of a client. In direct mode a line is a telegram, unless it is `stop`. */
+export function readCommand(line: string, direct: boolean): Command {
+  const words = line.trim().split(/\s+/)
+  const [verb = '', ...rest] = words
+  if (direct) return verb.toLowerCase() === 'stop' ? { kind: 'direct', on: false } : readHex(words)
+  switch (verb.toLowerCase()) {
+    case 'hex':
+      return readHex(rest)
+    case 'direct':
+      return { kind: 'direct', on: true }
+    case 'grab':
+      return rest[0]?.toLowerCase() === 'result' ? { kind: 'grab-result' } : { kind: 'grab', on: rest[0] !== 'stop' }
+    case 'state':
+      return text('signal acquired, 24 symbols/sec (118 max), 4 masters')
+    case 'info':
+      return text(
+        'version: ebusd 26.1\nsignal: acquired\nsymbol rate: 24\nmax symbol rate: 118\nmasters: 4\nmessages: 0',
+      )
+    case 'quit':
+      return { kind: 'quit' }
+    default:
+      return text('ERR: command not found')
+  }
+}
+
+function readHex(words: readonly string[]): Command {
+  const rest = [...words]
+  let counted = true
+  for (let flag = rest[0]; flag?.startsWith('-') === true; flag = rest[0]) {
+    rest.shift()
+    if (flag === '-n') counted = false
+    else if (flag !== '-s' || !isInitiator(Number.parseInt(rest.shift() ?? '', 16)))
+      return text('ERR: invalid numeric argument')
+  }
+  const digits = rest.join('')
+  if (!/^([0-9a-f]{2}){3,}$/i.test(digits)) return text('ERR: invalid argument')
+  const [target = 0, primary = 0, secondary = 0, ...tail] = fromHex(digits)
+  const data = counted ? tail.slice(1) : tail
+  if (addressKind(target) === 'reserved') return text('ERR: invalid address')
+  if (counted && (tail[0] ?? 0) !== data.length) return text('ERR: invalid argument')
+  return { kind: 'send', telegram: { target, primary, secondary, data: Uint8Array.from(data) } }
+}
+
+export function printOutcome(outcome: Outcome, target: number): string {
+  if (outcome.kind === 'fault') {
+    const words = {
+      collision: 'arbitration lost',
+      'no-answer': 'read timeout',
+      refused: 'NAK received',
+      'answer-lost': 'read timeout',
+      'answer-garbled': 'CRC error',
+    } as const
+    return `ERR: ${words[outcome.fault]}`
+  }
+  const { response } = outcome.exchange
+  if (response !== undefined) return hex(Uint8Array.of(response.length, ...response))
+  return telegramForm(target) === 'broadcast' ? 'done broadcast' : 'done'
+}
+
+/** `QQZZPBSBNN… NN…` in direct mode, with a slash between in a grab. */
+export function printExchange({ telegram, response }: Exchange, separator: string): string {
+  const command = hex(commandBytes(telegram))
+  return response === undefined ? command : `${command}${separator}${hex(Uint8Array.of(response.length, ...response))}`
+}

@@ -1,0 +1,134 @@
+/**
+ * ebusd server: the virtual bus behind ebusd's own TCP port, for clients that know no other.
+ *
+ * Does I/O.
+ */
+import type { AddressInfo, Server, Socket } from 'node:net'
+import { createServer } from 'node:net'
+
+import type { Exchange } from '../../ebus/wire/telegram.ts'
+import { printExchange, printOutcome, readCommand } from './ebusd-mimic.ts'
+import type { HeatingSystem } from './heating-system.ts'
+import { Station } from './station.ts'
+import type { VirtualClock } from './virtual-clock-server.ts'
+
+export interface EbusdServerOptions {
+  readonly system: HeatingSystem
+  readonly clock: VirtualClock
+  readonly host: string
+  readonly port: number
+}
+
+const OWN_ADDRESS = 0x31
+const MAX_LINE = 1_024
+const MAX_GRABBED = 1_024
+
+interface Client {
+  readonly socket: Socket
+  direct: boolean
+}
+
+export class EbusdServer {
+  readonly #options: EbusdServerOptions
+  readonly #server: Server
+  readonly #clients = new Set<Client>()
+  readonly #station: Station
+  /** Grabbing is on from the start, as it is in ebusd. */
+  #grabbing = true
+  readonly #grabbed = new Map<string, number>()
+
+  private constructor(options: EbusdServerOptions) {
+    this.#options = options
+    this.#station = new Station({
+      initiator: OWN_ADDRESS,
+      targets: [],
+      answer: () => undefined,
+      overhear: (exchange) => this.#overhear(exchange),
+    })
+    options.system.bus.join(this.#station)
+    this.#server = createServer({ noDelay: true }, (socket) => this.#welcome(socket))
+  }
+
+  static async open(options: EbusdServerOptions): Promise<EbusdServer> {
+    const server = new EbusdServer(options)
+    await new Promise<void>((resolve, reject) => {
+      server.#server.once('error', reject)
+      server.#server.listen(options.port, options.host, resolve)
+    })
+    return server
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port
+  }
+
+  async close(): Promise<void> {
+    for (const { socket } of this.#clients) socket.destroy()
+    await new Promise<void>((resolve) => this.#server.close(() => resolve()))
+  }
+
+  #welcome(socket: Socket): void {
+    const client: Client = { socket, direct: false }
+    this.#clients.add(client)
+    let unread = ''
+    socket.setEncoding('latin1')
+    socket.on('data', (chunk: string) => {
+      unread += chunk
+      if (unread.length > MAX_LINE && !unread.includes('\n')) socket.destroy()
+      for (let end = unread.indexOf('\n'); end >= 0; end = unread.indexOf('\n')) {
+        const line = unread.slice(0, end)
+        unread = unread.slice(end + 1)
+        this.#options.clock.act(() => this.#obey(client, line))
+      }
+    })
+    socket.on('error', () => undefined)
+    socket.once('close', () => this.#clients.delete(client))
+  }
+
+  #obey(client: Client, line: string): void {
+    const command = readCommand(line, client.direct)
+    switch (command.kind) {
+      case 'send':
+        this.#station.say(command.telegram, (outcome) => {
+          const answer = printOutcome(outcome, command.telegram.target)
+          this.#reply(client, client.direct ? `${line.trim()}:${answer}` : answer)
+        })
+        break
+      case 'grab':
+        this.#grabbing = command.on
+        if (!command.on) this.#grabbed.clear()
+        this.#reply(client, command.on ? 'grab started' : 'grab stopped')
+        break
+      case 'grab-result':
+        this.#reply(client, [...this.#grabbed].map(([telegram, count]) => `${telegram} = ${count}`).join('\n'))
+        break
+      case 'direct':
+        if (command.on) client.direct = true
+        this.#reply(client, command.on ? 'direct mode started' : 'direct mode stopped')
+        client.direct = command.on
+        break
+      case 'quit':
+        client.socket.end()
+        break
+      case 'text':
+        this.#reply(client, client.direct ? `${line.trim()}:${command.text}` : command.text)
+        break
+    }
+  }
+
+  /** Answers end with an empty line, in direct mode with their own. */
+  #reply(client: Client, answer: string): void {
+    client.socket.write(client.direct ? `${answer}\n` : `${answer}\n\n`)
+  }
+
+  #overhear(exchange: Exchange): void {
+    const own = exchange.telegram.source === OWN_ADDRESS
+    if (this.#grabbing && !own) {
+      const telegram = printExchange(exchange, ' / ')
+      if (this.#grabbed.size < MAX_GRABBED || this.#grabbed.has(telegram))
+        this.#grabbed.set(telegram, (this.#grabbed.get(telegram) ?? 0) + 1)
+    }
+    if (own) return
+    for (const client of this.#clients) if (client.direct) this.#reply(client, printExchange(exchange, ' '))
+  }
+}

@@ -1,0 +1,28 @@
+/**
+ * Plain head: a client that sees and sends bare symbols, and has to keep the bus's rhythm by itself.
+ *
+ * Pure, but for the head it is given.
+ */
+import { SYN } from '../../ebus/wire/symbol.ts'
+import type { Participant } from './virtual-bus.ts'
+
+export class PlainHead implements Participant {
+  readonly #tell: (symbol: number) => void
+  #spoke = false
+
+  constructor(tell: (symbol: number) => void) {
+    this.#tell = tell
+  }
+
+  /** The client puts a symbol on the bus. */
+  speaks(): void {
+    this.#spoke = true
+  }
+
+  isOutsideOwner = (): boolean => this.#spoke
+
+  heard(symbol: number): undefined {
+    if (symbol === SYN) this.#spoke = false
+    this.#tell(symbol)
+  }
+}

@@ -1,0 +1,115 @@
+/**
+ * Simulator: a heating system a stranger's client can connect to.
+ *
+ *   enhanced adapter (TCP) ─┐
+ *   plain adapter (TCP) ────┼─▶ virtual bus ◀─ regulator, boiler, mixer, internet gateway ◀─▶ house
+ *   ebusd's own port (TCP) ─┘
+ *
+ * Does I/O.
+ */
+import type { House } from '../house-state.ts'
+import { AdapterServer } from './adapter-server.ts'
+import { EbusdServer } from './ebusd-server.ts'
+import { HeatingSystem } from './heating-system.ts'
+import type { RegulatorFamily } from './regulator.ts'
+import { VirtualClock } from './virtual-clock-server.ts'
+
+export interface EbusSimulatorOptions {
+  readonly listen?: {
+    readonly host?: string
+    /** 0 takes any free port. The two others are only opened when named. */
+    readonly port?: number
+    readonly plainPort?: number
+    readonly ebusdPort?: number
+  }
+  readonly seed?: number
+  /** 1 is 2400 Bd. Faster for tests: everything on the bus, the devices' own rounds too, runs that much quicker. */
+  readonly speed?: number
+  readonly house?: {
+    /** Seconds of the house per second of the bus. */
+    readonly speed?: number
+    readonly startMs?: number
+  }
+  readonly regulator?: RegulatorFamily
+  /** Whether the devices talk among themselves (they do, unless told otherwise). */
+  readonly chatter?: boolean
+}
+
+export interface SimulatorFaults {
+  readonly corruptCrc: (times?: number) => void
+  readonly dropByte: (times?: number) => void
+  /** In real milliseconds. */
+  readonly stickBus: (forMs: number) => void
+  /** In milliseconds of the bus; from 40 on the AUTO-SYN is faster. */
+  readonly slowResponse: (delayMs: number, times?: number) => void
+  readonly arbitrationStorm: (telegrams: number) => void
+  readonly tcpDrop: (refuseForMs?: number) => void
+  readonly adapterReset: () => void
+}
+
+export interface EbusSimulator {
+  readonly port: number
+  readonly plainPort: number | undefined
+  readonly ebusdPort: number | undefined
+  /** As it is this moment. */
+  readonly house: () => House
+  readonly changeHouse: (change: (house: House) => House) => void
+  readonly symbols: () => number
+  readonly faults: SimulatorFaults
+  readonly stop: () => Promise<void>
+}
+
+/** A client on another machine, or on this one when it is busy, may take this long between two symbols. */
+const OUTSIDE_PATIENCE_MS = 200
+
+export async function startEbusSimulator(options: EbusSimulatorOptions = {}): Promise<EbusSimulator> {
+  const { listen = {}, seed = 1, speed = 1, house = {}, regulator = '720', chatter = true } = options
+  const { host = '127.0.0.1', port = 0, plainPort, ebusdPort } = listen
+  const system = new HeatingSystem({
+    seed,
+    regulator,
+    chatter,
+    startMs: house.startMs ?? localNow(),
+    houseSpeed: house.speed ?? 1,
+    outsidePatienceMs: speed === 1 ? 0 : OUTSIDE_PATIENCE_MS * speed,
+  })
+  const clock = new VirtualClock(system, speed)
+  const shared = { system, clock, host }
+  const enhanced = await AdapterServer.open({ ...shared, port, protocol: 'enhanced' })
+  const plain =
+    plainPort === undefined ? undefined : await AdapterServer.open({ ...shared, port: plainPort, protocol: 'plain' })
+  const ebusd = ebusdPort === undefined ? undefined : await EbusdServer.open({ ...shared, port: ebusdPort })
+  const { faults } = system
+  return {
+    port: enhanced.port,
+    plainPort: plain?.port,
+    ebusdPort: ebusd?.port,
+    house: () => system.house,
+    changeHouse: (change) => system.changeHouse(change),
+    symbols: () => system.bus.symbols,
+    faults: {
+      corruptCrc: (times) => faults.corruptCrc(times),
+      dropByte: (times) => faults.dropByte(times),
+      stickBus: (forMs) => {
+        clock.act(() => faults.stickBus(forMs * speed))
+        enhanced.reportFraming()
+      },
+      slowResponse: (delayMs, times) => faults.slowResponse(delayMs, times),
+      arbitrationStorm: (telegrams) => faults.arbitrationStorm(telegrams),
+      tcpDrop: (refuseForMs = 0) => {
+        for (const server of [enhanced, plain]) server?.dropConnections(refuseForMs)
+      },
+      adapterReset: () => enhanced.reset(),
+    },
+    stop: async () => {
+      clock.stop()
+      for (const server of [enhanced, plain, ebusd]) await server?.close()
+    },
+  }
+}
+
+/** The house's clock shows local time, written as if it were UTC. */
+function localNow(): number {
+  const now = new Date()
+  return now.getTime() - now.getTimezoneOffset() * 60_000
+}

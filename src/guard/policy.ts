@@ -72,7 +72,7 @@ export function decide(input: PolicyInput): Decision {
     inProfile: input.inProfile,
   }
   const reasons = [
-    ...assessmentReasons(input),
+    ...assessmentReasons(input, effect),
     ...callerReasons(input.caller, standing),
     ...modeReasons(input, effect),
     ...ownerReasons(word),
@@ -117,8 +117,8 @@ function unknownEffect(declared: Effect, assessed: Effect): Reason {
   return { rule: 'effect', message: 'Nobody knows what this call would do.' }
 }
 
-function assessmentReasons({ assessment, rehearsal }: PolicyInput): readonly Reason[] {
-  const { dryRun, effect, target } = assessment
+function assessmentReasons({ assessment, rehearsal }: PolicyInput, effect: Effect): readonly Reason[] {
+  const { dryRun, target } = assessment
   // It names rows and ledger fields, and part of it may come from an argument.
   if (target !== undefined && (target.length > MAX_TARGET || !target.isWellFormed()))
     return [{ rule: 'target', message: 'This is no name of a device.' }]

@@ -1,0 +1,149 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { manualClock } from '../core/clock.ts'
+import { createLimits } from './limits.ts'
+import type { LimitsConfig } from './limits.ts'
+import { actsOfDay, countAct, dayReliefMs, fullBucket, takeOne, waitForOneMs } from './rate.ts'
+import type { Bucket, DayCount } from './rate.ts'
+
+const config: LimitsConfig = {
+  calls: { perMinute: 60, burst: 3 },
+  effects: { writes: { perMinute: 6, burst: 2 } },
+  actuator: { minIntervalMs: 500, writesPerDay: 4 },
+  actuators: [{ target: 'eeprom:*', minIntervalMs: 10_000, writesPerDay: 1 }],
+  maxTracked: 3,
+}
+
+const HOUR_MS = 3_600_000
+
+describe('rate', () => {
+  it('never lets more through than the burst and what has filled since', () => {
+    const steps = fc.array(fc.nat({ max: 20_000 }), { maxLength: 60 })
+    fc.assert(
+      fc.property(
+        steps,
+        fc.integer({ min: 1, max: 600 }),
+        fc.integer({ min: 1, max: 20 }),
+        (gaps, perMinute, burst) => {
+          const rate = { perMinute, burst }
+          let bucket: Bucket = fullBucket(rate, 0)
+          let nowMs = 0
+          let taken = 0
+          for (const gap of gaps) {
+            nowMs += gap
+            if (waitForOneMs(bucket, rate, nowMs) > 0) continue
+            bucket = takeOne(bucket, rate, nowMs)
+            taken += 1
+          }
+          expect(taken).toBeLessThanOrEqual(burst + (nowMs * perMinute) / 60_000 + 1e-6)
+        },
+      ),
+    )
+  })
+
+  it('lets one through after exactly the time that it names', () => {
+    const rate = { perMinute: 6, burst: 1 }
+    const empty = takeOne(fullBucket(rate, 0), rate, 0)
+    expect(waitForOneMs(empty, rate, 0)).toBe(10_000)
+    expect(waitForOneMs(empty, rate, 9_999)).toBe(1)
+    expect(waitForOneMs(empty, rate, 10_000)).toBe(0)
+  })
+
+  it('never lets anything through at a rate of nothing', () => {
+    expect(waitForOneMs({ tokens: 0, atMs: 0 }, { perMinute: 0, burst: 1 }, 1e9)).toBe(Infinity)
+    expect(waitForOneMs(fullBucket({ perMinute: 5, burst: 0 }, 0), { perMinute: 5, burst: 0 }, 1e9)).toBe(Infinity)
+  })
+
+  it('counts a day in at most 25 numbers and forgets an act between 24 and 25 hours later', () => {
+    let day: DayCount = []
+    for (let minute = 0; minute < 60 * 48; minute++) day = countAct(day, minute * 60_000)
+    expect(day.length).toBeLessThanOrEqual(25)
+    const once = countAct([], 30 * 60_000)
+    expect(actsOfDay(once, 24 * HOUR_MS)).toBe(1)
+    expect(actsOfDay(once, 25 * HOUR_MS)).toBe(0)
+    expect(dayReliefMs(once, 24 * HOUR_MS)).toBe(HOUR_MS)
+  })
+})
+
+describe('limits', () => {
+  it('count every call of a caller, and none of our own services', () => {
+    const clock = manualClock()
+    const limits = createLimits(config, clock.monotonic)
+    expect([1, 2, 3].map(() => limits.arrive('a').ok)).toEqual([true, true, true])
+    expect(limits.arrive('a')).toEqual({
+      ok: false,
+      reasons: [{ rule: 'rate-calls', message: 'More than 60 in a minute.' }],
+      retryAfterMs: 1_000,
+    })
+    expect(limits.arrive('b').ok).toBe(true)
+    expect(Array.from({ length: 10 }, () => limits.arrive(undefined).ok)).not.toContain(false)
+    clock.advance(1_000)
+    expect(limits.arrive('a').ok).toBe(true)
+  })
+
+  it('count acts per caller and effect; looking counts nothing', () => {
+    const limits = createLimits(config, manualClock().monotonic)
+    const act = { caller: 'a', effect: 'writes', target: undefined } as const
+    for (let index = 0; index < 10; index++) expect(limits.peek(act).ok).toBe(true)
+    limits.take(act)
+    limits.take(act)
+    expect(limits.peek(act)).toMatchObject({ ok: false, reasons: [{ rule: 'rate-writes' }], retryAfterMs: 10_000 })
+    expect(limits.peek({ ...act, effect: 'records' }).ok).toBe(true)
+    expect(limits.peek({ ...act, caller: 'b' }).ok).toBe(true)
+  })
+
+  it('let a device rest between changes, whoever asks, and wear it out only so much a day', () => {
+    const clock = manualClock()
+    const limits = createLimits(config, clock.monotonic)
+    const by = (caller: string) => ({ caller, effect: 'sensitive', target: 'lamp:1' }) as const
+    limits.take(by('a'))
+    expect(limits.peek(by('b'))).toMatchObject({ reasons: [{ rule: 'actuator-rest' }], retryAfterMs: 500 })
+    for (let index = 0; index < 3; index++) {
+      clock.advance(500)
+      expect(limits.peek(by('b')).ok).toBe(true)
+      limits.take(by('b'))
+    }
+    clock.advance(500)
+    expect(limits.peek(by('b'))).toMatchObject({ ok: false, reasons: [{ rule: 'actuator-day' }] })
+    clock.advance(25 * HOUR_MS)
+    expect(limits.peek(by('b')).ok).toBe(true)
+  })
+
+  it('give a device that is named its own limits', () => {
+    const clock = manualClock()
+    const limits = createLimits(config, clock.monotonic)
+    const act = { caller: undefined, effect: 'writes', target: 'eeprom:7' } as const
+    limits.take(act)
+    clock.advance(9_999)
+    expect(limits.peek(act)).toMatchObject({ reasons: [{ rule: 'actuator-rest' }], retryAfterMs: 1 })
+    clock.advance(1)
+    expect(limits.peek(act)).toMatchObject({ reasons: [{ rule: 'actuator-day' }] })
+  })
+
+  it('never hold back what only reads a device', () => {
+    const limits = createLimits(config, manualClock().monotonic)
+    const act = { caller: 'a', effect: 'reads', target: 'eeprom:7' } as const
+    for (let index = 0; index < 5; index++) limits.take(act)
+    expect(limits.peek(act).ok).toBe(true)
+  })
+
+  it('refuse a stranger rather than forget a busy caller, and forget an idle one', () => {
+    const clock = manualClock()
+    const limits = createLimits(config, clock.monotonic)
+    for (const caller of ['a', 'b', 'c']) limits.arrive(caller)
+    expect(limits.arrive('d')).toMatchObject({ ok: false, reasons: [{ rule: 'rate-calls' }] })
+    clock.advance(60_000)
+    expect(limits.arrive('d').ok).toBe(true)
+    expect(limits.arrive('a').ok).toBe(true)
+  })
+
+  it('refuse one more device rather than forget what another was put through', () => {
+    const clock = manualClock()
+    const limits = createLimits(config, clock.monotonic)
+    const act = (target: string) => ({ caller: undefined, effect: 'writes', target }) as const
+    for (const target of ['x:1', 'x:2', 'x:3']) limits.take(act(target))
+    expect(limits.peek(act('x:4'))).toMatchObject({ ok: false, reasons: [{ rule: 'actuator' }] })
+    clock.advance(25 * HOUR_MS)
+    expect(limits.peek(act('x:4')).ok).toBe(true)
+  })
+})

@@ -1,0 +1,39 @@
+import { describe, expect, it } from 'vitest'
+import { ownerRuleFlaw, ownerWord } from './owner-rule.ts'
+import type { OwnerRule } from './owner-rule.ts'
+
+describe('owner rule', () => {
+  it('lets the strictest word win, in whatever order the rules stand', () => {
+    const rules: OwnerRule[] = [
+      { tool: 'a.*', says: 'trust' },
+      { target: 'lock:1', says: 'forbid' },
+      { tool: 'a.b', says: 'ask' },
+    ]
+    const call = { tool: 'a.b', target: 'lock:1' }
+    expect(ownerWord(rules, call)).toBe('forbid')
+    expect(ownerWord(rules.toReversed(), call)).toBe('forbid')
+    expect(ownerWord(rules, { tool: 'a.b', target: 'lock:2' })).toBe('ask')
+    expect(ownerWord(rules, { tool: 'a.c', target: undefined })).toBe('trust')
+    expect(ownerWord(rules, { tool: 'b', target: undefined })).toBeUndefined()
+  })
+
+  it('needs both tool and target to fit where both are named', () => {
+    const rules: OwnerRule[] = [{ tool: 'a', target: 'lock:1', says: 'trust' }]
+    expect(ownerWord(rules, { tool: 'a', target: 'lock:2' })).toBeUndefined()
+    expect(ownerWord(rules, { tool: 'a', target: undefined })).toBeUndefined()
+    expect(ownerWord(rules, { tool: 'a', target: 'lock:1' })).toBe('trust')
+  })
+
+  it('counts a word that it does not know as a no', () => {
+    expect(ownerWord([{ tool: 'a', says: 'allow' as 'trust' }], { tool: 'a', target: undefined })).toBe('forbid')
+  })
+
+  it('finds fault with rules that say nothing or give everything away', () => {
+    expect(ownerRuleFlaw({ says: 'ask' })).toMatch(/names a tool or a target/)
+    expect(ownerRuleFlaw({ tool: '*', says: 'trust' })).toMatch(/trusts everything/)
+    expect(ownerRuleFlaw({ tool: '*', target: '*', says: 'trust' })).toMatch(/trusts everything/)
+    expect(ownerRuleFlaw({ tool: 'a', says: 'allow' as 'trust' })).toMatch(/means nothing/)
+    expect(ownerRuleFlaw({ tool: '*', says: 'forbid' })).toBeUndefined()
+    expect(ownerRuleFlaw({ tool: '*', target: 'lock:1', says: 'trust' })).toBeUndefined()
+  })
+})

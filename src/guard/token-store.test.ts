@@ -1,0 +1,143 @@
+import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { ADMIN, AGENT, APPROVER, openHouse } from '../../test/guard-house.ts'
+import { openOwnerToken, readOwnerToken } from './owner-token-store.ts'
+import { isToken } from './token.ts'
+import type { NewToken } from './token.ts'
+
+describe('token store', () => {
+  it('shows a token once and keeps only its hash', async () => {
+    using house = openHouse()
+    const made = await house.guard.tokens.create(ADMIN, { name: 'claude', role: 'agent' })
+    if (!made.ok) throw new Error(made.fault.message)
+    expect(isToken(made.value.token)).toBe(true)
+    expect(house.everything()).not.toContain(made.value.token)
+    expect(house.guard.tokens.find(made.value.token)).toMatchObject({ name: 'claude', role: 'agent' })
+    expect(house.events()).toMatchObject([{ kind: 'token.created', name: 'claude', role: 'agent', by: 'owner' }])
+  })
+
+  it('knows its tokens after a restart, and no others', async () => {
+    using house = openHouse()
+    const made = await house.guard.tokens.create(ADMIN, {
+      name: 'tv',
+      role: 'agent',
+      restrictions: { effects: ['reads', 'writes'], devices: ['lamp:*'] },
+    })
+    if (!made.ok) throw new Error(made.fault.message)
+    const { token } = made.value
+    const { tokens } = house.afterPowerCut().guard
+    expect(tokens.find(token)?.restrictions).toEqual({ effects: ['reads', 'writes'], devices: ['lamp:*'] })
+    const last = token.at(-1) === 'A' ? 'B' : 'A'
+    expect(tokens.find(token.slice(0, -1) + last)).toBeUndefined()
+  })
+
+  it('refuses a token from the moment that it is revoked or over', async () => {
+    using house = openHouse()
+    const { tokens } = house.guard
+    const short = await tokens.create(ADMIN, { name: 'guest', role: 'observer', ttlMs: 60_000 })
+    const long = await tokens.create(ADMIN, { name: 'claude', role: 'agent' })
+    if (!short.ok || !long.ok) throw new Error('no tokens')
+    house.clock.advance(59_999)
+    expect(tokens.find(short.value.token)?.name).toBe('guest')
+    house.clock.advance(1)
+    expect(tokens.find(short.value.token)).toBeUndefined()
+    expect(await tokens.revoke(ADMIN, 'claude')).toEqual({ ok: true, value: undefined })
+    expect(tokens.find(long.value.token)).toBeUndefined()
+    expect(await tokens.revoke(ADMIN, 'claude')).toMatchObject({ ok: false, fault: { kind: 'not-found' } })
+    expect(house.events('token.revoked')).toHaveLength(1)
+  })
+
+  it('gives one name to one live token at a time', async () => {
+    using house = openHouse()
+    const { tokens } = house.guard
+    const first = await tokens.create(ADMIN, { name: 'claude', role: 'agent', ttlMs: 1_000 })
+    expect(await tokens.create(ADMIN, { name: 'claude', role: 'admin' })).toMatchObject({ fault: { kind: 'conflict' } })
+    house.clock.advance(1_000)
+    expect(await tokens.create(ADMIN, { name: 'claude', role: 'agent' })).toMatchObject({ ok: true })
+    expect(first.ok && tokens.find(first.value.token)).toBeUndefined()
+    expect(tokens.list().map(({ name, revokedAtMs }) => [name, revokedAtMs !== undefined])).toEqual([
+      ['claude', true],
+      ['claude', false],
+    ])
+  })
+
+  it('lets nobody but an admin make or revoke one', async () => {
+    using house = openHouse()
+    for (const by of [
+      AGENT,
+      APPROVER,
+      { kind: 'service', id: 'x' } as const,
+      { kind: 'peer', id: 'p', level: 'anchor' } as const,
+    ]) {
+      expect(await house.guard.tokens.create(by, { name: 'x', role: 'admin' })).toMatchObject({
+        fault: { kind: 'not-permitted' },
+      })
+      expect(await house.guard.tokens.revoke(by, 'x')).toMatchObject({ fault: { kind: 'not-permitted' } })
+    }
+    expect(house.guard.tokens.list()).toEqual([])
+  })
+
+  it('refuses what is no token', async () => {
+    using house = openHouse()
+    const bad: NewToken[] = [
+      { name: 'local', role: 'agent' },
+      { name: 'owner', role: 'admin' },
+      { name: 'peer:attic', role: 'agent' },
+      { name: '', role: 'agent' },
+      { name: 'x'.repeat(65), role: 'agent' },
+      { name: 'x', role: 'root' as 'admin' },
+      { name: 'x', role: 'agent', ttlMs: 0 },
+      { name: 'x', role: 'agent', ttlMs: NaN },
+      { name: 'x', role: 'agent', restrictions: { effects: ['everything' as 'reads'] } },
+      { name: 'x', role: 'agent', restrictions: { devices: ['y'.repeat(201)] } },
+    ]
+    for (const token of bad)
+      expect(await house.guard.tokens.create(ADMIN, token)).toMatchObject({ fault: { kind: 'invalid-arguments' } })
+  })
+
+  it('writes down when a token was last used, now and then', async () => {
+    using house = openHouse()
+    const made = await house.guard.tokens.create(ADMIN, { name: 'claude', role: 'agent' })
+    if (!made.ok) throw new Error(made.fault.message)
+    house.clock.advance(5_000)
+    house.guard.tokens.find(made.value.token)
+    expect(house.guard.tokens.list()[0]?.lastUsedAtMs).toBeUndefined()
+    await house.guard.sweep()
+    expect(house.guard.tokens.list()[0]?.lastUsedAtMs).toBe(house.clock.now())
+  })
+})
+
+describe('owner token', () => {
+  it('is made once, for the owner’s eyes only', () => {
+    const directory = mkdtempSync(join(tmpdir(), 'hearthbus-owner-'))
+    try {
+      const path = join(directory, 'keys', 'owner.token')
+      const owner = openOwnerToken(path)
+      expect(statSync(path).mode & 0o777).toBe(0o600)
+      const token = readOwnerToken(path)
+      expect(owner.matches(token)).toBe(true)
+      expect(owner.matches(`${token.slice(0, -1)}_`)).toBe(false)
+      openOwnerToken(path)
+      expect(readFileSync(path, 'utf8')).toBe(`${token}\n`)
+    } finally {
+      rmSync(directory, { recursive: true })
+    }
+  })
+
+  it('is not accepted from a file that others can read, or that holds something else', () => {
+    const directory = mkdtempSync(join(tmpdir(), 'hearthbus-owner-'))
+    try {
+      const path = join(directory, 'owner.token')
+      openOwnerToken(path)
+      chmodSync(path, 0o644)
+      expect(() => openOwnerToken(path)).toThrow(/chmod 600/)
+      chmodSync(path, 0o600)
+      writeFileSync(path, 'password\n')
+      expect(() => openOwnerToken(path)).toThrow(/holds no token/)
+    } finally {
+      rmSync(directory, { recursive: true })
+    }
+  })
+})

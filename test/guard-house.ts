@@ -34,7 +34,7 @@ export const GUARD_CONFIG: GuardConfig = {
     actuator: { minIntervalMs: 0, writesPerDay: 100_000 },
     maxTracked: 1_000,
   },
-  approvals: { openMs: 600_000, useMs: 300_000, maxOpen: 20, maxOpenPerPrincipal: 5, maxKept: 100 },
+  approvals: { openMs: 600_000, useMs: 300_000, maxOpen: 20, maxOpenPerPrincipal: 10, maxKept: 100 },
   changes: { maxPrepared: 200, maxPreparedPerPrincipal: 50, keepMs: 86_400_000 },
   keys: { ttlMs: 86_400_000, maxKeys: 1_000, maxKeysPerPrincipal: 200, maxOutcomeBytes: 4_096 },
 }

@@ -1,0 +1,145 @@
+import { describe, expect, it } from 'vitest'
+import type { Call, Outcome } from '../bus/call.ts'
+import type { JsonObject } from '../core/json.ts'
+import { actuator, AGENT, APPROVER, assessedOffer, callOf, openHouse } from '../../test/guard-house.ts'
+import type { GuardHouse } from '../../test/guard-house.ts'
+import type { GrantRequest } from './grant.ts'
+
+const NO_GRANT: GrantRequest = { target: 'same', bounds: {}, free: [], maxUses: 1, durationMs: 3_600_000 }
+
+async function neverCalled(): Promise<Outcome> {
+  throw new Error('it acted')
+}
+
+describe('grant', () => {
+  const heat = {
+    ...assessedOffer('sensitive', (body) => ({ target: `zone:${Number(body['zone'])}` })),
+    name: 'test.heat',
+  }
+  const body = { zone: 1, celsius: 20, mode: 'day', reason: 'cold' }
+
+  async function ask(house: GuardHouse): Promise<string> {
+    const outcome = await house.guard.around(callOf(heat, body), heat, neverCalled)
+    const id = outcome.ok ? undefined : outcome.fault.details?.['approval_id']
+    if (typeof id !== 'string') throw new Error('nobody was asked')
+    return id
+  }
+
+  async function grantOf(house: GuardHouse, grant: Partial<GrantRequest>): Promise<void> {
+    const id = await ask(house)
+    const approved = await house.guard.approvals.approve(id, APPROVER, {
+      grant: { ...NO_GRANT, bounds: { celsius: { min: 18, max: 22 } }, ...grant },
+    })
+    if (!approved.ok) throw new Error(approved.fault.message)
+  }
+
+  async function tries(house: GuardHouse, changes: JsonObject, more: Partial<Call> = {}): Promise<string> {
+    const stove = actuator()
+    const outcome = await house.guard.around(callOf(heat, { ...body, ...changes }, more), heat, stove.proceed)
+    return outcome.ok ? 'acts' : outcome.fault.kind
+  }
+
+  it('covers numbers within its bounds, prose that varies, and nothing else', async () => {
+    using house = openHouse()
+    await grantOf(house, { maxUses: 10 })
+    expect(await tries(house, { celsius: 22, reason: 'still cold' })).toBe('acts')
+    expect(await tries(house, { celsius: 18 })).toBe('acts')
+    for (const beyond of [
+      { celsius: 22.5 },
+      { celsius: 17 },
+      { celsius: '20' },
+      { zone: 2 },
+      { mode: 'night' },
+      { extra: true },
+    ])
+      expect([beyond, await tries(house, beyond)]).toEqual([beyond, 'approval-required'])
+    house.clock.advance(600_000)
+    expect(await tries(house, { celsius: 21 }, { caller: { kind: 'principal', id: 'other', role: 'agent' } })).toBe(
+      'approval-required',
+    )
+  })
+
+  it('is used up, also by a hundred at once', async () => {
+    using house = openHouse()
+    await grantOf(house, { maxUses: 3 })
+    const stove = actuator()
+    const outcomes = await Promise.all(
+      Array.from({ length: 100 }, () =>
+        house.guard.around(callOf(heat, { ...body, celsius: 21 }), heat, stove.proceed),
+      ),
+    )
+    expect(outcomes.filter((outcome) => outcome.ok)).toHaveLength(3)
+    expect(stove.calls).toHaveLength(3)
+    expect(house.events('grant.used').map(({ use }) => use)).toEqual([1, 2, 3])
+    await house.guard.sweep()
+    expect(house.events('grant.ended')).toMatchObject([{ because: 'used up' }])
+  })
+
+  it('leaves the approved call itself one use of its own', async () => {
+    using house = openHouse()
+    await grantOf(house, { maxUses: 1 })
+    expect(await tries(house, {})).toBe('acts')
+    expect(await tries(house, {})).toBe('acts')
+    expect(await tries(house, {})).toBe('approval-required')
+  })
+
+  it('ends with its time, with the rules, with the tool, and when somebody ends it', async () => {
+    using house = openHouse()
+    await grantOf(house, { maxUses: 10, durationMs: 400_000 })
+    expect(await tries(house, { celsius: 19 })).toBe('acts')
+
+    const changed = { ...heat, description: 'Heats more.' }
+    expect(await house.guard.around(callOf(heat, { ...body, celsius: 19 }), changed, neverCalled)).toMatchObject({
+      fault: { kind: 'approval-required' },
+    })
+
+    const stricter = house.afterPowerCut({ ownerRules: [{ tool: 'other', says: 'ask' }] })
+    expect(await stricter.guard.recover()).toMatchObject({ endedGrants: 1 })
+    expect(await tries(stricter, { celsius: 20.5 })).toBe('approval-required')
+
+    const ended = house.afterPowerCut()
+    const [grant] = ended.guard.grants.list()
+    expect(await ended.guard.grants.end(grant?.id ?? '', AGENT)).toMatchObject({ fault: { kind: 'not-permitted' } })
+    expect(await ended.guard.grants.end(grant?.id ?? '', APPROVER)).toMatchObject({ ok: true })
+    expect(await tries(ended, { celsius: 20.5 })).toBe('approval-required')
+
+    house.clock.advance(400_000)
+    expect(await tries(house, { celsius: 20.5 })).toBe('approval-required')
+  })
+
+  it('can be for any device of the tool, if the approver loosens what names it', async () => {
+    using house = openHouse()
+    await grantOf(house, { target: 'any', free: ['zone'], maxUses: 5 })
+    expect(await tries(house, { zone: 2, celsius: 19 })).toBe('acts')
+    expect(await tries(house, { zone: 3, celsius: 30 })).toBe('approval-required')
+  })
+
+  it('with the same device, is not stretched by loosening the name', async () => {
+    using house = openHouse()
+    await grantOf(house, { target: 'same', free: ['zone'], maxUses: 5 })
+    expect(await tries(house, { zone: 2, celsius: 19 })).toBe('approval-required')
+  })
+
+  it('is refused when it means nothing, and then nothing is approved', async () => {
+    using house = openHouse()
+    const id = await ask(house)
+    const flawed: Partial<GrantRequest>[] = [
+      { maxUses: 0 },
+      { maxUses: 1.5 },
+      { durationMs: 0 },
+      { durationMs: Infinity },
+      { bounds: { celsius: {} } },
+      { bounds: { celsius: { min: 22, max: 18 } } },
+      { bounds: { celsius: { min: NaN } } },
+      { bounds: { kelvin: { max: 300 } } },
+      { free: ['everything'] },
+      { target: 'all' as 'any' },
+    ]
+    for (const flaw of flawed)
+      expect(await house.guard.approvals.approve(id, APPROVER, { grant: { ...NO_GRANT, ...flaw } })).toMatchObject({
+        fault: { kind: 'invalid-arguments' },
+      })
+    expect(house.guard.approvals.get(id)?.state).toBe('requested')
+    expect(house.guard.grants.list('all')).toEqual([])
+  })
+})

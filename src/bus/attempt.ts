@@ -21,12 +21,20 @@ import type { Call, Outcome } from './call.ts'
 import type { Effect } from './capability.ts'
 import { Alarm } from './deadline-wheel.ts'
 import type { CapabilityEntry } from './entry.ts'
+import type { Emit } from './peer.ts'
 import type { EndCause, LiveTicket, Worker } from './ticket.ts'
 
 /** How long a provider may take to say how far it got, once its signal has aborted. */
 export const GRACE_MS = 100
 /** How long a provider that was cut off keeps its slot, so that a limit of one means one at a time. */
 export const LINGER_MS = 5_000
+
+/** One call on its way to providers, one after another. */
+export interface Round {
+  readonly call: Call
+  readonly ticket: LiveTicket
+  readonly emit: Emit | undefined
+}
 
 export interface AttemptTimer {
   readonly set: (alarm: Alarm, dueMs: number) => void
@@ -39,8 +47,7 @@ export class Attempt extends Alarm implements Worker {
   readonly isProbe: boolean
   readonly startedMs: number
   readonly answered: Promise<Outcome>
-  readonly #call: Call
-  readonly #ticket: LiveTicket
+  readonly #round: Round
   readonly #timer: AttemptTimer
   #answer: ((outcome: Outcome) => void) | undefined
   #hasEnded = false
@@ -48,18 +55,18 @@ export class Attempt extends Alarm implements Worker {
   #endedAfterCut: (() => void) | undefined
 
   /** The slot at `entry` is taken already, and becomes the attempt's to give back. */
-  constructor(work: { call: Call; ticket: LiveTicket; entry: CapabilityEntry; timer: AttemptTimer }) {
+  constructor(round: Round, entry: CapabilityEntry, timer: AttemptTimer) {
     super()
-    this.#call = work.call
-    this.#ticket = work.ticket
-    this.#timer = work.timer
-    this.entry = work.entry
-    this.startedMs = work.timer.nowMs()
-    this.isProbe = work.entry.health.isProbeDue(this.startedMs)
-    if (this.isProbe) work.entry.health.startProbe()
+    this.#round = round
+    this.#timer = timer
+    this.entry = entry
+    this.startedMs = timer.nowMs()
+    this.isProbe = entry.health.isProbeDue(this.startedMs)
+    if (this.isProbe) entry.health.startProbe()
     const { promise, resolve } = Promise.withResolvers<Outcome>()
     this.answered = promise
     this.#answer = resolve
+    round.ticket.employ(this)
   }
 
   /** The provider's own word. */
@@ -71,9 +78,13 @@ export class Attempt extends Alarm implements Worker {
   /** The provider threw. Once the call is over that is how most of them stop, and no mistake. */
   crash(fault: Fault): void {
     this.#end()
-    this.#say(
-      fail(this.#ticket.cause === undefined ? fault : cutOff(this.#call, this.entry.offer.effect, this.#ticket.cause)),
-    )
+    this.#say(fail(this.#round.ticket.cause === undefined ? fault : this.#cutOff()))
+  }
+
+  /** Somebody else has answered: whatever this provider still says is not heard, and tells nothing about it. */
+  abandon(): void {
+    if (this.isProbe) this.entry.health.probeEndedOpenly()
+    this.callEnded()
   }
 
   callEnded(): void {
@@ -85,15 +96,20 @@ export class Attempt extends Alarm implements Worker {
       this.#freeSlot()
       return
     }
-    lingering.set(this.#call.signal, new Promise((resolve) => (this.#endedAfterCut = resolve)))
+    lingering.set(this.#round.call.signal, new Promise((resolve) => (this.#endedAfterCut = resolve)))
     this.#timer.set(this, nowMs + LINGER_MS)
-    this.#say(fail(cutOff(this.#call, this.entry.offer.effect, this.#ticket.cause ?? 'cancelled')))
+    this.#say(fail(this.#cutOff()))
+  }
+
+  #cutOff(): Fault {
+    const { call, ticket } = this.#round
+    return cutOff(call, this.entry.offer.effect, ticket.cause ?? 'cancelled')
   }
 
   #say(outcome: Outcome): void {
     const answer = this.#answer
     this.#answer = undefined
-    this.#ticket.dismiss(this)
+    this.#round.ticket.dismiss(this)
     answer?.(outcome)
   }
 

@@ -14,19 +14,23 @@ import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import type { Admit, Proceed } from './admit.ts'
 import type { BusConfig } from './bus-config.ts'
+import { newCall, openTicket, receivedCall } from './call-options.ts'
+import type { CallOptions } from './call-options.ts'
 import { CallStream } from './call-stream.ts'
-import type { Call, Caller, Channel, Interaction, Outcome } from './call.ts'
+import type { Call, Outcome } from './call.ts'
 import type { Capability, CapabilityName, Family, Offer, Service, Version } from './capability.ts'
 import { DeadlineWheel } from './deadline-wheel.ts'
 import type { Owner } from './descriptor.ts'
 import { Dispatcher } from './dispatch.ts'
 import { HealthTracker } from './health-tracker.ts'
+import { servesParams } from './params.ts'
 import type { Emit, PeerRecord, RemoteProvider } from './peer.ts'
 import type { BusLog } from './provider.ts'
 import { Registry } from './registry.ts'
 import type { Diff } from './registry.ts'
 import type { RegistryEvent } from './registry-events.ts'
 import { Router } from './router.ts'
+import { StickySweeper } from './sticky.ts'
 import { Tally, UNKNOWN_CAPABILITY } from './tally.ts'
 import { LiveTicket } from './ticket.ts'
 import { WheelTimer } from './timer-client.ts'
@@ -34,6 +38,8 @@ import { capabilityStats, entryView, inFlightTotal } from './topology.ts'
 import type { BusStats, TopologySnapshot } from './topology.ts'
 import { Trace } from './trace.ts'
 import type { CallTraceEvent } from './trace.ts'
+
+export type { CallOptions }
 
 export interface BusOptions {
   readonly nodeId: string
@@ -48,32 +54,19 @@ export interface BusOptions {
   readonly log?: BusLog
 }
 
-export interface CallOptions {
-  readonly caller: Caller
-  readonly channel: Channel
-  readonly traceId?: string | undefined
-  readonly parentSpan?: string | undefined
-  readonly sessionId?: string | undefined
-  readonly timeoutMs?: number | undefined
-  readonly signal?: AbortSignal | undefined
-  readonly node?: string | undefined
-  readonly hopBudget?: number | undefined
-  readonly heldLocks?: readonly string[] | undefined
-  readonly interaction?: Interaction | undefined
+export interface NodeOutcome {
+  readonly nodeId: string
+  readonly outcome: Outcome
 }
 
-/** A call of our own may go to one other node, which serves it itself. */
-const DEFAULT_HOPS = 1
-/** Whatever a peer allows, no call wanders further than this. */
-const MAX_HOPS = 4
-/** For names that nobody offers: the chain still writes down that somebody asked. */
-const UNKNOWN_TIMEOUT_SECONDS = 30
-const NO_LOCKS: readonly string[] = []
-const ANY_VERSION: Version = [0, 0]
+const ALL_LIMIT = 8
+const ALL_TIMEOUT_MS = 5_000
 const SILENT: BusLog = { warn: () => undefined, error: () => undefined }
+const OURSELVES: Owner = { name: 'local', prefixes: [''] }
 
 export class CapabilityBus {
   readonly nodeId: string
+  readonly communityId: string | undefined
   readonly registry: Registry
   readonly router: Router
   readonly health: HealthTracker
@@ -85,7 +78,6 @@ export class CapabilityBus {
   readonly #timer: WheelTimer
   readonly #dispatcher: Dispatcher
   readonly #proceed: Proceed
-  readonly #live = new Set<LiveTicket>()
   readonly #peers = new Map<string, { readonly record: PeerRecord; readonly seenMs: number }>()
   readonly #services = new Map<string, Service>()
   readonly #resourceListeners = new Set<(uri: string) => void>()
@@ -93,6 +85,7 @@ export class CapabilityBus {
   constructor(options: BusOptions) {
     const { nodeId, config, clock, random = Math.random } = options
     this.nodeId = nodeId
+    this.communityId = options.communityId
     this.#options = options
     this.#clock = clock
     this.#log = options.log ?? SILENT
@@ -100,7 +93,7 @@ export class CapabilityBus {
     this.registry = new Registry(nodeId, options.families)
     this.router = new Router({ registry: this.registry, config, random })
     this.health = new HealthTracker(this.registry)
-    this.trace = new Trace(nodeId)
+    this.trace = new Trace(nodeId, clock)
     this.#dispatcher = new Dispatcher({
       config,
       random,
@@ -111,6 +104,7 @@ export class CapabilityBus {
       remote: options.remote,
       log: this.#log,
     })
+    new StickySweeper(this.router.sticky, (sweeper, dueMs) => this.#timer.set(sweeper, dueMs)).ring(clock.monotonic())
     this.#proceed = (call) => this.#dispatcher.dispatch(call)
   }
 
@@ -147,18 +141,36 @@ export class CapabilityBus {
     options: CallOptions,
   ): Promise<Outcome> {
     const offer = this.registry.offer(name, versionReq, options.node)
-    const ticket = this.#openTicket(offer, options.timeoutMs)
-    const call = this.#buildCall({ name, versionReq, body, offer, ticket, stream: false }, options)
+    const ticket = openTicket(offer, this.#clock, options.timeoutMs)
+    const request = { name, version: versionReq ?? offer?.version, body, stream: false }
+    const call = newCall(request, ticket, { options, clock: this.#clock })
     return this.#through(call, ticket, { offer, parent: options.signal, proceed: this.#proceed })
   }
 
   stream(name: CapabilityName, versionReq: Version | undefined, body: JsonObject, options: CallOptions): CallStream {
     const offer = this.registry.offer(name, versionReq, options.node)
-    const ticket = this.#openTicket(offer, options.timeoutMs)
-    const call = this.#buildCall({ name, versionReq, body, offer, ticket, stream: true }, options)
+    const ticket = openTicket(offer, this.#clock, options.timeoutMs)
+    const request = { name, version: versionReq ?? offer?.version, body, stream: true }
+    const call = newCall(request, ticket, { options, clock: this.#clock })
     return new CallStream(
       (emit) => this.#throughStreaming(call, ticket, { offer, parent: options.signal, emit }),
       () => ticket.end('cancelled'),
+    )
+  }
+
+  /** Asks every node that offers it, at most `ALL_LIMIT`, under one trace: what each answered, errors included. */
+  callAll(
+    name: CapabilityName,
+    versionReq: Version | undefined,
+    body: JsonObject,
+    options: CallOptions,
+  ): Promise<readonly NodeOutcome[]> {
+    const version = versionReq ?? this.registry.offer(name)?.version ?? [0, 0]
+    const able = this.registry.find(name, version).filter(({ offer }) => servesParams(offer, body))
+    const nodes = [...new Set(able.map((entry) => entry.nodeId))].slice(0, ALL_LIMIT)
+    const each = { timeoutMs: ALL_TIMEOUT_MS, traceId: ulid(this.#clock.now()), ...options }
+    return Promise.all(
+      nodes.map(async (node) => ({ nodeId: node, outcome: await this.call(name, version, body, { ...each, node }) })),
     )
   }
 
@@ -168,15 +180,8 @@ export class CapabilityBus {
    */
   handleCall(inbound: Call, emit?: Emit): Promise<Outcome> {
     const offer = this.registry.offer(inbound.capability, inbound.versionReq, inbound.node)
-    const ticket = this.#openTicket(offer, inbound.deadlineMs - this.#clock.monotonic())
-    const call: Call = {
-      ...inbound,
-      deadlineMs: ticket.deadlineMs,
-      signal: ticket.signal,
-      stream: emit !== undefined,
-      hopBudget: Math.min(Math.max(0, Math.floor(inbound.hopBudget)), MAX_HOPS),
-      ticket,
-    }
+    const ticket = openTicket(offer, this.#clock, inbound.deadlineMs - this.#clock.monotonic())
+    const call = receivedCall(inbound, ticket, emit !== undefined)
     const parent = inbound.signal
     if (emit === undefined) return this.#through(call, ticket, { offer, parent, proceed: this.#proceed })
     return this.#throughStreaming(call, ticket, { offer, parent, emit })
@@ -225,7 +230,7 @@ export class CapabilityBus {
     const all = this.registry.all().map((entry) => entryView(entry, this.router.sticky, nowMs))
     return {
       ourNodeId: this.nodeId,
-      communityId: this.#options.communityId,
+      communityId: this.communityId,
       peers: [...this.#peers.values()].map(({ record, seenMs }) => ({
         nodeId: record.nodeId,
         displayName: record.displayName,
@@ -265,52 +270,11 @@ export class CapabilityBus {
 
   /** Withdraws every call under way and ends every subscription. */
   close(): void {
-    for (const ticket of this.#live) ticket.end('cancelled', new DOMException('the node stops', 'AbortError'))
+    // Every call has a deadline, so the wheel knows them all.
+    for (const alarm of this.#timer.alarms())
+      if (alarm instanceof LiveTicket) alarm.end('cancelled', new DOMException('the node stops', 'AbortError'))
     this.registry.events.close()
     this.#timer.stop()
-  }
-
-  #openTicket(offer: Offer | undefined, wantedMs = Infinity): LiveTicket {
-    const startedMs = this.#clock.monotonic()
-    const limitMs = (offer?.timeoutSeconds ?? UNKNOWN_TIMEOUT_SECONDS) * 1_000
-    const isHurried = !(wantedMs >= limitMs)
-    return new LiveTicket({
-      startedMs,
-      deadlineMs: startedMs + (isHurried ? Math.max(0, wantedMs) : limitMs),
-      isHurried,
-    })
-  }
-
-  #buildCall(
-    what: {
-      readonly name: CapabilityName
-      readonly versionReq: Version | undefined
-      readonly body: JsonObject
-      readonly offer: Offer | undefined
-      readonly ticket: LiveTicket
-      readonly stream: boolean
-    },
-    options: CallOptions,
-  ): Call {
-    return {
-      capability: what.name,
-      versionReq: what.versionReq ?? what.offer?.version ?? ANY_VERSION,
-      body: what.body,
-      caller: options.caller,
-      channel: options.channel,
-      traceId: options.traceId ?? ulid(this.#clock.now()),
-      parentSpan: options.parentSpan,
-      sessionId: options.sessionId,
-      deadlineMs: what.ticket.deadlineMs,
-      stream: what.stream,
-      signal: what.ticket.signal,
-      hopBudget: options.hopBudget ?? DEFAULT_HOPS,
-      node: options.node,
-      rehearsal: false,
-      heldLocks: options.heldLocks ?? NO_LOCKS,
-      interaction: options.interaction,
-      ticket: what.ticket,
-    }
   }
 
   async #throughStreaming(
@@ -333,7 +297,6 @@ export class CapabilityBus {
   ): Promise<Outcome> {
     const { offer, parent, proceed } = way
     this.#timer.set(ticket, ticket.deadlineMs)
-    this.#live.add(ticket)
     if (parent !== undefined) ticket.follow(parent)
     let outcome: Outcome
     try {
@@ -343,16 +306,15 @@ export class CapabilityBus {
       outcome = fail(internal(call))
     }
     this.#timer.clear(ticket)
-    this.#live.delete(ticket)
     ticket.release()
-    const nowMs = this.#clock.monotonic()
-    this.tally.of(offer?.name ?? UNKNOWN_CAPABILITY).count(outcome, nowMs - ticket.startedMs)
-    this.trace.record(call, outcome, { ticket, nowMs, endedAtMs: this.#clock.now() })
+    ticket.totalMs = this.#clock.monotonic() - ticket.startedMs
+    this.tally.of(offer?.name ?? UNKNOWN_CAPABILITY).count(outcome, ticket.totalMs)
+    this.trace.record(call, ticket, outcome)
+    const tokens = outcome.ok ? outcome.value.usage?.tokensOut : undefined
+    if (tokens !== undefined && ticket.entry !== undefined) this.tally.countTokens(ticket.entry.offer.params, tokens)
     return outcome
   }
 }
-
-const OURSELVES: Owner = { name: 'local', prefixes: [''] }
 
 function internal(call: Call): Fault {
   return {

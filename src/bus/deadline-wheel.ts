@@ -74,6 +74,12 @@ export class DeadlineWheel {
     return next
   }
 
+  /** Everything that is set at the moment. */
+  *alarms(): Generator<Alarm> {
+    for (const spoke of this.#spokes.values())
+      for (let alarm = spoke.first; alarm !== undefined; alarm = alarm.following) yield alarm
+  }
+
   #spokeAt(number: number): Spoke {
     let spoke = this.#spokes.get(number)
     if (spoke === undefined) {

@@ -12,37 +12,29 @@ import type { Fault } from '../core/fault.ts'
 import { fail } from '../core/result.ts'
 import { leave, mayWait, QUEUE_WAIT_MS, Waiter } from './admission.ts'
 import { Attempt, cutOff, stillWorking } from './attempt.ts'
-import type { AttemptTimer } from './attempt.ts'
+import type { Round } from './attempt.ts'
 import type { BusConfig } from './bus-config.ts'
 import type { Call, Outcome } from './call.ts'
 import { CapabilityEntry } from './entry.ts'
+import { hedged, isWorthHedging } from './hedge.ts'
+import type { Race } from './hedge.ts'
 import type { HealthTracker } from './health-tracker.ts'
 import { pause } from './pause.ts'
-import type { Emit, RemoteProvider } from './peer.ts'
+import type { Emit } from './peer.ts'
 import { startProvider } from './provider.ts'
-import type { BusLog } from './provider.ts'
+import type { Surroundings } from './provider.ts'
 import { isNothingTried, isSafeToRetry, RetryBudget } from './retry.ts'
 import type { Router } from './router.ts'
 import { wrongReply } from './schema.ts'
 import type { Tally } from './tally.ts'
 import { ticketOf } from './ticket.ts'
-import type { LiveTicket } from './ticket.ts'
 
-export interface DispatchOptions {
+export interface DispatchOptions extends Surroundings {
   readonly config: BusConfig
   readonly router: Router
   readonly health: HealthTracker
-  readonly timer: AttemptTimer
   readonly tally: Tally
-  readonly remote: RemoteProvider | undefined
   readonly random: () => number
-  readonly log: BusLog
-}
-
-interface Round {
-  readonly call: Call
-  readonly ticket: LiveTicket
-  readonly emit: Emit | undefined
 }
 
 const DEFAULT_RETRIES = 2
@@ -57,50 +49,79 @@ export class Dispatcher {
   }
 
   async dispatch(call: Call, emit?: Emit): Promise<Outcome> {
-    const { router, timer } = this.#options
+    const { router, timer, config } = this.#options
     const ticket = ticketOf(call)
     if (ticket.cause !== undefined) return fail(cutOff(call, 'reads', ticket.cause))
     this.#budget.deposit()
     const round: Round = { call, ticket, emit }
     let entry = router.route(call, timer.nowMs())
-    if (entry === undefined) {
+    if (entry !== undefined) entry.inFlight++
+    else {
       const queued = await this.#waitForSlot(round)
       if (!(queued instanceof CapabilityEntry)) return fail(queued)
       entry = queued
-    } else entry.inFlight++
-    const outcome = await this.#attempt(round, entry)
+    }
+    const outcome =
+      config.hedge === true && isWorthHedging(round, entry)
+        ? await hedged(round, entry, this.#race(round))
+        : await this.#tryOnce(round, entry)
     return outcome.ok || !this.#mayRetry(round, entry, outcome.fault) ? outcome : this.#retry(round, entry, outcome)
   }
 
+  async #tryOnce(round: Round, entry: CapabilityEntry): Promise<Outcome> {
+    const attempt = this.#start(round, entry)
+    return this.#judge(round, attempt, await attempt.answered)
+  }
+
   /** The slot at `entry` is taken already. */
-  async #attempt({ call, ticket, emit }: Round, entry: CapabilityEntry): Promise<Outcome> {
-    const { timer, remote, log, tally } = this.#options
-    ticket.attempts++
-    ticket.entry = entry
-    const attempt = new Attempt({ call, ticket, entry, timer })
-    ticket.employ(attempt)
-    startProvider(attempt, { call, ticket, emit, remote, log, now: timer.nowMs })
-    const given = await attempt.answered
+  #start(round: Round, entry: CapabilityEntry): Attempt {
+    round.ticket.attempts++
+    round.ticket.entry = entry
+    const attempt = new Attempt(round, entry, this.#options.timer)
+    startProvider(attempt, round, this.#options)
+    return attempt
+  }
+
+  /** Whether the answer fits its contract, and what all this says about the provider. */
+  #judge({ call, ticket }: Round, attempt: Attempt, given: Outcome): Outcome {
+    const { timer, tally, health } = this.#options
+    const { entry, isProbe, startedMs } = attempt
     const wrong = given.ok ? wrongReply(entry.offer, given.value) : undefined
     const outcome = wrong === undefined ? given : fail(wrong)
     const nowMs = timer.nowMs()
-    ticket.mark('provider', nowMs - attempt.startedMs)
+    ticket.providerMs += nowMs - startedMs
+    ticket.entry = entry
     if (ticket.cause !== undefined && stillWorking(call) !== undefined) tally.cutOff++
-    this.#judge(attempt, outcome, { ticket, nowMs })
-    return outcome
-  }
-
-  #judge(attempt: Attempt, outcome: Outcome, { ticket, nowMs }: { ticket: LiveTicket; nowMs: number }): void {
-    const { health, tally, log } = this.#options
-    const { entry, isProbe, startedMs } = attempt
     const isCallersDoing =
       ticket.cause === 'cancelled' || (ticket.cause === 'deadline' && (ticket.isHurried || ticket.isWithConsumer))
     const latencyMs = Math.max(0, nowMs - startedMs - ticket.consumerMs)
     const change = health.record(entry, { outcome, latencyMs, nowMs, isProbe, isCallersDoing })
-    if (change === undefined) return
+    if (change !== undefined) this.#tell(change, entry)
+    return outcome
+  }
+
+  #tell(change: 'quarantined' | 'recovered', entry: CapabilityEntry): void {
+    const { log, tally } = this.#options
     const details = { capability: entry.offer.name, node: entry.nodeId, ejections: entry.health.ejections }
     if (change === 'quarantined') tally.quarantines++
     log.warn(details, change === 'quarantined' ? 'a provider fails too often and is left alone' : 'a provider is back')
+  }
+
+  #race({ call, ticket }: Round): Race {
+    const { router, timer, tally } = this.#options
+    return {
+      start: (round, entry) => this.#start(round, entry),
+      judge: (round, attempt, given) => this.#judge(round, attempt, given),
+      pause: (ms) => pause(ms, timer, ticket),
+      another: (than) => {
+        // A session stays where it is: only the second opinion goes elsewhere.
+        const other = router.route({ ...call, sessionId: undefined }, timer.nowMs(), new Set([than]))
+        if (other === undefined || !this.#budget.withdraw(timer.nowMs())) return undefined
+        other.inFlight++
+        tally.hedges++
+        return other
+      },
+    }
   }
 
   /** Every provider on this node is full: its queue is short, and so is the patience in it. */
@@ -138,7 +159,7 @@ export class Dispatcher {
       tried.add(next)
       next.inFlight++
       entry = next
-      last = await this.#attempt(round, next)
+      last = await this.#tryOnce(round, next)
     }
     return last
   }

@@ -8,13 +8,12 @@
 import type { Fault } from '../core/fault.ts'
 import { isJsonObject } from '../core/json.ts'
 import { fail } from '../core/result.ts'
-import type { Attempt } from './attempt.ts'
+import type { Attempt, AttemptTimer, Round } from './attempt.ts'
 import { StreamClosed } from './call-stream.ts'
 import type { Call, Frame, Outcome } from './call.ts'
 import type { CapabilityEntry } from './entry.ts'
 import type { Emit, RemoteProvider } from './peer.ts'
 import { wrongFrame } from './schema.ts'
-import type { LiveTicket } from './ticket.ts'
 
 /** What pino's loggers look like to us. */
 export interface BusLog {
@@ -22,40 +21,38 @@ export interface BusLog {
   readonly error: (details: object, message: string) => void
 }
 
-export interface Work {
-  readonly call: Call
-  readonly ticket: LiveTicket
-  readonly emit: Emit | undefined
+/** What every attempt needs of its surroundings. */
+export interface Surroundings {
   readonly remote: RemoteProvider | undefined
   readonly log: BusLog
-  readonly now: () => number
+  readonly timer: AttemptTimer
 }
 
-export function startProvider(attempt: Attempt, work: Work): void {
+export function startProvider(attempt: Attempt, round: Round, around: Surroundings): void {
   let answer: Promise<Outcome>
   try {
-    answer = invoke(attempt.entry, work)
+    answer = invoke(attempt.entry, round, around)
   } catch (error) {
-    crash(attempt, work, error)
+    crash(attempt, round, { error, log: around.log })
     return
   }
   answer.then(
     (outcome) => attempt.settle(outcome),
-    (error: unknown) => crash(attempt, work, error),
+    (error: unknown) => crash(attempt, round, { error, log: around.log }),
   )
 }
 
-function invoke(entry: CapabilityEntry, work: Work): Promise<Outcome> {
-  const { call, remote } = work
+function invoke(entry: CapabilityEntry, round: Round, around: Surroundings): Promise<Outcome> {
+  const { call } = round
   const { capability } = entry
-  if (capability !== undefined)
-    return 'handle' in capability
-      ? capability.handle(call)
-      : pump(capability.handleStream(call), checkedEmit(entry, work))
-  if (remote === undefined) return Promise.resolve(fail(noWay(entry)))
+  if (capability !== undefined) {
+    if ('handle' in capability) return capability.handle(call)
+    return pump(capability.handleStream(call), checkedEmit(entry, round, around.timer))
+  }
+  if (around.remote === undefined) return Promise.resolve(fail(noWay(entry)))
   const onward: Call = { ...call, hopBudget: call.hopBudget - 1 }
-  if (work.emit === undefined || entry.offer.streamSchema === undefined) return remote.call(entry, onward)
-  return remote.stream(entry, onward, checkedEmit(entry, work))
+  if (round.emit === undefined || entry.offer.streamSchema === undefined) return around.remote.call(entry, onward)
+  return around.remote.stream(entry, onward, checkedEmit(entry, round, around.timer))
 }
 
 /** One frame at a time; whatever ends the loop, the generator's `finally` blocks run. */
@@ -85,17 +82,21 @@ class WrongFrame extends Error {
 }
 
 /** Lets frames through that fit the contract, while somebody is there; keeps count of the consumer's share of the time. */
-function checkedEmit(entry: CapabilityEntry, { call, ticket, emit = progressOf(call), now }: Work): Emit {
+function checkedEmit(
+  entry: CapabilityEntry,
+  { call, ticket, emit = progressOf(call) }: Round,
+  timer: AttemptTimer,
+): Emit {
   return async (frame) => {
     if (ticket.cause !== undefined) throw new StreamClosed('the call is over')
     const fault = wrongFrame(entry.offer, frame)
     if (fault !== undefined) throw new WrongFrame(fault)
     ticket.frames++
-    const offeredMs = now()
+    const offeredMs = timer.nowMs()
     ticket.isWithConsumer = true
     await emit(frame)
     ticket.isWithConsumer = false
-    ticket.consumerMs += now() - offeredMs
+    ticket.consumerMs += timer.nowMs() - offeredMs
   }
 }
 
@@ -115,7 +116,7 @@ function progressOf({ interaction }: Call): Emit {
   }
 }
 
-function crash(attempt: Attempt, { call, ticket, log }: Work, error: unknown): void {
+function crash(attempt: Attempt, { call, ticket }: Round, { error, log }: { error: unknown; log: BusLog }): void {
   if (error instanceof WrongFrame) {
     attempt.settle(fail(error.fault))
     return

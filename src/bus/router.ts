@@ -12,17 +12,27 @@ import type { Fault } from '../core/fault.ts'
 import { isFull } from './admission.ts'
 import type { BusConfig } from './bus-config.ts'
 import type { Call } from './call.ts'
+import { satisfies } from './capability.ts'
+import type { CapabilityName, Version } from './capability.ts'
 import { isAmbiguous, isEligible } from './eligible.ts'
 import type { CapabilityEntry } from './entry.ts'
+import { cost } from './peak-ewma.ts'
 import { refusal } from './refusal.ts'
 import type { Registry } from './registry.ts'
 import { Sticky } from './sticky.ts'
-import { choose } from './strategy.ts'
+import { choose, specScore } from './strategy.ts'
 
 export interface RouterOptions {
   readonly registry: Registry
   readonly config: BusConfig
   readonly random: () => number
+}
+
+export interface RankedProvider {
+  readonly entry: CapabilityEntry
+  readonly costMs: number
+  readonly specScore: number
+  readonly blockedBy: 'busy' | 'quarantined' | 'stale' | undefined
 }
 
 export class Router {
@@ -69,11 +79,18 @@ export class Router {
     this.sticky.release(sessionId)
   }
 
-  /** Everybody who could serve the call, one per node, whether or not they have time for it. */
-  providers(call: Call): readonly CapabilityEntry[] {
-    const byNode = new Map<string, CapabilityEntry>()
-    for (const entry of this.#eligible(call)) if (!byNode.has(entry.nodeId)) byNode.set(entry.nodeId, entry)
-    return [...byNode.values()]
+  /** Every provider of a name with what the strategies think of it and why it gets no calls, cheapest first. */
+  ranking(name: CapabilityName, nowMs: number, versionReq?: Version): readonly RankedProvider[] {
+    return this.#registry
+      .named(name)
+      .filter(({ offer }) => versionReq === undefined || satisfies(offer.version, versionReq))
+      .map((entry) => ({
+        entry,
+        costMs: cost(entry.latency, entry.inFlight, nowMs),
+        specScore: specScore(entry),
+        blockedBy: this.#blockedBy(entry, nowMs),
+      }))
+      .toSorted((left, right) => left.costMs - right.costMs)
   }
 
   #choose(call: Call, nowMs: number, tried: ReadonlySet<CapabilityEntry> | undefined): CapabilityEntry | undefined {
@@ -101,9 +118,13 @@ export class Router {
   }
 
   #isAvailable(entry: CapabilityEntry, nowMs: number): boolean {
-    return (
-      !isFull(entry) && entry.busyUntilMs <= nowMs && !entry.health.isQuarantined(nowMs) && !this.#isStale(entry, nowMs)
-    )
+    return this.#blockedBy(entry, nowMs) === undefined
+  }
+
+  #blockedBy(entry: CapabilityEntry, nowMs: number): RankedProvider['blockedBy'] {
+    if (this.#isStale(entry, nowMs)) return 'stale'
+    if (entry.health.isQuarantined(nowMs)) return 'quarantined'
+    return isFull(entry) || entry.busyUntilMs > nowMs ? 'busy' : undefined
   }
 
   #isStale(entry: CapabilityEntry, nowMs: number): boolean {

@@ -5,14 +5,33 @@
  *
  * Pure: time is an argument.
  */
+import { Alarm } from './deadline-wheel.ts'
 import type { CapabilityEntry } from './entry.ts'
 
 export const STICKY_IDLE_MS = 600_000
 const MAX_BINDINGS = 10_000
+const SWEEP_EVERY_MS = 60_000
 
 interface Binding {
   readonly entry: CapabilityEntry
   readonly usedMs: number
+}
+
+/** Rings once a minute and lets go of sessions that fell silent; `again` sets it anew. */
+export class StickySweeper extends Alarm {
+  readonly #sticky: Sticky
+  readonly #again: (sweeper: StickySweeper, dueMs: number) => void
+
+  constructor(sticky: Sticky, again: (sweeper: StickySweeper, dueMs: number) => void) {
+    super()
+    this.#sticky = sticky
+    this.#again = again
+  }
+
+  ring(nowMs: number): void {
+    this.#sticky.sweep(nowMs)
+    this.#again(this, nowMs + SWEEP_EVERY_MS)
+  }
 }
 
 export class Sticky {

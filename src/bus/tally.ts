@@ -3,6 +3,7 @@
  *
  * Pure.
  */
+import type { JsonObject } from '../core/json.ts'
 import type { Outcome } from './call.ts'
 import { codeOf } from './code.ts'
 import type { ErrorCode } from './code.ts'
@@ -17,7 +18,6 @@ export class CapabilityTally {
   readonly durations = new Float64Array(DURATION_BUCKETS_MS.length + 1)
   durationSumMs = 0
   activeStreams = 0
-  tokensOut = 0
 
   get calls(): number {
     let errors = 0
@@ -28,7 +28,6 @@ export class CapabilityTally {
   count(outcome: Outcome, ms: number): void {
     if (outcome.ok) {
       this.ok++
-      this.tokensOut += outcome.value.usage?.tokensOut ?? 0
     } else {
       const code = codeOf(outcome.fault)
       this.errors.set(code, (this.errors.get(code) ?? 0) + 1)
@@ -43,13 +42,33 @@ export class CapabilityTally {
 /** Names that nobody offers are counted together, or a stranger could fill the memory with inventions. */
 export const UNKNOWN_CAPABILITY = 'unknown'
 
+/** As many as a registry can hold; beyond them they are not told apart. */
+const MAX_MODELS = 1_000
+
+interface Tokens {
+  readonly model: string
+  readonly backend: string
+  tokens: number
+}
+
 export class Tally {
   readonly byCapability = new Map<string, CapabilityTally>()
+  readonly tokens = new Map<string, Tokens>()
   quarantines = 0
   retries = 0
   hedges = 0
   /** Providers that were cut off because they ignored their signal. */
   cutOff = 0
+
+  /** Which model, a provider's params say. */
+  countTokens(params: JsonObject, tokens: number): void {
+    const model = typeof params['model'] === 'string' ? params['model'] : ''
+    const backend = typeof params['backend'] === 'string' ? params['backend'] : ''
+    const key = `${model}\n${backend}`
+    const known = this.tokens.get(key)
+    if (known !== undefined) known.tokens += tokens
+    else if (this.tokens.size < MAX_MODELS) this.tokens.set(key, { model, backend, tokens })
+  }
 
   of(name: string): CapabilityTally {
     let tally = this.byCapability.get(name)

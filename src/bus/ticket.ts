@@ -27,6 +27,9 @@ export class LiveTicket extends Alarm implements Ticket {
   receivedBytes = 0
   sentBytes = 0
   attempts = 0
+  /** What its providers took, in all; and the whole call, once it is over. */
+  providerMs = 0
+  totalMs = 0
   frames = 0
   /** A frame is waiting to be taken; the time that took so far, in all. */
   isWithConsumer = false

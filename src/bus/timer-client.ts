@@ -40,6 +40,10 @@ export class WheelTimer {
     if (nextMs !== undefined && nextMs < this.#armedForMs) this.#arm(nextMs)
   }
 
+  alarms(): Iterable<Alarm> {
+    return this.#wheel.alarms()
+  }
+
   stop(): void {
     clearTimeout(this.#handle)
     this.#armedForMs = Infinity

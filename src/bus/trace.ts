@@ -3,8 +3,9 @@
  *
  * A ring whose slots are used again: recording a call makes no garbage once it has gone round.
  *
- * Pure: time is an argument.
+ * Pure: time comes from outside.
  */
+import type { Clock } from '../core/clock.ts'
 import type { Call, Channel, Outcome } from './call.ts'
 import { versionText } from './capability.ts'
 import type { Version } from './capability.ts'
@@ -34,7 +35,7 @@ export interface CallTraceEvent {
   readonly attempts: number
   readonly frames: number
   /** Milliseconds by stage: `lock`, `validate` …, and `provider` for the provider's own time. */
-  readonly stages?: Readonly<Record<string, number>>
+  readonly stages: Readonly<Record<string, number>>
 }
 
 /** The event as it is kept: scalars only, so that no body and no secret outlives its call here. */
@@ -48,6 +49,7 @@ interface Slot {
   isLocal: boolean
   result: string
   ms: number
+  providerMs: number
   tokensIn: number | undefined
   tokensOut: number | undefined
   bytesIn: number
@@ -61,11 +63,13 @@ interface Slot {
 
 export class Trace {
   readonly #nodeId: string
+  readonly #clock: Clock
   readonly #slots: Slot[] = []
   #recorded = 0
 
-  constructor(nodeId: string) {
+  constructor(nodeId: string, clock: Clock) {
     this.#nodeId = nodeId
+    this.#clock = clock
   }
 
   /** How many calls there have been since the start, including those no longer in the ring. */
@@ -73,12 +77,12 @@ export class Trace {
     return this.#recorded
   }
 
-  record(call: Call, outcome: Outcome, end: { ticket: LiveTicket; nowMs: number; endedAtMs: number }): void {
-    const { ticket } = end
+  /** The call is over and its ticket complete. */
+  record(call: Call, ticket: LiveTicket, outcome: Outcome): void {
     const { entry } = ticket
     const usage = outcome.ok ? outcome.value.usage : undefined
     const slot = this.#nextSlot()
-    slot.endedAtMs = end.endedAtMs
+    slot.endedAtMs = this.#clock.now()
     slot.traceId = call.traceId
     slot.capability = call.capability
     slot.version = entry?.offer.version ?? call.versionReq
@@ -86,7 +90,8 @@ export class Trace {
     slot.toNode = entry?.nodeId
     slot.isLocal = entry?.isLocal ?? true
     slot.result = resultOf(outcome)
-    slot.ms = end.nowMs - ticket.startedMs
+    slot.ms = ticket.totalMs
+    slot.providerMs = ticket.providerMs
     slot.tokensIn = usage?.tokensIn
     slot.tokensOut = usage?.tokensOut
     slot.bytesIn = ticket.receivedBytes
@@ -127,6 +132,7 @@ function emptySlot(): Slot {
     isLocal: true,
     result: '',
     ms: 0,
+    providerMs: 0,
     tokensIn: undefined,
     tokensOut: undefined,
     bytesIn: 0,
@@ -140,13 +146,13 @@ function emptySlot(): Slot {
 }
 
 function eventOf(slot: Slot): CallTraceEvent {
-  const { endedAtMs, version, tokensIn, tokensOut, stages, ...same } = slot
+  const { endedAtMs, version, tokensIn, tokensOut, stages, providerMs, ...same } = slot
   return {
     ...same,
     ts: new Date(endedAtMs).toISOString(),
     version: versionText(version),
     ...(tokensIn === undefined ? {} : { tokensIn }),
     ...(tokensOut === undefined ? {} : { tokensOut }),
-    ...(stages === undefined ? {} : { stages: { ...stages } }),
+    stages: { ...stages, ...(slot.toNode === undefined ? {} : { provider: providerMs }) },
   }
 }

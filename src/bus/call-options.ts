@@ -1,0 +1,81 @@
+/**
+ * Call options: what a caller may say beside name and body, and the call and ticket that the bus makes of it.
+ *
+ * Pure: time comes from outside.
+ */
+import type { Clock } from '../core/clock.ts'
+import { ulid } from '../core/ids.ts'
+import type { JsonObject } from '../core/json.ts'
+import type { Call, Caller, Channel, Interaction } from './call.ts'
+import type { CapabilityName, Offer, Version } from './capability.ts'
+import { LiveTicket } from './ticket.ts'
+
+export interface CallOptions {
+  readonly caller: Caller
+  readonly channel: Channel
+  readonly traceId?: string | undefined
+  readonly parentSpan?: string | undefined
+  readonly sessionId?: string | undefined
+  readonly timeoutMs?: number | undefined
+  readonly signal?: AbortSignal | undefined
+  readonly node?: string | undefined
+  readonly hopBudget?: number | undefined
+  readonly heldLocks?: readonly string[] | undefined
+  readonly interaction?: Interaction | undefined
+}
+
+/** A call of our own may go to one other node, which serves it itself. */
+const DEFAULT_HOPS = 1
+/** Whatever a peer allows, no call wanders further than this. */
+const MAX_HOPS = 4
+/** For names that nobody offers: the chain still writes down that somebody asked. */
+const UNKNOWN_TIMEOUT_SECONDS = 30
+const NO_LOCKS: readonly string[] = []
+const ANY_VERSION: Version = [0, 0]
+
+/** The deadline is the caller's or the capability's, whichever comes first. */
+export function openTicket(offer: Offer | undefined, clock: Clock, wantedMs = Infinity): LiveTicket {
+  const startedMs = clock.monotonic()
+  const limitMs = (offer?.timeoutSeconds ?? UNKNOWN_TIMEOUT_SECONDS) * 1_000
+  const isHurried = !(wantedMs >= limitMs)
+  return new LiveTicket({ startedMs, deadlineMs: startedMs + (isHurried ? Math.max(0, wantedMs) : limitMs), isHurried })
+}
+
+interface Request {
+  readonly name: CapabilityName
+  readonly version: Version | undefined
+  readonly body: JsonObject
+  readonly stream: boolean
+}
+
+export function newCall(
+  { name, version = ANY_VERSION, body, stream }: Request,
+  ticket: LiveTicket,
+  { options, clock }: { readonly options: CallOptions; readonly clock: Clock },
+): Call {
+  return {
+    capability: name,
+    versionReq: version,
+    body,
+    caller: options.caller,
+    channel: options.channel,
+    traceId: options.traceId ?? ulid(clock.now()),
+    parentSpan: options.parentSpan,
+    sessionId: options.sessionId,
+    deadlineMs: ticket.deadlineMs,
+    stream,
+    signal: ticket.signal,
+    hopBudget: options.hopBudget ?? DEFAULT_HOPS,
+    node: options.node,
+    rehearsal: false,
+    heldLocks: options.heldLocks ?? NO_LOCKS,
+    interaction: options.interaction,
+    ticket,
+  }
+}
+
+/** A peer's call with this node's deadline and signal; what the peer says about hops is believed up to a bound. */
+export function receivedCall(inbound: Call, ticket: LiveTicket, stream: boolean): Call {
+  const hopBudget = Math.min(Math.max(0, Math.floor(inbound.hopBudget)), MAX_HOPS)
+  return { ...inbound, deadlineMs: ticket.deadlineMs, signal: ticket.signal, stream, hopBudget, ticket }
+}

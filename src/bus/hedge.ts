@@ -1,0 +1,84 @@
+/**
+ * Hedge: a second provider for a call that takes unusually long, and the first good answer of the two.
+ *
+ *   first ──────────── p95 passes ─────────────────▶ answers late, or loses and is withdrawn
+ *                           second ──▶ answers      (Dean & Barroso: a few per cent more calls cut the tail)
+ *
+ * Only for calls that may happen twice, and paid for from the retry budget.
+ *
+ * Pure: timers come from outside.
+ */
+import type { Attempt, Round } from './attempt.ts'
+import type { Outcome } from './call.ts'
+import type { CapabilityEntry } from './entry.ts'
+import type { LiveTicket, Worker } from './ticket.ts'
+
+/** Below this many answers nobody knows what is unusual. */
+const MIN_SAMPLES = 20
+/** Nobody waits long enough to make a second call worthwhile. */
+const MIN_DELAY_MS = 10
+
+export interface Race {
+  readonly start: (round: Round, entry: CapabilityEntry) => Attempt
+  readonly judge: (round: Round, attempt: Attempt, given: Outcome) => Outcome
+  /** Somebody else with a slot taken for us, if there is one and we can afford it. */
+  readonly another: (than: CapabilityEntry) => CapabilityEntry | undefined
+  readonly pause: (ms: number) => Promise<void>
+}
+
+export function isWorthHedging({ emit }: Round, { offer, health }: CapabilityEntry): boolean {
+  return emit === undefined && offer.idempotent && offer.anywhere === true && health.samples >= MIN_SAMPLES
+}
+
+export async function hedged(round: Round, entry: CapabilityEntry, race: Race): Promise<Outcome> {
+  const first = launch(round, entry, race)
+  const early = await Promise.race([first.attempt.answered, race.pause(Math.max(entry.health.p95Ms, MIN_DELAY_MS))])
+  const other = early === undefined && round.ticket.cause === undefined ? race.another(entry) : undefined
+  if (other === undefined) return finish(first, race)
+  const second = launch(round, other, race)
+  const [quick, slow] = await Promise.race([
+    first.attempt.answered.then(() => [first, second] as const),
+    second.attempt.answered.then(() => [second, first] as const),
+  ])
+  const outcome = await finish(quick, race)
+  if (!outcome.ok) return finish(slow, race)
+  slow.leash.withdraw()
+  slow.attempt.abandon()
+  return outcome
+}
+
+interface Runner {
+  readonly round: Round
+  readonly attempt: Attempt
+  readonly leash: Leash
+}
+
+/** Each runner has a signal of its own: it ends with the call, or when the other one has won. */
+class Leash implements Worker {
+  readonly #controller = new AbortController()
+
+  get signal(): AbortSignal {
+    return this.#controller.signal
+  }
+
+  callEnded(ticket: LiveTicket): void {
+    this.#controller.abort(ticket.signal.reason)
+  }
+
+  withdraw(): void {
+    this.#controller.abort(new DOMException('another provider was quicker', 'AbortError'))
+  }
+}
+
+function launch(round: Round, entry: CapabilityEntry, race: Race): Runner {
+  const leash = new Leash()
+  round.ticket.employ(leash)
+  const own: Round = { ...round, call: { ...round.call, signal: leash.signal } }
+  return { round: own, attempt: race.start(own, entry), leash }
+}
+
+async function finish({ round, attempt, leash }: Runner, race: Race): Promise<Outcome> {
+  const given = await attempt.answered
+  round.ticket.dismiss(leash)
+  return race.judge(round, attempt, given)
+}

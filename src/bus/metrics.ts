@@ -1,0 +1,160 @@
+/**
+ * Metrics: the tally in Prometheus' words. Nothing is counted here: what the bus counts anyway is read when scraped, so
+ * that a call pays for metrics with a few additions.
+ *
+ * Names are spec 2's (X03) with our own prefix. Durations are a plain histogram; quantiles are the reader's to compute.
+ *
+ * Pure, given the bus.
+ */
+import { Counter, Gauge, Registry } from 'prom-client'
+import type { Histogram } from 'prom-client'
+import type { CapabilityBus } from './bus.ts'
+import { DURATION_BUCKETS_MS } from './tally.ts'
+import type { CapabilityTally, Tally } from './tally.ts'
+import { inFlightTotal } from './topology.ts'
+
+/** A registry of its own: two buses in one process, or a library that uses the global one, do not meet in it. */
+export function busMetrics(bus: CapabilityBus): Registry {
+  const registry = new Registry()
+  const registers = [registry]
+  const { tally } = bus
+  counters(tally, registers)
+  gauges(bus, registers)
+  registry.registerMetric(durations(tally))
+  return registry
+}
+
+function counters(tally: Tally, registers: Registry[]): void {
+  perCapability(tally, registers, {
+    name: 'hearthbus_requests_total',
+    help: 'Calls, by capability and how they ended.',
+    label: 'result',
+    rows: ({ ok, errors }) => [['ok', ok], ...errors],
+  })
+  perCapability(tally, registers, {
+    name: 'hearthbus_rate_limited_total',
+    help: 'Calls refused for load, by capability and reason.',
+    label: 'reason',
+    rows: ({ errors }) => [...errors].filter(([code]) => code === 'rate_limited' || code === 'capacity_exceeded'),
+  })
+  const models = new Counter({
+    name: 'hearthbus_llm_tokens_generated_total',
+    help: 'Tokens generated, by model and backend.',
+    labelNames: ['model', 'backend'],
+    registers,
+    collect: () => {
+      models.reset()
+      for (const { model, backend, tokens } of tally.tokens.values()) models.inc({ model, backend }, tokens)
+    },
+  })
+  single(registers, 'hearthbus_quarantines_total', 'Providers put into quarantine.', () => tally.quarantines)
+  single(registers, 'hearthbus_retries_total', 'Calls tried again at another provider.', () => tally.retries)
+  single(registers, 'hearthbus_hedges_total', 'Calls given to a second provider as well.', () => tally.hedges)
+  single(registers, 'hearthbus_cut_off_total', 'Providers that ignored the end of their call.', () => tally.cutOff)
+}
+
+function gauges(bus: CapabilityBus, registers: Registry[]): void {
+  const streams = new Gauge({
+    name: 'hearthbus_active_streams',
+    help: 'Streamed answers under way, by capability.',
+    labelNames: ['capability'],
+    registers,
+    collect: () => {
+      for (const [capability, { activeStreams }] of bus.tally.byCapability) streams.set({ capability }, activeStreams)
+    },
+  })
+  const nodes = new Gauge({
+    name: 'hearthbus_nodes_online',
+    help: 'Nodes known, this one included.',
+    labelNames: ['community'],
+    registers,
+    collect: () => {
+      nodes.set({ community: bus.communityId ?? '' }, bus.stats().peers + 1)
+    },
+  })
+  const inFlight = new Gauge({
+    name: 'hearthbus_in_flight',
+    help: 'Calls that providers work on at the moment.',
+    registers,
+    collect: () => {
+      inFlight.set(inFlightTotal(bus.registry))
+    },
+  })
+  const health = new Gauge({
+    name: 'hearthbus_capability_health_success_rate',
+    help: 'Share of the last hundred calls that a provider answered, by capability and node.',
+    labelNames: ['capability', 'node'],
+    registers,
+    collect: () => {
+      health.reset()
+      for (const entry of bus.registry.all())
+        if (entry.health.samples > 0)
+          health.set({ capability: entry.offer.name, node: entry.nodeId }, entry.health.successRate)
+    },
+  })
+}
+
+function single(registers: Registry[], name: string, help: string, value: () => number): void {
+  const counter = new Counter({
+    name,
+    help,
+    registers,
+    collect: () => {
+      counter.reset()
+      counter.inc(value())
+    },
+  })
+}
+
+function perCapability(
+  tally: Tally,
+  registers: Registry[],
+  metric: {
+    readonly name: string
+    readonly help: string
+    readonly label: string
+    readonly rows: (counted: CapabilityTally) => readonly (readonly [string, number])[]
+  },
+): void {
+  const { label } = metric
+  const counter = new Counter({
+    name: metric.name,
+    help: metric.help,
+    labelNames: ['capability', label],
+    registers,
+    collect: () => {
+      counter.reset()
+      for (const [capability, counted] of tally.byCapability)
+        for (const [value, count] of metric.rows(counted))
+          if (count > 0) counter.inc({ capability, [label]: value }, count)
+    },
+  })
+}
+
+/** prom-client's histogram can only be told one value at a time; this one is told all of them when asked. */
+function durations(tally: Tally): Histogram {
+  const name = 'hearthbus_request_duration_ms'
+  const help = 'What calls took, from the first question to the last word, in milliseconds.'
+  const get = (): Promise<object> => {
+    const values = [...tally.byCapability].flatMap(([capability, counted]) => durationRows(name, capability, counted))
+    return Promise.resolve({ name, help, type: 'histogram', aggregator: 'sum', values })
+  }
+  return { name, help, get } as unknown as Histogram
+}
+
+function durationRows(name: string, capability: string, counted: CapabilityTally): readonly object[] {
+  let below = 0
+  const buckets = [...counted.durations].map((count, index) => {
+    below += count
+    return {
+      metricName: `${name}_bucket`,
+      labels: { capability, le: DURATION_BUCKETS_MS[index] ?? '+Inf' },
+      value: below,
+    }
+  })
+  return [
+    ...buckets,
+    { metricName: `${name}_sum`, labels: { capability }, value: counted.durationSumMs },
+    { metricName: `${name}_count`, labels: { capability }, value: below },
+  ]
+}

@@ -1,0 +1,36 @@
+/**
+ * Answer: an HTTP answer as a value. GET answers end in CR LF, as HomeSeer's do.
+ *
+ * Pure.
+ */
+import type { Json } from '../../core/json.ts'
+
+export interface Answer {
+  readonly status: number
+  readonly body: string | Uint8Array
+  /** Where the kind of body decides it, whatever the fault switch says. */
+  readonly contentType?: string
+}
+
+export function dataAnswer(value: Json): Answer {
+  return { status: 200, body: `${JSON.stringify(value)}\r\n` }
+}
+
+export function wordAnswer(word: 'ok' | 'error'): Answer {
+  return { status: 200, body: `${word}\r\n` }
+}
+
+export function responseAnswer(text: string): Answer {
+  return dataAnswer({ Response: text })
+}
+
+/** The one text HomeSeer has for unknown requests and for bad parameters. */
+export const BAD_REQUEST = responseAnswer('Error, bad request')
+
+export function doneAnswer(done: boolean): Answer {
+  return done ? responseAnswer('ok') : BAD_REQUEST
+}
+
+export function pageAnswer(status: number, text: string): Answer {
+  return { status, body: `<html><body>${text}</body></html>`, contentType: 'text/html' }
+}

@@ -1,0 +1,24 @@
+/**
+ * Event files: the simulated HomeSeer's data directory, as far as its events go.
+ *
+ * Does I/O.
+ */
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { eventGroupsFile, eventsFile } from './automation.ts'
+import type { System } from './system.ts'
+
+export interface EventFilePlaces {
+  readonly events: string
+  readonly groups: string
+}
+
+/** `HomeSeerData_2.json` is a directory, in spite of its name. */
+export async function writeEventFiles(directory: string, system: System): Promise<EventFilePlaces> {
+  const data = join(directory, 'HomeSeerData_2.json')
+  const places = { events: join(data, 'events.json'), groups: join(data, 'eventgroups.json') }
+  await mkdir(data, { recursive: true })
+  await writeFile(places.events, JSON.stringify(eventsFile(system)))
+  await writeFile(places.groups, JSON.stringify(eventGroupsFile(system)))
+  return places
+}

@@ -1,0 +1,111 @@
+/**
+ * HomeSeer server: the simulated HomeSeer on real sockets: web server, ASCII port, web hooks, data directory.
+ *
+ *   HTTP ─▶ login ─▶ read-api | write-api | script-page ─▶ house ─▶ DC lines and web hooks
+ *   ASCII ─▶ ascii-port ──────────────────────────────────┘
+ *
+ * Nothing in it knows who is asking: a client that works here is meant to work at home.
+ *
+ * Does I/O.
+ */
+import type { AddressInfo, Server as NetServer } from 'node:net'
+import type { Server as HttpServer } from 'node:http'
+import { startAsciiServer } from './ascii-server.ts'
+import { writeEventFiles, type EventFilePlaces } from './event-file-store.ts'
+import { noFaults, type Faults } from './fault.ts'
+import { hardCases, manySensors } from './home.ts'
+import { House, type HouseChange } from './house.ts'
+import { startHttpServer } from './http-server.ts'
+import type { Part } from './part.ts'
+import { newSystem, type System } from './system.ts'
+import { WebhookSender } from './webhook-client.ts'
+import { newWorld } from './world.ts'
+
+export interface HomeseerSimulatorOptions {
+  /** Where to listen; port 0 is any free one. */
+  readonly host: string
+  readonly httpPort: number
+  readonly asciiPort: number
+  /** The devices; the house of hard cases when not given. */
+  readonly parts?: readonly Part[]
+  /** Sensors to add, for paging and load. */
+  readonly sensors?: number
+  /** Where changes are posted to. */
+  readonly webhooks?: readonly string[]
+  /** Where the event files go; none are written without it. */
+  readonly dataDirectory?: string
+}
+
+export interface HomeseerSimulator {
+  readonly httpPort: number
+  readonly asciiPort: number
+  /** Hardware and stored values, to look at and to move. */
+  readonly house: House
+  /** Users, events, cameras and the list of deeds. */
+  readonly system: System
+  readonly faults: Faults
+  readonly eventFiles: EventFilePlaces | undefined
+  /** Somebody at home moves a device: the hardware changes and HomeSeer learns of it. */
+  readonly move: (ref: number, value: number) => void
+  /** Ends every open connection of a port, as a restart would; the port stays open. */
+  readonly hangUp: (port: 'http' | 'ascii') => void
+  readonly stop: () => Promise<void>
+}
+
+export async function startHomeseerSimulator(options: HomeseerSimulatorOptions): Promise<HomeseerSimulator> {
+  const faults = noFaults()
+  const parts = [...(options.parts ?? hardCases()), ...manySensors(options.sensors ?? 0)]
+  const house = new House(parts, faults)
+  const system = newSystem()
+  const alarm = newAlarm(house)
+  const world = newWorld(house, system, faults)
+  const { settle } = alarm
+  const http = await startHttpServer(world, { host: options.host, port: options.httpPort, settle })
+  const ascii = await startAsciiServer(world, { host: options.host, port: options.asciiPort, settle })
+  const hooks = new WebhookSender(options.webhooks ?? [])
+  house.onChange((change) => publish(change))
+
+  function publish(change: HouseChange): void {
+    for (const refs of world.changedSince.values()) refs.add(change.ref)
+    if (!faults.pushSilent) ascii.push(change)
+    const record = house.record(change.ref)
+    if (record !== undefined) hooks.send({ ...record, value: change.value }, system.zone)
+  }
+
+  const eventFiles =
+    options.dataDirectory === undefined ? undefined : await writeEventFiles(options.dataDirectory, system)
+  return {
+    httpPort: portOf(http.server),
+    asciiPort: portOf(ascii.server),
+    house,
+    system,
+    faults,
+    eventFiles,
+    move: (ref, value) => {
+      house.move(ref, value, Date.now())
+      settle()
+    },
+    hangUp: (port) => (port === 'http' ? http.server.closeAllConnections() : ascii.hangUp()),
+    stop: async () => {
+      alarm.stop()
+      hooks.stop()
+      await Promise.all([http.stop(), ascii.stop()])
+    },
+  }
+}
+
+function portOf(server: NetServer | HttpServer): number {
+  return (server.address() as AddressInfo).port
+}
+
+/** Lets what is due happen, and wakes up for what is not yet: one timer for the whole house. */
+function newAlarm(house: House): { readonly settle: () => void; readonly stop: () => void } {
+  let timer: NodeJS.Timeout | undefined
+  const settle = () => {
+    clearTimeout(timer)
+    house.advance(Date.now())
+    const dueMs = house.nextDueMs
+    if (dueMs !== Number.POSITIVE_INFINITY) timer = setTimeout(settle, Math.max(0, dueMs - Date.now()))
+  }
+  return { settle, stop: () => clearTimeout(timer) }
+}

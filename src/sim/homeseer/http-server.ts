@@ -1,0 +1,167 @@
+/**
+ * HTTP server: HomeSeer's web server, with the faults that can be switched on.
+ *
+ * Does I/O.
+ */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { setTimeout as wait } from 'node:timers/promises'
+import { isJsonObject, type Json } from '../../core/json.ts'
+import { decodeParameters } from '../../homeseer/wire/exchange.ts'
+import { BACKUP_PAGE, SCRIPT_PAGE } from '../../homeseer/wire/script.ts'
+import { BAD_REQUEST, pageAnswer, responseAnswer, wordAnswer, type Answer } from './answer.ts'
+import { identify } from './login.ts'
+import { answerRead } from './read-api.ts'
+import { answerBackupPage, answerScriptPage } from './script-page.ts'
+import type { SimUser } from './system.ts'
+import type { World } from './world.ts'
+import { answerAction, answerWrite } from './write-api.ts'
+
+export interface ListenPlace {
+  readonly host: string
+  readonly port: number
+  /** Called after each request, so that what it caused can happen. */
+  readonly settle: () => void
+}
+
+interface Served {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly settle: () => void
+}
+
+const MAX_BODY_BYTES = 1_024 * 1_024
+
+export async function startHttpServer(
+  world: World,
+  place: ListenPlace,
+): Promise<{ readonly server: Server; readonly stop: () => Promise<void> }> {
+  const server = createServer((request, response) => {
+    // A connection that was cut, by us or by them, is no news.
+    request.on('error', () => undefined)
+    void serve(world, { request, response, settle: place.settle })
+  })
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject).listen(place.port, place.host, resolve)
+  })
+  const stop = () =>
+    new Promise<void>((resolve) => {
+      server.close(() => resolve())
+      server.closeAllConnections()
+    })
+  return { server, stop }
+}
+
+async function serve(world: World, { request, response, settle }: Served): Promise<void> {
+  const { faults } = world
+  const body = await readBody(request)
+  if (body === undefined || taken(faults, 'dropBefore')) {
+    request.socket.destroy()
+    return
+  }
+  const answer = failing(faults) ?? route(world, request, body)
+  settle()
+  if (faults.replyDelayMs > 0) await wait(faults.replyDelayMs)
+  if (taken(faults, 'dropAfter')) {
+    request.socket.destroy()
+    return
+  }
+  send(faults, response, answer)
+}
+
+function route(world: World, request: IncomingMessage, body: string): Answer {
+  const [path = '', query = ''] = splitOnce(request.url ?? '', '?')
+  const page = path.toLowerCase()
+  const form = request.method === 'POST' && page !== '/json' ? `${query}&${body}` : query
+  const parameters = decodeParameters(form)
+  if (parameters === undefined) return { status: 400, body: 'error\r\n' }
+  if (page !== '/json' && page !== SCRIPT_PAGE && page !== BACKUP_PAGE) return pageAnswer(404, 'Not found')
+  const user = identify(world.system, {
+    authorization: request.headers.authorization,
+    user: parameters.get('user'),
+    password: parameters.get('pass'),
+  })
+  if (user === undefined) return refusedLogin(world)
+  const question = { parameters, user, nowMs: Date.now() }
+  if (page === SCRIPT_PAGE) return answerScriptPage(world, question)
+  if (page === BACKUP_PAGE) return answerBackupPage(world, question)
+  return answerJson(world, request, { parameters, user, body })
+}
+
+function answerJson(
+  world: World,
+  request: IncomingMessage,
+  asked: { readonly parameters: ReadonlyMap<string, string>; readonly user: SimUser; readonly body: string },
+): Answer {
+  const { parameters, user } = asked
+  if (world.faults.jsonDisabled) return responseAnswer('Error, JSON control is disabled')
+  if (world.faults.bareError) return wordAnswer('error')
+  const asker = { user, nowMs: Date.now() }
+  if (request.method === 'POST') {
+    const value = parseJson(asked.body)
+    return isJsonObject(value) ? answerAction(world, value, asker) : BAD_REQUEST
+  }
+  const name = parameters.get('request')?.toLowerCase() ?? ''
+  const question = { parameters, ...asker }
+  return answerRead(world, name, question) ?? answerWrite(world, name, question) ?? BAD_REQUEST
+}
+
+function refusedLogin({ faults }: World): Answer {
+  if (faults.wrongLogin === 'response-text') return responseAnswer('Error, login failed')
+  return pageAnswer(401, 'Unauthorized')
+}
+
+function send(faults: World['faults'], response: ServerResponse, answer: Answer): void {
+  const bytes = typeof answer.body === 'string' ? Buffer.from(answer.body, 'utf8') : answer.body
+  const type = answer.contentType ?? faults.contentType
+  response.statusCode = answer.status
+  if (type !== undefined) response.setHeader('Content-Type', type)
+  if (answer.status === 401) response.setHeader('WWW-Authenticate', 'Basic realm="HomeSeer"')
+  response.setHeader('Content-Length', bytes.length)
+  if (!taken(faults, 'truncate')) {
+    response.end(bytes)
+    return
+  }
+  response.write(bytes.subarray(0, Math.floor(bytes.length / 2)), () => response.socket?.destroy())
+}
+
+/** One of the announced faults, used up. */
+function taken(faults: World['faults'], which: 'dropBefore' | 'dropAfter' | 'truncate'): boolean {
+  if (faults[which] <= 0) return false
+  faults[which]--
+  return true
+}
+
+function failing({ failWith }: World['faults']): Answer | undefined {
+  if (failWith.times <= 0) return undefined
+  failWith.times--
+  return pageAnswer(failWith.status, 'Error')
+}
+
+/** `undefined` past the limit, and when the sender goes away. */
+async function readBody(request: IncomingMessage): Promise<string | undefined> {
+  const pieces: Uint8Array[] = []
+  let size = 0
+  try {
+    for await (const piece of request as AsyncIterable<Uint8Array>) {
+      size += piece.length
+      if (size > MAX_BODY_BYTES) return undefined
+      pieces.push(piece)
+    }
+  } catch {
+    return undefined
+  }
+  return Buffer.concat(pieces, size).toString('utf8')
+}
+
+function splitOnce(text: string, mark: string): readonly string[] {
+  const at = text.indexOf(mark)
+  return at < 0 ? [text] : [text.slice(0, at), text.slice(at + 1)]
+}
+
+function parseJson(text: string): Json | undefined {
+  try {
+    return JSON.parse(text) as Json
+  } catch {
+    return undefined
+  }
+}

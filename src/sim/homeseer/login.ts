@@ -1,0 +1,56 @@
+/**
+ * Login: who is asking, from the Authorization header or from the query.
+ *
+ * Pure.
+ */
+import type { SimUser, System } from './system.ts'
+
+export interface Claim {
+  readonly authorization: string | undefined
+  readonly user: string | undefined
+  readonly password: string | undefined
+}
+
+/** Whoever comes from the own subnet while no password is required. */
+const LOCAL: SimUser = {
+  id: 'local',
+  username: 'local',
+  password: '',
+  displayName: 'Local user',
+  email: '',
+  rights: 6,
+  enabled: true,
+}
+
+const GUEST = 1
+
+/** `undefined` is a refused login. A wrong login is refused even where none is needed. */
+export function identify(system: System, claim: Claim): SimUser | undefined {
+  const given = basicPair(claim.authorization) ?? queryPair(claim)
+  if (given === undefined) return system.passwordRequired ? undefined : LOCAL
+  return loginAs(system, given.user, given.password)
+}
+
+export function loginAs(system: System, name: string, password: string): SimUser | undefined {
+  return system.users.find((user) => user.enabled && user.username === name && user.password === password)
+}
+
+/** Guests look, and touch nothing. */
+export function mayControl(user: SimUser): boolean {
+  return user.rights !== GUEST
+}
+
+export function isAdmin(user: SimUser): boolean {
+  return (user.rights & 2) !== 0
+}
+
+function basicPair(header: string | undefined): { readonly user: string; readonly password: string } | undefined {
+  const encoded = /^Basic\s+([A-Za-z0-9+/=]+)$/i.exec(header ?? '')?.[1]
+  if (encoded === undefined) return undefined
+  const [user = '', ...rest] = Buffer.from(encoded, 'base64').toString('utf8').split(':')
+  return { user, password: rest.join(':') }
+}
+
+function queryPair({ user, password }: Claim): { readonly user: string; readonly password: string } | undefined {
+  return user === undefined ? undefined : { user, password: password ?? '' }
+}

@@ -1,0 +1,167 @@
+/**
+ * Part: the things a simulated house is put together from: control pairs as real plug-ins set them, and devices.
+ *
+ * Pure.
+ */
+import type { ControlPair, ControlRange } from '../../homeseer/wire/control-pair.ts'
+import { CONTROL_TYPE, type ControlUse } from '../../homeseer/wire/control-use.ts'
+import type { DeviceRecord } from '../../homeseer/wire/device.ts'
+
+/** How hardware answers to a command HomeSeer accepted. */
+export type Behaviour =
+  | { readonly kind: 'prompt' }
+  /** The hardware takes its time before anything moves. */
+  | { readonly kind: 'slow'; readonly afterMs: number }
+  /** Accepts, and never moves. */
+  | { readonly kind: 'stuck' }
+  /** Moves, falls back, and stays there. */
+  | { readonly kind: 'flapping'; readonly backAfterMs: number }
+  /** Reports a value between two rest positions first: locks say 254. */
+  | { readonly kind: 'travelling'; readonly through: number; readonly forMs: number }
+
+/** How a value is shown: a text for some values, a number with unit for the rest. */
+export interface Display {
+  readonly texts: ReadonlyMap<number, string>
+  readonly prefix: string
+  readonly suffix: string
+  readonly decimals: number
+}
+
+/** A device as the house is built: what HomeSeer knows of it, and the hardware behind it. */
+export interface Part {
+  readonly record: Omit<DeviceRecord, 'value' | 'status' | 'lastChangeMs' | 'controls'>
+  readonly pairs: readonly ControlPair[]
+  readonly display: Display
+  readonly behaviour: Behaviour
+  readonly value: number
+  readonly text: string | undefined
+}
+
+export interface PartOptions extends Partial<Omit<Part['record'], 'ref' | 'name'>> {
+  readonly ref: number
+  readonly name: string
+  readonly pairs?: readonly PairOptions[]
+  readonly display?: Partial<Display>
+  readonly behaviour?: Behaviour
+  readonly value?: number
+  readonly text?: string
+}
+
+export interface PairOptions {
+  readonly label: string
+  readonly value: number
+  readonly use?: ControlUse
+  readonly type?: number
+  readonly range?: ControlRange
+}
+
+const HS4_DEVICE_API = 512
+const HS4_FEATURE_API = 513
+
+export function part(options: PartOptions): Part {
+  const { pairs = [], display, behaviour, value, text, ...record } = options
+  const relationship = record.relationship ?? 3
+  return {
+    record: {
+      location: '',
+      location2: '',
+      typeString: '',
+      relationship,
+      hidden: false,
+      associatedRefs: [],
+      deviceType: { api: relationship === 2 ? HS4_DEVICE_API : HS4_FEATURE_API, type: 0, subType: 0 },
+      deviceImage: '',
+      statusImage: '',
+      userNote: '',
+      userAccess: 'Any',
+      voiceCommand: '',
+      misc: 0,
+      interfaceName: '',
+      ...record,
+    },
+    pairs: pairs.map((pair, index) => ({
+      ref: options.ref,
+      index,
+      label: pair.label,
+      use: pair.use ?? 'None',
+      type: pair.type ?? CONTROL_TYPE.button,
+      value: pair.value,
+      range: pair.range,
+      text: '',
+      choices: [],
+    })),
+    display: { texts: new Map(pairs.filter(isButton).map(({ value, label }) => [value, label])), ...PLAIN, ...display },
+    behaviour: behaviour ?? { kind: 'prompt' },
+    value: value ?? 0,
+    text,
+  }
+}
+
+const PLAIN = { prefix: '', suffix: '', decimals: 0 }
+
+function isButton(pair: PairOptions): boolean {
+  return pair.range === undefined && pair.type !== CONTROL_TYPE.textBox && pair.type !== CONTROL_TYPE.colourPicker
+}
+
+export const BINARY_SWITCH: readonly PairOptions[] = [
+  { label: 'Off', value: 0, use: 'Off' },
+  { label: 'On', value: 255, use: 'On' },
+]
+
+/** Some valves have it the other way round. */
+export const REVERSED_VALVE: readonly PairOptions[] = [
+  { label: 'On', value: 0, use: 'On' },
+  { label: 'Off', value: 255, use: 'Off' },
+]
+
+export const DIMMER: readonly PairOptions[] = [
+  { label: 'Off', value: 0, use: 'Off' },
+  {
+    label: 'Dim (value)%',
+    value: 1,
+    use: 'Dim',
+    type: CONTROL_TYPE.rangeSlider,
+    range: { start: 1, end: 98, decimals: 0, prefix: 'Dim ', suffix: '%' },
+  },
+  { label: 'On', value: 99, use: 'On' },
+  { label: 'On Last Level', value: 255, use: 'OnAlternate' },
+]
+export const DIMMED: Partial<Display> = { prefix: 'Dim ', suffix: '%' }
+
+export const LOCK: readonly PairOptions[] = [
+  { label: 'Unlock', value: 0, use: 'DoorUnLock' },
+  { label: 'Lock', value: 255, use: 'DoorLock' },
+]
+
+export const GARAGE: readonly PairOptions[] = [
+  { label: 'Closed', value: 0, use: 'Off' },
+  { label: 'Open', value: 100, use: 'On' },
+]
+
+export function setpoint(use: 'HeatSetPoint' | 'CoolSetPoint', from: number, to: number): readonly PairOptions[] {
+  const range = { start: from, end: to, decimals: 1, prefix: '', suffix: ' C' }
+  return [{ label: '(value) C', value: from, use, type: CONTROL_TYPE.rangeSlider, range }]
+}
+
+export const THERMOSTAT_MODE: readonly PairOptions[] = [
+  { label: 'Off', value: 0, use: 'ThermModeOff' },
+  { label: 'Heat', value: 1, use: 'ThermModeHeat' },
+  { label: 'Cool', value: 2, use: 'ThermModeCool' },
+  { label: 'Auto', value: 3, use: 'ThermModeAuto' },
+]
+
+export const THERMOSTAT_FAN: readonly PairOptions[] = [
+  { label: 'Auto', value: 0, use: 'ThermFanAuto' },
+  { label: 'On', value: 1, use: 'ThermFanOn' },
+]
+
+export const TEXT_BOX: readonly PairOptions[] = [{ label: 'Message', value: 0, type: CONTROL_TYPE.textBox }]
+
+export const COLOUR_PICKER: readonly PairOptions[] = [
+  { label: 'Colour', value: 0, use: 'ColorControl', type: CONTROL_TYPE.colourPicker },
+]
+
+/** What a device shows for a value. */
+export function displayText(display: Display, value: number): string {
+  return display.texts.get(value) ?? `${display.prefix}${value.toFixed(display.decimals)}${display.suffix}`
+}

@@ -1,0 +1,177 @@
+/**
+ * Read API: the requests of the simulated HomeSeer that change nothing.
+ *
+ * Pure, given the world it is handed.
+ */
+import { base64 } from '../../core/bytes.ts'
+import type { Json } from '../../core/json.ts'
+import { encodeCamera } from '../../homeseer/wire/camera.ts'
+import { encodePair } from '../../homeseer/wire/control-pair.ts'
+import { encodeWireDate } from '../../homeseer/wire/date.ts'
+import { encodeDevice, type DeviceRecord } from '../../homeseer/wire/device.ts'
+import { encodeEvent } from '../../homeseer/wire/event.ts'
+import { encodePlugin } from '../../homeseer/wire/plugin.ts'
+import { BAD_REQUEST, dataAnswer, responseAnswer, type Answer } from './answer.ts'
+import { encodeJpeg } from './jpeg.ts'
+import type { SimCamera, SimUser } from './system.ts'
+import { lookUp } from './table.ts'
+import type { World } from './world.ts'
+
+export interface Question {
+  readonly parameters: ReadonlyMap<string, string>
+  readonly user: SimUser
+  readonly nowMs: number
+}
+
+type ReadRequest = (world: World, question: Question) => Answer
+
+const MAX_CHANGE_IDS = 100
+
+/** `undefined` when the request is not one of these. */
+export function answerRead(world: World, request: string, question: Question): Answer | undefined {
+  return lookUp(READS, request)?.(world, question)
+}
+
+const READS: Readonly<Record<string, ReadRequest>> = {
+  hsversion: ({ system }) => responseAnswer(system.version),
+  getstatus: (world, { parameters }) => dataAnswer(statusReply(world, chosenRecords(world, parameters), parameters)),
+  getcontrol: getControl,
+  getcontrol2: ({ house }, { parameters }) => controlList(house, refsOf(parameters) ?? house.refs),
+  getevents: ({ system }) =>
+    dataAnswer({
+      Name: 'HomeSeer Events',
+      Version: '1.0',
+      Events: system.events.map((event) => encodeEvent({ ...event, voiceEnabled: event.voiceCommand !== '' })),
+    }),
+  getlocations: ({ house }) => {
+    const records = house.refs.map((ref) => house.record(ref)).filter((record) => record !== undefined)
+    const places = (nameOf: (record: DeviceRecord) => string) => ['All', ...new Set(records.map(nameOf))].sort()
+    return dataAnswer({
+      location1: places(({ location }) => location),
+      location2: places(({ location2 }) => location2),
+    })
+  },
+  getcategories: ({ system }) => dataAnswer({ categories: system.categories }),
+  getcounter: ({ system }, { parameters }) => {
+    const name = parameters.get('counter')
+    if (name === undefined) return dataAnswer(Object.fromEntries(system.counters))
+    const value = system.counters.get(name)
+    return value === undefined ? BAD_REQUEST : dataAnswer({ Value: value })
+  },
+  getsetting: ({ system }, { parameters }) => {
+    const value = system.settings.get(parameters.get('setting') ?? '')
+    return value === undefined ? BAD_REQUEST : dataAnswer({ Value: value })
+  },
+  getdeviceinfo: ({ house }) => dataAnswer({ count: house.refs.length, last_added: encodeWireDate(undefined) }),
+  getdeviceschanged: getDevicesChanged,
+  getsessionconfig: ({ system }, { user }) =>
+    dataAnswer({
+      hsVersion: system.version,
+      isLocation1First: true,
+      useLocation2: true,
+      location1Label: String(system.settings.get('gLocLabel') ?? ''),
+      location2Label: String(system.settings.get('gLocLabel2') ?? ''),
+      username: user.username,
+      userPermissions: {
+        user_permissions: user.rights,
+        user_permissions_valid: true,
+        eventAccess: true,
+        cameraAdd: true,
+      },
+    }),
+  pluginlist: ({ system }) => dataAnswer({ Plugins: system.plugins.filter((one) => one.enabled).map(encodePlugin) }),
+  getcameras: ({ system }) => dataAnswer({ Cameras: system.cameras.map(encodeCamera) }),
+  getcamerasnapshot: ({ system, faults }, { parameters, nowMs }) => {
+    const camera = system.cameras.find((one) => one.camId === Number(parameters.get('camid')))
+    if (camera === undefined) return BAD_REQUEST
+    const bytes = cameraPicture(camera, nowMs)
+    if (faults.snapshotAsJson) return dataAnswer({ Image: base64(bytes) })
+    return { status: 200, body: bytes, contentType: 'image/jpeg' }
+  },
+}
+
+export function statusReply(
+  world: World,
+  records: readonly DeviceRecord[],
+  parameters: ReadonlyMap<string, string>,
+): Json {
+  const compress = isTrue(parameters.get('compress'))
+  return {
+    Name: 'HomeSeer Devices',
+    Version: '1.0',
+    TempFormatF: false,
+    Devices: records.map((record) => encodeDevice(record, { compress, zone: world.system.zone })),
+  }
+}
+
+/** With `everything` the location filters are not honoured: documented behaviour, and a trap. */
+function chosenRecords({ house }: World, parameters: ReadonlyMap<string, string>): readonly DeviceRecord[] {
+  const everything = isTrue(parameters.get('everything'))
+  const matches = (filter: string | undefined, place: string) =>
+    everything || isAll(filter) || filter?.toLowerCase() === place.toLowerCase()
+  return (refsOf(parameters) ?? house.refs)
+    .map((ref) => house.record(ref, everything))
+    .filter((record) => record !== undefined)
+    .filter((record) => matches(parameters.get('location1'), record.location))
+    .filter((record) => matches(parameters.get('location2'), record.location2))
+    .filter((record) => !isTrue(parameters.get('voiceonly')) || record.voiceCommand !== '')
+}
+
+/** One ref gets the short shape, any other question the list. */
+function getControl({ house }: World, { parameters }: Question): Answer {
+  const refs = refsOf(parameters)
+  const [ref, second] = refs ?? []
+  if (ref === undefined || second !== undefined) return controlList(house, refs ?? house.refs)
+  const record = house.record(ref)
+  if (record === undefined) return BAD_REQUEST
+  const { name, location, location2 } = record
+  return dataAnswer({ ControlPairs: house.pairs(ref).map(encodePair), ref, name, location, location2 })
+}
+
+function controlList(house: World['house'], refs: readonly number[]): Answer {
+  const devices = refs
+    .map((ref) => house.record(ref))
+    .filter((record) => record !== undefined)
+    .map(({ ref, name, location, location2 }) => ({
+      ref,
+      name,
+      location,
+      location2,
+      ControlPairs: house.pairs(ref).map(encodePair),
+    }))
+  return dataAnswer({ Devices: devices })
+}
+
+/** The first call with an id only begins to count. */
+function getDevicesChanged({ changedSince }: World, { parameters }: Question): Answer {
+  const id = parameters.get('devicechangeid')
+  if (id === undefined || (!changedSince.has(id) && changedSince.size >= MAX_CHANGE_IDS)) return BAD_REQUEST
+  const refs = [...(changedSince.get(id) ?? [])]
+  changedSince.set(id, new Set())
+  return dataAnswer({ refs })
+}
+
+/** A grey slope that moves with the camera, and a bright block that moves with the minute. */
+function cameraPicture(camera: SimCamera, nowMs: number): Uint8Array {
+  const bright = Math.floor(nowMs / 60_000) % 16
+  return encodeJpeg({
+    columns: 16,
+    rows: 12,
+    brightness: (column, row) =>
+      row === 0 && column === bright ? 255 : 40 * camera.camId + 8 * (column + camera.pan.x) + 4 * (row + camera.pan.y),
+  })
+}
+
+/** `undefined` means all. A ref that is no number names no device. */
+export function refsOf(parameters: ReadonlyMap<string, string>): readonly number[] | undefined {
+  const text = parameters.get('ref')
+  return isAll(text) ? undefined : (text ?? '').split(',').map((ref) => (/^\d+$/.test(ref.trim()) ? Number(ref) : -1))
+}
+
+function isAll(text: string | undefined): boolean {
+  return text === undefined || text === '' || text.toLowerCase() === 'all'
+}
+
+function isTrue(text: string | undefined): boolean {
+  return text?.toLowerCase() === 'true' || text === '1'
+}

@@ -1,0 +1,85 @@
+/**
+ * Script page: `runscript.html` and `backup.html` of the simulated HomeSeer, with the admin adapter behind the first.
+ *
+ * Pure, given the world it is handed.
+ */
+import {
+  ADAPTER_READS,
+  ADAPTER_WRITES,
+  decodeAdapterCommand,
+  encodeAdapterReply,
+  type AdapterReply,
+  type AdapterRequest,
+} from '../../homeseer/wire/admin-adapter.ts'
+import { textField } from '../../homeseer/wire/field.ts'
+import { CONTENT_OPERATIONS } from './admin-content.ts'
+import { MACHINE_OPERATIONS } from './admin-machine.ts'
+import type { Operations } from './admin-result.ts'
+import { USER_OPERATIONS } from './admin-user.ts'
+import { dataAnswer, pageAnswer, wordAnswer, type Answer } from './answer.ts'
+import { isAdmin } from './login.ts'
+import type { Question } from './read-api.ts'
+import { noteDeed } from './system.ts'
+import { lookUp } from './table.ts'
+import type { World } from './world.ts'
+
+const MAX_PERFORMED = 200
+const OPERATIONS: Operations = { ...USER_OPERATIONS, ...MACHINE_OPERATIONS, ...CONTENT_OPERATIONS }
+
+export function answerScriptPage(world: World, { parameters, user, nowMs }: Question): Answer {
+  const command = parameters.get('scriptcommand')
+  if (parameters.get('action')?.toLowerCase() !== 'run_script_command' || command === undefined)
+    return pageAnswer(200, 'Run script')
+  if (!isAdmin(user)) return dataAnswer(['response', 'Error: not authorized'])
+  const request = world.faults.adapterMissing ? undefined : decodeAdapterCommand(command)
+  if (request === undefined) return dataAnswer(['response', runPlainScript(world, command)])
+  if (!request.ok) return dataAnswer(['response', 'Error: the request cannot be read'])
+  return dataAnswer(['response', encodeAdapterReply(performOnce(world, request.value, nowMs))])
+}
+
+export function answerBackupPage({ system }: World, { parameters, user, nowMs }: Question): Answer {
+  const done = parameters.get('action')?.toLowerCase() === 'backup' && isAdmin(user)
+  if (done)
+    system.backups = [...system.backups, { id: `backup-${system.backups.length + 1}`, label: '', madeMs: nowMs }]
+  return wordAnswer(noteDeed(system, { kind: 'backup', done }) ? 'ok' : 'error')
+}
+
+/** Statements HomeSeer knows, and scripts by their file name; the wording of the errors is ours. */
+function runPlainScript({ system }: World, command: string): string {
+  const [, method] = /^\s*&?hs\.(\w+)\(/.exec(command) ?? []
+  const file = /^\s*"?([\w.-]+\.(?:vb|cs|vbs))"?/.exec(command)?.[1]
+  const done =
+    method === 'Shutdown' || method === 'RestartService' || method === 'WriteLog' || system.scripts.has(file ?? '')
+  noteDeed(system, { kind: 'script', command, done })
+  if (method === 'Shutdown') system.running = 'shut down'
+  if (method === 'RestartService') system.running = 'restarting'
+  return done ? 'ok' : 'Error: script or function not found'
+}
+
+function performOnce(world: World, request: AdapterRequest, nowMs: number): AdapterReply {
+  const before = world.performed.get(request.id)
+  if (before !== undefined) return before
+  const reply = perform(world, request, nowMs)
+  if (!(ADAPTER_WRITES as readonly string[]).includes(request.op)) return reply
+  noteDeed(world.system, { kind: 'admin', op: request.op, done: reply.ok })
+  const [oldest] = world.performed.keys()
+  if (world.performed.size >= MAX_PERFORMED && oldest !== undefined) world.performed.delete(oldest)
+  world.performed.set(request.id, reply)
+  return reply
+}
+
+function perform(world: World, { id, op, args }: AdapterRequest, nowMs: number): AdapterReply {
+  if (op === 'adapter.describe') {
+    const data = { name: 'hearthbus-admin', version: '1.0.0', operations: [...ADAPTER_READS, ...ADAPTER_WRITES] }
+    return { id, ok: true, data }
+  }
+  if (op === 'adapter.outcome') {
+    const known = world.performed.get(textField(args, 'id') ?? '')
+    return { id, ok: true, data: { known: known !== undefined, performed: known?.ok ?? false } }
+  }
+  const operation = lookUp(OPERATIONS, op)
+  if (operation === undefined)
+    return { id, ok: false, code: 'unknown-operation', message: `no operation ${op.slice(0, 80)}` }
+  const result = operation(world, args, nowMs)
+  return result.ok ? { id, ok: true, data: result.value } : { id, ok: false, ...result.fault }
+}

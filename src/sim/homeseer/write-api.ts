@@ -1,0 +1,165 @@
+/**
+ * Write API: the requests of the simulated HomeSeer that change something, each noted as a deed whether it was let or not.
+ *
+ * Pure, given the world it is handed.
+ */
+import type { JsonObject } from '../../core/json.ts'
+import { PAN_DIRECTIONS } from '../../homeseer/wire/camera.ts'
+import { controlUseOf } from '../../homeseer/wire/control-use.ts'
+import { numberField, textField } from '../../homeseer/wire/field.ts'
+import { BAD_REQUEST, dataAnswer, doneAnswer, responseAnswer, wordAnswer, type Answer } from './answer.ts'
+import { findEvent, runEvent } from './automation.ts'
+import { mayControl } from './login.ts'
+import { refsOf, statusReply, type Question } from './read-api.ts'
+import { noteDeed, type SimCamera } from './system.ts'
+import { lookUp } from './table.ts'
+import type { World } from './world.ts'
+
+type WriteRequest = (world: World, question: Question) => Answer
+
+/** `undefined` when the request is not one of these. */
+export function answerWrite(world: World, request: string, question: Question): Answer | undefined {
+  const write = lookUp(WRITES, request)
+  if (write === undefined) return undefined
+  return mayControl(question.user) ? write(world, question) : responseAnswer('Error, not authorized')
+}
+
+/** The POST form: an action with members of its own names. */
+export function answerAction(world: World, body: JsonObject, asker: Omit<Question, 'parameters'>): Answer {
+  const [request, names] = lookUp(ACTIONS, textField(body, 'action')?.toLowerCase() ?? '') ?? []
+  if (request === undefined || names === undefined) return BAD_REQUEST
+  const parameters = new Map<string, string>()
+  for (const [member, parameter] of Object.entries(names)) {
+    const value = textField(body, member)
+    if (value !== undefined) parameters.set(parameter, value)
+  }
+  return answerWrite(world, request, { ...asker, parameters }) ?? BAD_REQUEST
+}
+
+const ACTIONS: Readonly<Record<string, readonly [request: string, names: Readonly<Record<string, string>>]>> = {
+  controlbyvalue: ['controldevicebyvalue', { deviceref: 'ref', value: 'value' }],
+  controlbylabel: ['controldevicebylabel', { deviceref: 'ref', label: 'label' }],
+  runevent: ['runevent', { group: 'group', name: 'name', id: 'id' }],
+}
+
+const WRITES: Readonly<Record<string, WriteRequest>> = {
+  controldevicebyvalue: (world, question) =>
+    control(world, question, (ref, { value }, by) => value !== undefined && world.house.controlByValue(ref, value, by)),
+  controldevicebylabel: (world, question) =>
+    control(world, question, (ref, { label }, by) => label !== undefined && world.house.controlByLabel(ref, label, by)),
+  controldevicebyindex: (world, question) =>
+    control(
+      world,
+      question,
+      (ref, { value, text }, by) => value !== undefined && world.house.controlByIndex(ref, { index: value, text }, by),
+    ),
+  controldevicebycontroluse: (world, question) =>
+    control(world, question, (ref, { value, text, use }, by) =>
+      world.house.controlByUse(ref, { use: controlUseOf(use), value, text }, by),
+    ),
+  setdevicestatus: store,
+  setdevicevaluebyref: store,
+  setdeviceproperty: ({ house, system }, { parameters }) => {
+    const ref = refsOf(parameters)?.[0] ?? -1
+    const property = parameters.get('property') ?? ''
+    const done = house.setProperty(ref, property, parameters.get('value') ?? '')
+    return doneAnswer(noteDeed(system, { kind: 'property', ref, property, done }))
+  },
+  runevent: (world, { parameters, nowMs }) => {
+    const { id } = givenOf(parameters)
+    const event = findEvent(world.system, { id, group: parameters.get('group'), name: parameters.get('name') })
+    if (event === undefined) return BAD_REQUEST
+    return runEvent(world, event, nowMs) ? responseAnswer('ok') : responseAnswer('Error, event is disabled')
+  },
+  pluginfunction: ({ system }, { parameters }) => {
+    const plugin = parameters.get('plugin') ?? ''
+    const functionName = parameters.get('function') ?? ''
+    const instance = parameters.get('instance')
+    const done = system.plugins.some(
+      (one) => one.id.toLowerCase() === plugin.toLowerCase() && (instance === undefined || one.instance === instance),
+    )
+    noteDeed(system, { kind: 'plugin-function', plugin, functionName, done })
+    return done ? dataAnswer({ plugin, function: functionName, result: 0 }) : BAD_REQUEST
+  },
+  pancamera: (world, { parameters }) => {
+    const camId = Number(parameters.get('camid'))
+    const direction = parameters.get('direction') ?? ''
+    const done = pan(world, camId, direction)
+    return wordAnswer(noteDeed(world.system, { kind: 'pan', camId, direction, done }) ? 'ok' : 'error')
+  },
+  speak: ({ system }, { parameters }) => {
+    const phrase = parameters.get('phrase') ?? ''
+    return wordAnswer(noteDeed(system, { kind: 'speak', phrase, done: phrase !== '' }) ? 'ok' : 'error')
+  },
+}
+
+interface Given {
+  readonly value: number | undefined
+  readonly text: string | undefined
+  readonly label: string | undefined
+  readonly use: number | undefined
+  readonly id: number | undefined
+}
+
+/** Answers with the state as it is at this moment, which after a slow command is still the old one. */
+function control(
+  world: World,
+  { parameters, user, nowMs }: Question,
+  act: (ref: number, given: Given, by: { readonly user: string; readonly nowMs: number }) => boolean,
+): Answer {
+  const { house, system } = world
+  const given = givenOf(parameters)
+  const refs = refsOf(parameters) ?? []
+  const by = { user: user.username, nowMs }
+  for (const ref of refs) {
+    const done = act(ref, given, by)
+    const { value, text = given.label } = given
+    noteDeed(system, { kind: 'control', ref, ...pick(value, text), done })
+    if (!done) return wordAnswer('error')
+  }
+  const records = refs.map((ref) => house.record(ref)).filter((record) => record !== undefined)
+  return records.length === 0 ? wordAnswer('error') : dataAnswer(statusReply(world, records, parameters))
+}
+
+function store({ house, system }: World, { parameters, nowMs }: Question): Answer {
+  const ref = refsOf(parameters)?.[0] ?? -1
+  const { value, text } = givenOf(parameters)
+  const done = (value !== undefined || text !== undefined) && house.store(ref, pick(value, text), nowMs)
+  return doneAnswer(noteDeed(system, { kind: 'store', ref, ...pick(value, text), done }))
+}
+
+/** A camera moves one block for each start; a stop ends a movement that is already over. */
+function pan({ system }: World, camId: number, direction: string): boolean {
+  const camera = system.cameras.find((one) => one.camId === camId)
+  const known = PAN_DIRECTIONS.find((one) => one === direction.toLowerCase())
+  if (camera === undefined || known === undefined || !camera.supportsPanTilt) return false
+  const [x, y] = lookUp(STEPS, known) ?? [0, 0]
+  const moved: SimCamera = { ...camera, pan: { x: camera.pan.x + x, y: camera.pan.y + y } }
+  system.cameras = system.cameras.map((one) => (one.camId === camId ? moved : one))
+  return true
+}
+
+const STEPS: Readonly<Record<string, readonly [number, number]>> = {
+  upstart: [0, -1],
+  downstart: [0, 1],
+  leftstart: [-1, 0],
+  rightstart: [1, 0],
+}
+
+function givenOf(parameters: ReadonlyMap<string, string>): Given {
+  const members = Object.fromEntries(parameters)
+  return {
+    value: numberField(members, 'value'),
+    text: parameters.get('string'),
+    label: parameters.get('label'),
+    use: numberField(members, 'controluse'),
+    id: numberField(members, 'id'),
+  }
+}
+
+function pick(
+  value: number | undefined,
+  text: string | undefined,
+): { readonly value?: number; readonly text?: string } {
+  return { ...(value === undefined ? {} : { value }), ...(text === undefined ? {} : { text }) }
+}

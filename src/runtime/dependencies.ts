@@ -1,0 +1,41 @@
+/**
+ * Dependencies: what the runtime is given. Its tools write through these and know nothing of who made them.
+ *
+ * Pure.
+ */
+import type { Call, Outcome } from '../bus/call.ts'
+import type { Clock } from '../core/clock.ts'
+import type { Database } from '../core/database-store.ts'
+import type { Fault } from '../core/fault.ts'
+import type { Json } from '../core/json.ts'
+import { fail, ok } from '../core/result.ts'
+import type { Result } from '../core/result.ts'
+import { callerKey } from '../guard/caller-rights.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+
+/** What every tool that keeps records needs: a change and its ledger event are one work of `database.commit`. */
+export interface Records {
+  readonly database: Database
+  readonly ledger: Ledger
+  readonly clock: Clock
+}
+
+/** Handlers of the family do not overlap (spec 5 § 4, stage 1; design.md § 2). */
+export const RUNTIME_LOCK = 'runtime'
+
+/** Who asked, and in which call: what every event of the runtime says. */
+export function origin(call: Call): { readonly principal: string; readonly trace_id: string } {
+  return { principal: callerKey(call.caller), trace_id: call.traceId }
+}
+
+export function isoTime(clock: Clock): string {
+  return new Date(clock.now()).toISOString()
+}
+
+export function answer(data: Json): Outcome {
+  return ok({ data })
+}
+
+export function answerOf(result: Result<Json, Fault>): Outcome {
+  return result.ok ? answer(result.value) : fail(result.fault)
+}

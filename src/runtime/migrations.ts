@@ -1,0 +1,158 @@
+/**
+ * Migrations: the runtime's tables. What must hold for every writer is written here as constraints and triggers; the
+ * tools only say it in friendlier words first.
+ *
+ * Pure.
+ */
+import type { Migrations } from '../core/database-store.ts'
+
+export const runtimeMigrations: Migrations = {
+  room: 'runtime',
+  steps: [
+    `
+    CREATE TABLE audit_sessions (
+      session_id TEXT PRIMARY KEY,
+      intent TEXT NOT NULL,
+      task_id TEXT,
+      started_at TEXT NOT NULL,
+      principal TEXT NOT NULL,
+      log_index INTEGER NOT NULL UNIQUE,
+      finalized_at TEXT
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX audit_sessions_open ON audit_sessions (task_id) WHERE finalized_at IS NULL;
+    CREATE TRIGGER session_closes_once BEFORE UPDATE ON audit_sessions
+      WHEN OLD.finalized_at IS NOT NULL OR NEW.finalized_at IS NULL OR NEW.session_id <> OLD.session_id
+      BEGIN SELECT RAISE(ABORT, 'a session changes once, when it is finalized'); END;
+    CREATE TRIGGER session_stays BEFORE DELETE ON audit_sessions
+      BEGIN SELECT RAISE(ABORT, 'sessions are never deleted'); END;
+
+    CREATE TABLE thought_records (
+      seq INTEGER PRIMARY KEY AUTOINCREMENT,
+      id TEXT NOT NULL UNIQUE,
+      type TEXT NOT NULL CHECK (type IN ('plan', 'analysis', 'decision', 'reflection')),
+      task_id TEXT NOT NULL,
+      agent_id TEXT NOT NULL,
+      session_id TEXT REFERENCES audit_sessions (session_id),
+      timestamp TEXT NOT NULL,
+      prev_hash TEXT NOT NULL,
+      hash TEXT NOT NULL,
+      principal TEXT NOT NULL,
+      public_key TEXT,
+      signature TEXT UNIQUE,
+      log_index INTEGER NOT NULL UNIQUE,
+      leaf_hash TEXT NOT NULL
+    ) STRICT;
+    CREATE INDEX thought_records_task ON thought_records (task_id, seq);
+    CREATE INDEX thought_records_session ON thought_records (session_id, seq);
+    CREATE TRIGGER thought_needs_open_session BEFORE INSERT ON thought_records
+      WHEN EXISTS (SELECT 1 FROM audit_sessions WHERE session_id = NEW.session_id AND finalized_at IS NOT NULL)
+      BEGIN SELECT RAISE(ABORT, 'the session is finalized'); END;
+    CREATE TRIGGER thought_never_changes BEFORE UPDATE ON thought_records
+      BEGIN SELECT RAISE(ABORT, 'thought records never change'); END;
+    CREATE TRIGGER thought_stays BEFORE DELETE ON thought_records
+      BEGIN SELECT RAISE(ABORT, 'thought records are never deleted'); END;
+
+    CREATE TABLE agent_keys (
+      agent_id TEXT PRIMARY KEY,
+      public_key TEXT NOT NULL,
+      log_index INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID;
+
+    CREATE TABLE merkle_roots (
+      session_id TEXT PRIMARY KEY REFERENCES audit_sessions (session_id),
+      root TEXT NOT NULL,
+      record_count INTEGER NOT NULL CHECK (record_count > 0),
+      first_index INTEGER NOT NULL,
+      last_index INTEGER NOT NULL,
+      finalized_at TEXT NOT NULL,
+      log_index INTEGER NOT NULL UNIQUE,
+      leaf_hash TEXT NOT NULL
+    ) STRICT, WITHOUT ROWID;
+    CREATE TRIGGER root_never_changes BEFORE UPDATE ON merkle_roots
+      BEGIN SELECT RAISE(ABORT, 'roots never change'); END;
+    CREATE TRIGGER root_stays BEFORE DELETE ON merkle_roots
+      BEGIN SELECT RAISE(ABORT, 'roots are never deleted'); END;
+
+    CREATE TABLE task_transitions (
+      from_status TEXT NOT NULL,
+      to_status TEXT NOT NULL,
+      PRIMARY KEY (from_status, to_status)
+    ) STRICT, WITHOUT ROWID;
+    INSERT INTO task_transitions VALUES
+      ('INIT', 'GATHER'), ('GATHER', 'ANALYZE'), ('ANALYZE', 'PLAN'), ('PLAN', 'APPLY'), ('APPLY', 'VERIFY'),
+      ('VERIFY', 'DONE'), ('VERIFY', 'GATHER'),
+      ('INIT', 'CANCELLED'), ('GATHER', 'CANCELLED'), ('ANALYZE', 'CANCELLED'), ('PLAN', 'CANCELLED'),
+      ('APPLY', 'CANCELLED'), ('VERIFY', 'CANCELLED');
+
+    CREATE TABLE tasks (
+      seq INTEGER PRIMARY KEY AUTOINCREMENT,
+      id TEXT NOT NULL UNIQUE,
+      project_id TEXT,
+      title TEXT NOT NULL CHECK (title <> ''),
+      description TEXT,
+      status TEXT NOT NULL,
+      priority TEXT,
+      priority_rank INTEGER NOT NULL,
+      assignee TEXT,
+      cancel_reason TEXT,
+      created_at TEXT NOT NULL,
+      updated_at TEXT NOT NULL,
+      deleted_at TEXT,
+      version INTEGER NOT NULL,
+      attempt INTEGER NOT NULL CHECK (attempt > 0),
+      log_index INTEGER NOT NULL,
+      verify_index INTEGER
+    ) STRICT;
+    CREATE INDEX tasks_open ON tasks (priority_rank, seq) WHERE status NOT IN ('DONE', 'CANCELLED');
+    CREATE INDEX tasks_project ON tasks (project_id, seq);
+    CREATE INDEX tasks_status ON tasks (status, seq);
+
+    CREATE TABLE task_dependencies (
+      task_id TEXT NOT NULL REFERENCES tasks (id),
+      depends_on TEXT NOT NULL REFERENCES tasks (id),
+      position INTEGER NOT NULL,
+      PRIMARY KEY (task_id, depends_on),
+      CHECK (task_id <> depends_on)
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX task_dependencies_back ON task_dependencies (depends_on);
+
+    CREATE TRIGGER task_begins BEFORE INSERT ON tasks WHEN NEW.status <> 'INIT' OR NEW.version <> 1
+      BEGIN SELECT RAISE(ABORT, 'a task begins as INIT'); END;
+    CREATE TRIGGER task_stays BEFORE DELETE ON tasks
+      BEGIN SELECT RAISE(ABORT, 'tasks are never deleted'); END;
+    CREATE TRIGGER task_counts_changes BEFORE UPDATE ON tasks
+      WHEN NEW.version <> OLD.version + 1 OR NEW.id <> OLD.id
+      BEGIN SELECT RAISE(ABORT, 'a change of a task raises its version by one'); END;
+    CREATE TRIGGER task_takes_no_other_way BEFORE UPDATE OF status ON tasks
+      WHEN NEW.status <> OLD.status AND NOT EXISTS (
+        SELECT 1 FROM task_transitions WHERE from_status = OLD.status AND to_status = NEW.status
+      )
+      BEGIN SELECT RAISE(ABORT, 'no such transition'); END;
+    CREATE TRIGGER task_waits_for_others BEFORE UPDATE OF status ON tasks
+      WHEN NEW.status = 'APPLY' AND OLD.status <> 'APPLY' AND EXISTS (
+        SELECT 1 FROM task_dependencies JOIN tasks AS other ON other.id = depends_on
+        WHERE task_id = NEW.id AND other.status <> 'DONE'
+      )
+      BEGIN SELECT RAISE(ABORT, 'a dependency is not done'); END;
+    CREATE TRIGGER task_is_written_back BEFORE UPDATE OF status ON tasks
+      WHEN NEW.status = 'DONE' AND OLD.status <> 'DONE' AND NOT EXISTS (
+        SELECT 1 FROM thought_records
+        WHERE task_id = NEW.id AND type = 'reflection' AND log_index > OLD.verify_index
+      )
+      BEGIN SELECT RAISE(ABORT, 'writeback required'); END;
+    CREATE TRIGGER task_says_why BEFORE UPDATE OF status ON tasks
+      WHEN NEW.status = 'CANCELLED' AND OLD.status <> 'CANCELLED' AND coalesce(NEW.cancel_reason, '') = ''
+      BEGIN SELECT RAISE(ABORT, 'a cancelled task has a reason'); END;
+
+    CREATE TABLE skills (
+      name TEXT PRIMARY KEY,
+      source_path TEXT NOT NULL,
+      content_hash TEXT NOT NULL,
+      loaded_at TEXT NOT NULL,
+      log_index INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID;
+
+    CREATE TABLE runtime_probe (id INTEGER PRIMARY KEY CHECK (id = 1), at TEXT NOT NULL) STRICT;
+    `,
+  ],
+}

@@ -1,0 +1,75 @@
+/**
+ * Definitions: the three tools of the proof store as values.
+ *
+ * Pure.
+ */
+import { z } from 'zod'
+import { defineTool } from '../../bus/tool.ts'
+import { RUNTIME_LOCK } from '../dependencies.ts'
+import { runtimeFamily } from '../envelope.ts'
+import { id, MAX_REASON_LENGTH, text } from '../text.ts'
+
+const common = { family: runtimeFamily, lock: RUNTIME_LOCK } as const
+
+export const auditSessionStart = defineTool({
+  ...common,
+  name: 'audit_session_start',
+  title: 'Start an audit session',
+  description:
+    'Opens a session that gathers the thoughts recorded for one undertaking, so that merkle_finalize can seal them together. With `task_id`, thoughts about that task join it by themselves. The server mints the id; give it to thought_record.',
+  input: z.strictObject({
+    intent: text(MAX_REASON_LENGTH).describe('What the session is for.'),
+    task_id: id().exactOptional(),
+    session_id: id().exactOptional().describe('Refused: ids are minted by the server.'),
+  }),
+  output: z.object({
+    session_id: z.string(),
+    intent: z.string(),
+    task_id: z.string().nullable(),
+    started_at: z.string(),
+    log_index: z.int(),
+  }),
+  effect: 'records',
+})
+
+const sealed = {
+  session_id: z.string(),
+  root: z.string().describe('RFC 6962 root over the record hashes in order, hex.'),
+  record_count: z.int(),
+  timestamp: z.string().describe('When it was finalized.'),
+  finalized_at: z.string(),
+  first_index: z.int().describe('Ledger entry of the first record.'),
+  last_index: z.int().describe('Ledger entry of the last record.'),
+  log_index: z.int().describe('Ledger entry that seals the session.'),
+  leaf_hash: z.string(),
+}
+
+export const merkleFinalize = defineTool({
+  ...common,
+  name: 'merkle_finalize',
+  title: 'Seal an audit session',
+  description:
+    'Verifies the records of a session against their chain and the ledger, closes the session for good and enters its Merkle root into the ledger. Returns the root, a signed checkpoint and a proof that anybody can check offline. Record your last reflection first: afterwards the session takes no more.',
+  input: z.strictObject({ session_id: id() }),
+  output: z.object({
+    ...sealed,
+    checkpoint: z.string().exactOptional().describe('C2SP signed note of the ledger that holds the seal.'),
+    proof: z.string().exactOptional().describe('C2SP tlog-proof of the sealing entry.'),
+    unproven: z
+      .string()
+      .exactOptional()
+      .describe('Why there is no checkpoint yet; the session is sealed all the same.'),
+  }),
+  effect: 'records',
+  timeoutSeconds: 600,
+})
+
+export const merkleRoot = defineTool({
+  ...common,
+  name: 'merkle_root',
+  title: 'Read the root of a sealed session',
+  description: 'Returns the Merkle root with which a finalized session was sealed, and where the ledger holds it.',
+  input: z.strictObject({ session_id: id() }),
+  output: z.object(sealed),
+  effect: 'reads',
+})

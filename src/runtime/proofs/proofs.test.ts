@@ -1,0 +1,165 @@
+import { createHash } from 'node:crypto'
+import fc from 'fast-check'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { runtimeRig } from '../../../test/runtime-rig.ts'
+import type { Rig } from '../../../test/runtime-rig.ts'
+import { logOnly } from '../../ledger/tlog-policy.ts'
+import { verifyTlogProof } from '../../ledger/tlog-proof.ts'
+import { sessionRoot } from './session-tree.ts'
+
+let rig: Rig
+beforeEach(async () => {
+  rig = await runtimeRig()
+})
+afterEach(() => rig.close())
+
+async function startSession(): Promise<string> {
+  return String((await rig.data('audit_session_start', { intent: 'bleed the radiators' }))['session_id'])
+}
+
+async function think(session: string, content = 'Upstairs.'): Promise<string> {
+  const thought = { type: 'plan', task_id: 'T-1', agent_id: 'ada', content, session_id: session }
+  return String((await rig.data('thought_record', thought))['hash'])
+}
+
+function sha256(...parts: readonly (string | Buffer)[]): Buffer {
+  const hash = createHash('sha256')
+  for (const part of parts) hash.update(part)
+  return hash.digest()
+}
+
+describe('audit_session_start', () => {
+  it('mints the id and records the start', async () => {
+    const session = await rig.data('audit_session_start', { intent: 'bleed the radiators', task_id: 'T-1' })
+    expect(session).toEqual({
+      session_id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      intent: 'bleed the radiators',
+      task_id: 'T-1',
+      started_at: '2026-01-01T00:00:00.000Z',
+      log_index: 0,
+    })
+    expect(rig.entries('session.start')).toMatchObject([{ session_id: session['session_id'], task_id: 'T-1' }])
+  })
+
+  it('lets no caller choose the id, taken or not', async () => {
+    const taken = await startSession()
+    expect(await rig.answer('audit_session_start', { intent: 'x', session_id: taken })).toMatchObject({
+      isError: false,
+      structured: { ok: true, data: { ok: false, error: { code: 'ERR_SESSION_EXISTS', session_id: taken } } },
+    })
+    expect(await rig.error('audit_session_start', { intent: 'x', session_id: 'mine' })).toMatchObject({
+      code: 'ERR_SESSION_ID_REFUSED',
+    })
+    expect(rig.entries('session.start')).toHaveLength(1)
+  })
+})
+
+describe('merkle_finalize', () => {
+  it('seals a session recorded through the tools: root, range, checkpoint and proof', async () => {
+    const session = await startSession()
+    const hashes = [await think(session), await think(session, 'Downstairs.'), await think(session, 'Done.')]
+    const sealed = await rig.data('merkle_finalize', { session_id: session })
+    const leaves = hashes.map((hash) => sha256(Buffer.of(0), Buffer.from(hash, 'hex')))
+    const [a, b, c] = leaves as [Buffer, Buffer, Buffer]
+    const root = sha256(Buffer.of(1), sha256(Buffer.of(1), a, b), c).toString('hex')
+    expect(sealed).toMatchObject({
+      session_id: session,
+      root,
+      record_count: 3,
+      timestamp: '2026-01-01T00:00:00.000Z',
+      first_index: 1,
+      last_index: 3,
+      log_index: 4,
+      checkpoint: expect.stringMatching(/^hearthbus\.test\/runtime\n5\n/),
+      proof: expect.stringMatching(/^c2sp\.org\/tlog-proof@v1\nindex 4\n/),
+    })
+    const entry = rig.ledger.entry(4)
+    const verified = verifyTlogProof(
+      String(sealed['proof']),
+      entry?.bytes ?? Buffer.of(),
+      logOnly(rig.ledger.verifierKey),
+    )
+    expect(verified.ok).toBe(true)
+    expect(entry?.entry).toMatchObject({ kind: 'session.final', root, record_count: 3, first_index: 1, last_index: 3 })
+  })
+
+  it('says what it cannot seal: an unknown, an empty, a finalized session', async () => {
+    expect(await rig.error('merkle_finalize', { session_id: 'mine' })).toMatchObject({ code: 'ERR_SESSION_NOT_FOUND' })
+    const session = await startSession()
+    expect(await rig.error('merkle_finalize', { session_id: session })).toMatchObject({ code: 'ERR_NO_RECORDS' })
+    await think(session)
+    await rig.data('merkle_finalize', { session_id: session })
+    expect(await rig.answer('merkle_finalize', { session_id: session })).toMatchObject({
+      isError: false,
+      structured: { ok: true, data: { ok: false, error: { code: 'ERR_ALREADY_FINALIZED' } } },
+    })
+    expect(rig.entries('session.final')).toHaveLength(1)
+  })
+
+  it('seals once when asked twice at the same moment', async () => {
+    const session = await startSession()
+    await think(session)
+    const answers = await Promise.all([1, 2, 3].map(() => rig.answer('merkle_finalize', { session_id: session })))
+    expect(answers.filter(({ structured }) => structured.data?.['root'] !== undefined)).toHaveLength(1)
+    expect(rig.entries('session.final')).toHaveLength(1)
+  })
+
+  it.each([
+    ['a record was changed', `UPDATE thought_records SET agent_id = 'mallory'`],
+    ['a record was deleted', 'DELETE FROM thought_records WHERE log_index = 2'],
+    ['every record was deleted', 'DELETE FROM thought_records'],
+    ['a record was moved out of the session', 'UPDATE thought_records SET session_id = NULL WHERE log_index = 2'],
+  ])('verifies first, and seals nothing when %s', async (_, sql) => {
+    const session = await startSession()
+    await think(session)
+    await think(session)
+    rig.tamper(sql)
+    expect(await rig.error('merkle_finalize', { session_id: session })).toMatchObject({ code: 'ERR_CHAIN_BROKEN' })
+    expect(await rig.error('merkle_root', { session_id: session })).toMatchObject({ code: 'ERR_NOT_FINALIZED' })
+  })
+
+  it('checks only its own records: another session is no obstacle', async () => {
+    const other = await startSession()
+    await think(other)
+    rig.tamper(`UPDATE thought_records SET agent_id = 'mallory'`)
+    const session = await startSession()
+    await think(session)
+    expect(await rig.data('merkle_finalize', { session_id: session })).toMatchObject({ record_count: 1 })
+  })
+
+  it('survives a restart', async () => {
+    const session = await startSession()
+    await think(session)
+    const { checkpoint: _c, proof: _p, ...sealed } = await rig.data('merkle_finalize', { session_id: session })
+    rig.database.close()
+    const again = await runtimeRig({ folder: rig.folder })
+    expect(await again.data('merkle_root', { session_id: session })).toEqual(sealed)
+    again.close()
+  })
+})
+
+describe('merkle_root', () => {
+  it('answers for sealed sessions only', async () => {
+    const session = await startSession()
+    expect(await rig.error('merkle_root', { session_id: session })).toMatchObject({ code: 'ERR_NOT_FINALIZED' })
+    expect(await rig.error('merkle_root', { session_id: 'mine' })).toMatchObject({ code: 'ERR_SESSION_NOT_FOUND' })
+  })
+})
+
+describe('session root', () => {
+  const hash = fc.uint8Array({ minLength: 32, maxLength: 32 }).map((bytes) => Buffer.from(bytes).toString('hex'))
+
+  it('commits to the order of the records', () => {
+    fc.assert(
+      fc.property(fc.uniqueArray(hash, { minLength: 2, maxLength: 20 }), (hashes) => {
+        expect(sessionRoot(hashes.toReversed())).not.toBe(sessionRoot(hashes))
+      }),
+    )
+  })
+
+  it('lets no interior node pass for a record', () => {
+    const records = ['11', '22', '33', '44'].map((byte) => byte.repeat(32))
+    const pairs = [records.slice(0, 2), records.slice(2)].map(sessionRoot)
+    expect(sessionRoot(pairs)).not.toBe(sessionRoot(records))
+  })
+})

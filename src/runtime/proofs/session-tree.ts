@@ -1,0 +1,17 @@
+/**
+ * Session tree: the root that seals a session, RFC 6962 over its record hashes in the order they were recorded.
+ *
+ *   leaf = SHA-256(0x00 ‖ the 32 bytes of a record's hash)      node = SHA-256(0x01 ‖ left ‖ right)
+ *
+ * Another order, another record, or an interior node passed off as a record gives another root.
+ *
+ * Pure.
+ */
+import { fromHex, hex } from '../../core/bytes.ts'
+import { emptyFrontier, extend, frontierRoot, leafHash } from '../../ledger/tree.ts'
+
+export function sessionRoot(recordHashes: readonly string[]): string {
+  const frontier = emptyFrontier()
+  for (const recordHash of recordHashes) extend(frontier, leafHash(fromHex(recordHash)))
+  return hex(frontierRoot(frontier))
+}

@@ -1,0 +1,178 @@
+/**
+ * Tools: what the three tools of the proof store do.
+ *
+ *   open ──thought──▶ open ──finalize (verify, then close, in one transaction)──▶ sealed
+ *
+ * Reads and writes through its stores.
+ */
+import { randomUUID } from 'node:crypto'
+import type { Call } from '../../bus/call.ts'
+import type { Capability } from '../../bus/capability.ts'
+import { hex } from '../../core/bytes.ts'
+import type { Fault } from '../../core/fault.ts'
+import { fail, ok } from '../../core/result.ts'
+import type { Result } from '../../core/result.ts'
+import { answer, origin } from '../dependencies.ts'
+import type { Records } from '../dependencies.ts'
+import { fault } from '../faults.ts'
+import { atOnce, inPieces } from '../stride.ts'
+import type { TrailStores } from '../trail/tools.ts'
+import { walkTrail } from '../trail/verify.ts'
+import type { Report } from '../trail/verify.ts'
+import { auditSessionStart, merkleFinalize, merkleRoot } from './definitions.ts'
+import type { Session, SessionRoot } from './session-store.ts'
+import { sessionRoot } from './session-tree.ts'
+
+/** The signed side of the ledger, as finalizing needs it. */
+export interface Prover {
+  readonly proofOf: (logIndex: number) => Promise<Result<Proof, Fault>>
+}
+
+export interface Proof {
+  readonly checkpoint: string
+  readonly proof: string
+}
+
+export function proofTools(records: Records, stores: TrailStores, prover: Prover): readonly Capability[] {
+  const { database } = records
+  const { sessions } = stores
+  return [
+    auditSessionStart.handledBy(async ({ intent, task_id: taskId, session_id: wanted }, call) => {
+      if (wanted !== undefined) return fail(chosenId(wanted, sessions.get(wanted) !== undefined))
+      return answer(await database.commit(() => startSession(records, stores, { intent, taskId, call })))
+    }),
+
+    merkleFinalize.handledBy(async ({ session_id: sessionId }, call) => {
+      const sealed = await finalize(records, stores, { sessionId, call })
+      if (!sealed.ok) return sealed
+      // The seal is durable; a checkpoint that cannot be signed now can be had later, from ledger_proof.
+      const proven = await prover.proofOf(sealed.value.log_index)
+      return answer({ ...toAnswer(sealed.value), ...(proven.ok ? proven.value : { unproven: proven.fault.message }) })
+    }),
+
+    merkleRoot.handledBy(async ({ session_id: sessionId }) => {
+      const root = sessions.root(sessionId)
+      if (root !== undefined) return answer(toAnswer(root))
+      if (sessions.get(sessionId) === undefined) return fail(notFound(sessionId))
+      return fail(
+        fault('ERR_NOT_FINALIZED', `Session ${sessionId} is open; merkle_finalize seals it.`, {
+          session_id: sessionId,
+        }),
+      )
+    }),
+  ]
+}
+
+interface Start {
+  readonly intent: string
+  readonly taskId: string | undefined
+  readonly call: Call
+}
+
+interface StartedSession {
+  readonly [field: string]: string | number | null
+}
+
+function startSession(records: Records, { sessions }: TrailStores, { intent, taskId, call }: Start): StartedSession {
+  const session_id = randomUUID()
+  const from = origin(call)
+  const event = { kind: 'session.start', session_id, task_id: taskId, ...from }
+  const { seq, at } = records.ledger.appendIn(event, { intent })
+  const session = { session_id, intent, task_id: taskId ?? null, started_at: at, log_index: seq }
+  sessions.insert({ ...session, principal: from.principal, finalized_at: null })
+  return session
+}
+
+interface Finalizing {
+  readonly sessionId: string
+  readonly call: Call
+}
+
+/**
+ * Most of a long session is checked before the transaction, with turns for everybody else; what was added since is
+ * checked inside it, and nothing can be added between that and the seal.
+ */
+async function finalize(
+  records: Records,
+  stores: TrailStores,
+  { sessionId, call }: Finalizing,
+): Promise<Result<SessionRoot, Fault>> {
+  const session = openSession(stores, sessionId)
+  if (!session.ok) return session
+  const checkedTo = records.ledger.size()
+  const stretch = { from: session.value.log_index, to: checkedTo, sessionId }
+  const walked = await inPieces(walkTrail(stores, stretch), call.signal)
+  if (!walked.ok) return walked
+  const broken = brokenChain(sessionId, walked.value)
+  if (broken !== undefined) return fail(broken)
+  return records.database.commit(() => seal(records, stores, { sessionId, call, checkedTo }))
+}
+
+function seal(
+  records: Records,
+  stores: TrailStores,
+  { sessionId, call, checkedTo }: Finalizing & { readonly checkedTo: number },
+): Result<SessionRoot, Fault> {
+  const session = openSession(stores, sessionId)
+  if (!session.ok) return session
+  const rest = atOnce(walkTrail(stores, { from: checkedTo, to: records.ledger.size(), sessionId }))
+  const broken = brokenChain(sessionId, rest)
+  if (broken !== undefined) return fail(broken)
+  const thoughts = stores.thoughts.ofSession(sessionId)
+  const [first, last] = [thoughts[0], thoughts.at(-1)]
+  if (first === undefined || last === undefined)
+    return fail(fault('ERR_NO_RECORDS', `Session ${sessionId} has no records to seal.`, { session_id: sessionId }))
+
+  const content = {
+    session_id: sessionId,
+    root: sessionRoot(thoughts.map(({ hash }) => hash)),
+    record_count: thoughts.length,
+    first_index: first.log_index,
+    last_index: last.log_index,
+  }
+  const { seq, at, leafHash } = records.ledger.appendIn({ kind: 'session.final', ...content, ...origin(call) })
+  const root = { ...content, finalized_at: at, log_index: seq, leaf_hash: hex(leafHash) }
+  stores.sessions.finalize(root)
+  return ok(root)
+}
+
+function openSession({ sessions }: TrailStores, sessionId: string): Result<Session, Fault> {
+  const session = sessions.get(sessionId)
+  if (session === undefined) return fail(notFound(sessionId))
+  if (session.finalized_at === null) return ok(session)
+  return fail(
+    fault('ERR_ALREADY_FINALIZED', `Session ${sessionId} was finalized; merkle_root has its root.`, {
+      session_id: sessionId,
+      finalized_at: session.finalized_at,
+    }),
+  )
+}
+
+function brokenChain(sessionId: string, report: Report): Fault | undefined {
+  const { broken_count, missing_count, first_broken_at, findings } = report
+  if (broken_count + missing_count === 0) return undefined
+  return fault('ERR_CHAIN_BROKEN', `Records of session ${sessionId} were changed or deleted; it is not sealed.`, {
+    session_id: sessionId,
+    broken_count,
+    missing_count,
+    first_broken_at: first_broken_at ?? null,
+    findings: findings.map((finding) => ({ ...finding })),
+  })
+}
+
+function toAnswer(root: SessionRoot): { readonly [field: string]: string | number } {
+  return { ...root, timestamp: root.finalized_at }
+}
+
+/** Callers that chose ids could take those of others, or pass one session off as another. */
+function chosenId(sessionId: string, taken: boolean): Fault {
+  return taken
+    ? fault('ERR_SESSION_EXISTS', `There is a session ${sessionId} already.`, { session_id: sessionId })
+    : fault('ERR_SESSION_ID_REFUSED', 'Session ids are minted by the server; leave `session_id` out.', {
+        session_id: sessionId,
+      })
+}
+
+function notFound(sessionId: string): Fault {
+  return fault('ERR_SESSION_NOT_FOUND', `There is no session ${sessionId}.`, { session_id: sessionId })
+}

@@ -1,0 +1,104 @@
+/**
+ * Runtime: the audited tool runtime of spec 5 as one service, and the views of ledger and bus beside it.
+ *
+ *   tasks · trail · proofs · skills · system     over one database and one ledger
+ *
+ * Reads and writes through its stores.
+ */
+import type { Capability, Service, ServiceHealth } from '../bus/capability.ts'
+import { LedgerStore } from '../ledger/ledger-store.ts'
+import type { Records } from './dependencies.ts'
+import { createSessionStore } from './proofs/session-store.ts'
+import { proofTools } from './proofs/tools.ts'
+import { createSkillRegistry } from './skills/registry.ts'
+import { createSkillScanner } from './skills/skill-folder-store.ts'
+import { createSkillStore } from './skills/skill-store.ts'
+import { skillTools } from './skills/tools.ts'
+import { busTools } from './system/bus-tools.ts'
+import type { ViewedBus } from './system/bus-tools.ts'
+import { ledgerCheck, overall, queueCheck, spelt } from './system/health.ts'
+import type { Queue } from './system/health.ts'
+import { ledgerFacts } from './system/ledger-facts.ts'
+import { ledgerProver, ledgerTools } from './system/ledger-tools.ts'
+import { createProbe } from './system/probe-store.ts'
+import { routerTools } from './system/router-tools.ts'
+import type { RoutingBus } from './system/router-tools.ts'
+import { serverTools } from './system/server-tools.ts'
+import { taskTools } from './tasks/tools.ts'
+import { createThoughtStore } from './trail/thought-store.ts'
+import { trailTools } from './trail/tools.ts'
+
+export interface RuntimeConfig {
+  readonly version: string
+  readonly mode: 'full' | 'readonly'
+  /** Folders whose sub-folders hold a SKILL.md each. */
+  readonly skillRoots: readonly string[]
+  /** How often a checkpoint is signed at least. */
+  readonly checkpointSeconds: number
+  /** Where the database lives; `undefined` for one in memory. */
+  readonly dataDirectory: string | undefined
+}
+
+export interface RuntimeOptions extends Records {
+  readonly config: RuntimeConfig
+  readonly bus: ViewedBus & RoutingBus
+  /** Calls that wait for a lock, from the chain. */
+  readonly queue: () => Queue
+}
+
+export function createRuntime(options: RuntimeOptions): Service {
+  const { config, queue, bus, ...records } = options
+  const { database, ledger, clock } = records
+  const startedMs = clock.monotonic()
+  let started = false
+
+  const facts = {
+    version: config.version,
+    mode: config.mode,
+    checkpointSeconds: config.checkpointSeconds,
+    started: () => started,
+    uptimeMs: () => clock.monotonic() - startedMs,
+    queue,
+  }
+  const stores = {
+    thoughts: createThoughtStore(database.sql),
+    sessions: createSessionStore(database.sql),
+    leaves: new LedgerStore(database.sql),
+  }
+  const skills = createSkillRegistry(records, createSkillScanner(config.skillRoots), createSkillStore(database.sql))
+  const probe = createProbe(records, {
+    dataDirectory: config.dataDirectory,
+    readOnly: config.mode === 'readonly',
+  })
+  const capabilities: readonly Capability[] = [
+    ...serverTools(records, facts, probe),
+    ...trailTools(records, stores),
+    ...skillTools(skills),
+    ...taskTools(records),
+    ...proofTools(records, stores, ledgerProver(ledger)),
+    ...ledgerTools(ledger),
+    ...busTools(bus),
+    ...routerTools(records, bus),
+  ]
+
+  return {
+    name: 'runtime',
+    // Spec 5 gives its names no prefix.
+    prefixes: [''],
+    capabilities: () => capabilities,
+    start: async () => {
+      // What changed while nobody looked goes on record before the first call. A ledger that refuses is no reason not
+      // to start: server_health says so.
+      if (ledger.state().kind === 'sound') await skills.refresh()
+      started = true
+    },
+    stop: async () => {
+      started = false
+    },
+    // Without waiting for a write: what asks here asks often.
+    health: (): ServiceHealth => {
+      const checks = { ledger: ledgerCheck(ledgerFacts(records, config.checkpointSeconds)), queue: queueCheck(queue()) }
+      return { status: overall(Object.values(checks)), details: spelt(checks) }
+    },
+  }
+}

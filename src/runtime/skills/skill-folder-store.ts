@@ -1,0 +1,96 @@
+/**
+ * Skill folder store: the SKILL.md files on disk, read again when they change.
+ *
+ *   <root>/<folder>/SKILL.md      one skill each; of two with one name the first root's counts
+ *
+ * A file is told to have changed by its inode, size and times; what cannot be read is listed with the reason.
+ *
+ * Does I/O.
+ */
+import { readdir, readFile, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Result } from '../../core/result.ts'
+import { fail } from '../../core/result.ts'
+import { parseSkill } from './skill.ts'
+import type { Skill } from './skill.ts'
+
+const MAX_SKILL_BYTES = 262_144
+const MAX_FOLDERS = 500
+
+export interface FoundSkill extends Skill {
+  readonly source_path: string
+}
+
+export interface SkippedFile {
+  readonly path: string
+  readonly reason: string
+}
+
+export interface SkillFolders {
+  readonly skills: readonly FoundSkill[]
+  readonly skipped: readonly SkippedFile[]
+}
+
+interface Known {
+  readonly stamp: string
+  readonly parsed: Result<Skill, string>
+}
+
+export type ScanSkills = () => Promise<SkillFolders>
+
+export function createSkillScanner(roots: readonly string[]): ScanSkills {
+  let known = new Map<string, Known>()
+  return async () => {
+    const seen = new Map<string, Known>()
+    const skills = new Map<string, FoundSkill>()
+    const skipped: SkippedFile[] = []
+    for (const root of roots) {
+      const folders = await foldersIn(root)
+      if (!folders.ok) skipped.push({ path: root, reason: folders.fault })
+      for (const folder of folders.ok ? folders.value : []) {
+        const path = join(root, folder, 'SKILL.md')
+        const file = await readSkill(path, known.get(path))
+        if (file === undefined) continue
+        seen.set(path, file)
+        if (!file.parsed.ok) skipped.push({ path, reason: file.parsed.fault })
+        else if (skills.has(file.parsed.value.name))
+          skipped.push({ path, reason: `has the name of ${skills.get(file.parsed.value.name)?.source_path}` })
+        else skills.set(file.parsed.value.name, { ...file.parsed.value, source_path: path })
+      }
+    }
+    known = seen
+    return { skills: [...skills.values()].sort((one, other) => (one.name < other.name ? -1 : 1)), skipped }
+  }
+}
+
+async function foldersIn(root: string): Promise<Result<readonly string[], string>> {
+  try {
+    const entries = await readdir(root, { withFileTypes: true })
+    const folders = entries.filter((entry) => entry.isDirectory() || entry.isSymbolicLink()).map(({ name }) => name)
+    return { ok: true, value: folders.sort().slice(0, MAX_FOLDERS) }
+  } catch (error) {
+    return fail(`cannot be listed: ${codeOf(error)}`)
+  }
+}
+
+/** `undefined` for a folder without a SKILL.md. */
+async function readSkill(path: string, known: Known | undefined): Promise<Known | undefined> {
+  try {
+    const file = await stat(path, { bigint: true })
+    const { ino, size, mtimeNs, ctimeNs } = file
+    const stamp = [ino, size, mtimeNs, ctimeNs].join(' ')
+    if (known?.stamp === stamp) return known
+    // A pipe or a device would never stop being read.
+    if (!file.isFile()) return { stamp, parsed: fail('is not a file') }
+    if (size > MAX_SKILL_BYTES) return { stamp, parsed: fail(`is larger than ${MAX_SKILL_BYTES} bytes`) }
+    return { stamp, parsed: parseSkill(await readFile(path)) }
+  } catch (error) {
+    const code = codeOf(error)
+    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined
+    return { stamp: '', parsed: fail(`cannot be read: ${code}`) }
+  }
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
+}

@@ -1,0 +1,92 @@
+/**
+ * Skill: a SKILL.md file, which tells a model how to do something.
+ *
+ *   ---
+ *   name: bleed-radiators          frontmatter: YAML
+ *   description: …
+ *   ---
+ *   Open the valve …               body: Markdown, for the model
+ *
+ * A skill grants nothing: its capabilities are what it says of itself.
+ *
+ * Pure.
+ */
+import { hash } from 'node:crypto'
+import { parse } from 'yaml'
+import { z } from 'zod'
+import { fromUtf8 } from '../../core/bytes.ts'
+import { isJsonObject } from '../../core/json.ts'
+import type { JsonObject } from '../../core/json.ts'
+import { fail, ok } from '../../core/result.ts'
+import type { Result } from '../../core/result.ts'
+
+export const SKILL_CAPABILITIES = ['read', 'write', 'spawn', 'audit', 'admin'] as const
+const GREEK_LETTERS = ['α', 'β', 'γ', 'δ', 'ε', 'ζ', 'η', 'θ', 'ι', 'κ', 'λ', 'μ', 'ν', 'ξ', 'π'] as const
+
+/** Unknown keys are kept: skills are written for more readers than this one. */
+const frontmatterSchema = z.looseObject({
+  name: z
+    .string()
+    .max(64)
+    .regex(/^[a-z][a-z0-9-]+$/, 'lower-case letters, digits and dashes, at least two'),
+  description: z.string().min(1).max(4_000),
+  version: z.union([z.string(), z.number()]).transform(String).nullish(),
+  entrypoint: z.string().nullish(),
+  capabilities: z.array(z.enum(SKILL_CAPABILITIES)).nullish(),
+  greekLetter: z.enum(GREEK_LETTERS).nullish(),
+})
+
+export interface Skill {
+  readonly name: string
+  readonly description: string
+  readonly version: string | null
+  readonly entrypoint: string | null
+  readonly capabilities: readonly string[]
+  readonly greek_letter: string | null
+  readonly frontmatter: JsonObject
+  readonly body: string
+  /** SHA-256 over the file's bytes, hex. */
+  readonly content_hash: string
+}
+
+/** The skill, or a sentence that says why the file is none. */
+export function parseSkill(bytes: Uint8Array): Result<Skill, string> {
+  const text = fromUtf8(bytes)?.replace(/^\uFEFF/, '')
+  if (text === undefined) return fail('is not UTF-8')
+  const match = /^---[ \t]*\r?\n([\s\S]*?\r?\n)?---[ \t]*(?:\r?\n([\s\S]*))?$/.exec(text)
+  if (match === null) return fail('does not begin with frontmatter between two lines of three dashes')
+  const frontmatter = parseYaml(match[1] ?? '')
+  if (!frontmatter.ok) return frontmatter
+  const parsed = frontmatterSchema.safeParse(frontmatter.value)
+  if (!parsed.success) return fail(parsed.error.issues.map(sentence).join('; '))
+  const { name, description, version, entrypoint, capabilities, greekLetter } = parsed.data
+  return ok({
+    name,
+    description,
+    version: version ?? null,
+    entrypoint: entrypoint ?? null,
+    capabilities: capabilities ?? [],
+    greek_letter: greekLetter ?? null,
+    frontmatter: frontmatter.value,
+    body: match[2] ?? '',
+    content_hash: hash('sha256', bytes),
+  })
+}
+
+function parseYaml(text: string): Result<JsonObject, string> {
+  try {
+    // JSON and back: YAML knows numbers and keys that no other reader of the frontmatter would.
+    const value: unknown = JSON.parse(JSON.stringify(parse(text, { maxAliasCount: 20, logLevel: 'error' }) ?? null))
+    return isJsonObject(value) ? ok(value) : fail('has frontmatter that is not a mapping')
+  } catch (error) {
+    return fail(`has frontmatter that is not YAML: ${error instanceof Error ? firstLine(error.message) : 'unreadable'}`)
+  }
+}
+
+function sentence({ path, message }: z.core.$ZodIssue): string {
+  return path.length === 0 ? message : `${path.join('.')}: ${message}`
+}
+
+function firstLine(text: string): string {
+  return text.split('\n', 1)[0] ?? text
+}

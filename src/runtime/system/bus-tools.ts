@@ -1,0 +1,105 @@
+/**
+ * Bus tools: bus_topology, bus_traces and bus_stats, the bus as it is at this moment.
+ *
+ * Reads through the bus.
+ */
+import { z } from 'zod'
+import type { CapabilityBus } from '../../bus/bus.ts'
+import type { Capability } from '../../bus/capability.ts'
+import { defineTool } from '../../bus/tool.ts'
+import { TRACE_RING_BUFFER } from '../../bus/trace.ts'
+import type { Json, JsonObject } from '../../core/json.ts'
+import { answer, RUNTIME_LOCK } from '../dependencies.ts'
+import { runtimeFamily } from '../envelope.ts'
+import { limitArgument } from '../paging.ts'
+import { id } from '../text.ts'
+
+const common = { family: runtimeFamily, lock: RUNTIME_LOCK, effect: 'reads' } as const
+
+/** Figures grow with the bus; each is spelt where it is made. */
+const figures = z.record(z.string(), z.unknown())
+
+export const busTopology = defineTool({
+  ...common,
+  name: 'bus_topology',
+  title: 'What is on the bus',
+  description:
+    'Shows every capability that this node and its peers offer, with load, latency, success rate and quarantine, and the peers themselves. Use it to see where something runs and how well.',
+  input: z.strictObject({ prefix: id().exactOptional().describe('Only capabilities whose name begins so.') }),
+  output: z.object({
+    our_node_id: z.string(),
+    community_id: z.string().nullable(),
+    peers: z.array(figures),
+    capabilities_local: z.array(figures),
+    capabilities_remote: z.array(figures),
+    in_flight_total: z.int(),
+  }),
+})
+
+export const busTraces = defineTool({
+  ...common,
+  name: 'bus_traces',
+  title: 'The last calls',
+  description: `Lists the last calls, newest first: who called what, where it ran, how it ended and how long each stage took. The last ${TRACE_RING_BUFFER.toLocaleString('en')} are kept in memory; for proof of older ones see the ledger.`,
+  input: z.strictObject({
+    limit: limitArgument,
+    capability: id().exactOptional(),
+    trace_id: id().exactOptional(),
+    result: id().exactOptional().describe('`ok`, or an error code.'),
+  }),
+  output: z.object({ traces: z.array(figures) }),
+})
+
+export const busStats = defineTool({
+  ...common,
+  name: 'bus_stats',
+  title: 'The bus in numbers',
+  description: 'Counts since the start: calls, errors by code, retries, quarantines, and mean time per capability.',
+  input: z.strictObject({}),
+  output: figures,
+})
+
+export type ViewedBus = Pick<CapabilityBus, 'topologySnapshot' | 'recentTraces' | 'stats'>
+
+export function busTools(bus: ViewedBus): readonly Capability[] {
+  return [
+    busTopology.handledBy(async ({ prefix = '' }) => {
+      const { communityId, peers, capabilitiesLocal, capabilitiesRemote, ...rest } = bus.topologySnapshot()
+      const wanted = (entry: { readonly name: string }): boolean => entry.name.startsWith(prefix)
+      return answer({
+        ...snakeCase(rest),
+        community_id: communityId ?? null,
+        peers: peers.map(snakeCase),
+        capabilities_local: capabilitiesLocal.filter(wanted).map(snakeCase),
+        capabilities_remote: capabilitiesRemote.filter(wanted).map(snakeCase),
+      })
+    }),
+
+    busTraces.handledBy(async ({ limit, capability, trace_id: traceId, result }) => {
+      const filtered = capability !== undefined || traceId !== undefined || result !== undefined
+      const traces = bus
+        .recentTraces(filtered ? TRACE_RING_BUFFER : limit)
+        .filter(
+          (trace) =>
+            (capability === undefined || trace.capability === capability) &&
+            (traceId === undefined || trace.traceId === traceId) &&
+            (result === undefined || trace.result === result),
+        )
+      return answer({ traces: traces.slice(0, limit).map(snakeCase) })
+    }),
+
+    busStats.handledBy(async () => {
+      const { capabilities, ...totals } = bus.stats()
+      return answer({ ...snakeCase(totals), capabilities: capabilities.map(snakeCase) })
+    }),
+  ]
+}
+
+/** Spec 2's spelling on the wire. The names of one record only: what is inside may be anybody's words. */
+export function snakeCase(record: object): JsonObject {
+  return Object.fromEntries(
+    Object.entries(record)
+      .filter(([, value]) => value !== undefined)
+      .map(([name, value]) => [name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`), value as Json]),
+  )
+}

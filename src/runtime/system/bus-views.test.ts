@@ -1,0 +1,242 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { answering, echo, reply } from '../../../test/bus-village.ts'
+import { runtimeRig } from '../../../test/runtime-rig.ts'
+import type { Rig } from '../../../test/runtime-rig.ts'
+import type { Call, Caller } from '../../bus/call.ts'
+import { fail } from '../../core/result.ts'
+
+const OBSERVER: Caller = { kind: 'principal', id: 'screen', role: 'observer' }
+
+let rig: Rig
+beforeEach(async () => {
+  rig = await runtimeRig()
+})
+afterEach(() => rig.close())
+
+describe('bus_topology', () => {
+  it('shows what is on the bus, in spec 2’s spelling', async () => {
+    rig.bus.registerCapability(answering({ name: 'light.read', params: { lampId: 7 } }, echo))
+    await rig.through('light.read')
+    expect(await rig.data('bus_topology', { prefix: 'light.' })).toMatchObject({
+      our_node_id: 'node-a',
+      community_id: null,
+      peers: [],
+      capabilities_local: [
+        {
+          node_id: 'node-a',
+          name: 'light.read',
+          version: '1.0',
+          is_local: true,
+          in_flight: 0,
+          max_concurrent: 8,
+          success_rate: 1,
+          samples: 1,
+          params: { lampId: 7 },
+        },
+      ],
+      capabilities_remote: [],
+    })
+    const all = await rig.data('bus_topology')
+    expect(all['capabilities_local']).toHaveLength(rig.bus.offers().length)
+  })
+})
+
+describe('bus_traces', () => {
+  it('shows the last calls, newest first, and filters them', async () => {
+    rig.bus.registerCapability(answering({ name: 'light.read' }, echo))
+    await rig.through('light.read', {}, { traceId: '01K9Z3N8QK6R3M0V6V5A8B4C2E' })
+    await rig.through('light.nowhere')
+    await rig.through('light.read')
+    expect(await rig.data('bus_traces', { limit: 2 })).toMatchObject({
+      traces: [
+        { capability: 'light.read', result: 'ok', to_node: 'node-a', caller: 'tester', channel: 'api' },
+        { capability: 'light.nowhere', result: 'not_found' },
+      ],
+    })
+    for (const filter of [{ trace_id: '01K9Z3N8QK6R3M0V6V5A8B4C2E' }, { result: 'not_found' }])
+      expect((await rig.data('bus_traces', filter))['traces']).toHaveLength(1)
+    expect((await rig.data('bus_traces', { capability: 'light.read' }))['traces']).toHaveLength(2)
+  })
+})
+
+describe('bus_stats', () => {
+  it('counts calls and errors per capability', async () => {
+    rig.bus.registerCapability(answering({ name: 'light.read' }, echo))
+    await rig.through('light.read')
+    await rig.through('light.nowhere')
+    expect(await rig.data('bus_stats')).toMatchObject({
+      calls: 2,
+      in_flight: 0,
+      cut_off: 0,
+      capabilities: expect.arrayContaining([expect.objectContaining({ name: 'light.read', calls: 1, ok: 1 })]),
+    })
+  })
+})
+
+describe('router_score', () => {
+  it('names the provider that the next call goes to', async () => {
+    for (const size of [1, 2])
+      rig.bus.registerCapability(
+        answering({ name: 'light.read', params: { size }, matches: { size: 'equals' } }, () =>
+          Promise.resolve(reply(size)),
+        ),
+      )
+    const score = await rig.data('router_score', { capability: 'light.read', arguments: { params: { size: 2 } } })
+    expect(score).toMatchObject({
+      capability: 'light.read',
+      winner: { node_id: 'node-a', version: '1.0', is_local: true },
+      scores: [
+        { viable: false, reasons: ['version, params, node or trust do not fit'] },
+        { viable: true, reasons: [], score: 450, cost_ms: 0 },
+      ],
+    })
+    const winner = score['winner'] as { instance_id: string }
+    const scores = score['scores'] as { instance_id: string }[]
+    expect(winner.instance_id).toBe(scores[1]?.instance_id)
+    expect(await rig.through('light.read', { params: { size: 2 } })).toEqual(reply(2))
+  })
+
+  it('says why nobody would take it', async () => {
+    expect(await rig.data('router_score', { capability: 'light.nowhere' })).toEqual({
+      capability: 'light.nowhere',
+      scores: [],
+      winner: null,
+      refusal: 'Nobody here offers light.nowhere.',
+    })
+    expect(await rig.data('router_score', { capability: 'task_get', version: '2.0' })).toMatchObject({
+      winner: null,
+      refusal: expect.stringContaining('task_get is not offered as 2.0'),
+    })
+  })
+})
+
+describe('router_call', () => {
+  it('calls through the whole chain, in the name of whoever asked', async () => {
+    const outcome = await rig.through('router_call', { capability: 'task_create', arguments: { title: 'x' } })
+    expect(outcome).toMatchObject({
+      ok: true,
+      value: { data: { capability: 'task_create', served_by: 'node-a', data: { title: 'x', status: 'INIT' } } },
+    })
+    expect(rig.entries('call.enter')).toMatchObject([
+      { tool: 'router_call', principal: 'tester', channel: 'api' },
+      { tool: 'task_create', principal: 'tester', channel: 'service' },
+    ])
+    const [outer, inner] = rig.entries('call.enter')
+    expect(inner?.['trace_id']).toBe(outer?.['trace_id'])
+  })
+
+  it('gives nobody more than they have', async () => {
+    const args = { capability: 'task_create', arguments: { title: 'x' } }
+    const denied = await rig.through('router_call', args, { caller: OBSERVER })
+    expect(denied).toMatchObject({ ok: false, fault: { kind: 'not-permitted', reasons: [{ rule: 'role' }] } })
+    expect(await rig.through('router_call', { capability: 'task_list' }, { caller: OBSERVER })).toMatchObject({
+      ok: true,
+      value: { data: { data: { total: 0 } } },
+    })
+    expect(rig.entries('task.created')).toEqual([])
+  })
+
+  it('does not hold what the call it makes has to wait for', async () => {
+    const calls = Array.from({ length: 8 }, (_, index) =>
+      index % 2 === 0
+        ? rig.through('router_call', { capability: 'task_create', arguments: { title: `${index}` } })
+        : rig.through('task_create', { title: `${index}` }),
+    )
+    expect((await Promise.all(calls)).every(({ ok }) => ok)).toBe(true)
+    expect(await rig.data('task_list')).toMatchObject({ total: 8 })
+  })
+
+  it('passes on what the callee says is wrong', async () => {
+    expect(await rig.error('router_call', { capability: 'task_get', arguments: { id: 'nobody' } })).toEqual({
+      code: 'HANDLER_ERROR',
+      message: 'ERR_NOT_FOUND: There is no task nobody.',
+      details: { code: 'ERR_NOT_FOUND', id: 'nobody' },
+    })
+    expect(await rig.error('router_call', { capability: 'task_get', arguments: { id: 1 } })).toMatchObject({
+      code: 'INVALID_PARAMS',
+      details: { issues: [{ path: ['id'] }] },
+    })
+    expect(await rig.error('router_call', { capability: 'light.nowhere' })).toMatchObject({ code: 'NOT_FOUND' })
+  })
+
+  it('does not call itself', async () => {
+    expect(await rig.error('router_call', { capability: 'router_call' })).toMatchObject({ code: 'INVALID_PARAMS' })
+  })
+
+  it('keeps the arguments out of its own record: the call it makes records them as they may be', async () => {
+    rig.bus.registerCapability(answering({ name: 'light.read', secrets: ['combination'] }, echo))
+    await rig.through('router_call', { capability: 'light.read', arguments: { combination: '1-2-3' } })
+    const [outer, inner] = rig.entries('call.enter').map(({ seq }) => rig.ledger.body(Number(seq)))
+    expect(outer).toMatchObject({ body: { args: { capability: 'light.read', arguments: '[redacted]' } } })
+    expect(inner).toMatchObject({ body: { args: { combination: '[redacted]' } } })
+  })
+
+  it('hands over the time that is left and the caller’s withdrawal', async () => {
+    const { promise: arrived, resolve: arrive } = Promise.withResolvers<Call>()
+    rig.bus.registerCapability(
+      answering({ name: 'light.wait' }, (call) => {
+        arrive(call)
+        return new Promise((resolve) =>
+          call.signal.addEventListener('abort', () => resolve(fail({ kind: 'cancelled', message: 'gone' }))),
+        )
+      }),
+    )
+    const controller = new AbortController()
+    const args = { capability: 'light.wait', timeout_ms: 500 }
+    const waiting = rig.through('router_call', args, { signal: controller.signal })
+    const inner = await arrived
+    expect(inner.deadlineMs - rig.clock.monotonic()).toBe(500)
+    controller.abort()
+    expect(await waiting).toMatchObject({ ok: false, fault: { kind: 'cancelled' } })
+    expect(inner.signal.aborted).toBe(true)
+  })
+})
+
+describe('router_fallback', () => {
+  /** Two instances that could stand in for each other, one of which always fails. */
+  async function ejectOne(): Promise<void> {
+    for (const size of [1, 2])
+      rig.bus.registerCapability(
+        answering({ name: 'light.read', params: { size }, matches: { size: 'equals' } }, () =>
+          Promise.resolve(size === 1 ? fail({ kind: 'failed' as const, message: 'dark' }) : reply(size)),
+        ),
+      )
+    for (let count = 0; count < 10; count++) await rig.through('light.read', { params: { size: 1 } })
+  }
+
+  it('shows who is left alone and for how long', async () => {
+    await ejectOne()
+    expect(await rig.data('router_fallback', { capability: 'light.read' })).toMatchObject({
+      providers: [
+        { name: 'light.read', state: 'quarantined', quarantined_for_ms: 60_000, ejections: 1, success_rate: 0 },
+        { name: 'light.read', state: 'trusted', quarantined_for_ms: 0 },
+      ],
+      omitted: 0,
+      reset_count: 0,
+    })
+    rig.clock.advance(60_000)
+    expect(await rig.data('router_fallback', { capability: 'light.read' })).toMatchObject({
+      providers: [{ state: 'probe_due', quarantined_for_ms: 0 }, { state: 'trusted' }],
+    })
+    expect(await rig.data('router_stats')).toMatchObject({ quarantined: 1, quarantines: 1, providers_remote: 0 })
+  })
+
+  it('forgets on request, on record', async () => {
+    await ejectOne()
+    expect(await rig.data('router_fallback', { capability: 'light.read', reset: true })).toMatchObject({
+      providers: [{ state: 'trusted' }, { state: 'trusted' }],
+      reset_count: 1,
+    })
+    expect(rig.entries('router.reset')).toMatchObject([
+      { principal: 'tester', providers: [expect.stringContaining('light.read@1.0')] },
+    ])
+  })
+
+  it('lets an observer look and nothing else', async () => {
+    expect(await rig.through('router_fallback', {}, { caller: OBSERVER })).toMatchObject({ ok: true })
+    expect(await rig.through('router_fallback', { reset: true }, { caller: OBSERVER })).toMatchObject({
+      ok: false,
+      fault: { kind: 'not-permitted' },
+    })
+  })
+})

@@ -1,0 +1,102 @@
+/**
+ * Health: what the checks say, and what that makes of the whole. The worst check decides.
+ *
+ * Pure.
+ */
+import { z } from 'zod'
+import type { JsonObject } from '../../core/json.ts'
+
+export type HealthStatus = 'ok' | 'degraded' | 'failing'
+
+/** `skipped` is not a verdict: there was nothing to check, and `message` says why. */
+export type CheckStatus = HealthStatus | 'skipped'
+
+export interface Check {
+  readonly status: CheckStatus
+  /** What is wrong and what to do, when something is. */
+  readonly message?: string
+  readonly figures: JsonObject
+}
+
+export const checkOutput = z.object({
+  status: z.enum(['ok', 'degraded', 'failing', 'skipped']),
+  message: z.string().exactOptional(),
+  figures: z.record(z.string(), z.unknown()),
+})
+
+const SEVERITY: readonly CheckStatus[] = ['skipped', 'ok', 'degraded', 'failing']
+
+export function overall(checks: readonly Check[]): HealthStatus {
+  const worst = Math.max(1, ...checks.map(({ status }) => SEVERITY.indexOf(status)))
+  return SEVERITY[worst] as HealthStatus
+}
+
+export function spelt(checks: Readonly<Record<string, Check>>): JsonObject {
+  return Object.fromEntries(Object.entries(checks).map(([name, check]) => [name, { ...check }]))
+}
+
+const MEBIBYTE = 1_048_576
+/** A day of audit on a busy node; below the second, SQLite may not be able to finish what it began. */
+const LOW_DISK_BYTES = 512 * MEBIBYTE
+const FULL_DISK_BYTES = 64 * MEBIBYTE
+
+export function diskCheck(freeBytes: number): Check {
+  const figures = { free_bytes: freeBytes }
+  if (freeBytes < FULL_DISK_BYTES)
+    return { status: 'failing', message: 'The disk is almost full; soon nothing can be recorded.', figures }
+  if (freeBytes < LOW_DISK_BYTES) return { status: 'degraded', message: 'The disk is filling up.', figures }
+  return { status: 'ok', figures }
+}
+
+export interface Queue {
+  /** Calls that wait for their turn. */
+  readonly waiting: number
+  /** How many may wait for one thing. */
+  readonly limit: number
+}
+
+export function queueCheck({ waiting, limit }: Queue): Check {
+  const figures = { waiting, limit }
+  if (waiting >= limit) return { status: 'failing', message: 'Calls are being turned away.', figures }
+  if (waiting * 2 >= limit) return { status: 'degraded', message: 'Many calls wait for their turn.', figures }
+  return { status: 'ok', figures }
+}
+
+export interface LedgerFacts {
+  readonly size: number
+  /** Why the ledger takes and signs nothing, or `undefined`. */
+  readonly refuses: string | undefined
+  /** Whether the tree still has the root that was signed last; `undefined` before the first signature. */
+  readonly extendsSigned: boolean | undefined
+  readonly signedSize: number | undefined
+  readonly cosignatures: number
+  /** Since the oldest entry that no checkpoint covers; 0 when all are covered. */
+  readonly oldestUnsignedMs: number
+  /** Since the last entry that the newest checkpoint covers. */
+  readonly checkpointAgeMs: number | undefined
+  readonly checkpointSeconds: number
+}
+
+/** Missing a few turns is a busy minute; missing more means that nobody signs. */
+const LATE_TURNS = 5
+
+export function ledgerCheck(facts: LedgerFacts): Check {
+  const figures = {
+    size: facts.size,
+    forked: facts.refuses !== undefined || facts.extendsSigned === false,
+    signed_size: facts.signedSize ?? null,
+    unsigned_entries: facts.size - (facts.signedSize ?? 0),
+    last_checkpoint_age_ms: facts.checkpointAgeMs ?? null,
+    cosignatures: facts.cosignatures,
+  }
+  if (facts.refuses !== undefined) return { status: 'failing', message: facts.refuses, figures }
+  if (facts.extendsSigned === false)
+    return {
+      status: 'failing',
+      message: 'The tree does not have the root that was signed; run ledger_verify.',
+      figures,
+    }
+  if (facts.oldestUnsignedMs > facts.checkpointSeconds * 1_000 * LATE_TURNS)
+    return { status: 'degraded', message: 'No checkpoint has been signed for a while.', figures }
+  return { status: 'ok', figures }
+}

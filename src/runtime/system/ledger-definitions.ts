@@ -1,0 +1,85 @@
+/**
+ * Ledger definitions: the tools that show the ledger to anybody who wants to check it.
+ *
+ * Asking makes the node sign what it holds, which changes no record: they read.
+ *
+ * Pure.
+ */
+import { z } from 'zod'
+import { defineTool } from '../../bus/tool.ts'
+import { RUNTIME_LOCK } from '../dependencies.ts'
+import { runtimeFamily } from '../envelope.ts'
+
+const common = { family: runtimeFamily, lock: RUNTIME_LOCK, effect: 'reads' } as const
+
+const size = z.int().min(0).max(Number.MAX_SAFE_INTEGER)
+
+export const ledgerCheckpoint = defineTool({
+  ...common,
+  name: 'ledger_checkpoint',
+  title: 'Signed checkpoint of the ledger',
+  description:
+    'Signs the ledger as it is now and returns the checkpoint (a C2SP signed note). Keep it outside this house: whoever has an old checkpoint can show later that nothing before it was changed, with ledger_consistency.',
+  input: z.strictObject({}),
+  output: z.object({
+    checkpoint: z.string(),
+    origin: z.string(),
+    size: z.int(),
+    root: z.string().describe('base64, as in the checkpoint.'),
+    verifier_key: z.string().describe('C2SP vkey; whoever has it can check every signature of this ledger.'),
+    cosignatures: z.int().describe('How many witnesses have signed it, too.'),
+  }),
+})
+
+export const ledgerProof = defineTool({
+  ...common,
+  name: 'ledger_proof',
+  title: 'Proof that something is in the ledger',
+  description:
+    'Returns one ledger entry and a C2SP tlog-proof that it is in the signed ledger, which anybody can check offline: SHA-256(0x00 ‖ leaf) is the leaf hash. `log_index` comes from task, thought, session and skill tools.',
+  input: z.strictObject({ log_index: size }),
+  output: z.object({
+    log_index: z.int(),
+    leaf: z.string().describe('The exact bytes of the entry: canonical JSON.'),
+    leaf_hash: z.string().describe('hex'),
+    proof: z.string().describe('C2SP tlog-proof, with its checkpoint.'),
+    verifier_key: z.string(),
+    body: z.enum(['kept', 'erased', 'none']).describe('Whether content beside the entry is still there.'),
+  }),
+})
+
+export const ledgerConsistency = defineTool({
+  ...common,
+  name: 'ledger_consistency',
+  title: 'Proof that the ledger only grew',
+  description:
+    'Returns the RFC 6962 proof that the ledger of `to_size` entries (now, unless told) extends the one of `from_size`. Compare `from_root` with the root of the checkpoint you kept.',
+  input: z.strictObject({ from_size: size, to_size: size.exactOptional() }),
+  output: z.object({
+    from_size: z.int(),
+    to_size: z.int(),
+    from_root: z.string().describe('base64'),
+    to_root: z.string().describe('base64'),
+    proof: z.array(z.string()).describe('base64 hashes'),
+  }),
+})
+
+export const ledgerVerify = defineTool({
+  ...common,
+  name: 'ledger_verify',
+  title: 'Verify the ledger',
+  description:
+    'Derives the ledger again from its stored bytes and compares it with everything this node has signed: edited, missing, added and reordered entries are found. Checks what came since the last clean run, or everything with `full`.',
+  input: z.strictObject({ full: z.boolean().default(false) }),
+  output: z.object({
+    valid: z.boolean(),
+    from: z.int().describe('First entry that was read.'),
+    size: z.int(),
+    root: z.string().nullable().describe('base64; null when entries are missing.'),
+    findings: z.array(z.string()),
+    more_findings: z.int(),
+    state: z.enum(['sound', 'refusing']),
+    state_reason: z.string().exactOptional(),
+  }),
+  timeoutSeconds: 600,
+})

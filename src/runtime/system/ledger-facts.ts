@@ -1,0 +1,38 @@
+/**
+ * Ledger facts: the state of the ledger in figures, and a proof against the last signature, cheap enough to ask often.
+ *
+ * Reads through the ledger.
+ */
+import { equalBytes } from '../../core/bytes.ts'
+import type { Records } from '../dependencies.ts'
+import { ledgerFaultSentence } from '../../ledger/fork.ts'
+import type { LedgerFacts } from './health.ts'
+
+export function ledgerFacts({ ledger, clock }: Records, checkpointSeconds: number): LedgerFacts {
+  const state = ledger.state()
+  const signed = ledger.latestCheckpoint()
+  const size = ledger.size()
+  const signedSize = signed?.checkpoint.size
+  const since = (seq: number): number | undefined => {
+    const at = ledger.entry(seq)?.entry.at
+    return at === undefined ? undefined : Math.max(0, clock.now() - Date.parse(at))
+  }
+  return {
+    size,
+    refuses: state.kind === 'refusing' ? ledgerFaultSentence(state.fault) : undefined,
+    extendsSigned: signed === undefined || state.kind === 'refusing' ? undefined : hasRoot(ledger, signed.checkpoint),
+    signedSize,
+    // The first signature is the log's own.
+    cosignatures: signed === undefined ? 0 : signed.note.signatures.length - 1,
+    oldestUnsignedMs: size > (signedSize ?? 0) ? (since(signedSize ?? 0) ?? 0) : 0,
+    checkpointAgeMs: signedSize === undefined || signedSize === 0 ? undefined : since(signedSize - 1),
+    checkpointSeconds,
+  }
+}
+
+/** Walks the path of the last signed entry: a tree that was changed on the way does not arrive at the signed root. */
+function hasRoot(ledger: Records['ledger'], signed: { readonly size: number; readonly root: Uint8Array }): boolean {
+  if (signed.size === 0) return true
+  const inclusion = ledger.inclusion(signed.size - 1, signed.size)
+  return inclusion.ok && equalBytes(inclusion.value.root, signed.root)
+}

@@ -1,0 +1,125 @@
+/**
+ * Ledger tools: what the tools that show the ledger do.
+ *
+ * Reads through the ledger.
+ */
+import type { Capability } from '../../bus/capability.ts'
+import { base64, fromUtf8, hex } from '../../core/bytes.ts'
+import type { Fault } from '../../core/fault.ts'
+import { fail, ok } from '../../core/result.ts'
+import type { Result } from '../../core/result.ts'
+import { checkpointText } from '../../ledger/checkpoint.ts'
+import { findingSentence } from '../../ledger/finding.ts'
+import { ledgerFaultSentence } from '../../ledger/fork.ts'
+import type { SigningFault } from '../../ledger/fork.ts'
+import type { Ledger } from '../../ledger/ledger.ts'
+import { formatVerifierKey } from '../../ledger/note-key.ts'
+import type { ProofFault } from '../../ledger/proof.ts'
+import { parseTlogProof } from '../../ledger/tlog-proof.ts'
+import { leafHash } from '../../ledger/tree.ts'
+import { answer } from '../dependencies.ts'
+import { fault } from '../faults.ts'
+import type { Prover } from '../proofs/tools.ts'
+import { ledgerCheckpoint, ledgerConsistency, ledgerProof, ledgerVerify } from './ledger-definitions.ts'
+
+export function ledgerTools(ledger: Ledger): readonly Capability[] {
+  const verifierKey = formatVerifierKey(ledger.verifierKey)
+  return [
+    ledgerCheckpoint.handledBy(async () => {
+      const signed = await ledger.checkpoint()
+      if (!signed.ok) return fail(toFault(signed.fault))
+      const { origin, size, root } = signed.value.checkpoint
+      return answer({
+        checkpoint: checkpointText(signed.value),
+        origin,
+        size,
+        root: base64(root),
+        verifier_key: verifierKey,
+        cosignatures: signed.value.note.signatures.length - 1,
+      })
+    }),
+
+    ledgerProof.handledBy(async ({ log_index: index }) => {
+      const proof = await ledger.proofText(index)
+      if (!proof.ok) return fail(toFault(proof.fault))
+      const entry = ledger.entry(index)
+      const leaf = entry && fromUtf8(entry.bytes)
+      if (entry === undefined || leaf === undefined)
+        return fail(fault('ERR_LEDGER_UNSOUND', `Entry ${index} cannot be read any more; run ledger_verify.`))
+      return answer({
+        log_index: index,
+        leaf,
+        leaf_hash: hex(leafHash(entry.bytes)),
+        proof: proof.value,
+        verifier_key: verifierKey,
+        body: ledger.body(index).kind,
+      })
+    }),
+
+    ledgerConsistency.handledBy(async ({ from_size: from, to_size: to }) => {
+      const consistency = ledger.consistency(from, to)
+      if (!consistency.ok) return fail(toFault(consistency.fault))
+      const { fromRoot, toRoot, path } = consistency.value
+      return answer({
+        from_size: from,
+        to_size: consistency.value.to,
+        from_root: base64(fromRoot),
+        to_root: base64(toRoot),
+        proof: path.map(base64),
+      })
+    }),
+
+    ledgerVerify.handledBy(async ({ full }, { signal }) => {
+      const report = await verify(ledger, !full, signal)
+      if (!report.ok) return report
+      const { from, size, root, findings, more } = report.value
+      const state = ledger.state()
+      return answer({
+        valid: findings.length === 0 && state.kind === 'sound',
+        from,
+        size,
+        root: root === undefined ? null : base64(root),
+        findings: findings.map(findingSentence),
+        more_findings: more,
+        state: state.kind,
+        ...(state.kind === 'refusing' ? { state_reason: ledgerFaultSentence(state.fault) } : {}),
+      })
+    }),
+  ]
+}
+
+export function ledgerProver(ledger: Ledger): Prover {
+  return {
+    proofOf: async (logIndex) => {
+      const proof = await ledger.proofText(logIndex)
+      if (!proof.ok) return fail(toFault(proof.fault))
+      const parsed = parseTlogProof(proof.value)
+      if (!parsed.ok) throw new Error('the ledger gave a proof that cannot be read')
+      return ok({ checkpoint: parsed.value.checkpoint, proof: proof.value })
+    },
+  }
+}
+
+async function verify(
+  ledger: Ledger,
+  incremental: boolean,
+  signal: AbortSignal,
+): Promise<Result<Awaited<ReturnType<Ledger['verify']>>, Fault>> {
+  try {
+    return ok(await ledger.verify({ incremental, signal }))
+  } catch (error) {
+    if (!signal.aborted) throw error
+    return fail({ kind: 'cancelled', message: 'The caller went away before the ledger was verified.' })
+  }
+}
+
+function toFault(reason: ProofFault | SigningFault): Fault {
+  switch (reason.kind) {
+    case 'no-such-entry':
+      return fault('ERR_OUT_OF_RANGE', `The ledger has ${reason.size} entries; there is no entry ${reason.seq}.`)
+    case 'no-such-size':
+      return fault('ERR_OUT_OF_RANGE', `A ledger of ${reason.size} entries was never one of ${reason.asked}.`)
+    default:
+      return fault('ERR_LEDGER_UNSOUND', ledgerFaultSentence(reason))
+  }
+}

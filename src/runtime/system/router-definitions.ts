@@ -1,0 +1,138 @@
+/**
+ * Router definitions: the tools that show how calls find their provider (spec 5 § 6.3 names them), over the bus's own
+ * router: what they say is what the next call will meet.
+ *
+ * Pure.
+ */
+import { z } from 'zod'
+import { defineTool } from '../../bus/tool.ts'
+import { RUNTIME_LOCK } from '../dependencies.ts'
+import { runtimeFamily } from '../envelope.ts'
+import { id } from '../text.ts'
+
+const target = {
+  capability: id().describe('Its name, as bus_topology shows it.'),
+  version: z
+    .string()
+    .regex(/^\d{1,6}\.\d{1,6}$/, 'major.minor')
+    .exactOptional()
+    .describe('At least this minor of this major; any, unless told.'),
+  arguments: z.record(z.string(), z.json()).default({}).describe('What the capability is called with.'),
+  node: id().exactOptional().describe('Only this node.'),
+}
+
+const provider = {
+  node_id: z.string(),
+  version: z.string(),
+  instance_id: z.string(),
+  is_local: z.boolean(),
+}
+
+export const routerScore = defineTool({
+  name: 'router_score',
+  title: 'Who would take a call',
+  description:
+    'Scores every provider of a capability as the router does, without calling any: `score` is the formula of spec 2 § 5.4 and `cost_ms` the measured latency times load, lower is better for both. `winner` is who would get the call now; if nobody would, `refusal` says why.',
+  input: z.strictObject(target),
+  output: z.object({
+    capability: z.string(),
+    scores: z.array(
+      z.object({
+        ...provider,
+        score: z.number(),
+        cost_ms: z.number(),
+        viable: z.boolean(),
+        reasons: z.array(z.string()).describe('Why it would not be chosen.'),
+        in_flight: z.int(),
+        max_concurrent: z.int(),
+        success_rate: z.number(),
+        p50_ms: z.number(),
+      }),
+    ),
+    winner: z.object(provider).nullable(),
+    refusal: z.string().exactOptional(),
+  }),
+  effect: 'reads',
+  family: runtimeFamily,
+  lock: RUNTIME_LOCK,
+})
+
+export const routerCall = defineTool({
+  name: 'router_call',
+  title: 'Call any capability',
+  description:
+    'Calls a capability by name through the router, on this node or a peer, in your own name: the same rights, approvals, limits and records apply as if you had called it directly. For capabilities that are not in your tool list, or to choose the node.',
+  input: z.strictObject({
+    ...target,
+    session_id: id().exactOptional().describe('Calls with one session go to one provider while it is there.'),
+    timeout_ms: z.int().min(1).max(600_000).exactOptional(),
+  }),
+  output: z.object({
+    capability: z.string(),
+    served_by: z.string().nullable().describe('The node that answered.'),
+    data: z.unknown(),
+  }),
+  // What it may lead to, so that clients ask before they let it run. By itself it does nothing: see `assess`.
+  effect: 'writes',
+  idempotent: false,
+  family: runtimeFamily,
+  timeoutSeconds: 600,
+  // The call that it makes passes the guard for itself, in the name of the same caller.
+  assess: () => ({ effect: 'reads', reasons: [] }),
+  // Recorded with the call that it makes, where it is known which of them are secrets.
+  secrets: ['arguments'],
+})
+
+export const routerFallback = defineTool({
+  name: 'router_fallback',
+  title: 'Providers that are left alone',
+  description:
+    'Shows which providers failed so often that the router leaves them alone, for how long, and who is left instead. With `reset` it forgets the failures of the providers named, so that they get calls again at once.',
+  input: z.strictObject({
+    capability: id().exactOptional(),
+    node: id().exactOptional(),
+    reset: z.boolean().default(false),
+  }),
+  output: z.object({
+    providers: z.array(
+      z.object({
+        ...provider,
+        name: z.string(),
+        state: z.enum(['trusted', 'quarantined', 'probe_due']),
+        quarantined_for_ms: z.number(),
+        ejections: z.int(),
+        success_rate: z.number(),
+        samples: z.int(),
+      }),
+    ),
+    omitted: z.int().describe('Further providers, not listed.'),
+    reset_count: z.int(),
+  }),
+  effect: 'records',
+  assess: ({ reset }) => ({ effect: reset ? 'records' : 'reads', reasons: [] }),
+  family: runtimeFamily,
+  lock: RUNTIME_LOCK,
+})
+
+export const routerStats = defineTool({
+  name: 'router_stats',
+  title: 'The router in numbers',
+  description:
+    'Counts since the start: calls, retries on another provider, hedges, quarantines, sticky sessions, and load now.',
+  input: z.strictObject({}),
+  output: z.object({
+    calls: z.int(),
+    in_flight: z.int(),
+    providers_local: z.int(),
+    providers_remote: z.int(),
+    quarantined: z.int().describe('Providers that are left alone now.'),
+    quarantines: z.int().describe('How often one was, since the start.'),
+    retries: z.int(),
+    hedges: z.int(),
+    cut_off: z.int(),
+    sticky_sessions: z.int(),
+  }),
+  effect: 'reads',
+  family: runtimeFamily,
+  lock: RUNTIME_LOCK,
+})

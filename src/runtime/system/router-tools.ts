@@ -1,0 +1,159 @@
+/**
+ * Router tools: what the tools over the bus's router do.
+ *
+ * Reads and calls through the bus.
+ */
+import { isFull } from '../../bus/admission.ts'
+import type { CapabilityBus } from '../../bus/bus.ts'
+import type { Call } from '../../bus/call.ts'
+import { versionText } from '../../bus/capability.ts'
+import type { Capability, Version } from '../../bus/capability.ts'
+import { isEligible } from '../../bus/eligible.ts'
+import type { CapabilityEntry } from '../../bus/entry.ts'
+import { cost } from '../../bus/peak-ewma.ts'
+import { specScore } from '../../bus/strategy.ts'
+import type { JsonObject } from '../../core/json.ts'
+import { fail, ok } from '../../core/result.ts'
+import { answer, origin } from '../dependencies.ts'
+import type { Records } from '../dependencies.ts'
+import { badArgument } from '../faults.ts'
+import { routerCall, routerFallback, routerScore, routerStats } from './router-definitions.ts'
+
+export type RoutingBus = Pick<
+  CapabilityBus,
+  'call' | 'offer' | 'recentTraces' | 'stats' | 'registry' | 'router' | 'health'
+>
+
+const MAX_PROVIDERS_LISTED = 500
+/** Calls that ended since the one whose provider is looked up. */
+const TRACES_SEARCHED = 100
+
+export function routerTools({ database, ledger, clock }: Records, bus: RoutingBus): readonly Capability[] {
+  return [
+    routerScore.handledBy(async ({ capability, version, arguments: body, node }, call) => {
+      const nowMs = clock.monotonic()
+      const versionReq = versionOf(version) ?? bus.offer(capability)?.version ?? [0, 0]
+      // Without a session: asking binds nobody to a provider.
+      const asked: Call = { ...call, capability, versionReq, body, node, sessionId: undefined }
+      const winner = bus.router.route(asked, nowMs)
+      return answer({
+        capability,
+        scores: bus.registry.named(capability).map((entry) => scoreOf(entry, asked, nowMs)),
+        winner: winner === undefined ? null : identityOf(winner),
+        ...(winner === undefined ? { refusal: bus.router.explain(asked, nowMs).message } : {}),
+      })
+    }),
+
+    routerCall.handledBy(async (input, call) => {
+      const { capability, version, arguments: body, node, session_id: sessionId, timeout_ms: wantedMs } = input
+      if (capability === routerCall.offer.name) return fail(badArgument('capability', 'calls nothing but itself'))
+      const leftMs = call.deadlineMs - clock.monotonic()
+      const outcome = await bus.call(capability, versionOf(version), body, {
+        caller: call.caller,
+        channel: 'service',
+        traceId: call.traceId,
+        parentSpan: call.parentSpan,
+        sessionId,
+        timeoutMs: wantedMs === undefined ? leftMs : Math.min(wantedMs, leftMs),
+        signal: call.signal,
+        node,
+        hopBudget: call.hopBudget,
+        heldLocks: call.heldLocks,
+        interaction: call.interaction,
+      })
+      if (!outcome.ok) return outcome
+      const { data, ...rest } = outcome.value
+      return ok({ ...rest, data: { capability, served_by: servedBy(bus, call.traceId, capability), data } })
+    }),
+
+    routerFallback.handledBy(async ({ capability, node, reset }, call) => {
+      const nowMs = clock.monotonic()
+      const entries = (capability === undefined ? bus.registry.all() : bus.registry.named(capability)).filter(
+        (entry) => node === undefined || entry.nodeId === node,
+      )
+      const shunned = entries.filter((entry) => entry.health.isEjected())
+      if (reset && shunned.length > 0) {
+        const providers = shunned.slice(0, MAX_PROVIDERS_LISTED).map(({ key }) => key)
+        await database.commit(() => ledger.appendIn({ kind: 'router.reset', providers, ...origin(call) }))
+        for (const entry of shunned) bus.health.reset(entry)
+      }
+      // Those in trouble first: the list may be cut.
+      const ordered = [...shunned, ...entries.filter((entry) => !shunned.includes(entry))]
+      return answer({
+        providers: ordered.slice(0, MAX_PROVIDERS_LISTED).map((entry) => breakerOf(entry, nowMs)),
+        omitted: Math.max(0, ordered.length - MAX_PROVIDERS_LISTED),
+        reset_count: reset ? shunned.length : 0,
+      })
+    }),
+
+    routerStats.handledBy(async () => {
+      const { calls, inFlight, retries, hedges, quarantines, cutOff, sessions } = bus.stats()
+      const entries = bus.registry.all()
+      const local = bus.registry.allLocal().length
+      return answer({
+        calls,
+        in_flight: inFlight,
+        providers_local: local,
+        providers_remote: entries.length - local,
+        quarantined: entries.filter((entry) => entry.health.isEjected()).length,
+        quarantines,
+        retries,
+        hedges,
+        cut_off: cutOff,
+        sticky_sessions: sessions,
+      })
+    }),
+  ]
+}
+
+function versionOf(text: string | undefined): Version | undefined {
+  if (text === undefined) return undefined
+  const [major = 0, minor = 0] = text.split('.').map(Number)
+  return [major, minor]
+}
+
+function identityOf(entry: CapabilityEntry): JsonObject {
+  const { nodeId, instanceId, isLocal, offer } = entry
+  return { node_id: nodeId, version: versionText(offer.version), instance_id: instanceId, is_local: isLocal }
+}
+
+function scoreOf(entry: CapabilityEntry, call: Call, nowMs: number): JsonObject {
+  const reasons = [
+    ...(isEligible(entry, call) ? [] : ['version, params, node or trust do not fit']),
+    ...(isFull(entry) ? ['busy'] : []),
+    ...(entry.busyUntilMs > nowMs ? ['asked to be left alone'] : []),
+    ...(entry.health.isQuarantined(nowMs) ? ['quarantined'] : []),
+  ]
+  return {
+    ...identityOf(entry),
+    score: specScore(entry),
+    cost_ms: cost(entry.latency, entry.inFlight, nowMs),
+    viable: reasons.length === 0,
+    reasons,
+    in_flight: entry.inFlight,
+    max_concurrent: entry.offer.maxConcurrent,
+    success_rate: entry.health.successRate,
+    p50_ms: entry.health.p50Ms,
+  }
+}
+
+function breakerOf(entry: CapabilityEntry, nowMs: number): JsonObject {
+  const { health } = entry
+  return {
+    ...identityOf(entry),
+    name: entry.offer.name,
+    state: health.isQuarantined(nowMs) ? 'quarantined' : health.isProbeDue(nowMs) ? 'probe_due' : 'trusted',
+    quarantined_for_ms: health.isEjected() ? Math.max(0, health.quarantinedUntilMs - nowMs) : 0,
+    ejections: health.ejections,
+    success_rate: health.successRate,
+    samples: health.samples,
+  }
+}
+
+/** The trace knows where it ran; the outcome does not. */
+function servedBy(bus: RoutingBus, traceId: string, capability: string): string | null {
+  const trace = bus
+    .recentTraces(TRACES_SEARCHED)
+    .find((event) => event.traceId === traceId && event.capability === capability)
+  return trace?.toNode ?? null
+}

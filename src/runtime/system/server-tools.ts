@@ -1,0 +1,79 @@
+/**
+ * Server tools: server_ping and server_health.
+ *
+ * Reads through its probe.
+ */
+import { z } from 'zod'
+import type { Capability } from '../../bus/capability.ts'
+import { defineTool } from '../../bus/tool.ts'
+import type { JsonObject } from '../../core/json.ts'
+import { answer, RUNTIME_LOCK } from '../dependencies.ts'
+import type { Records } from '../dependencies.ts'
+import { runtimeFamily } from '../envelope.ts'
+import { checkOutput, ledgerCheck, overall, queueCheck, spelt } from './health.ts'
+import type { Queue } from './health.ts'
+import { ledgerFacts } from './ledger-facts.ts'
+import type { Probe } from './probe-store.ts'
+
+const common = { family: runtimeFamily, lock: RUNTIME_LOCK, effect: 'reads', input: z.strictObject({}) } as const
+
+const standing = {
+  version: z.string(),
+  mode: z.string(),
+  phase: z.enum(['phase1', 'phase2']).describe('phase2 once everything has started.'),
+  uptime_ms: z.int(),
+}
+
+export const serverPing = defineTool({
+  ...common,
+  name: 'server_ping',
+  title: 'Is the server there?',
+  description: 'Answers at once, with version, mode and uptime. Says nothing about the health of the house.',
+  output: z.object({ pong: z.literal(true), ...standing }),
+})
+
+export const serverHealth = defineTool({
+  ...common,
+  name: 'server_health',
+  title: 'How is the server?',
+  description:
+    'Checks that the database takes durable writes, that the ledger still extends what was signed and is signed often enough, that the disk has room and that calls are not piling up. `status` is that of the worst check: ok, degraded or failing; each check says what is wrong.',
+  output: z.object({
+    status: z.enum(['ok', 'degraded', 'failing']),
+    ...standing,
+    db_tables: z.int(),
+    checks: z.object({ database: checkOutput, ledger: checkOutput, disk: checkOutput, queue: checkOutput }),
+  }),
+})
+
+export interface ServerFacts {
+  readonly version: string
+  readonly mode: string
+  readonly checkpointSeconds: number
+  readonly started: () => boolean
+  readonly uptimeMs: () => number
+  readonly queue: () => Queue
+}
+
+export function serverTools(records: Records, facts: ServerFacts, probe: Probe): readonly Capability[] {
+  const now = (): JsonObject => ({
+    version: facts.version,
+    mode: facts.mode,
+    phase: facts.started() ? 'phase2' : 'phase1',
+    uptime_ms: Math.floor(facts.uptimeMs()),
+  })
+  return [
+    serverPing.handledBy(async () => answer({ pong: true, ...now() })),
+    serverHealth.handledBy(async () => {
+      const [database, disk] = await Promise.all([probe.database(), probe.disk()])
+      const ledger = ledgerCheck(ledgerFacts(records, facts.checkpointSeconds))
+      const checks = { database, ledger, disk, queue: queueCheck(facts.queue()) }
+      return answer({
+        status: overall(Object.values(checks)),
+        ...now(),
+        db_tables: probe.tables(),
+        checks: spelt(checks),
+      })
+    }),
+  ]
+}

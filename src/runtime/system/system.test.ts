@@ -1,0 +1,218 @@
+import { copyFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { runtimeRig } from '../../../test/runtime-rig.ts'
+import type { Rig } from '../../../test/runtime-rig.ts'
+import { base64, fromBase64, utf8 } from '../../core/bytes.ts'
+import { openCheckpoint } from '../../ledger/checkpoint.ts'
+import { parseVerifierKey } from '../../ledger/note-key.ts'
+import { logOnly } from '../../ledger/tlog-policy.ts'
+import { verifyTlogProof } from '../../ledger/tlog-proof.ts'
+import { verifyConsistency } from '../../ledger/tree.ts'
+import { diskCheck, overall, queueCheck } from './health.ts'
+
+let rig: Rig
+let waiting = 0
+beforeEach(async () => {
+  waiting = 0
+  rig = await runtimeRig({ waiting: () => waiting })
+})
+afterEach(() => rig.close())
+
+describe('server_ping', () => {
+  it('answers with version, mode, phase and uptime', async () => {
+    rig.clock.advance(1_234.5)
+    expect(await rig.data('server_ping')).toEqual({
+      pong: true,
+      version: '9.9.9',
+      mode: 'full',
+      phase: 'phase2',
+      uptime_ms: 1_234,
+    })
+    await rig.service.stop()
+    expect(await rig.data('server_ping')).toMatchObject({ phase: 'phase1' })
+    expect(await rig.error('server_ping', { louder: true })).toMatchObject({ code: 'INVALID_PARAMS' })
+  })
+})
+
+describe('server_health', () => {
+  it('keeps the six promised fields and says what was checked', async () => {
+    expect(await rig.data('server_health')).toMatchObject({
+      status: 'ok',
+      version: '9.9.9',
+      uptime_ms: 0,
+      db_tables: expect.any(Number),
+      phase: 'phase2',
+      mode: 'full',
+      checks: {
+        database: { status: 'ok', figures: { write_ms: 0 } },
+        ledger: { status: 'ok', figures: { size: 0, forked: false, signed_size: null, unsigned_entries: 0 } },
+        disk: { status: expect.any(String), figures: { free_bytes: expect.any(Number) } },
+        queue: { status: 'ok', figures: { waiting: 0, limit: 64 } },
+      },
+    })
+    const tables = rig.database.sql.prepare(
+      `SELECT count(*) AS n FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%'`,
+    )
+    expect(await rig.data('server_health')).toMatchObject({ db_tables: tables.get()?.['n'] })
+  })
+
+  it('is failing when the database takes no writes', async () => {
+    rig.database.sql.exec(
+      `CREATE TRIGGER no BEFORE INSERT ON runtime_probe BEGIN SELECT RAISE(ABORT, 'disk on fire'); END`,
+    )
+    expect(await rig.data('server_health')).toMatchObject({
+      status: 'failing',
+      checks: { database: { status: 'failing', message: 'The database takes no writes: disk on fire' } },
+    })
+  })
+
+  it('is degraded when nobody signs checkpoints', async () => {
+    await rig.data('task_create', { title: 'x' })
+    rig.clock.advance(300_001)
+    expect(await rig.data('server_health')).toMatchObject({
+      status: 'degraded',
+      checks: { ledger: { status: 'degraded', figures: { unsigned_entries: 1 } } },
+    })
+    expect(rig.service.health()).toMatchObject({ status: 'degraded' })
+    await rig.data('ledger_checkpoint')
+    expect(await rig.data('server_health')).toMatchObject({
+      checks: { ledger: { status: 'ok', figures: { signed_size: 1, last_checkpoint_age_ms: 300_001 } } },
+    })
+  })
+
+  it('is failing when the database is an old copy of what was signed', async () => {
+    await rig.data('task_create', { title: 'x' })
+    const copy = rig.database.sql.prepare(`VACUUM INTO ?`)
+    copy.run(join(rig.folder, 'copy.db'))
+    await rig.data('task_create', { title: 'y' })
+    await rig.data('ledger_checkpoint')
+    rig.database.close()
+    for (const suffix of ['-wal', '-shm']) rmSync(join(rig.folder, `node.db${suffix}`), { force: true })
+    copyFileSync(join(rig.folder, 'copy.db'), join(rig.folder, 'node.db'))
+    const restored = await runtimeRig({ folder: rig.folder })
+    expect(await restored.data('server_health')).toMatchObject({
+      status: 'failing',
+      checks: {
+        ledger: { status: 'failing', message: expect.stringContaining('older copy'), figures: { forked: true } },
+      },
+    })
+    expect(restored.service.health()).toMatchObject({ status: 'failing' })
+    expect(await restored.error('task_create', { title: 'z' })).toMatchObject({ code: 'HANDLER_ERROR' })
+    expect(await restored.error('ledger_checkpoint')).toMatchObject({ details: { code: 'ERR_LEDGER_UNSOUND' } })
+    restored.close()
+  })
+
+  it('follows the queue and the disk', async () => {
+    waiting = 32
+    expect(await rig.data('server_health')).toMatchObject({ checks: { queue: { status: 'degraded' } } })
+    waiting = 64
+    expect(await rig.data('server_health')).toMatchObject({
+      status: 'failing',
+      checks: { queue: { status: 'failing' } },
+    })
+    expect(queueCheck({ waiting: 31, limit: 64 }).status).toBe('ok')
+    expect(diskCheck(64 * 1_048_576 - 1).status).toBe('failing')
+    expect(diskCheck(512 * 1_048_576 - 1).status).toBe('degraded')
+    expect(diskCheck(512 * 1_048_576).status).toBe('ok')
+  })
+
+  it('writes nothing in read-only mode', async () => {
+    const readonly = await runtimeRig({ config: { mode: 'readonly' } })
+    expect(await readonly.data('server_health')).toMatchObject({
+      mode: 'readonly',
+      checks: { database: { status: 'skipped' } },
+    })
+    expect(readonly.database.sql.prepare('SELECT * FROM runtime_probe').all()).toEqual([])
+    readonly.close()
+  })
+
+  it('is as bad as its worst check', () => {
+    const check = (status: 'ok' | 'degraded' | 'failing' | 'skipped') => ({ status, figures: {} })
+    expect(overall([check('skipped')])).toBe('ok')
+    expect(overall([check('ok'), check('degraded'), check('skipped')])).toBe('degraded')
+    expect(overall([check('failing'), check('degraded')])).toBe('failing')
+  })
+})
+
+describe('ledger tools', () => {
+  it('sign a checkpoint that the key alone verifies', async () => {
+    await rig.data('task_create', { title: 'x' })
+    const signed = await rig.data('ledger_checkpoint')
+    expect(signed).toMatchObject({ origin: 'hearthbus.test/runtime', size: 1, cosignatures: 0 })
+    const key = parseVerifierKey(String(signed['verifier_key']))
+    expect(key.ok && openCheckpoint(String(signed['checkpoint']), key.value)).toMatchObject({
+      ok: true,
+      value: { checkpoint: { size: 1 } },
+    })
+  })
+
+  it('prove an entry to somebody who has nothing but the answer', async () => {
+    const { log_index } = await rig.data('task_create', { title: 'x' })
+    const proof = await rig.data('ledger_proof', { log_index: Number(log_index) })
+    expect(proof).toMatchObject({ log_index: 0, body: 'kept', leaf_hash: expect.stringMatching(/^[0-9a-f]{64}$/) })
+    expect(JSON.parse(String(proof['leaf']))).toMatchObject({ kind: 'task.created', seq: 0 })
+    const key = parseVerifierKey(String(proof['verifier_key']))
+    if (!key.ok) throw new Error('no key')
+    const [text, leaf] = [String(proof['proof']), String(proof['leaf'])]
+    expect(verifyTlogProof(text, utf8(leaf), logOnly(key.value))).toMatchObject({ ok: true })
+    expect(verifyTlogProof(text, utf8(leaf.replace('INIT', 'DONE')), logOnly(key.value))).toMatchObject({ ok: false })
+  })
+
+  it('prove that the ledger only grew', async () => {
+    for (const title of ['a', 'b', 'c', 'd', 'e']) await rig.data('task_create', { title })
+    const proof = await rig.data('ledger_consistency', { from_size: 3 })
+    const bytes = (text: unknown): Uint8Array => fromBase64(String(text)) ?? new Uint8Array()
+    const claim = {
+      from: 3,
+      to: 5,
+      fromRoot: bytes(proof['from_root']),
+      toRoot: bytes(proof['to_root']),
+      path: (proof['proof'] as string[]).map(bytes),
+    }
+    expect(proof['to_root']).toBe(base64(rig.ledger.root()))
+    expect(verifyConsistency(claim)).toBe(true)
+  })
+
+  it('say what is out of range', async () => {
+    for (const [name, args] of [
+      ['ledger_proof', { log_index: 0 }],
+      ['ledger_consistency', { from_size: 1 }],
+      ['ledger_consistency', { from_size: 0, to_size: 9 }],
+    ] as const)
+      expect(await rig.error(name, args)).toMatchObject({
+        code: 'HANDLER_ERROR',
+        details: { code: 'ERR_OUT_OF_RANGE' },
+      })
+    expect(await rig.error('ledger_proof', { log_index: -1 })).toMatchObject({ code: 'INVALID_PARAMS' })
+  })
+
+  it('verify everything, then what came since, and find a changed byte', async () => {
+    await rig.data('task_create', { title: 'a' })
+    await rig.data('ledger_checkpoint')
+    expect(await rig.data('ledger_verify')).toMatchObject({
+      valid: true,
+      from: 0,
+      size: 1,
+      findings: [],
+      state: 'sound',
+    })
+    await rig.data('task_create', { title: 'b' })
+    expect(await rig.data('ledger_verify')).toMatchObject({ valid: true, size: 2 })
+    rig.tamper(
+      `UPDATE ledger_entry SET bytes = CAST(replace(CAST(bytes AS TEXT), 'tester', 'tosser') AS BLOB) WHERE seq = 0`,
+    )
+    const report = await rig.data('ledger_verify', { full: true })
+    expect(report).toMatchObject({ valid: false, from: 0 })
+    expect(report['findings']).not.toEqual([])
+  })
+
+  it('stop verifying when nobody listens', async () => {
+    await rig.database.commit(() => {
+      for (let count = 0; count < 600; count++) rig.ledger.appendIn({ kind: 'test.noise' })
+    })
+    expect(await rig.error('ledger_verify', { full: true }, { signal: AbortSignal.abort() })).toMatchObject({
+      code: 'CANCELLED',
+    })
+  })
+})

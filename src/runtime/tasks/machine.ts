@@ -1,0 +1,40 @@
+/**
+ * Machine: the states of a task and the ways between them (facts of spec 5's pipeline).
+ *
+ *   INIT ─▶ GATHER ─▶ ANALYZE ─▶ PLAN ─▶ APPLY ─▶ VERIFY ─▶ DONE
+ *             ▲                                     │
+ *             └──────────────── retry ──────────────┘          any but DONE ─▶ CANCELLED
+ *
+ * No step is skipped; what was applied is verified even when it failed. The database refuses every other way, too
+ * (migrations.ts): a test holds the two tables against each other.
+ *
+ * Pure.
+ */
+export const STATUSES = ['INIT', 'GATHER', 'ANALYZE', 'PLAN', 'APPLY', 'VERIFY', 'DONE', 'CANCELLED'] as const
+export type Status = (typeof STATUSES)[number]
+
+export const FIRST_STATUS: Status = 'INIT'
+
+export const TRANSITIONS: Readonly<Record<Status, readonly Status[]>> = {
+  INIT: ['GATHER', 'CANCELLED'],
+  GATHER: ['ANALYZE', 'CANCELLED'],
+  ANALYZE: ['PLAN', 'CANCELLED'],
+  PLAN: ['APPLY', 'CANCELLED'],
+  APPLY: ['VERIFY', 'CANCELLED'],
+  VERIFY: ['DONE', 'GATHER', 'CANCELLED'],
+  DONE: [],
+  CANCELLED: [],
+}
+
+export function canTransition(from: Status, to: Status): boolean {
+  return TRANSITIONS[from].includes(to)
+}
+
+export function isTerminal(status: Status): boolean {
+  return TRANSITIONS[status].length === 0
+}
+
+/** The retry edge begins another attempt. */
+export function isRetry(from: Status, to: Status): boolean {
+  return from === 'VERIFY' && to === 'GATHER'
+}

@@ -1,0 +1,194 @@
+/**
+ * Task store: tasks and what they wait for, in the database.
+ *
+ * Does I/O.
+ */
+import type { DatabaseSync } from 'node:sqlite'
+import { given, preparedOnce } from '../query-store.ts'
+import type { Condition } from '../query-store.ts'
+import type { Status } from './machine.ts'
+import type { Task } from './task.ts'
+
+/** What a new task starts with; the rest of its fields follow from being new. */
+export interface NewTask {
+  readonly id: string
+  readonly project_id: string | null
+  readonly title: string
+  readonly description: string | null
+  readonly priority: string | null
+  readonly priority_rank: number
+  readonly assignee: string | null
+  readonly created_at: string
+  readonly log_index: number
+}
+
+/** Every column that a change may write; the caller has laid the patch over what was there. */
+export interface ChangedTask {
+  readonly project_id: string | null
+  readonly title: string
+  readonly description: string | null
+  readonly status: Status
+  readonly priority: string | null
+  readonly priority_rank: number
+  readonly assignee: string | null
+  readonly cancel_reason: string | null
+  readonly updated_at: string
+  readonly attempt: number
+}
+
+export interface TaskFilter {
+  readonly status?: Status
+  readonly project_id?: string
+  readonly assignee?: string
+  readonly include_deleted?: boolean
+}
+
+export interface ListedTask {
+  readonly task: Task
+  readonly seq: number
+  readonly rank: number
+}
+
+/** A task whose way is barred by one that will never be done. */
+export interface StalledTask {
+  readonly id: string
+  readonly cancelled_dependencies: readonly string[]
+}
+
+export interface TaskStore {
+  readonly get: (id: string) => Task | undefined
+  readonly dependenciesOf: (id: string) => readonly string[]
+  readonly insert: (task: NewTask) => void
+  /** `false` when the task is no longer at `version`. */
+  readonly change: (at: { id: string; version: number; logIndex: number }, to: ChangedTask) => boolean
+  readonly setDependencies: (id: string, dependsOn: readonly string[]) => void
+  readonly hasReflectionSinceVerify: (id: string) => boolean
+  /** In the order they were created. */
+  readonly list: (filter: TaskFilter, page: { after: number; limit: number; offset: number }) => readonly ListedTask[]
+  readonly count: (filter: TaskFilter) => number
+  /** Open tasks that wait for nobody, most pressing first, then oldest first. */
+  readonly next: (
+    filter: TaskFilter,
+    page: { after: readonly [number, number]; limit: number },
+  ) => readonly ListedTask[]
+  readonly countBlocked: (filter: TaskFilter) => number
+  readonly stalled: (filter: TaskFilter, limit: number) => readonly StalledTask[]
+}
+
+const COLUMNS = `
+  task.seq, task.priority_rank, task.id, task.project_id, task.title, task.description, task.status, task.priority,
+  task.assignee, task.created_at, task.updated_at, task.deleted_at, task.version, task.attempt, task.cancel_reason,
+  task.log_index,
+  (SELECT json_group_array(depends_on ORDER BY position) FROM task_dependencies WHERE task_id = task.id) AS depends_on,
+  (SELECT json_group_array(depends_on ORDER BY position)
+     FROM task_dependencies JOIN tasks AS other ON other.id = depends_on
+     WHERE task_id = task.id AND other.status <> 'DONE') AS blocked_by`
+
+const TESTS = {
+  status: 'task.status = :status',
+  project_id: 'task.project_id = :project_id',
+  assignee: 'task.assignee = :assignee',
+} as const
+
+const OPEN = `task.status NOT IN ('DONE', 'CANCELLED')`
+
+const WAITS = `EXISTS (
+  SELECT 1 FROM task_dependencies JOIN tasks AS other ON other.id = depends_on
+  WHERE task_id = task.id AND other.status <> 'DONE')`
+
+export function createTaskStore(sql: DatabaseSync): TaskStore {
+  const prepare = preparedOnce(sql)
+  const get = sql.prepare(`SELECT ${COLUMNS} FROM tasks AS task WHERE id = ? AND deleted_at IS NULL`)
+  const dependencies = sql.prepare('SELECT depends_on FROM task_dependencies WHERE task_id = ? ORDER BY position')
+  const clearDependencies = sql.prepare('DELETE FROM task_dependencies WHERE task_id = ?')
+  const putDependency = sql.prepare('INSERT INTO task_dependencies VALUES (?, ?, ?)')
+  const insert = sql.prepare(`
+    INSERT INTO tasks (id, project_id, title, description, status, priority, priority_rank, assignee, created_at,
+      updated_at, version, attempt, log_index)
+    VALUES (:id, :project_id, :title, :description, 'INIT', :priority, :priority_rank, :assignee, :created_at,
+      :created_at, 1, 1, :log_index)`)
+  const change = sql.prepare(`
+    UPDATE tasks SET project_id = :project_id, title = :title, description = :description, priority = :priority,
+      priority_rank = :priority_rank, assignee = :assignee, cancel_reason = :cancel_reason, updated_at = :updated_at,
+      attempt = :attempt, version = version + 1, log_index = :logIndex,
+      verify_index = iif(:status = 'VERIFY' AND status <> 'VERIFY', :logIndex, verify_index),
+      status = :status
+    WHERE id = :id AND version = :version`)
+  const reflection = sql.prepare(`
+    SELECT 1 FROM tasks JOIN thought_records AS thought ON thought.task_id = tasks.id
+    WHERE tasks.id = ? AND thought.type = 'reflection' AND thought.log_index > tasks.verify_index LIMIT 1`)
+  return {
+    get: (id) => {
+      const row = get.get(id)
+      return row === undefined ? undefined : toTask(row)
+    },
+    dependenciesOf: (id) => dependencies.all(id).map((row) => String(row['depends_on'])),
+    insert: (task) => void insert.run({ ...task }),
+    change: (at, to) => change.run({ ...at, ...to }).changes === 1,
+    setDependencies: (id, dependsOn) => {
+      clearDependencies.run(id)
+      for (const [position, other] of dependsOn.entries()) putDependency.run(id, other, position)
+    },
+    hasReflectionSinceVerify: (id) => reflection.get(id) !== undefined,
+    list: (filter, page) => {
+      const { where, parameters } = condition(filter)
+      const list = prepare(`
+        SELECT ${COLUMNS} FROM tasks AS task WHERE ${where} AND task.seq > :after
+        ORDER BY task.seq LIMIT :limit OFFSET :offset`)
+      return list.all({ ...parameters, ...page }).map(toListed)
+    },
+    count: (filter) => {
+      const { where, parameters } = condition(filter)
+      return countIn(prepare(`SELECT count(*) AS count FROM tasks AS task WHERE ${where}`).get(parameters))
+    },
+    next: (filter, { after: [rank, seq], limit }) => {
+      const { where, parameters } = condition(filter)
+      const next = prepare(`
+        SELECT ${COLUMNS} FROM tasks AS task
+        WHERE ${OPEN} AND ${where} AND (task.priority_rank, task.seq) > (:rank, :seq) AND NOT ${WAITS}
+        ORDER BY task.priority_rank, task.seq LIMIT :limit`)
+      return next.all({ ...parameters, rank, seq, limit }).map(toListed)
+    },
+    countBlocked: (filter) => {
+      const { where, parameters } = condition(filter)
+      const blocked = prepare(`SELECT count(*) AS count FROM tasks AS task WHERE ${OPEN} AND ${where} AND ${WAITS}`)
+      return countIn(blocked.get(parameters))
+    },
+    stalled: (filter, limit) => {
+      const { where, parameters } = condition(filter)
+      const stalled = prepare(`
+        SELECT task.id AS id, json_group_array(cancelled.id ORDER BY position) AS cancelled
+        FROM tasks AS task JOIN task_dependencies ON task_id = task.id
+          JOIN tasks AS cancelled ON cancelled.id = depends_on
+        WHERE ${OPEN} AND ${where} AND cancelled.status = 'CANCELLED'
+        GROUP BY task.seq ORDER BY task.priority_rank, task.seq LIMIT :limit`)
+      return stalled.all({ ...parameters, limit }).map((row) => ({
+        id: String(row['id']),
+        cancelled_dependencies: JSON.parse(String(row['cancelled'])) as string[],
+      }))
+    },
+  }
+}
+
+function condition({ include_deleted, ...filter }: TaskFilter): Condition {
+  const { where, parameters } = given(filter, TESTS)
+  return { where: include_deleted === true ? where : `${where} AND task.deleted_at IS NULL`, parameters }
+}
+
+function countIn(row: Record<string, unknown> | undefined): number {
+  return Number(row?.['count'] ?? 0)
+}
+
+function toListed(row: Record<string, unknown>): ListedTask {
+  return { task: toTask(row), seq: Number(row['seq']), rank: Number(row['priority_rank']) }
+}
+
+/** The columns are named as the fields are. */
+function toTask(row: Record<string, unknown>): Task {
+  const { seq: _seq, priority_rank: _rank, depends_on, blocked_by, ...fields } = row
+  return {
+    ...fields,
+    depends_on: JSON.parse(String(depends_on)) as string[],
+    blocked_by: JSON.parse(String(blocked_by)) as string[],
+  } as Task
+}

@@ -1,0 +1,71 @@
+/**
+ * Task: one piece of work and the fields a caller sees. The first ten are spec 5's; the others are what its weak
+ * points asked for.
+ *
+ * Pure.
+ */
+import { z } from 'zod'
+import { id, MAX_DESCRIPTION_LENGTH, MAX_REASON_LENGTH, MAX_TITLE_LENGTH, text } from '../text.ts'
+import { STATUSES } from './machine.ts'
+
+export const MAX_DEPENDENCIES = 64
+
+export const taskOutput = z.object({
+  id: z.string(),
+  project_id: z.string().nullable(),
+  title: z.string(),
+  description: z.string().nullable(),
+  status: z.enum(STATUSES),
+  priority: z.string().nullable(),
+  assignee: z.string().nullable(),
+  created_at: z.string(),
+  updated_at: z.string(),
+  deleted_at: z.string().nullable(),
+  version: z.int().describe('Grows by one with every change; see `expected_version` of task_update.'),
+  attempt: z.int().describe('1, and one more for every VERIFY that went back to GATHER.'),
+  depends_on: z.array(z.string()).describe('Tasks that have to be DONE before this one is applied.'),
+  blocked_by: z.array(z.string()).describe('Those of them that are not DONE.'),
+  cancel_reason: z.string().nullable(),
+  log_index: z.int().describe('Ledger entry of the last change.'),
+})
+
+export type Task = z.output<typeof taskOutput>
+
+/** Agents write `done` as often as `DONE`. */
+export const statusArgument = z.preprocess(
+  (value) => (typeof value === 'string' ? value.toUpperCase() : value),
+  z.enum(STATUSES),
+)
+
+export const titleArgument = text(MAX_TITLE_LENGTH).describe('What is to be done, in a line.')
+
+export const dependenciesArgument = z
+  .array(id())
+  .max(MAX_DEPENDENCIES)
+  .describe('Ids of the tasks that have to be DONE before this one is applied; replaces the list.')
+
+/** The fields of a task that a caller may set, beside its title and status. */
+export const detailArguments = {
+  project_id: id().nullable().exactOptional().describe('Groups tasks; any name.'),
+  description: text(MAX_DESCRIPTION_LENGTH).nullable().exactOptional(),
+  priority: id()
+    .nullable()
+    .exactOptional()
+    .describe('critical, high, medium, low or P0 to P9; other words rank as medium.'),
+  assignee: id().nullable().exactOptional().describe('Who works on it; any name.'),
+  depends_on: dependenciesArgument.exactOptional(),
+}
+
+export const patchArguments = {
+  title: titleArgument.exactOptional(),
+  status: statusArgument
+    .exactOptional()
+    .describe(
+      'The next status: INIT ▸ GATHER ▸ ANALYZE ▸ PLAN ▸ APPLY ▸ VERIFY ▸ DONE, VERIFY ▸ GATHER to retry, CANCELLED.',
+    ),
+  ...detailArguments,
+  reason: text(MAX_REASON_LENGTH).exactOptional().describe('Why the status changes; required for CANCELLED.'),
+}
+
+export const patchArgument = z.strictObject(patchArguments)
+export type TaskPatch = z.output<typeof patchArgument>

@@ -1,0 +1,435 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { runtimeRig } from '../../../test/runtime-rig.ts'
+import type { Rig } from '../../../test/runtime-rig.ts'
+import { canTransition, STATUSES, TRANSITIONS } from './machine.ts'
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
+
+let rig: Rig
+beforeEach(async () => {
+  rig = await runtimeRig()
+})
+afterEach(() => rig.close())
+
+async function create(fields: Record<string, string | string[]> = {}): Promise<string> {
+  return String((await rig.data('task_create', { title: 'Bleed the radiators', ...fields }))['id'])
+}
+
+async function advance(id: string, ...statuses: string[]): Promise<void> {
+  for (const status of statuses) await rig.data('task_update', { id, patch: { status } })
+}
+
+function reflect(id: string, type = 'reflection'): Promise<Record<string, unknown>> {
+  return rig.data('thought_record', { type, task_id: id, agent_id: 'ada', content: 'It holds pressure.' })
+}
+
+async function finish(id: string): Promise<void> {
+  await advance(id, 'GATHER', 'ANALYZE', 'PLAN', 'APPLY', 'VERIFY')
+  await reflect(id)
+  await advance(id, 'DONE')
+}
+
+describe('task_create', () => {
+  it('answers with the whole task, in INIT, in the ledger', async () => {
+    const task = await rig.data('task_create', {
+      title: 'Bleed the radiators',
+      priority: 'high',
+      project_id: 'heating',
+    })
+    expect(task).toEqual({
+      id: expect.stringMatching(UUID),
+      project_id: 'heating',
+      title: 'Bleed the radiators',
+      description: null,
+      status: 'INIT',
+      priority: 'high',
+      assignee: null,
+      created_at: '2026-01-01T00:00:00.000Z',
+      updated_at: '2026-01-01T00:00:00.000Z',
+      deleted_at: null,
+      version: 1,
+      attempt: 1,
+      depends_on: [],
+      blocked_by: [],
+      cancel_reason: null,
+      log_index: 0,
+    })
+    expect(rig.entries('task.created')).toMatchObject([
+      { task_id: task['id'], status: 'INIT', version: 1, principal: 'tester', seq: 0 },
+    ])
+    expect(await rig.data('task_get', { id: String(task['id']) })).toEqual(task)
+  })
+
+  it('keeps the words of a task out of the ledger entry, in a body that can be erased', async () => {
+    await create({ description: 'Start upstairs.' })
+    expect(JSON.stringify(rig.entries('task.created'))).not.toContain('radiators')
+    expect(rig.ledger.body(0)).toMatchObject({ kind: 'kept', body: { description: 'Start upstairs.' } })
+  })
+
+  it('lets no task be born DONE, nor anywhere but in INIT', async () => {
+    for (const status of STATUSES.filter((status) => status !== 'INIT'))
+      expect(await rig.error('task_create', { title: 'x', status })).toMatchObject({
+        code: 'ERR_INVALID_TRANSITION',
+        from: null,
+        to: status,
+      })
+    expect(await create({ status: 'INIT' })).toMatch(UUID)
+    expect(() =>
+      rig.database.sql.exec(`INSERT INTO tasks (id, title, status, priority_rank, created_at, updated_at,
+      version, attempt, log_index) VALUES ('t', 't', 'DONE', 2, '', '', 1, 1, 0)`),
+    ).toThrow('a task begins as INIT')
+  })
+
+  it('refuses empty, oversized and unpaired text, and unknown arguments, with the issues named', async () => {
+    const bad = [
+      {},
+      { title: '' },
+      { title: 'x'.repeat(257) },
+      { title: 'x', description: 'x'.repeat(8_001) },
+      { title: '\ud800' },
+      { title: 'a\0b' },
+      { title: 'x', colour: 'red' },
+      { title: 'x', depends_on: Array.from({ length: 65 }, String) },
+    ]
+    for (const args of bad) {
+      const { structured, isError } = await rig.answer('task_create', args)
+      expect(isError).toBe(true)
+      expect(structured).toMatchObject({ ok: false, error: { code: 'INVALID_PARAMS', details: { issues: [{}] } } })
+    }
+    expect(rig.ledger.size()).toBe(0)
+  })
+})
+
+describe('task_get', () => {
+  it('returns an unknown id as a value, not as an error of the transport', async () => {
+    expect(await rig.answer('task_get', { id: 'nobody' })).toEqual({
+      structured: {
+        ok: true,
+        data: { ok: false, error: { code: 'ERR_NOT_FOUND', message: 'There is no task nobody.', id: 'nobody' } },
+      },
+      isError: false,
+    })
+  })
+})
+
+describe('task_update', () => {
+  it('walks a task from INIT to DONE and records each step', async () => {
+    const id = await create()
+    await finish(id)
+    expect(await rig.data('task_get', { id })).toMatchObject({ status: 'DONE', version: 7, attempt: 1 })
+    const steps = ['INIT', 'GATHER', 'ANALYZE', 'PLAN', 'APPLY', 'VERIFY', 'DONE']
+    expect(rig.entries('task.transition')).toMatchObject(
+      steps.slice(1).map((to, index) => ({ from: steps[index], to, task_id: id, version: index + 2 })),
+    )
+  })
+
+  it('refuses every transition that is not in the table, and the database does, too', async () => {
+    const ways: Record<string, string[]> = {
+      INIT: [],
+      GATHER: ['GATHER'],
+      ANALYZE: ['GATHER', 'ANALYZE'],
+      PLAN: ['GATHER', 'ANALYZE', 'PLAN'],
+      APPLY: ['GATHER', 'ANALYZE', 'PLAN', 'APPLY'],
+      VERIFY: ['GATHER', 'ANALYZE', 'PLAN', 'APPLY', 'VERIFY'],
+    }
+    for (const [from, way] of Object.entries(ways))
+      for (const to of STATUSES.filter((to) => !canTransition(from as 'INIT', to))) {
+        const id = await create()
+        await advance(id, ...way)
+        expect(await rig.error('task_update', { id, patch: { status: to } })).toMatchObject({
+          code: 'ERR_INVALID_TRANSITION',
+          from,
+          to,
+        })
+        if (from === to) continue
+        const update = `UPDATE tasks SET status = '${to}', version = version + 1, cancel_reason = 'x' WHERE id = '${id}'`
+        expect(() => rig.database.sql.exec(update)).toThrow(/no such transition|not done|writeback/)
+      }
+  })
+
+  it('has the same transitions in the machine and in the database', () => {
+    const stored = rig.database.sql.prepare('SELECT from_status, to_status FROM task_transitions').all()
+    const ways = Object.entries(TRANSITIONS).flatMap(([from, to]) => to.map((status) => `${from} ${status}`))
+    expect(stored.map((row) => `${String(row['from_status'])} ${String(row['to_status'])}`).toSorted()).toEqual(
+      ways.toSorted(),
+    )
+  })
+
+  it('lets nothing leave DONE or CANCELLED', async () => {
+    const done = await create()
+    await finish(done)
+    const cancelled = await create()
+    await rig.data('task_update', { id: cancelled, patch: { status: 'CANCELLED', reason: 'no longer needed' } })
+    for (const status of STATUSES)
+      for (const id of [done, cancelled])
+        expect(await rig.error('task_update', { id, patch: { status, reason: 'x' } })).toMatchObject({
+          code: 'ERR_INVALID_TRANSITION',
+        })
+  })
+
+  it('demands a reflection made after entering VERIFY', async () => {
+    const id = await create()
+    await advance(id, 'GATHER', 'ANALYZE', 'PLAN', 'APPLY')
+    await reflect(id)
+    await advance(id, 'VERIFY')
+    await reflect(id, 'decision')
+    expect(await rig.answer('task_update', { id, patch: { status: 'DONE' } })).toMatchObject({
+      isError: false,
+      structured: {
+        ok: true,
+        data: {
+          ok: false,
+          error: {
+            code: 'ERR_WRITEBACK_REQUIRED',
+            message: expect.stringContaining(`Writeback required for task ${id}: missing thought_record`),
+            missing_fields: ['thought_record'],
+          },
+        },
+      },
+    })
+    const update = `UPDATE tasks SET status = 'DONE', version = version + 1 WHERE id = '${id}'`
+    expect(() => rig.database.sql.exec(update)).toThrow('writeback required')
+    await reflect(id)
+    await advance(id, 'DONE')
+  })
+
+  it('demands a new reflection for a second attempt, and counts attempts', async () => {
+    const id = await create()
+    await advance(id, 'GATHER', 'ANALYZE', 'PLAN', 'APPLY', 'VERIFY')
+    await reflect(id)
+    await advance(id, 'GATHER')
+    expect(await rig.data('task_get', { id })).toMatchObject({ status: 'GATHER', attempt: 2 })
+    await advance(id, 'ANALYZE', 'PLAN', 'APPLY', 'VERIFY')
+    expect(await rig.error('task_update', { id, patch: { status: 'DONE' } })).toMatchObject({
+      code: 'ERR_WRITEBACK_REQUIRED',
+    })
+    await reflect(id)
+    await advance(id, 'DONE')
+  })
+
+  it('demands a reason to cancel, and keeps it', async () => {
+    const id = await create()
+    expect(await rig.error('task_update', { id, patch: { status: 'CANCELLED' } })).toMatchObject({
+      code: 'ERR_WRITEBACK_REQUIRED',
+      missing_fields: ['reason'],
+    })
+    const update = `UPDATE tasks SET status = 'CANCELLED', version = version + 1 WHERE id = '${id}'`
+    expect(() => rig.database.sql.exec(update)).toThrow('a cancelled task has a reason')
+    const task = await rig.data('task_update', { id, patch: { status: 'CANCELLED', reason: 'the boiler is gone' } })
+    expect(task).toMatchObject({ status: 'CANCELLED', cancel_reason: 'the boiler is gone' })
+  })
+
+  it('understands the flat form, small letters and a progress that no task has', async () => {
+    const id = await create()
+    expect(
+      await rig.data('task_update', { id, status: 'gather', title: 'Bleed them all', progress: 20 }),
+    ).toMatchObject({
+      status: 'GATHER',
+      title: 'Bleed them all',
+      ignored: ['progress'],
+    })
+    expect(await rig.error('task_update', { id, title: 'a', patch: { title: 'b' } })).toMatchObject({
+      code: 'INVALID_PARAMS',
+    })
+    expect(await rig.error('task_update', { id })).toMatchObject({ code: 'INVALID_PARAMS' })
+    expect(await rig.error('task_update', { id, patch: {} })).toMatchObject({ code: 'INVALID_PARAMS' })
+  })
+
+  it('clears a field with null and leaves alone what is not named', async () => {
+    const id = await create({ assignee: 'ada', description: 'Upstairs first.' })
+    expect(await rig.data('task_update', { id, patch: { assignee: null } })).toMatchObject({
+      assignee: null,
+      description: 'Upstairs first.',
+      version: 2,
+    })
+    expect(rig.entries('task.changed')).toMatchObject([{ task_id: id, fields: ['assignee'], version: 2 }])
+  })
+
+  it('refuses a change of a version that is no longer the newest', async () => {
+    const id = await create()
+    await rig.data('task_update', { id, patch: { title: 'one' }, expected_version: 1 })
+    expect(await rig.error('task_update', { id, patch: { title: 'two' }, expected_version: 1 })).toMatchObject({
+      code: 'ERR_VERSION_CONFLICT',
+      expected_version: 1,
+      version: 2,
+    })
+  })
+
+  it('lets one of two simultaneous moves win, whatever the lock does', async () => {
+    const id = await create()
+    const answers = await Promise.all(
+      ['GATHER', 'GATHER', 'GATHER'].map((status) => rig.answer('task_update', { id, patch: { status } })),
+    )
+    expect(answers.filter(({ structured }) => structured.data?.['ok'] === undefined)).toHaveLength(1)
+    expect(rig.entries('task.transition')).toHaveLength(1)
+  })
+
+  it('writes neither the task nor the event when one of them cannot be written', async () => {
+    const id = await create()
+    const size = rig.ledger.size()
+    rig.database.sql.exec(`CREATE TRIGGER no BEFORE UPDATE ON tasks BEGIN SELECT RAISE(ABORT, 'no'); END`)
+    expect(await rig.answer('task_update', { id, patch: { status: 'GATHER' } })).toMatchObject({
+      isError: true,
+      structured: { ok: false, error: { code: 'HANDLER_ERROR', message: 'no' } },
+    })
+    expect(rig.ledger.size()).toBe(size)
+    expect(await rig.data('task_get', { id })).toMatchObject({ status: 'INIT', version: 1 })
+  })
+
+  it('never dates a change before the one it follows', async () => {
+    const id = await create()
+    rig.clock.advance(-60_000)
+    expect(await rig.data('task_update', { id, patch: { title: 'later' } })).toMatchObject({
+      updated_at: '2026-01-01T00:00:00.000Z',
+    })
+  })
+})
+
+describe('dependencies', () => {
+  it('keeps a task from being applied until what it depends on is DONE', async () => {
+    const pump = await create({ title: 'Mend the pump' })
+    const bleed = await create({ depends_on: [pump, pump] })
+    expect(await rig.data('task_get', { id: bleed })).toMatchObject({ depends_on: [pump], blocked_by: [pump] })
+    await advance(bleed, 'GATHER', 'ANALYZE', 'PLAN')
+    expect(await rig.error('task_update', { id: bleed, patch: { status: 'APPLY' } })).toMatchObject({
+      code: 'ERR_DEPENDENCY_UNFINISHED',
+      blocked_by: [pump],
+    })
+    const update = `UPDATE tasks SET status = 'APPLY', version = version + 1 WHERE id = '${bleed}'`
+    expect(() => rig.database.sql.exec(update)).toThrow('a dependency is not done')
+    await finish(pump)
+    await advance(bleed, 'APPLY')
+    expect(await rig.data('task_get', { id: bleed })).toMatchObject({ depends_on: [pump], blocked_by: [] })
+  })
+
+  it('refuses a circle of any length and names it', async () => {
+    const first = await create()
+    const second = await create({ depends_on: [first] })
+    const third = await create({ depends_on: [second] })
+    expect(await rig.error('task_update', { id: first, patch: { depends_on: [third] } })).toMatchObject({
+      code: 'ERR_DEPENDENCY_CYCLE',
+      cycle: [first, third, second, first],
+    })
+    expect(await rig.error('task_update', { id: first, patch: { depends_on: [first] } })).toMatchObject({
+      code: 'ERR_DEPENDENCY_CYCLE',
+      cycle: [first, first],
+    })
+    expect(await rig.data('task_get', { id: first })).toMatchObject({ depends_on: [], version: 1 })
+  })
+
+  it('refuses what does not exist', async () => {
+    expect(await rig.error('task_create', { title: 'x', depends_on: ['nobody'] })).toMatchObject({
+      code: 'ERR_DEPENDENCY_NOT_FOUND',
+      missing: ['nobody'],
+    })
+    expect(await rig.data('task_list')).toMatchObject({ total: 0 })
+  })
+
+  it('can be replaced together with a status', async () => {
+    const pump = await create({ title: 'Mend the pump' })
+    const bleed = await create({ depends_on: [pump] })
+    await advance(bleed, 'GATHER', 'ANALYZE', 'PLAN')
+    expect(await rig.data('task_update', { id: bleed, patch: { status: 'APPLY', depends_on: [] } })).toMatchObject({
+      status: 'APPLY',
+      depends_on: [],
+    })
+  })
+})
+
+describe('task_list', () => {
+  it('pages in the order of creation, without repeating or hiding what comes or goes', async () => {
+    const ids = [await create(), await create(), await create(), await create()]
+    const first = await rig.data('task_list', { limit: 2 })
+    expect(first).toMatchObject({ tasks: [{ id: ids[0] }, { id: ids[1] }], total: 4 })
+    const late = await create()
+    const second = await rig.data('task_list', { limit: 2, cursor: String(first['next_cursor']) })
+    expect(second).toMatchObject({ tasks: [{ id: ids[2] }, { id: ids[3] }], total: 5 })
+    const third = await rig.data('task_list', { limit: 2, cursor: String(second['next_cursor']) })
+    expect(third).toMatchObject({ tasks: [{ id: late }] })
+    expect(third).not.toHaveProperty('next_cursor')
+  })
+
+  it('keeps limit and offset', async () => {
+    const ids = [await create(), await create(), await create()]
+    expect(await rig.data('task_list', { limit: 1, offset: 1 })).toMatchObject({ tasks: [{ id: ids[1] }], total: 3 })
+  })
+
+  it('filters by status, project and assignee', async () => {
+    const wanted = await create({ project_id: 'heating', assignee: 'ada' })
+    await create({ project_id: 'garden' })
+    await advance(wanted, 'GATHER')
+    for (const filter of [{ status: 'gather' }, { project_id: 'heating' }, { assignee: 'ada' }])
+      expect(await rig.data('task_list', filter)).toMatchObject({ tasks: [{ id: wanted }], total: 1 })
+  })
+
+  it('hides what was deleted unless asked', async () => {
+    const id = await create()
+    rig.database.sql.exec(`UPDATE tasks SET deleted_at = '2026-01-02', version = version + 1`)
+    expect(await rig.data('task_list')).toMatchObject({ total: 0 })
+    expect(await rig.data('task_list', { include_deleted: true })).toMatchObject({ tasks: [{ id }] })
+    expect(await rig.error('task_get', { id })).toMatchObject({ code: 'ERR_NOT_FOUND' })
+  })
+
+  it('refuses a cursor it did not give for this list', async () => {
+    await create()
+    await create()
+    const { next_cursor: cursor } = await rig.data('task_list', { limit: 1 })
+    for (const args of [
+      { cursor: 'nonsense' },
+      { cursor: String(cursor), status: 'INIT' },
+      { cursor: Buffer.from('{}').toString('base64url') },
+      { limit: 0 },
+      { limit: 201 },
+    ])
+      expect(await rig.answer('task_list', args)).toMatchObject({
+        isError: true,
+        structured: { ok: false, error: { code: 'INVALID_PARAMS', details: { issues: [{}] } } },
+      })
+  })
+})
+
+describe('task_next_actions', () => {
+  it('offers what waits for nobody, most pressing first, then oldest first', async () => {
+    const plain = await create({ title: 'plain' })
+    const low = await create({ title: 'low', priority: 'low' })
+    const urgent = await create({ title: 'urgent', priority: 'P0' })
+    const word = await create({ title: 'word', priority: 'whenever' })
+    const waiting = await create({ title: 'waiting', priority: 'critical', depends_on: [low] })
+    const next = await rig.data('task_next_actions')
+    expect(next).toMatchObject({
+      tasks: [urgent, plain, word, low].map((id) => ({ id, next_statuses: ['GATHER', 'CANCELLED'] })),
+      blocked_count: 1,
+      stalled: [],
+    })
+    await finish(low)
+    expect(await rig.data('task_next_actions')).toMatchObject({
+      tasks: [{ id: urgent }, { id: waiting }, { id: plain }, { id: word }],
+      blocked_count: 0,
+    })
+  })
+
+  it('pages over ranks without repeating', async () => {
+    const ids = [await create({ priority: 'low' }), await create({ priority: 'high' }), await create()]
+    const seen: unknown[] = []
+    for (let cursor: string | undefined, first = true; first || cursor !== undefined; first = false) {
+      const found: Record<string, unknown> = await rig.data('task_next_actions', {
+        limit: 1,
+        ...(cursor === undefined ? {} : { cursor }),
+      })
+      seen.push(...(found['tasks'] as { id: string }[]).map(({ id }) => id))
+      cursor = found['next_cursor'] as string | undefined
+    }
+    expect(seen).toEqual([ids[1], ids[2], ids[0]])
+  })
+
+  it('names tasks that wait for a cancelled one', async () => {
+    const pump = await create()
+    const bleed = await create({ depends_on: [pump] })
+    await rig.data('task_update', { id: pump, patch: { status: 'CANCELLED', reason: 'sold' } })
+    expect(await rig.data('task_next_actions')).toMatchObject({
+      tasks: [],
+      blocked_count: 1,
+      stalled: [{ id: bleed, cancelled_dependencies: [pump] }],
+    })
+  })
+})

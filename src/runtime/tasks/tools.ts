@@ -1,0 +1,169 @@
+/**
+ * Tools: what the five task tools do. Every change and its ledger event are one transaction.
+ *
+ * Reads and writes through its store.
+ */
+import { randomUUID } from 'node:crypto'
+import type { Call } from '../../bus/call.ts'
+import type { Capability } from '../../bus/capability.ts'
+import type { Fault } from '../../core/fault.ts'
+import { fail, ok } from '../../core/result.ts'
+import type { Result } from '../../core/result.ts'
+import { answer, answerOf, isoTime, origin } from '../dependencies.ts'
+import type { Records } from '../dependencies.ts'
+import { fault } from '../faults.ts'
+import { decodeCursor, encodeCursor, listScope, page } from '../paging.ts'
+import { changeTask, invalidTransition } from './change.ts'
+import { taskCreate, taskGet, taskList, taskNextActions, taskUpdate } from './definitions.ts'
+import { findCycle } from './graph.ts'
+import { FIRST_STATUS, TRANSITIONS } from './machine.ts'
+import { priorityRank } from './priority.ts'
+import type { Task, TaskPatch } from './task.ts'
+import { createTaskStore } from './task-store.ts'
+import type { TaskStore } from './task-store.ts'
+
+/** Enough to see that something is wrong; the rest shows when these are mended. */
+const MAX_STALLED = 50
+
+export function taskTools(records: Records): readonly Capability[] {
+  const store = createTaskStore(records.database.sql)
+
+  return [
+    taskCreate.handledBy(async ({ status, depends_on: dependsOn = [], ...input }, call) => {
+      if (status !== undefined && status !== FIRST_STATUS) return fail(invalidTransition(null, status))
+      return answerOf(await records.database.commit(() => createTask(records, store, { input, dependsOn, call })))
+    }),
+
+    taskGet.handledBy(async ({ id }) => {
+      const task = store.get(id)
+      return task === undefined ? fail(notFound(id)) : answer(task)
+    }),
+
+    taskUpdate.handledBy(async ({ ignored, ...update }, call) => {
+      const updated = await records.database.commit(() => updateTask(records, store, { ...update, call }))
+      return answerOf(updated.ok && ignored.length > 0 ? ok({ ...updated.value, ignored }) : updated)
+    }),
+
+    taskList.handledBy(async ({ limit, offset, cursor, ...filter }) => {
+      const scope = listScope('task_list', filter)
+      const after = decodeCursor<[number]>(cursor, scope, 1)
+      if (!after.ok) return after
+      const found = store.list(filter, { after: after.value?.[0] ?? 0, limit: limit + 1, offset })
+      const { rows, ...next } = page(found, limit, ({ seq }) => encodeCursor(scope, [seq]))
+      return answer({ tasks: rows.map(({ task }) => task), total: store.count(filter), ...next })
+    }),
+
+    taskNextActions.handledBy(async ({ limit, cursor, ...filter }) => {
+      const scope = listScope('task_next_actions', filter)
+      const after = decodeCursor<[number, number]>(cursor, scope, 2)
+      if (!after.ok) return after
+      const found = store.next(filter, { after: after.value ?? [-1, 0], limit: limit + 1 })
+      const { rows, ...next } = page(found, limit, ({ rank, seq }) => encodeCursor(scope, [rank, seq]))
+      return answer({
+        tasks: rows.map(({ task }) => ({ ...task, next_statuses: TRANSITIONS[task.status] })),
+        blocked_count: store.countBlocked(filter),
+        stalled: store
+          .stalled(filter, MAX_STALLED)
+          .map(({ id, cancelled_dependencies }) => ({ id, cancelled_dependencies })),
+        ...next,
+      })
+    }),
+  ]
+}
+
+interface Creation {
+  readonly input: Omit<TaskPatch, 'status' | 'depends_on' | 'reason'> & { readonly title: string }
+  readonly dependsOn: readonly string[]
+  readonly call: Call
+}
+
+function createTask({ ledger }: Records, store: TaskStore, { input, dependsOn, call }: Creation): Result<Task, Fault> {
+  const id = randomUUID()
+  const wanted = checkDependencies(store, id, dependsOn)
+  if (!wanted.ok) return wanted
+  const { title, project_id = null, description = null, priority = null, assignee = null } = input
+  const body = { title, project_id, description, priority, assignee, depends_on: wanted.value }
+  const event = { kind: 'task.created', task_id: id, status: FIRST_STATUS, version: 1, ...origin(call) }
+  const { seq, at } = ledger.appendIn(event, body)
+  const named = { id, title, project_id, description, priority, assignee }
+  store.insert({ ...named, priority_rank: priorityRank(priority), created_at: at, log_index: seq })
+  store.setDependencies(id, wanted.value)
+  return ok(stored(store, id))
+}
+
+interface Update {
+  readonly id: string
+  readonly patch: TaskPatch
+  readonly expected_version?: number
+  readonly call: Call
+}
+
+function updateTask(
+  { ledger, clock }: Records,
+  store: TaskStore,
+  { id, patch, expected_version: expected, call }: Update,
+): Result<Task, Fault> {
+  const task = store.get(id)
+  if (task === undefined) return fail(notFound(id))
+  if (expected !== undefined && expected !== task.version) return fail(versionConflict(task, expected))
+  const wanted = checkDependencies(store, id, patch.depends_on ?? task.depends_on)
+  if (!wanted.ok) return wanted
+  const changed = changeTask(task, patch, {
+    at: isoTime(clock),
+    hasReflection: () => store.hasReflectionSinceVerify(id),
+    unfinished: wanted.value.filter((other) => store.get(other)?.status !== 'DONE'),
+  })
+  if (!changed.ok) return changed
+  const { seq } = ledger.appendIn(changeEvent(task, patch, call), { ...patch })
+  if (patch.depends_on !== undefined) store.setDependencies(id, wanted.value)
+  const done = store.change({ id, version: task.version, logIndex: seq }, changed.value)
+  if (!done) throw new Error(`task ${id} changed inside a transaction of ours`)
+  return ok(stored(store, id))
+}
+
+/** The words of a task are in the erasable body; the event says which of them changed. */
+function changeEvent(
+  task: Task,
+  patch: TaskPatch,
+  call: Call,
+): { kind: string; [field: string]: string | number | string[] } {
+  const fields = Object.keys(patch).filter((field) => field !== 'status' && field !== 'reason')
+  const common = { task_id: task.id, version: task.version + 1, fields, ...origin(call) }
+  if (patch.status === undefined) return { kind: 'task.changed', ...common }
+  return { kind: 'task.transition', from: task.status, to: patch.status, ...common }
+}
+
+/** Without repetitions; refused when one does not exist or would close a circle. */
+function checkDependencies(
+  store: TaskStore,
+  id: string,
+  dependsOn: readonly string[],
+): Result<readonly string[], Fault> {
+  const wanted = [...new Set(dependsOn)]
+  const missing = wanted.filter((other) => other !== id && store.get(other) === undefined)
+  if (missing.length > 0)
+    return fail(fault('ERR_DEPENDENCY_NOT_FOUND', `There is no task ${missing.join(', ')}.`, { missing }))
+  const cycle = findCycle(id, wanted, store.dependenciesOf)
+  if (cycle === undefined) return ok(wanted)
+  return fail(
+    fault('ERR_DEPENDENCY_CYCLE', `The task would wait for itself: ${cycle.join(' ▸ ')}.`, { cycle: [...cycle] }),
+  )
+}
+
+function stored(store: TaskStore, id: string): Task {
+  const task = store.get(id)
+  if (task === undefined) throw new Error(`task ${id} was written and is not there`)
+  return task
+}
+
+function notFound(id: string): Fault {
+  return fault('ERR_NOT_FOUND', `There is no task ${id}.`, { id })
+}
+
+function versionConflict(task: Task, expected: number): Fault {
+  return fault(
+    'ERR_VERSION_CONFLICT',
+    `The task is at version ${task.version}, not ${expected}: somebody changed it. Read it again.`,
+    { expected_version: expected, version: task.version },
+  )
+}

@@ -1,0 +1,28 @@
+/**
+ * Text: what a caller may write into a record. Bounded, and text in the sense of Unicode.
+ *
+ * Pure.
+ */
+import { z } from 'zod'
+
+/** UUIDs, session ids, names of agents and projects: things that are compared, not read. */
+export const MAX_ID_LENGTH = 128
+export const MAX_TITLE_LENGTH = 256
+export const MAX_DESCRIPTION_LENGTH = 8_000
+export const MAX_REASON_LENGTH = 2_000
+/** A thought is a page, not a file: what is larger belongs where the thought can point to it. */
+export const MAX_CONTENT_LENGTH = 32_000
+
+/**
+ * A lone surrogate has no UTF-8 form and so no canonical JSON: it could be neither stored nor hashed as it was given.
+ * NUL ends a string for half of the programs that might read the database.
+ */
+export function text(maxLength: number, empty = 'must not be empty'): z.ZodString {
+  return z
+    .string()
+    .min(1, empty)
+    .max(maxLength)
+    .refine((value) => value.isWellFormed() && !value.includes('\0'), 'must be Unicode text without NUL')
+}
+
+export const id = (): z.ZodString => text(MAX_ID_LENGTH)

@@ -1,0 +1,87 @@
+/**
+ * Definitions: the three tools of the decision trail as values.
+ *
+ * Pure.
+ */
+import { z } from 'zod'
+import { defineTool } from '../../bus/tool.ts'
+import { RUNTIME_LOCK } from '../dependencies.ts'
+import { runtimeFamily } from '../envelope.ts'
+import { cursorArgument, limitArgument } from '../paging.ts'
+import { id, MAX_CONTENT_LENGTH, text } from '../text.ts'
+import { signatureArgument, THOUGHT_TYPES, thoughtOutput } from './thought.ts'
+
+const common = { family: runtimeFamily, lock: RUNTIME_LOCK } as const
+
+export const thoughtRecord = defineTool({
+  ...common,
+  name: 'thought_record',
+  title: 'Record a thought',
+  description:
+    "Puts a plan, an analysis, a decision or a reflection about a task on record, for good: it is chained to the task's earlier records and entered into the ledger. Without `session_id` it joins the open session of the task, if there is one. Record a `reflection` while a task is in VERIFY before you set it to DONE.",
+  input: z.strictObject({
+    type: z.enum(THOUGHT_TYPES),
+    task_id: id(),
+    agent_id: id().describe('Who thinks it. Only a claim unless it is signed.'),
+    content: text(MAX_CONTENT_LENGTH, 'thought content must be non-empty'),
+    session_id: id().exactOptional().describe('From audit_session_start.'),
+    signature: signatureArgument.exactOptional().describe('Proves that `agent_id` wrote it.'),
+  }),
+  output: thoughtOutput,
+  effect: 'records',
+  // Kept once, beside the ledger, where erasing it erases it: not a second time in the audit of the call.
+  secrets: ['content'],
+})
+
+/** In the one spelling that times are stored in, so that text compares as time does. */
+const timeArgument = z.iso
+  .datetime()
+  .transform((time) => new Date(time).toISOString())
+  .describe('ISO 8601, UTC.')
+
+export const thoughtRecordList = defineTool({
+  ...common,
+  name: 'thought_record_list',
+  title: 'Read the decision trail',
+  description:
+    'Lists recorded thoughts in the order they were recorded, of one task, session, agent or type, or all of them. Pages are cut by `limit` and by size; go on with `cursor`.',
+  input: z.strictObject({
+    task_id: id().exactOptional(),
+    session_id: id().exactOptional(),
+    agent_id: id().exactOptional(),
+    type: z.enum(THOUGHT_TYPES).exactOptional(),
+    since: timeArgument.exactOptional(),
+    until: timeArgument.exactOptional(),
+    limit: limitArgument,
+    cursor: cursorArgument,
+  }),
+  output: z.object({ records: z.array(thoughtOutput), next_cursor: z.string().exactOptional() }),
+  effect: 'reads',
+})
+
+const tally = {
+  valid: z.boolean(),
+  broken_count: z.int(),
+  record_count: z.int(),
+  first_broken_at: z.string().exactOptional().describe('Id of the first record that is broken or missing.'),
+  missing_count: z.int().describe('Records that the ledger has and the trail lacks: somebody deleted them.'),
+  erased_count: z.int().describe('Records whose content was erased on request; their hashes still hold.'),
+}
+
+export const auditVerifyChain = defineTool({
+  ...common,
+  name: 'audit_verify_chain',
+  title: 'Verify the decision trail',
+  description:
+    'Checks every recorded thought of one task, or of all: that its hash is right, that it continues the one before, and that the ledger says the same of it. Finds edited, reordered, added and deleted records, whole chains included. Changes nothing.',
+  input: z.strictObject({ task_id: id().exactOptional() }),
+  output: z.object({
+    ...tally,
+    by_task: z.array(z.object({ task_id: z.string(), ...tally })).exactOptional(),
+    by_task_omitted: z.int().exactOptional().describe('Further tasks, not listed.'),
+    findings: z.array(z.object({ id: z.string(), task_id: z.string(), log_index: z.int(), flaw: z.string() })),
+    log_size: z.int().describe('Ledger entries that were walked.'),
+  }),
+  effect: 'reads',
+  timeoutSeconds: 600,
+})

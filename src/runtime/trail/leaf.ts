@@ -1,0 +1,107 @@
+/**
+ * Leaf: what the ledger says of a thought, and whether a stored record says the same.
+ *
+ *   thought_records row  ◀── every field ──▶  entry bytes in the ledger ──▶ leaf hash
+ *   content (erasable)   ◀── commitment ───▶  body_hash of the entry
+ *
+ * Pure.
+ */
+import { hex } from '../../core/bytes.ts'
+import { isJsonObject } from '../../core/json.ts'
+import { bodyHash, decodeBody } from '../../ledger/body.ts'
+import { decodeEntry } from '../../ledger/entry.ts'
+import type { LedgerEntry, LedgerEvent } from '../../ledger/entry.ts'
+import { leafHash } from '../../ledger/tree.ts'
+import { isSignedBy, thoughtHash } from './thought.ts'
+import type { ThoughtRow } from './thought-store.ts'
+
+export const THOUGHT_EVENT = 'thought'
+
+export type Flaw =
+  /** The record was deleted: the ledger has it. */
+  | 'missing'
+  /** The ledger does not have the record, or says something else about it. */
+  | 'ledger'
+  /** The content is not what was committed to. */
+  | 'content'
+  /** The hash is not that of the fields. */
+  | 'hash'
+  /** It does not continue the record before it. */
+  | 'link'
+  /** It was moved to another place in the table. */
+  | 'order'
+  | 'signature'
+
+/** Everything that is known of a record when it is written, but for the ledger's own answer. */
+export type NewThought = Omit<ThoughtRow, 'seq' | 'log_index' | 'leaf_hash'>
+
+/** Each column that a record has is a field of its event: a column that could be edited unnoticed would be worthless. */
+export function thoughtEvent(thought: NewThought, traceId: string): LedgerEvent {
+  return {
+    kind: THOUGHT_EVENT,
+    id: thought.id,
+    type: thought.type,
+    task_id: thought.task_id,
+    agent_id: thought.agent_id,
+    session_id: thought.session_id ?? undefined,
+    timestamp: thought.timestamp,
+    prev_hash: thought.prev_hash,
+    hash: thought.hash,
+    principal: thought.principal,
+    public_key: thought.public_key ?? undefined,
+    signature: thought.signature ?? undefined,
+    trace_id: traceId,
+  }
+}
+
+const COMPARED = [
+  'id',
+  'type',
+  'task_id',
+  'agent_id',
+  'session_id',
+  'timestamp',
+  'prev_hash',
+  'hash',
+  'principal',
+  'public_key',
+  'signature',
+] as const satisfies readonly (keyof NewThought)[]
+
+export interface StoredLeaf {
+  readonly bytes: Uint8Array
+  readonly entry: LedgerEntry
+}
+
+/** `undefined` for bytes that are no entry, and for entries of other kinds. */
+export function thoughtLeaf(bytes: Uint8Array): StoredLeaf | undefined {
+  const entry = decodeEntry(bytes)
+  return entry.ok && entry.value.kind === THOUGHT_EVENT ? { bytes, entry: entry.value } : undefined
+}
+
+export function saysTheSame(record: ThoughtRow, { bytes, entry }: StoredLeaf): boolean {
+  if (entry.seq !== record.log_index || hex(leafHash(bytes)) !== record.leaf_hash) return false
+  return COMPARED.every((field) => (entry[field] ?? null) === record[field])
+}
+
+export interface StoredBody {
+  readonly salt: Uint8Array
+  readonly body: Uint8Array
+}
+
+/** The words of a thought, or `undefined` when the body is not the one that the entry commits to. */
+export function committedContent(entry: LedgerEntry, { salt, body }: StoredBody): string | undefined {
+  return bodyHash(salt, body) === entry['body_hash'] ? contentOf(decodeBody(body)) : undefined
+}
+
+export function contentOf(body: unknown): string | undefined {
+  return isJsonObject(body) && typeof body['content'] === 'string' ? body['content'] : undefined
+}
+
+/** What is wrong with a record's hash or signature, given the words that they cover. */
+export function contentFlaw(record: ThoughtRow, content: string): Flaw | undefined {
+  if (thoughtHash({ ...record, content }) !== record.hash) return 'hash'
+  const { public_key, signature } = record
+  if (public_key === null || signature === null) return public_key === signature ? undefined : 'signature'
+  return isSignedBy({ ...record, content }, { public_key, value: signature }) ? undefined : 'signature'
+}

@@ -1,0 +1,90 @@
+/**
+ * Thought: one record of the decision trail, the chain it hangs in, and what its author may sign.
+ *
+ *   hash = hex SHA-256( canonical JSON {id, type, task_id, content, timestamp, prev_hash} )
+ *   prev_hash = hash of the task's record before it, or 64 zeros
+ *
+ * That is the formula existing clients verify with. It leaves out who thought it and in which session; the ledger
+ * entry of the record (`log_index`) commits to those, and to the order among tasks.
+ *
+ * Pure.
+ */
+import { createPublicKey, hash, verify } from 'node:crypto'
+import { z } from 'zod'
+import { base64url, fromBase64, utf8 } from '../../core/bytes.ts'
+import { canonicalJson } from '../../core/json.ts'
+
+export const THOUGHT_TYPES = ['plan', 'analysis', 'decision', 'reflection'] as const
+export type ThoughtType = (typeof THOUGHT_TYPES)[number]
+
+export const GENESIS_HASH = '0'.repeat(64)
+
+export interface Chained {
+  readonly id: string
+  readonly type: ThoughtType
+  readonly task_id: string
+  readonly content: string
+  readonly timestamp: string
+  readonly prev_hash: string
+}
+
+export function thoughtHash({ id, type, task_id, content, timestamp, prev_hash }: Chained): string {
+  return hash('sha256', utf8(canonicalJson({ id, type, task_id, content, timestamp, prev_hash })))
+}
+
+export interface Statement {
+  readonly agent_id: string
+  readonly content: string
+  readonly task_id: string
+  readonly type: ThoughtType
+}
+
+/** What an author signs: the words and whose they are; id and time are the server's to give. */
+export function statementBytes({ agent_id, content, task_id, type }: Statement): Uint8Array {
+  return utf8(`hearthbus-thought-v1\n${canonicalJson({ agent_id, content, task_id, type })}`)
+}
+
+export const signatureArgument = z.strictObject({
+  public_key: z
+    .string()
+    .regex(/^[A-Za-z0-9+/]{43}=$/, 'base64 of 32 bytes')
+    .describe('Ed25519 public key of the agent, 32 bytes in base64.'),
+  value: z
+    .string()
+    .regex(/^[A-Za-z0-9+/]{86}==$/, 'base64 of 64 bytes')
+    .describe(
+      'Ed25519 signature, 64 bytes in base64, over "hearthbus-thought-v1\\n" and the canonical JSON (RFC 8785) of {agent_id, content, task_id, type}.',
+    ),
+})
+
+export type Signature = z.output<typeof signatureArgument>
+
+export function isSignedBy(statement: Statement, { public_key, value }: Signature): boolean {
+  const [publicKey, signature] = [fromBase64(public_key), fromBase64(value)]
+  if (publicKey === undefined || signature === undefined) return false
+  try {
+    const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: base64url(publicKey) }, format: 'jwk' })
+    return verify(null, statementBytes(statement), key, signature)
+  } catch {
+    // Thirty-two bytes that are no point of the curve.
+    return false
+  }
+}
+
+export const thoughtOutput = z.object({
+  id: z.string(),
+  type: z.enum(THOUGHT_TYPES),
+  task_id: z.string(),
+  agent_id: z.string(),
+  content: z.string().nullable().describe('null once it was erased; the hashes remain.'),
+  timestamp: z.string(),
+  prev_hash: z.string(),
+  hash: z.string(),
+  session_id: z.string().nullable(),
+  recorded_by: z.string().describe('Whose credential the call came with; `agent_id` is only what it claimed.'),
+  signed: z.boolean().describe('Whether the agent proved with its key that the words are its own.'),
+  log_index: z.int().describe('Its entry in the ledger; see ledger_proof.'),
+  leaf_hash: z.string(),
+})
+
+export type Thought = z.output<typeof thoughtOutput>

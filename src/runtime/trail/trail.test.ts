@@ -1,0 +1,403 @@
+import { createHash, generateKeyPairSync, sign } from 'node:crypto'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { runtimeRig } from '../../../test/runtime-rig.ts'
+import type { Rig } from '../../../test/runtime-rig.ts'
+import type { JsonObject } from '../../core/json.ts'
+import { statementBytes, thoughtHash } from './thought.ts'
+import type { Statement } from './thought.ts'
+
+let rig: Rig
+beforeEach(async () => {
+  rig = await runtimeRig()
+})
+afterEach(() => rig.close())
+
+function think(taskId: string, fields: Record<string, string> = {}): Promise<Record<string, unknown>> {
+  return rig.data('thought_record', { type: 'plan', task_id: taskId, agent_id: 'ada', content: 'Upstairs.', ...fields })
+}
+
+async function startSession(taskId?: string): Promise<string> {
+  const task = taskId === undefined ? {} : { task_id: taskId }
+  return String((await rig.data('audit_session_start', { intent: 'bleed the radiators', ...task }))['session_id'])
+}
+
+describe('thought_record', () => {
+  it('hashes exactly the six fields of the formula', () => {
+    const record = {
+      id: '6f1c1f0e-8e0c-4d56-9a3e-3f6c7d1f2a10',
+      type: 'plan' as const,
+      task_id: 'T-1',
+      content: 'Öffne das Ventil',
+      timestamp: '2026-01-01T00:00:00.000Z',
+      prev_hash: '0'.repeat(64),
+    }
+    // SHA-256 of the sorted, spaceless JSON in UTF-8, computed with Python's hashlib.
+    expect(thoughtHash(record)).toBe('5f0fd7681cf9dec301e51d8527aff3b8b123a308b0b1bb2f3166d2ad8282b776')
+  })
+
+  it('chains the records of a task from 64 zeros on, each task for itself', async () => {
+    const one = await think('T-1')
+    const other = await think('T-2')
+    const two = await think('T-1', { type: 'decision', content: 'Downstairs.' })
+    expect(one).toMatchObject({ prev_hash: '0'.repeat(64), session_id: null, recorded_by: 'tester', signed: false })
+    expect(other['prev_hash']).toBe('0'.repeat(64))
+    expect(two['prev_hash']).toBe(one['hash'])
+    expect(two['log_index']).toBe(2)
+  })
+
+  it('commits to the whole record in the ledger, agent and session included, but not to the words in clear', async () => {
+    const session = await startSession()
+    const thought = await think('T-1', { session_id: session, content: 'The key is under the mat.' })
+    const [entry] = rig.entries('thought')
+    expect(entry).toMatchObject({
+      id: thought['id'],
+      agent_id: 'ada',
+      session_id: session,
+      hash: thought['hash'],
+      prev_hash: thought['prev_hash'],
+      principal: 'tester',
+      body_hash: expect.stringMatching(/^[0-9a-f]{64}$/),
+    })
+    expect(JSON.stringify(entry)).not.toContain('mat')
+    const stored = rig.ledger.entry(Number(thought['log_index']))
+    const leaf = createHash('sha256').update(Buffer.concat([Buffer.of(0), stored?.bytes ?? Buffer.of()]))
+    expect(thought['leaf_hash']).toBe(leaf.digest('hex'))
+  })
+
+  it('refuses empty, oversized and unpaired content, other types and unknown arguments', async () => {
+    const good = { type: 'plan', task_id: 'T-1', agent_id: 'ada', content: 'x' }
+    for (const bad of [
+      { content: '' },
+      { content: 'x'.repeat(32_001) },
+      { content: '\udfff' },
+      { type: 'observation' },
+      { task_id: '' },
+      { mood: 'fine' },
+    ])
+      expect(await rig.answer('thought_record', { ...good, ...bad })).toMatchObject({
+        isError: true,
+        structured: { ok: false, error: { code: 'INVALID_PARAMS' } },
+      })
+    const { details } = await rig.error('thought_record', { ...good, content: '' })
+    expect(details).toMatchObject({ issues: [{ message: 'thought content must be non-empty' }] })
+  })
+
+  it('never dates a record before the one it continues', async () => {
+    await think('T-1')
+    rig.clock.advance(-1_000)
+    expect(await think('T-1')).toMatchObject({ timestamp: '2026-01-01T00:00:00.000Z' })
+  })
+})
+
+describe('the session of a thought', () => {
+  it('is the open one of its task, without being asked', async () => {
+    const session = await startSession('T-1')
+    expect(await think('T-1')).toMatchObject({ session_id: session })
+    expect(await think('T-2')).toMatchObject({ session_id: null })
+  })
+
+  it('must be known', async () => {
+    expect(
+      await rig.answer('thought_record', {
+        type: 'plan',
+        task_id: 'T-1',
+        agent_id: 'ada',
+        content: 'x',
+        session_id: 'mine',
+      }),
+    ).toEqual({
+      structured: {
+        ok: false,
+        error: {
+          code: 'HANDLER_ERROR',
+          message: 'ERR_SESSION_NOT_FOUND: There is no session mine; audit_session_start begins one.',
+          details: { code: 'ERR_SESSION_NOT_FOUND', session_id: 'mine' },
+        },
+      },
+      isError: true,
+    })
+    expect(rig.entries('thought')).toEqual([])
+  })
+
+  it('must be open: a finalized one takes no more records, and the database says so, too', async () => {
+    const session = await startSession()
+    await think('T-1', { session_id: session })
+    await rig.data('merkle_finalize', { session_id: session })
+    const late = { type: 'plan', task_id: 'T-1', agent_id: 'ada', content: 'late', session_id: session }
+    expect(await rig.error('thought_record', late)).toMatchObject({ details: { code: 'ERR_SESSION_CLOSED' } })
+    expect(() =>
+      rig.database.sql.exec(`INSERT INTO thought_records SELECT seq + 1, id || 'x', type, task_id, agent_id,
+      session_id, timestamp, prev_hash, hash, principal, public_key, signature, log_index + 100, leaf_hash
+      FROM thought_records`),
+    ).toThrow('the session is finalized')
+  })
+
+  it('must be named when the task has several', async () => {
+    const sessions = [await startSession('T-1'), await startSession('T-1')]
+    const thought = { type: 'plan', task_id: 'T-1', agent_id: 'ada', content: 'x' }
+    expect(await rig.error('thought_record', thought)).toMatchObject({
+      details: { code: 'ERR_SESSION_AMBIGUOUS', session_ids: sessions },
+    })
+    expect(await think('T-1', { session_id: String(sessions[1]) })).toMatchObject({ session_id: sessions[1] })
+  })
+
+  it('is never left half closed by a record and a finalize at the same moment', async () => {
+    const session = await startSession()
+    await think('T-1', { session_id: session })
+    const thought = { type: 'plan', task_id: 'T-1', agent_id: 'ada', content: 'x', session_id: session }
+    const answers = await Promise.all([
+      rig.answer('thought_record', thought),
+      rig.answer('merkle_finalize', { session_id: session }),
+      rig.answer('thought_record', thought),
+      rig.answer('thought_record', thought),
+    ])
+    const recorded = answers.filter(
+      ({ structured }) => structured.data?.['log_index'] !== undefined && 'hash' in structured.data,
+    )
+    const root = await rig.data('merkle_root', { session_id: session })
+    expect(root['record_count']).toBe(1 + recorded.length)
+    const { records } = await rig.data('thought_record_list', { session_id: session })
+    expect(records).toHaveLength(Number(root['record_count']))
+  })
+})
+
+describe('authorship', () => {
+  const { privateKey, publicKey } = generateKeyPairSync('ed25519')
+  const other = generateKeyPairSync('ed25519')
+  const statement: Statement = { agent_id: 'ada', content: 'I checked it.', task_id: 'T-1', type: 'reflection' }
+
+  function signed(
+    words: Statement,
+    keys = { privateKey, publicKey },
+  ): JsonObject & { readonly signature: { readonly public_key: string; readonly value: string } } {
+    const public_key = Buffer.from(keys.publicKey.export({ format: 'jwk' }).x ?? '', 'base64url').toString('base64')
+    const value = sign(null, statementBytes(words), keys.privateKey).toString('base64')
+    return { ...words, signature: { public_key, value } }
+  }
+
+  it('is proved by a signature over the words, and shown', async () => {
+    expect(await rig.data('thought_record', signed(statement))).toMatchObject({ signed: true })
+    expect(await rig.data('audit_verify_chain')).toMatchObject({ valid: true, record_count: 1 })
+  })
+
+  it('cannot be claimed by anybody else once an agent has a key', async () => {
+    await rig.data('thought_record', signed(statement))
+    for (const attempt of [
+      { ...statement, content: 'unsigned' } as JsonObject,
+      signed({ ...statement, content: 'mine' }, other),
+      { ...signed(statement), content: 'other words' },
+    ])
+      expect(await rig.error('thought_record', attempt)).toMatchObject({
+        details: { code: 'ERR_SIGNATURE_INVALID' },
+      })
+    expect(await rig.error('thought_record', signed(statement))).toMatchObject({
+      details: { code: 'ERR_SIGNATURE_REPLAYED' },
+    })
+    expect(rig.entries('thought')).toHaveLength(1)
+  })
+
+  it('is checked again by audit_verify_chain', async () => {
+    await rig.data('thought_record', signed(statement))
+    const other = signed({ ...statement, content: 'other' })
+    rig.tamper(`UPDATE thought_records SET signature = '${other.signature.value}'`)
+    expect(await rig.data('audit_verify_chain')).toMatchObject({ valid: false, broken_count: 1 })
+  })
+})
+
+describe('thought_record_list', () => {
+  it('lists in the order of recording and filters by task, session, agent, type and time', async () => {
+    const session = await startSession()
+    const first = await think('T-1')
+    rig.clock.advance(1_000)
+    const second = await think('T-2', { agent_id: 'bob', type: 'decision', session_id: session })
+    const all = await rig.data('thought_record_list')
+    expect(all).toEqual({ records: [first, second] })
+    for (const filter of [
+      { task_id: 'T-2' },
+      { session_id: session },
+      { agent_id: 'bob' },
+      { type: 'decision' },
+      { since: '2026-01-01T00:00:01Z' },
+    ])
+      expect(await rig.data('thought_record_list', filter)).toEqual({ records: [second] })
+    expect(await rig.data('thought_record_list', { until: '2026-01-01T00:00:01Z' })).toEqual({ records: [first] })
+  })
+
+  it('pages by cursor', async () => {
+    const ids = [await think('T-1'), await think('T-1'), await think('T-1')].map(({ id }) => id)
+    const first = await rig.data('thought_record_list', { task_id: 'T-1', limit: 2 })
+    const second = await rig.data('thought_record_list', {
+      task_id: 'T-1',
+      limit: 2,
+      cursor: String(first['next_cursor']),
+    })
+    const seen = [first, second].flatMap((page) => page['records'] as { id: string }[])
+    expect(seen.map(({ id }) => id)).toEqual(ids)
+    expect(second).not.toHaveProperty('next_cursor')
+  })
+
+  it('ends a page early rather than flood a model with long thoughts', async () => {
+    for (let count = 0; count < 9; count++) await think('T-1', { content: 'x'.repeat(32_000) })
+    const first = await rig.data('thought_record_list')
+    expect(first['records']).toHaveLength(7)
+    const second = await rig.data('thought_record_list', { cursor: String(first['next_cursor']) })
+    expect(second['records']).toHaveLength(2)
+  })
+
+  it('shows an erased thought with its hashes and without its words', async () => {
+    const thought = await think('T-1')
+    await rig.ledger.eraseBody(Number(thought['log_index']))
+    expect(await rig.data('thought_record_list')).toEqual({ records: [{ ...thought, content: null }] })
+  })
+})
+
+describe('audit_verify_chain', () => {
+  it('finds nothing wrong with an empty trail', async () => {
+    expect(await rig.data('audit_verify_chain')).toEqual({
+      valid: true,
+      broken_count: 0,
+      record_count: 0,
+      missing_count: 0,
+      erased_count: 0,
+      by_task: [],
+      findings: [],
+      log_size: 0,
+    })
+  })
+
+  it('verifies tasks side by side, not as one chain', async () => {
+    for (const task of ['T-2', 'T-1', 'T-2', 'T-1']) await think(task)
+    expect(await rig.data('audit_verify_chain')).toMatchObject({
+      valid: true,
+      record_count: 4,
+      by_task: [
+        { task_id: 'T-2', valid: true, broken_count: 0, record_count: 2 },
+        { task_id: 'T-1', valid: true, broken_count: 0, record_count: 2 },
+      ],
+    })
+    const one = await rig.data('audit_verify_chain', { task_id: 'T-1' })
+    expect(one).toMatchObject({ valid: true, record_count: 2 })
+    expect(one).not.toHaveProperty('by_task')
+  })
+
+  it('detects a rewritten agent_id, which no hash of the chain covers', async () => {
+    const thought = await think('T-1')
+    rig.tamper(`UPDATE thought_records SET agent_id = 'mallory'`)
+    expect(await rig.data('audit_verify_chain', { task_id: 'T-1' })).toMatchObject({
+      valid: false,
+      broken_count: 1,
+      first_broken_at: thought['id'],
+      findings: [{ flaw: 'ledger', log_index: 0 }],
+    })
+  })
+
+  it.each(['session_id', 'principal', 'timestamp', 'type', 'prev_hash', 'hash', 'leaf_hash', 'id'])(
+    'detects a rewritten %s',
+    async (column) => {
+      const session = await startSession('T-1')
+      await think('T-1')
+      const value = column === 'session_id' ? 'NULL' : column === 'type' ? `'decision'` : `'changed'`
+      rig.tamper(`UPDATE thought_records SET ${column} = ${value} WHERE session_id = '${session}'`)
+      expect(await rig.data('audit_verify_chain', { task_id: 'T-1' })).toMatchObject({ valid: false, broken_count: 1 })
+    },
+  )
+
+  it('detects a record moved to another task, for both tasks', async () => {
+    await think('T-1')
+    rig.tamper(`UPDATE thought_records SET task_id = 'T-2'`)
+    expect(await rig.data('audit_verify_chain', { task_id: 'T-1' })).toMatchObject({ valid: false })
+    expect(await rig.data('audit_verify_chain', { task_id: 'T-2' })).toMatchObject({ valid: false })
+  })
+
+  it('detects rewritten words', async () => {
+    await think('T-1')
+    rig.tamper(`UPDATE ledger_body SET body = CAST(replace(CAST(body AS TEXT), 'Up', 'Down') AS BLOB)`)
+    expect(await rig.data('audit_verify_chain')).toMatchObject({ valid: false, findings: [{ flaw: 'content' }] })
+  })
+
+  it('detects words that were deleted without being erased', async () => {
+    await think('T-1')
+    rig.tamper('DELETE FROM ledger_body')
+    expect(await rig.data('audit_verify_chain')).toMatchObject({
+      valid: false,
+      erased_count: 0,
+      findings: [{ flaw: 'content' }],
+    })
+  })
+
+  it('accepts words that were erased on record', async () => {
+    const thought = await think('T-1')
+    await think('T-1')
+    await rig.ledger.eraseBody(Number(thought['log_index']))
+    expect(await rig.data('audit_verify_chain')).toMatchObject({ valid: true, record_count: 2, erased_count: 1 })
+  })
+
+  it('detects a whole chain deleted', async () => {
+    const thought = await think('T-1')
+    await think('T-1')
+    await think('T-2')
+    rig.tamper(`DELETE FROM thought_records WHERE task_id = 'T-1'`)
+    expect(await rig.data('audit_verify_chain', { task_id: 'T-1' })).toMatchObject({
+      valid: false,
+      record_count: 0,
+      missing_count: 2,
+      first_broken_at: thought['id'],
+    })
+    expect(await rig.data('audit_verify_chain')).toMatchObject({
+      valid: false,
+      by_task: [
+        { task_id: 'T-1', valid: false, missing_count: 2 },
+        { task_id: 'T-2', valid: true },
+      ],
+    })
+  })
+
+  it('detects the newest record deleted', async () => {
+    await think('T-1')
+    await think('T-1')
+    rig.tamper('DELETE FROM thought_records WHERE log_index = 1')
+    expect(await rig.data('audit_verify_chain')).toMatchObject({ valid: false, missing_count: 1, record_count: 1 })
+  })
+
+  it('detects a record in the middle deleted, by its absence and by the link', async () => {
+    for (let count = 0; count < 3; count++) await think('T-1')
+    rig.tamper('DELETE FROM thought_records WHERE log_index = 1')
+    expect(await rig.data('audit_verify_chain')).toMatchObject({
+      broken_count: 1,
+      missing_count: 1,
+      findings: [{ flaw: 'missing' }, { flaw: 'link' }],
+    })
+  })
+
+  it('detects records that the ledger never had', async () => {
+    await think('T-1')
+    rig.tamper(`INSERT INTO thought_records SELECT 2, 'forged', type, 'T-9', agent_id, session_id, timestamp, prev_hash,
+      hash, principal, public_key, signature, 7, leaf_hash FROM thought_records`)
+    expect(await rig.data('audit_verify_chain', { task_id: 'T-9' })).toMatchObject({ valid: false, broken_count: 1 })
+  })
+
+  it('detects records that changed places between tasks', async () => {
+    await think('T-1')
+    await think('T-2')
+    rig.tamper('UPDATE thought_records SET seq = 3 WHERE seq = 1')
+    expect(await rig.data('audit_verify_chain')).toMatchObject({ valid: false, findings: [{ flaw: 'order' }] })
+  })
+
+  it('detects a chain that was rebuilt from end to end with hashes that fit', async () => {
+    const first = await think('T-1')
+    const rebuilt = thoughtHash({ ...first, content: 'Rewritten.' } as never)
+    rig.tamper(`UPDATE thought_records SET hash = '${rebuilt}';
+      UPDATE ledger_body SET body = CAST(replace(CAST(body AS TEXT), 'Upstairs.', 'Rewritten.') AS BLOB)`)
+    expect(await rig.data('audit_verify_chain')).toMatchObject({ valid: false, broken_count: 1 })
+  })
+
+  it('walks a long trail in pieces and stops when nobody listens', async () => {
+    await rig.database.commit(() => {
+      for (let count = 0; count < 2_500; count++) rig.ledger.appendIn({ kind: 'test.noise' })
+    })
+    await think('T-1')
+    expect(await rig.data('audit_verify_chain')).toMatchObject({ valid: true, record_count: 1, log_size: 2_501 })
+    const gone = AbortSignal.abort()
+    expect(await rig.error('audit_verify_chain', {}, { signal: gone })).toMatchObject({ code: 'CANCELLED' })
+  })
+})

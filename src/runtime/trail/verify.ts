@@ -1,0 +1,202 @@
+/**
+ * Verify: walks the ledger and the decision trail side by side and names everything that does not agree.
+ *
+ *   ledger          …  thought 17   call.exit   thought 19   body.erased 17  …
+ *   thought_records …  row @17                  (deleted)                    …      ─▶ 19 is missing
+ *
+ * The ledger leads: a chain that was deleted whole leaves no row to start from. The walk takes a bounded piece at a
+ * time and remembers one hash per task, so that a long trail neither fills the memory nor stops the house.
+ *
+ * Pure: it reads through what it is given.
+ */
+import { BODY_ERASED } from '../../ledger/body.ts'
+import { decodeEntry } from '../../ledger/entry.ts'
+import { committedContent, contentFlaw, saysTheSame, THOUGHT_EVENT, thoughtLeaf } from './leaf.ts'
+import type { Flaw, StoredBody, StoredLeaf } from './leaf.ts'
+import { GENESIS_HASH } from './thought.ts'
+import type { ThoughtRow, ThoughtStore } from './thought-store.ts'
+
+/** The ledger's tables as the walk reads them. */
+export interface Leaves {
+  readonly size: () => number
+  readonly entries: (from: number, limit: number) => readonly LeafRow[]
+  readonly body: (seq: number) => StoredBody | undefined
+}
+
+export interface LeafRow {
+  readonly seq: number
+  readonly kind: string
+  readonly bytes: Uint8Array
+}
+
+export interface Trail {
+  readonly leaves: Leaves
+  readonly thoughts: Pick<ThoughtStore, 'between' | 'beyond' | 'lastBefore'>
+}
+
+/** `[from, to)` in the ledger; only the records of one task or session, if told. */
+export interface Stretch {
+  readonly from: number
+  readonly to: number
+  readonly taskId?: string
+  readonly sessionId?: string
+}
+
+export interface Tally {
+  record_count: number
+  broken_count: number
+  missing_count: number
+  erased_count: number
+  first_broken_at?: string
+}
+
+export interface Finding {
+  readonly id: string
+  readonly task_id: string
+  readonly log_index: number
+  readonly flaw: Flaw
+}
+
+export interface Report extends Tally {
+  /** The first of what was found. */
+  readonly findings: readonly Finding[]
+  /** In order of first appearance. */
+  readonly byTask: ReadonlyMap<string, Tally>
+}
+
+const PIECE = 1_000
+const MAX_FINDINGS = 20
+
+/** Yields after each piece, so that the caller decides whether to let others have a turn. */
+export function* walkTrail(trail: Trail, stretch: Stretch): Generator<undefined, Report, void> {
+  const walk = begin(trail, stretch)
+  for (let from = stretch.from; from < stretch.to;) {
+    const rows = trail.leaves.entries(from, Math.min(PIECE, stretch.to - from))
+    const end = Math.min(stretch.to, (rows.at(-1)?.seq ?? stretch.to) + 1)
+    compare(walk, rows, trail.thoughts.between(from, end))
+    from = end
+    yield
+  }
+  // Records that came while the walk went on are after `to` and have their entries; these have none.
+  for (const record of trail.thoughts.beyond(trail.leaves.size())) meet(walk, record, undefined)
+  for (const record of walk.bodiless.values())
+    if (concerns(stretch, record)) found(walk, 'broken_count', { ...record, flaw: 'content' })
+  return { ...walk.total, findings: walk.findings, byTask: walk.byTask }
+}
+
+interface Walk {
+  readonly trail: Trail
+  readonly stretch: Stretch
+  readonly total: Tally
+  readonly byTask: Map<string, Tally>
+  readonly findings: Finding[]
+  readonly lastHash: Map<string, string>
+  /** Records without a body, until the ledger says that it was erased. */
+  readonly bodiless: Map<number, ThoughtRow>
+  lastSeq: number
+}
+
+function begin(trail: Trail, stretch: Stretch): Walk {
+  return {
+    trail,
+    stretch,
+    total: emptyTally(),
+    byTask: new Map(),
+    findings: [],
+    lastHash: new Map(),
+    bodiless: new Map(),
+    lastSeq: 0,
+  }
+}
+
+function compare(walk: Walk, rows: readonly LeafRow[], records: readonly ThoughtRow[]): void {
+  const byIndex = new Map(records.map((record) => [record.log_index, record]))
+  for (const row of rows) {
+    if (row.kind === BODY_ERASED) accountForErasure(walk, row)
+    const record = byIndex.get(row.seq)
+    byIndex.delete(row.seq)
+    const leaf = row.kind === THOUGHT_EVENT || record !== undefined ? thoughtLeaf(row.bytes) : undefined
+    if (record !== undefined) meet(walk, record, leaf)
+    else if (leaf !== undefined) miss(walk, row.seq, leaf)
+  }
+  for (const record of byIndex.values()) meet(walk, record, undefined)
+}
+
+function meet(walk: Walk, record: ThoughtRow, leaf: StoredLeaf | undefined): void {
+  const flaw = flawOf(walk, record, leaf)
+  walk.lastHash.set(record.task_id, record.hash)
+  walk.lastSeq = Math.max(walk.lastSeq, record.seq)
+  // A record that was given another task or session still belongs to the one that the ledger names.
+  if (!concerns(walk.stretch, record) && !(leaf !== undefined && concerns(walk.stretch, ownersOf(leaf)))) return
+  for (const tally of tallies(walk, record.task_id)) tally.record_count += 1
+  if (flaw !== undefined) found(walk, 'broken_count', { ...record, flaw })
+}
+
+function flawOf(walk: Walk, record: ThoughtRow, leaf: StoredLeaf | undefined): Flaw | undefined {
+  if (leaf === undefined || !saysTheSame(record, leaf)) return 'ledger'
+  if (record.seq <= walk.lastSeq) return 'order'
+  if (record.prev_hash !== previousHash(walk, record)) return 'link'
+  const body = walk.trail.leaves.body(record.log_index)
+  if (body === undefined) {
+    walk.bodiless.set(record.log_index, record)
+    return undefined
+  }
+  const content = committedContent(leaf.entry, body)
+  return content === undefined ? 'content' : contentFlaw(record, content)
+}
+
+function previousHash({ lastHash, trail }: Walk, { task_id, log_index }: ThoughtRow): string {
+  return lastHash.get(task_id) ?? trail.thoughts.lastBefore(task_id, log_index)?.hash ?? GENESIS_HASH
+}
+
+function miss(walk: Walk, index: number, leaf: StoredLeaf): void {
+  const owners = ownersOf(leaf)
+  if (!concerns(walk.stretch, owners)) return
+  found(walk, 'missing_count', { ...owners, log_index: index, flaw: 'missing' })
+}
+
+function accountForErasure(walk: Walk, { bytes }: LeafRow): void {
+  const entry = decodeEntry(bytes)
+  const record = entry.ok ? walk.bodiless.get(Number(entry.value['entry'])) : undefined
+  if (record === undefined) return
+  walk.bodiless.delete(record.log_index)
+  if (concerns(walk.stretch, record)) for (const tally of tallies(walk, record.task_id)) tally.erased_count += 1
+}
+
+function found(walk: Walk, count: 'broken_count' | 'missing_count', finding: Finding): void {
+  const { id, task_id, log_index, flaw } = finding
+  for (const tally of tallies(walk, task_id)) {
+    tally[count] += 1
+    tally.first_broken_at ??= id
+  }
+  if (walk.findings.length < MAX_FINDINGS) walk.findings.push({ id, task_id, log_index, flaw })
+}
+
+function tallies({ byTask, total }: Walk, taskId: string): readonly Tally[] {
+  const known = byTask.get(taskId) ?? emptyTally()
+  byTask.set(taskId, known)
+  return [total, known]
+}
+
+interface Owners {
+  readonly task_id: string
+  readonly session_id: string | null
+}
+
+function concerns({ taskId, sessionId }: Stretch, { task_id, session_id }: Owners): boolean {
+  return (taskId === undefined || task_id === taskId) && (sessionId === undefined || session_id === sessionId)
+}
+
+/** The ledger's own words: what it holds was written by us, or `ledger_verify` will say so. */
+function ownersOf({ entry }: StoredLeaf): Owners & { readonly id: string } {
+  const { id, task_id, session_id } = entry
+  return {
+    id: typeof id === 'string' ? id : '',
+    task_id: typeof task_id === 'string' ? task_id : '',
+    session_id: typeof session_id === 'string' ? session_id : null,
+  }
+}
+
+function emptyTally(): Tally {
+  return { record_count: 0, broken_count: 0, missing_count: 0, erased_count: 0 }
+}

@@ -21,7 +21,7 @@ export type SigningFault =
   | LedgerFault
   | { readonly kind: 'last-signed-unwritable'; readonly path: string; readonly reason: string }
 
-export type Source = 'file' | 'database'
+export type Source = 'file' | 'database' | 'witness'
 
 /** Open for entries and signatures, or refusing both. */
 export type LedgerState = { readonly kind: 'sound' } | { readonly kind: 'refusing'; readonly fault: LedgerFault }
@@ -75,5 +75,6 @@ export function ledgerFaultSentence(fault: SigningFault): string {
 }
 
 function known(source: Source): string {
+  if (source === 'witness') return 'as a witness can show'
   return source === 'file' ? 'as the file beside the database says' : 'as a checkpoint in the database says'
 }

@@ -24,8 +24,9 @@ import type { LedgerEntry, LedgerEvent } from './entry.ts'
 import { writeExport } from './export-store.ts'
 import type { Exported, ExportFault } from './export-store.ts'
 import { LedgerRefuses, SOUND } from './fork.ts'
-import type { LedgerState, SigningFault } from './fork.ts'
+import type { LedgerFault, LedgerState, SigningFault } from './fork.ts'
 import { LedgerStore } from './ledger-store.ts'
+import { verifyNote } from './note.ts'
 import type { VerifiedSignature } from './note.ts'
 import type { NoteSigner, VerifierKey } from './note-key.ts'
 import { consistencyOf, inclusionOf } from './proof.ts'
@@ -198,6 +199,17 @@ export class Ledger {
   /** Keeps what witnesses said about one of this ledger's checkpoints. */
   addCosignatures(signed: SignedCheckpoint, more: readonly VerifiedSignature[]): Promise<SignedCheckpoint> {
     return this.#signing.addCosignatures(signed, more)
+  }
+
+  /**
+   * Holds the ledger against a checkpoint that somebody else kept. If it bears this node's signature and the tree does
+   * not extend it, the ledger refuses from then on.
+   */
+  confront(kept: SignedCheckpoint): LedgerFault | undefined {
+    if (!verifyNote(kept.note, [this.verifierKey]).ok) return undefined
+    const fault = this.#signing.confront(kept)
+    if (fault !== undefined) this.#state = { kind: 'refusing', fault }
+    return fault
   }
 
   /**

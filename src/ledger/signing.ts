@@ -83,6 +83,11 @@ export class Signing {
     return readingTree(() => this.#judgeRows())
   }
 
+  /** Whether the tree extends a checkpoint of ours that somebody else kept. */
+  confront(kept: SignedCheckpoint): LedgerFault | undefined {
+    return readingTree(() => forkFrom(this.#options.tree, kept.checkpoint, 'witness'))
+  }
+
   /** Signs the tree as it is, or gives the last checkpoint when nothing came since. One at a time, in order. */
   sign(): Promise<Result<SignedCheckpoint, SigningFault>> {
     return this.#inTurn(async () => {

@@ -1,0 +1,41 @@
+/**
+ * Cosigning: one round of asking every witness about our newest checkpoint. When and how often is for the caller.
+ *
+ * Reads and writes through the ledger and the clients it is given.
+ */
+import type { Result } from '../core/result.ts'
+import { fail, ok } from '../core/result.ts'
+import type { SignedCheckpoint } from './checkpoint.ts'
+import type { SigningFault } from './fork.ts'
+import type { Ledger } from './ledger.ts'
+import type { WitnessClient, WitnessFault } from './witness-client.ts'
+
+export interface CosignedRound {
+  readonly signed: SignedCheckpoint
+  /** Names of the witnesses that cosigned. */
+  readonly cosigned: readonly string[]
+  readonly faults: readonly WitnessFault[]
+}
+
+/** A witness that shows our own signature under a tree we do not extend makes the ledger refuse from then on. */
+export async function cosignNewest(
+  ledger: Ledger,
+  witnesses: readonly WitnessClient[],
+): Promise<Result<CosignedRound, SigningFault>> {
+  const signed = await ledger.checkpoint()
+  if (!signed.ok) return signed
+  const answers = await Promise.all(
+    witnesses.map((witness) =>
+      witness.cosign(signed.value, ledger.verifierKey, (from, to) => ledger.consistency(from, to)),
+    ),
+  )
+  const faults = answers.flatMap((answer) => (answer.ok ? [] : [answer.fault]))
+  for (const fault of faults) {
+    const evidence = fault.kind === 'witness-disagrees' ? fault.evidence : undefined
+    const fork = evidence && ledger.confront(evidence)
+    if (fork !== undefined) return fail(fork)
+  }
+  const cosignatures = answers.flatMap((answer) => (answer.ok ? [answer.value] : []))
+  const kept = cosignatures.length === 0 ? signed.value : await ledger.addCosignatures(signed.value, cosignatures)
+  return ok({ signed: kept, cosigned: cosignatures.map(({ key }) => key.name), faults })
+}

@@ -1,0 +1,220 @@
+import { generateKeyPairSync } from 'node:crypto'
+import { copyFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { LedgerFixture, ORIGIN } from '../../test/ledger-fixture.ts'
+import { Database } from '../core/database-store.ts'
+import { checkpointText } from './checkpoint.ts'
+import { cosignNewest } from './cosigning.ts'
+import { verifyNote } from './note.ts'
+import { cosigner } from './note-key.ts'
+import type { NoteSigner } from './note-key.ts'
+import { verifyTlogProof } from './tlog-proof.ts'
+import { WitnessClient } from './witness-client.ts'
+import { startWitness } from './witness-server.ts'
+import type { WitnessServer } from './witness-server.ts'
+import { witnessMigrations, WitnessStore } from './witness-store.ts'
+import { formatAddCheckpoint, monitorPath } from './witness.ts'
+
+let fixture: LedgerFixture
+let signer: NoteSigner
+let database: Database
+let server: WitnessServer
+
+async function start(): Promise<void> {
+  database = new Database({ path: join(fixture.directory, 'witness.db'), migrations: [witnessMigrations] })
+  const logs = new Map([[ORIGIN, [fixture.signer.key]]])
+  server = await startWitness(new WitnessStore({ database, signer, logs }), { host: '127.0.0.1', port: 0 })
+}
+
+async function stop(): Promise<void> {
+  await server.close()
+  database.close()
+}
+
+const client = (url = server.url, key = signer.key) => new WitnessClient({ url, key, timeoutMs: 5_000 })
+
+beforeEach(async () => {
+  fixture = await LedgerFixture.open()
+  signer = cosigner('witness.test/w', generateKeyPairSync('ed25519').privateKey, fixture.clock.now)
+  await start()
+})
+
+afterEach(async () => {
+  await stop()
+  fixture.remove()
+})
+
+async function request(oldSize: number): Promise<string> {
+  const signed = await fixture.checkpoint()
+  const proof = fixture.ledger.consistency(oldSize, signed.checkpoint.size)
+  return formatAddCheckpoint({ oldSize, proof: proof.ok ? proof.value.path : [], signed })
+}
+
+const post = (body: string | Uint8Array<ArrayBuffer>) => fetch(`${server.url}/add-checkpoint`, { method: 'POST', body })
+
+describe('witness server', () => {
+  it('answers a cosignature with its time, and shows the checkpoint to monitors', async () => {
+    await fixture.fill(5)
+    const response = await post(await request(0))
+    expect(response.status).toBe(200)
+    const line = await response.text()
+    expect(line).toMatch(/^— witness\.test\/w [A-Za-z0-9+/=]+\n$/)
+
+    const shown = await (await fetch(server.url + monitorPath(ORIGIN))).text()
+    const signed = fixture.ledger.latestCheckpoint()
+    expect(shown).toBe((signed && checkpointText(signed)) + line)
+  })
+
+  it('answers 409 with the size it remembers, as its type says', async () => {
+    await fixture.fill(5)
+    await post(await request(0))
+    await fixture.fill(9)
+    const response = await post(await request(0))
+    expect(response.status).toBe(409)
+    expect(response.headers.get('content-type')).toBe('text/x.tlog.size')
+    expect(await response.text()).toBe('5\n')
+  })
+
+  it('remembers after a restart', async () => {
+    await fixture.fill(5)
+    await post(await request(0))
+    await stop()
+    await start()
+    expect((await post(await request(0))).status).toBe(409)
+    await fixture.fill(9)
+    expect((await post(await request(5))).status).toBe(200)
+  })
+
+  it('lets one of two at once through, and never goes back', async () => {
+    for (let round = 1; round <= 10; round++) {
+      const [before, small, large] = [(round - 1) * 10, round * 10 - 5, round * 10]
+      await fixture.fill(small)
+      const smaller = { size: small, body: await request(before) }
+      await fixture.fill(large)
+      const larger = { size: large, body: await request(before) }
+      const both = round % 2 === 0 ? [smaller, larger] : [larger, smaller]
+      const answers = await Promise.all(
+        both.map(async ({ size, body }) => ({ size, status: (await post(body)).status })),
+      )
+      const accepted = answers.filter(({ status }) => status === 200)
+      expect(accepted).toHaveLength(1)
+      expect(answers.filter(({ status }) => status === 409)).toHaveLength(1)
+      const shown = await (await fetch(server.url + monitorPath(ORIGIN))).text()
+      expect(Number(shown.split('\n')[1])).toBe(accepted[0]?.size)
+      expect((await post(await request(accepted[0]?.size ?? 0))).status).toBe(200)
+    }
+  })
+
+  it.each([
+    ['GET', '/add-checkpoint', 405],
+    ['GET', '/', 404],
+    ['GET', `/${'0'.repeat(64)}/checkpoint`, 404],
+    ['POST', '/elsewhere', 404],
+  ])('answers %s %s with %i', async (method, path, status) => {
+    expect((await fetch(server.url + path, { method })).status).toBe(status)
+  })
+
+  it('answers bad requests and goes on', async () => {
+    expect((await post('nonsense')).status).toBe(400)
+    expect((await post(new Uint8Array([0xff, 0xfe]))).status).toBe(400)
+    expect((await post('old 0\n'.repeat(20_000))).status).toBe(413)
+    await fixture.fill(1)
+    expect((await post(await request(0))).status).toBe(200)
+  })
+
+  it('gives no cosignature that it could not store', async () => {
+    await fixture.fill(5)
+    const body = await request(0)
+    database.close()
+    expect((await post(body)).status).toBe(500)
+  })
+})
+
+describe('witness client', () => {
+  it('collects a cosignature that makes a proof stand before a policy', async () => {
+    await fixture.fill(300)
+    const round = await cosignNewest(fixture.ledger, [client()])
+    expect(round).toMatchObject({ ok: true, value: { cosigned: ['witness.test/w'], faults: [] } })
+    expect(round.ok && verifyNote(round.value.signed.note, [signer.key])).toMatchObject({ ok: true })
+    const policy = {
+      logs: [{ key: fixture.ledger.verifierKey, url: undefined }],
+      witnesses: [{ name: 'w', key: signer.key, url: undefined }],
+      groups: [],
+      quorum: 'w',
+    }
+    const proof = await fixture.ledger.proofText(42)
+    const bytes = fixture.ledger.entry(42)?.bytes ?? new Uint8Array(0)
+    expect(proof.ok && verifyTlogProof(proof.value, bytes, policy)).toMatchObject({ ok: true })
+    expect((await fixture.ledger.verify()).findings).toEqual([])
+  })
+
+  it('tries again from the size that the witness remembers', async () => {
+    await fixture.fill(5)
+    await cosignNewest(fixture.ledger, [client()])
+    await fixture.fill(300)
+    expect(await cosignNewest(fixture.ledger, [client()])).toMatchObject({ ok: true, value: { faults: [] } })
+    const again = client()
+    expect(await cosignNewest(fixture.ledger, [again])).toMatchObject({ ok: true, value: { faults: [] } })
+    await fixture.fill(310)
+    expect(await cosignNewest(fixture.ledger, [again])).toMatchObject({ ok: true, value: { faults: [] } })
+  })
+
+  it('keeps what good witnesses say when others fail', async () => {
+    await fixture.fill(5)
+    const gone = client('http://127.0.0.1:9')
+    const stranger = cosigner('witness.test/x', generateKeyPairSync('ed25519').privateKey, Date.now)
+    const round = await cosignNewest(fixture.ledger, [gone, client(), client(server.url, stranger.key)])
+    expect(round).toMatchObject({
+      ok: true,
+      value: {
+        cosigned: ['witness.test/w'],
+        faults: [{ kind: 'witness-unreachable' }, { kind: 'witness-answer-unreadable' }],
+      },
+    })
+  })
+
+  it('learns from the witness that this node was put back, even with the file beside the database', async () => {
+    const [dbCopy, fileCopy] = [join(fixture.directory, 'copy.db'), join(fixture.directory, 'copy')]
+    await fixture.fill(300)
+    await cosignNewest(fixture.ledger, [client()])
+    fixture.database.close()
+    copyFileSync(fixture.path, dbCopy)
+    copyFileSync(fixture.lastSignedPath, fileCopy)
+    await fixture.open()
+    await fixture.fill(320)
+    await cosignNewest(fixture.ledger, [client()])
+
+    fixture.database.close()
+    copyFileSync(dbCopy, fixture.path)
+    copyFileSync(fileCopy, fixture.lastSignedPath)
+    await fixture.open()
+    expect(fixture.ledger.state()).toEqual({ kind: 'sound' })
+    await fixture.ledger.append({ kind: 'another.history' })
+    const fault = { kind: 'truncated', size: 301, signedSize: 320, source: 'witness' }
+    expect(await cosignNewest(fixture.ledger, [client()])).toEqual({ ok: false, fault })
+    expect(fixture.ledger.state()).toEqual({ kind: 'refusing', fault })
+    await expect(fixture.ledger.append({ kind: 'test' })).rejects.toThrow('as a witness can show')
+  })
+
+  it('learns the same when the other history has already grown past what the witness saw', async () => {
+    const dbCopy = join(fixture.directory, 'copy.db')
+    await fixture.fill(300)
+    await fixture.reopen()
+    fixture.database.close()
+    copyFileSync(fixture.path, dbCopy)
+    await fixture.open()
+    await fixture.fill(320)
+    await cosignNewest(fixture.ledger, [client()])
+    fixture.database.close()
+    copyFileSync(dbCopy, fixture.path)
+    rmSync(fixture.lastSignedPath)
+    await fixture.open()
+    fixture.clock.advance(1)
+    await fixture.fill(340)
+    expect(await cosignNewest(fixture.ledger, [client()])).toEqual({
+      ok: false,
+      fault: { kind: 'diverged', size: 340, signedSize: 320, source: 'witness' },
+    })
+  })
+})

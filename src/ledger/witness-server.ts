@@ -1,0 +1,109 @@
+/**
+ * Witness server: C2SP tlog-witness over HTTP.
+ *
+ *   POST /add-checkpoint              ▸ 200 signature lines · 400 · 403 · 404 · 409 size · 422
+ *   GET  /<hex SHA-256(origin)>/checkpoint  ▸ the last checkpoint it cosigned for that log
+ *
+ * Does I/O.
+ */
+import { createServer } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { fromUtf8 } from '../core/bytes.ts'
+import type { WitnessRefusal } from './witness.ts'
+import { monitorPath, SIZE_CONTENT_TYPE } from './witness.ts'
+import type { WitnessStore } from './witness-store.ts'
+
+/** 63 proof lines and a checkpoint with dozens of signatures, several times over. */
+const MAX_BODY_BYTES = 65_536
+const REQUEST_TIMEOUT_MS = 10_000
+const TEXT = 'text/plain; charset=utf-8'
+
+export interface WitnessServer {
+  readonly url: string
+  readonly close: () => Promise<void>
+}
+
+interface Answer {
+  readonly status: number
+  readonly type: string
+  readonly body: string
+}
+
+export async function startWitness(
+  store: WitnessStore,
+  { host, port }: { readonly host: string; readonly port: number },
+): Promise<WitnessServer> {
+  const monitored = new Map(store.origins().map((origin) => [monitorPath(origin), origin]))
+  const server = createServer((request, response) => {
+    answer(store, monitored, request).then(
+      (given) => send(response, given),
+      // The store could not remember: no cosignature may leave, and the client may try again.
+      () => send(response, plain(500, 'the witness could not store the checkpoint')),
+    )
+  })
+  server.requestTimeout = REQUEST_TIMEOUT_MS
+  server.maxRequestsPerSocket = 1_000
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, host, resolve)
+  })
+  const { address, family, port: bound } = server.address() as AddressInfo
+  return {
+    url: `http://${family === 'IPv6' ? `[${address}]` : address}:${bound}`,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeIdleConnections()
+      }),
+  }
+}
+
+async function answer(
+  store: WitnessStore,
+  monitored: ReadonlyMap<string, string>,
+  request: IncomingMessage,
+): Promise<Answer> {
+  const path = request.url ?? '/'
+  if (path === '/add-checkpoint') {
+    if (request.method !== 'POST') return plain(405, 'add-checkpoint is a POST')
+    const body = await readBody(request)
+    if (body === undefined) return plain(413, `a request has at most ${MAX_BODY_BYTES} bytes`)
+    const text = fromUtf8(body)
+    if (text === undefined) return plain(400, 'the request is not UTF-8')
+    const added = await store.addCheckpoint(text)
+    return added.ok ? { status: 200, type: TEXT, body: added.value } : refusalAnswer(added.fault)
+  }
+  const origin = monitored.get(path)
+  const latest = origin === undefined ? undefined : store.latest(origin)
+  if (latest === undefined) return plain(404, 'nothing here')
+  if (request.method !== 'GET') return plain(405, 'a checkpoint is read with GET')
+  return { status: 200, type: TEXT, body: latest }
+}
+
+function refusalAnswer(refusal: WitnessRefusal): Answer {
+  if (refusal.status === 409) return { status: 409, type: SIZE_CONTENT_TYPE, body: `${refusal.size}\n` }
+  return plain(refusal.status, refusal.reason)
+}
+
+function plain(status: number, sentence: string): Answer {
+  return { status, type: TEXT, body: `${sentence}\n` }
+}
+
+function send(response: ServerResponse, { status, type, body }: Answer): void {
+  // A body that was not read to its end would be taken for the next request.
+  if (status === 413) response.setHeader('Connection', 'close')
+  response.writeHead(status, { 'Content-Type': type, 'Content-Length': Buffer.byteLength(body) }).end(body)
+}
+
+/** `undefined` when it is longer than any request needs to be. */
+async function readBody(request: IncomingMessage): Promise<Uint8Array | undefined> {
+  const parts: Buffer[] = []
+  let length = 0
+  for await (const part of request as AsyncIterable<Buffer>) {
+    length += part.length
+    if (length > MAX_BODY_BYTES) return undefined
+    parts.push(part)
+  }
+  return Buffer.concat(parts)
+}

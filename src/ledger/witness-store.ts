@@ -1,0 +1,73 @@
+/**
+ * Witness store: the last checkpoint cosigned for each log, checked and replaced in one transaction, durable before
+ * anybody gets the cosignature.
+ *
+ * Does I/O.
+ */
+import type { Database, Migrations } from '../core/database-store.ts'
+import { fail, ok } from '../core/result.ts'
+import type { Result } from '../core/result.ts'
+import { checkpointText, parseCheckpoint } from './checkpoint.ts'
+import type { Checkpoint } from './checkpoint.ts'
+import { formatSignature, parseNote, signNote, withSignatures } from './note.ts'
+import type { NoteSigner } from './note-key.ts'
+import { admit, refuseAgainst } from './witness.ts'
+import type { KnownLogs, WitnessRefusal } from './witness.ts'
+
+export const witnessMigrations: Migrations = {
+  room: 'witness',
+  steps: ['CREATE TABLE witness_checkpoint (origin TEXT PRIMARY KEY, note TEXT NOT NULL) STRICT, WITHOUT ROWID'],
+}
+
+export interface WitnessOptions {
+  /** The witness's own file, apart from any log's. */
+  readonly database: Database
+  /** Made with `cosigner`. */
+  readonly signer: NoteSigner
+  readonly logs: KnownLogs
+}
+
+export class WitnessStore {
+  readonly #options: WitnessOptions
+
+  constructor(options: WitnessOptions) {
+    this.#options = options
+  }
+
+  /** The answer to an add-checkpoint request: signature lines, or why not. */
+  async addCheckpoint(body: string): Promise<Result<string, WitnessRefusal>> {
+    const { database, signer, logs } = this.#options
+    const admitted = admit(body, logs)
+    if (!admitted.ok) return admitted
+    const { checkpoint, note } = admitted.value.signed
+    return database.commit((sql) => {
+      const refusal = refuseAgainst(admitted.value, this.#remembered(checkpoint.origin))
+      if (refusal !== undefined) return fail(refusal)
+      // Signed inside the transaction: the time it carries is one at which this was the largest tree.
+      const { signatures } = signNote(note.text, [signer])
+      const cosigned = checkpointText({ checkpoint, note: withSignatures(note, signatures) })
+      sql.prepare('INSERT OR REPLACE INTO witness_checkpoint VALUES (?, ?)').run(checkpoint.origin, cosigned)
+      return ok(signatures.map(formatSignature).join(''))
+    })
+  }
+
+  /** The last checkpoint cosigned for a log, with this witness's signature. */
+  latest(origin: string): string | undefined {
+    const row = this.#options.database.sql.prepare('SELECT note FROM witness_checkpoint WHERE origin = ?').get(origin)
+    return row === undefined ? undefined : String(row['note'])
+  }
+
+  origins(): readonly string[] {
+    return [...this.#options.logs.keys()]
+  }
+
+  #remembered(origin: string): Checkpoint | undefined {
+    const text = this.latest(origin)
+    if (text === undefined) return undefined
+    const note = parseNote(text)
+    const checkpoint = note.ok ? parseCheckpoint(note.value.text) : note
+    // Forgetting would mean to vouch for a fork; better to stop.
+    if (!checkpoint.ok) throw new Error(`what this witness remembers of ${origin} cannot be read`)
+    return checkpoint.value
+  }
+}

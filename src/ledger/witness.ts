@@ -1,0 +1,91 @@
+/**
+ * Witness: whether to vouch for a log's new checkpoint, C2SP tlog-witness. A witness remembers the last checkpoint it
+ * cosigned for each log and cosigns only what extends it.
+ *
+ *   old 20852014           the size that the client believes the witness remembers
+ *   PlRNCrwHpqhG…          consistency proof, 0 to 63 lines
+ *                          empty line
+ *   example.com/log …      the signed checkpoint
+ *
+ * The decision comes in two parts: what the request alone decides, and what depends on the remembered state and must
+ * happen in one step with storing the new one. Otherwise two requests could pass against the same old state, and the
+ * smaller be remembered last.
+ *
+ * Pure.
+ */
+import { base64, equalBytes, fromBase64, hex, utf8 } from '../core/bytes.ts'
+import { fail, ok } from '../core/result.ts'
+import type { Result } from '../core/result.ts'
+import { checkpointText, decimal, parseCheckpoint, parseDecimal } from './checkpoint.ts'
+import type { Checkpoint, SignedCheckpoint } from './checkpoint.ts'
+import { parseNote, verifyNote } from './note.ts'
+import type { VerifierKey } from './note-key.ts'
+import { EMPTY_ROOT, HASH_BYTES, sha256, verifyConsistency } from './tree.ts'
+
+/** C2SP tlog-witness: more lines than this no tree of 2^64 leaves can need. */
+const MAX_PROOF_LINES = 63
+export const SIZE_CONTENT_TYPE = 'text/x.tlog.size'
+
+export interface AddCheckpoint {
+  readonly oldSize: number
+  readonly proof: readonly Uint8Array[]
+  readonly signed: SignedCheckpoint
+}
+
+/** The logs a witness serves: the keys it trusts for each origin. */
+export type KnownLogs = ReadonlyMap<string, readonly VerifierKey[]>
+
+export type WitnessRefusal =
+  | { readonly status: 400; readonly reason: string }
+  | { readonly status: 403; readonly reason: string }
+  | { readonly status: 404; readonly reason: string }
+  /** The client is to try again from `size`. */
+  | { readonly status: 409; readonly size: number }
+  | { readonly status: 422; readonly reason: string }
+
+export function formatAddCheckpoint({ oldSize, proof, signed }: AddCheckpoint): string {
+  return `old ${decimal(oldSize)}\n${proof.map((hash) => `${base64(hash)}\n`).join('')}\n${checkpointText(signed)}`
+}
+
+/** Reads a request and decides what does not depend on the remembered state. */
+export function admit(body: string, logs: KnownLogs): Result<AddCheckpoint, WitnessRefusal> {
+  const divide = body.indexOf('\n\n')
+  if (divide < 0) return refuse(400, 'no empty line divides proof and checkpoint')
+  const [oldLine, ...lines] = body.slice(0, divide).split('\n')
+  const oldSize = oldLine?.startsWith('old ') === true ? parseDecimal(oldLine.slice('old '.length)) : undefined
+  if (oldSize === undefined) return refuse(400, 'the first line is not: old <size>')
+  if (lines.length > MAX_PROOF_LINES) return refuse(400, `the proof has more than ${MAX_PROOF_LINES} lines`)
+  const proof = lines.map(fromBase64).filter((hash) => hash?.length === HASH_BYTES) as Uint8Array[]
+  if (proof.length !== lines.length) return refuse(400, 'a line of the proof is not a hash')
+
+  const note = parseNote(body.slice(divide + 2))
+  const checkpoint = note.ok ? parseCheckpoint(note.value.text) : note
+  if (!note.ok || !checkpoint.ok) return refuse(400, 'the checkpoint cannot be read')
+  const keys = logs.get(checkpoint.value.origin)
+  if (keys === undefined) return refuse(404, 'this witness does not serve that log')
+  if (!verifyNote(note.value, keys).ok) return refuse(403, 'no trusted key signed the checkpoint')
+  if (oldSize > checkpoint.value.size) return refuse(400, 'the old size is larger than the new one')
+  return ok({ oldSize, proof, signed: { checkpoint: checkpoint.value, note: note.value } })
+}
+
+/** Decides against the last checkpoint cosigned for this log; `undefined` means: cosign, and remember this one. */
+export function refuseAgainst(
+  { oldSize, proof, signed }: AddCheckpoint,
+  remembered: Checkpoint | undefined,
+): WitnessRefusal | undefined {
+  const { size, root } = signed.checkpoint
+  const [fromSize, fromRoot] = [remembered?.size ?? 0, remembered?.root ?? EMPTY_ROOT]
+  if (oldSize !== fromSize) return { status: 409, size: fromSize }
+  if (size === 0 && !equalBytes(root, EMPTY_ROOT)) return { status: 422, reason: 'that is not the root of no entries' }
+  const consistent = verifyConsistency({ from: oldSize, to: size, fromRoot, toRoot: root, path: proof })
+  return consistent ? undefined : { status: 422, reason: 'the checkpoint is not proven to extend the last one' }
+}
+
+/** Where a monitor finds the last checkpoint that was cosigned for a log. */
+export function monitorPath(origin: string): string {
+  return `/${hex(sha256(utf8(origin)))}/checkpoint`
+}
+
+function refuse(status: 400 | 403 | 404, reason: string): { readonly ok: false; readonly fault: WitnessRefusal } {
+  return fail({ status, reason })
+}

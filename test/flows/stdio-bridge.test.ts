@@ -1,0 +1,33 @@
+/**
+ * A client that starts `hearthbus mcp` while a gateway runs reaches that gateway: one ledger, two clients.
+ */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { connectHttp, connectStdio, createHome, startGatewayProcess } from '../gateway-process.ts'
+import type { GatewayProcess, Home } from '../gateway-process.ts'
+
+let home: Home
+let gateway: GatewayProcess
+beforeEach(async () => {
+  home = createHome()
+  gateway = await startGatewayProcess(home)
+})
+afterEach(async () => {
+  await gateway.stop()
+  home.remove()
+})
+
+describe.each(['modern', 'legacy'] as const)('stdio beside a running gateway, %s client', (era) => {
+  it('shows the same tools and records in the same ledger', async () => {
+    const viaHttp = await connectHttp(gateway.url, era)
+    const viaStdio = await connectStdio(home, era)
+    const names = async (client: typeof viaHttp): Promise<string[]> =>
+      (await client.listTools()).tools.map((tool) => tool.name)
+    expect(await names(viaStdio)).toEqual(await names(viaHttp))
+    const created = await viaStdio.callTool({ name: 'task_create', arguments: { title: 'over the bridge' } })
+    const { data } = created.structuredContent as { data: { id: string } }
+    const found = await viaHttp.callTool({ name: 'task_get', arguments: { id: data.id } })
+    expect(found.structuredContent).toMatchObject({ ok: true, data: { title: 'over the bridge' } })
+    await viaStdio.close()
+    await viaHttp.close()
+  })
+})

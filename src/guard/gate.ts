@@ -56,8 +56,8 @@ async function assess(call: Call, offer: Offer, parts: StepParts): Promise<Resul
   if (offer.assess === undefined) return ok({ effect: offer.effect, reasons: [] })
   try {
     const assessment = await unlessAborted(offer.assess(call), call.signal)
-    if (assessment === undefined) return fail(withdrawn(call, parts.monotonic()))
-    if (!Array.isArray(assessment.reasons)) throw new TypeError('an assessment without reasons')
+    if (assessment === LEFT) return fail(withdrawn(call, parts.monotonic()))
+    if (!Array.isArray(assessment?.reasons)) throw new TypeError('an assessment without reasons')
     return ok(assessment)
   } catch (error) {
     // Whoever cannot say what a call would do does not get to do it.
@@ -111,11 +111,16 @@ async function attempt(call: Call, proceed: Proceed, parts: StepParts): Promise<
   }
 }
 
-/** `undefined` when the signal comes first. */
-function unlessAborted<Value>(value: Value | Promise<Value>, signal: AbortSignal): Value | Promise<Value | undefined> {
+const LEFT = Symbol('the caller left')
+
+/** `LEFT` when the signal comes first. */
+function unlessAborted<Value>(
+  value: Value | Promise<Value>,
+  signal: AbortSignal,
+): Value | Promise<Value | typeof LEFT> {
   if (!(value instanceof Promise)) return value
   return new Promise((resolve, reject) => {
-    const leave = (): void => resolve(undefined)
+    const leave = (): void => resolve(LEFT)
     if (signal.aborted) leave()
     signal.addEventListener('abort', leave, { once: true })
     void value.then(resolve, reject).finally(() => signal.removeEventListener('abort', leave))

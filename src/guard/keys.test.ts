@@ -1,0 +1,218 @@
+import { describe, expect, it } from 'vitest'
+import type { Call, Outcome } from '../bus/call.ts'
+import type { FaultKind } from '../core/fault.ts'
+import { fail, ok } from '../core/result.ts'
+import type { JsonObject } from '../core/json.ts'
+import { actuator, APPROVER, assessedOffer, callOf, GUARD_CONFIG, openHouse } from '../../test/guard-house.ts'
+import type { Actuator, GuardHouse } from '../../test/guard-house.ts'
+import type { KeyUse } from './keys-store.ts'
+
+function keyed(effect: 'records' | 'writes' | 'sensitive') {
+  return assessedOffer(effect, ({ key, dryRun }) => ({
+    ...(typeof key === 'string' ? { idempotencyKey: key } : {}),
+    dryRun: dryRun === true,
+    target: 'valve:1',
+  }))
+}
+
+const offer = keyed('writes')
+
+function send(house: GuardHouse, valve: Actuator, body: JsonObject, more: Partial<Call> = {}): Promise<Outcome> {
+  return house.guard.around(callOf(offer, body, more), offer, valve.proceed)
+}
+
+describe('idempotency key', () => {
+  it('acts once for a hundred calls at the same moment', async () => {
+    using house = openHouse()
+    const valve = actuator()
+    const outcomes = await Promise.all(Array.from({ length: 100 }, () => send(house, valve, { key: 'k1', open: 40 })))
+    expect(valve.calls).toHaveLength(1)
+    expect(outcomes.filter((outcome) => outcome.ok)).toHaveLength(1)
+    const others = outcomes.flatMap((outcome) => (outcome.ok ? [] : [outcome.fault]))
+    expect(new Set(others.map(({ kind, reasons }) => `${kind} ${reasons?.[0]?.rule}`))).toEqual(
+      new Set(['busy key-in-flight']),
+    )
+  })
+
+  it('replays the answer, also after a restart', async () => {
+    using house = openHouse()
+    const valve = actuator(() => ok({ data: { open: 40 }, content: [{ type: 'text', text: 'done' }] }))
+    const first = await send(house, valve, { key: 'k1', open: 40 })
+    expect(await send(house, valve, { key: 'k1', open: 40 })).toEqual(first)
+    const next = house.afterPowerCut()
+    expect(await next.guard.recover()).toMatchObject({ unknownKeys: 0 })
+    expect(await send(next, valve, { key: 'k1', open: 40 })).toEqual(first)
+    expect(valve.calls).toHaveLength(1)
+  })
+
+  it('is refused for another call', async () => {
+    using house = openHouse()
+    const valve = actuator()
+    await send(house, valve, { key: 'k1', open: 40 })
+    expect(await send(house, valve, { key: 'k1', open: 50 })).toMatchObject({
+      fault: { kind: 'conflict', reasons: [{ rule: 'key-mismatch' }] },
+    })
+    expect(valve.calls).toHaveLength(1)
+  })
+
+  it('belongs to one caller and one tool', async () => {
+    using house = openHouse()
+    const valve = actuator()
+    await send(house, valve, { key: 'k1' })
+    await send(house, valve, { key: 'k1' }, { caller: { kind: 'principal', id: 'other', role: 'agent' } })
+    const records = keyed('records')
+    await house.guard.around(callOf(records, { key: 'k1' }), records, valve.proceed)
+    expect(valve.calls).toHaveLength(3)
+  })
+
+  it.each<[FaultKind, 'acts again' | 'replays' | 'is unknown']>([
+    ['busy', 'acts again'],
+    ['offline', 'acts again'],
+    ['conflict', 'acts again'],
+    ['not-found', 'acts again'],
+    ['failed', 'replays'],
+    ['timed-out', 'is unknown'],
+    ['cancelled', 'is unknown'],
+    ['internal', 'is unknown'],
+    ['unknown-outcome', 'is unknown'],
+  ])('after %s %s', async (kind, then) => {
+    using house = openHouse()
+    const valve = actuator(() => fail({ kind, message: 'x' }))
+    await send(house, valve, { key: 'k1' })
+    const again = await send(house, valve, { key: 'k1' })
+    if (again.ok) throw new Error('it cannot be')
+    expect(valve.calls).toHaveLength(then === 'acts again' ? 2 : 1)
+    expect(again.fault.kind).toBe(then === 'is unknown' ? 'unknown-outcome' : kind)
+    expect(again.fault.reasons?.[0]?.rule).toBe(then === 'is unknown' ? 'key-unknown' : undefined)
+  })
+
+  it('that was under way when the power went out is unknown from then on, and never acts again', async () => {
+    using house = openHouse()
+    let found: GuardHouse | undefined
+    const valve = actuator(() => {
+      found ??= house.afterPowerCut()
+      return ok({ data: null })
+    })
+    await send(house, valve, { key: 'k1' })
+    if (found === undefined) throw new Error('it did not act')
+    expect(await found.guard.recover()).toMatchObject({ unknownKeys: 1 })
+    expect(await send(found, valve, { key: 'k1' })).toMatchObject({ fault: { kind: 'unknown-outcome' } })
+    expect(valve.calls).toHaveLength(1)
+  })
+
+  it('is unknown after a handler threw in the middle', async () => {
+    using house = openHouse()
+    const valve = actuator(() => {
+      throw new Error('a bug')
+    })
+    expect(await send(house, valve, { key: 'k1' })).toMatchObject({
+      fault: { kind: 'unknown-outcome', details: { cause: 'internal' } },
+    })
+    expect(await send(house, valve, { key: 'k1' })).toMatchObject({ fault: { reasons: [{ rule: 'key-unknown' }] } })
+    expect(valve.calls).toHaveLength(1)
+  })
+
+  it('is not touched by a rehearsal, a refusal, or a question to a person', async () => {
+    using house = openHouse()
+    const valve = actuator()
+    expect(await send(house, valve, { key: 'k1', dryRun: true })).toMatchObject({ ok: true })
+    expect(valve.calls[0]?.rehearsal).toBe(true)
+    const observer = { kind: 'principal', id: 'claude', role: 'observer' } as const
+    await send(house, valve, { key: 'k1' }, { caller: observer })
+    const sensitive = keyed('sensitive')
+    await house.guard.around(callOf(sensitive, { key: 'k1' }), sensitive, valve.proceed)
+    expect(house.database.sql.prepare('SELECT COUNT(*) AS n FROM guard_key').get()).toEqual({ n: 0 })
+  })
+
+  it('replays a sensitive call without a second approval', async () => {
+    using house = openHouse()
+    const sensitive = keyed('sensitive')
+    const valve = actuator()
+    const call = () => house.guard.around(callOf(sensitive, { key: 'k1' }), sensitive, valve.proceed)
+    await call()
+    const [asked] = house.guard.approvals.list()
+    await house.guard.approvals.approve(asked?.id ?? '', APPROVER)
+    const first = await call()
+    expect(first.ok).toBe(true)
+    expect(await call()).toEqual(first)
+    expect(valve.calls).toHaveLength(1)
+    expect(house.guard.approvals.list()).toHaveLength(1)
+  })
+
+  it('replays without a budget, and not in read-only mode', async () => {
+    using house = openHouse({
+      limits: { ...GUARD_CONFIG.limits, actuator: { minIntervalMs: 60_000, writesPerDay: 1 } },
+    })
+    const valve = actuator()
+    const first = await send(house, valve, { key: 'k1' })
+    expect(await send(house, valve, { key: 'k2' })).toMatchObject({ fault: { kind: 'busy' } })
+    expect(await send(house, valve, { key: 'k1' })).toEqual(first)
+    const readonly = house.afterPowerCut({ mode: 'readonly' })
+    expect(await send(readonly, valve, { key: 'k1' })).toMatchObject({ fault: { reasons: [{ rule: 'mode' }] } })
+  })
+
+  it('is given back when the caller leaves before anything was tried', async () => {
+    using house = openHouse()
+    const valve = actuator()
+    const leaving = new AbortController()
+    const outcome = send(house, valve, { key: 'k1' }, { signal: leaving.signal })
+    leaving.abort()
+    expect(await outcome).toMatchObject({ fault: { kind: 'cancelled' } })
+    expect(valve.calls).toEqual([])
+    expect(await send(house, valve, { key: 'k1' })).toMatchObject({ ok: true })
+  })
+
+  it('is forgotten after its time', async () => {
+    using house = openHouse({ keys: { ...GUARD_CONFIG.keys, ttlMs: 60_000 } })
+    const valve = actuator()
+    await send(house, valve, { key: 'k1' })
+    house.clock.advance(59_999)
+    await send(house, valve, { key: 'k1' })
+    expect(valve.calls).toHaveLength(1)
+    house.clock.advance(1)
+    await send(house, valve, { key: 'k1' })
+    expect(valve.calls).toHaveLength(2)
+    house.clock.advance(60_000)
+    await house.guard.sweep()
+    expect(house.database.sql.prepare('SELECT COUNT(*) AS n FROM guard_key').get()).toEqual({ n: 0 })
+  })
+
+  it('says that a long answer was not kept, and hides secrets in the others', async () => {
+    using house = openHouse()
+    const long = actuator(() => ok({ data: 'x'.repeat(5_000) }))
+    await send(house, long, { key: 'k1' })
+    expect(await send(house, long, { key: 'k1' })).toMatchObject({
+      fault: { kind: 'conflict', reasons: [{ rule: 'key-done' }] },
+    })
+    const secret = actuator(() => ok({ data: { user: 'anna', password: 'hunter2-hunter2' } }))
+    expect(await send(house, secret, { key: 'k2' })).toMatchObject({ value: { data: { password: 'hunter2-hunter2' } } })
+    expect(house.everything()).not.toContain('hunter2')
+    expect(await send(house, secret, { key: 'k2' })).toMatchObject({ value: { data: { password: '[redacted]' } } })
+  })
+
+  it('of a caller who uses many makes its own oldest answers go, and keeps what is unknown', async () => {
+    using house = openHouse({ keys: { ...GUARD_CONFIG.keys, maxKeys: 5, maxKeysPerPrincipal: 3 } })
+    const { keys } = house.guard.services
+    const use = (principal: string, key: string): KeyUse => ({ principal, capability: 't', key, argsHash: 'h' })
+    const unknown = use('a', 'unknown')
+    await keys.reserve(unknown)
+    await keys.finish(unknown, fail({ kind: 'timed-out', message: 'x' }))
+    for (const key of ['1', '2', '3', '4']) {
+      house.clock.advance(1)
+      expect(await keys.reserve(use('a', key))).toEqual({ state: 'fresh' })
+      await keys.finish(use('a', key), ok({ data: key }))
+    }
+    expect(await keys.reserve(unknown)).toEqual({ state: 'unknown' })
+    expect(await keys.reserve(use('a', '4'))).toMatchObject({ state: 'replay' })
+    expect(await keys.reserve(use('a', '1'))).toEqual({ state: 'fresh' })
+    for (const key of ['5', '6']) await keys.reserve(use('b', key))
+    expect(await keys.reserve(use('c', '7'))).toEqual({ state: 'full' })
+  })
+
+  it.each(['', 'k'.repeat(513)])('of no or endless length is refused', async (key) => {
+    using house = openHouse()
+    const valve = actuator()
+    expect(await send(house, valve, { key })).toMatchObject({ fault: { kind: 'invalid-arguments' } })
+    expect(valve.calls).toEqual([])
+  })
+})

@@ -1,0 +1,107 @@
+import { createServer } from 'node:net'
+import { setTimeout as wait } from 'node:timers/promises'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { AsciiClient, type AsciiClientOptions, type AsciiState } from '../../homeseer/wire/ascii-client.ts'
+import type { DeviceChange } from '../../homeseer/wire/ascii.ts'
+import { HOME_REFS } from './home.ts'
+import { startHomeseerSimulator, type HomeseerSimulator } from './homeseer-server.ts'
+
+let simulator: HomeseerSimulator
+let client: AsciiClient | undefined
+let states: AsciiState[]
+let changes: DeviceChange[]
+
+beforeEach(async () => {
+  simulator = await startHomeseerSimulator({ host: '127.0.0.1', httpPort: 0, asciiPort: 0 })
+  states = []
+  changes = []
+})
+afterEach(async () => {
+  client?.stop()
+  await simulator.stop()
+})
+
+function listen(part: Partial<AsciiClientOptions> = {}): void {
+  client = new AsciiClient({
+    host: '127.0.0.1',
+    port: simulator.asciiPort,
+    credentials: { user: 'default', password: 'default' },
+    pingMs: 60_000,
+    patienceMs: 5_000,
+    onChanges: (heard) => changes.push(...heard),
+    onState: (state) => states.push(state),
+    ...part,
+  })
+  client.start()
+}
+
+const seen = () => states.map((state) => (state.up ? 'up' : state.reason))
+
+describe('ASCII client', () => {
+  it('logs in and hears of changes', async () => {
+    listen()
+    await expect.poll(seen).toEqual(['up'])
+    simulator.move(HOME_REFS.hallLamp, 60)
+    await expect.poll(() => changes).toMatchObject([{ ref: 101, value: 60, previous: 35 }])
+  })
+
+  it('listens without a login where it has none', async () => {
+    listen({ credentials: undefined })
+    await expect.poll(seen).toEqual(['up'])
+    simulator.move(HOME_REFS.hallLamp, 60)
+    await expect.poll(() => changes.length).toBe(1)
+  })
+
+  it('says that its login was refused', async () => {
+    listen({ credentials: { user: 'default', password: 'wrong' } })
+    await expect.poll(seen).toEqual(['refused'])
+  })
+
+  it('comes back after it was cut off, and hears again', async () => {
+    listen()
+    await expect.poll(seen).toEqual(['up'])
+    simulator.hangUp('ascii')
+    await expect.poll(seen, { timeout: 5_000 }).toEqual(['up', 'lost', 'up'])
+    simulator.move(HOME_REFS.hallLamp, 60)
+    await expect.poll(() => changes.length).toBe(1)
+  })
+
+  it('notices a far end that no longer answers', async () => {
+    listen({ pingMs: 30, patienceMs: 50 })
+    await expect.poll(seen).toEqual(['up'])
+    simulator.faults.asciiDeaf = true
+    await expect.poll(() => seen()[1], { timeout: 5_000 }).toBe('silent')
+    simulator.faults.asciiDeaf = false
+    await expect.poll(() => seen().at(-1), { timeout: 10_000 }).toBe('up')
+  })
+
+  it('stays up through silences while the far end answers', async () => {
+    listen({ pingMs: 10, patienceMs: 5_000 })
+    await expect.poll(seen).toEqual(['up'])
+    simulator.move(HOME_REFS.hallLamp, 60)
+    await expect.poll(() => changes.length).toBe(1)
+    expect(seen()).toEqual(['up'])
+  })
+
+  it('keeps trying while nobody is there', async () => {
+    const port = simulator.asciiPort
+    await simulator.stop()
+    listen({ port })
+    await expect.poll(() => seen().length, { timeout: 10_000 }).toBeGreaterThan(1)
+    expect(new Set(seen())).toEqual(new Set(['lost']))
+  })
+
+  it('does not come back after it was told to stop', async () => {
+    const port = simulator.asciiPort
+    await simulator.stop()
+    listen({ port })
+    await expect.poll(seen).toEqual(['lost'])
+    client?.stop()
+    let callers = 0
+    const server = createServer(() => callers++).listen(port, '127.0.0.1')
+    // The next try would come after half a second at the latest.
+    await wait(700)
+    server.close()
+    expect(callers).toBe(0)
+  })
+})

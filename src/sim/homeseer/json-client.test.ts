@@ -1,0 +1,319 @@
+import { createServer } from 'node:net'
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { askAdapter } from '../../homeseer/wire/admin-adapter.ts'
+import { mayHaveActed } from '../../homeseer/wire/fault.ts'
+import { JsonClient, type AttemptNote, type JsonClientOptions } from '../../homeseer/wire/json-client.ts'
+import {
+  getCameras,
+  getCameraSnapshot,
+  getControl,
+  getEvents,
+  getLocations,
+  getPlugins,
+  getSessionConfig,
+  getStatus,
+  getVersion,
+} from '../../homeseer/wire/read-request.ts'
+import { runScript, startBackup } from '../../homeseer/wire/script.ts'
+import {
+  callPlugin,
+  controlByIndex,
+  controlByLabel,
+  controlByUse,
+  controlByValue,
+  panCamera,
+  runEventById,
+  runEventByName,
+  setDeviceProperty,
+  setStoredStatus,
+} from '../../homeseer/wire/write-request.ts'
+import { HOME_REFS } from './home.ts'
+import { startHomeseerSimulator, type HomeseerSimulator } from './homeseer-server.ts'
+
+let simulator: HomeseerSimulator
+let notes: AttemptNote[]
+const clients: JsonClient[] = []
+
+beforeEach(async () => {
+  simulator = await startHomeseerSimulator({ host: '127.0.0.1', httpPort: 0, asciiPort: 0 })
+  notes = []
+})
+afterEach(async () => {
+  for (const client of clients.splice(0)) client.close()
+  await simulator.stop()
+})
+
+function clientOf(part: Partial<JsonClientOptions> = {}): JsonClient {
+  const client = new JsonClient({
+    baseUrl: `http://127.0.0.1:${simulator.httpPort}`,
+    credentials: { user: 'default', password: 'default' },
+    authentication: 'basic',
+    timeoutMs: 5_000,
+    readRetries: 2,
+    readRetryBackoffMs: 10,
+    maxReplyBytes: 8_000_000,
+    onAttempt: (note) => notes.push(note),
+    ...part,
+  })
+  clients.push(client)
+  return client
+}
+
+describe('JSON client', () => {
+  it('reads everything a HomeSeer tells', async () => {
+    const client = clientOf()
+    expect(await client.call(getVersion())).toEqual({ ok: true, value: '4.2.22.4' })
+    expect(await client.call(getStatus({ refs: [101], everything: true }))).toMatchObject({
+      value: { devices: [{ ref: 101, status: 'Dim 35%', controls: [{}, { use: 'Dim' }, {}, {}] }] },
+    })
+    const controls = await client.call(getControl())
+    expect(controls.ok && controls.value.get(141)?.map((pair) => pair.use)).toEqual(['DoorUnLock', 'DoorLock'])
+    expect(await client.call(getEvents())).toMatchObject({
+      value: expect.arrayContaining([expect.objectContaining({ id: 35 })]),
+    })
+    expect(await client.call(getCameras())).toMatchObject({
+      value: [{ camId: 1, supportsPanTilt: true }, { camId: 2 }],
+    })
+    expect(await client.call(getPlugins())).toMatchObject({
+      value: [{ id: 'Z-Wave', updateAvailable: true }, {}, {}, {}],
+    })
+    expect(await client.call(getLocations())).toMatchObject({
+      value: { location2: expect.arrayContaining(['Ground']) },
+    })
+    expect(await client.call(getSessionConfig())).toMatchObject({ value: { user: 'default', permissions: 2 } })
+  })
+
+  it('reads snapshots in both forms', async () => {
+    const client = clientOf()
+    const first = await client.call(getCameraSnapshot(1))
+    simulator.faults.snapshotAsJson = true
+    const second = await client.call(getCameraSnapshot(1))
+    expect(first).toMatchObject({ ok: true, value: { mimeType: 'image/jpeg' } })
+    expect(second.ok && first.ok && second.value.bytes.length === first.value.bytes.length).toBe(true)
+  })
+
+  it('does not care about content types', async () => {
+    simulator.faults.contentType = undefined
+    expect(await clientOf().call(getEvents())).toMatchObject({ ok: true })
+    simulator.faults.contentType = 'text/html'
+    expect(await clientOf().call(getEvents())).toMatchObject({ ok: true })
+  })
+
+  it('moves hardware in every way of controlling', async () => {
+    const client = clientOf()
+    const { house } = simulator
+    expect(await client.call(controlByValue(120, 255))).toMatchObject({ ok: true, value: { shown: { ref: 120 } } })
+    expect(await client.call(controlByValue(111, 255, { via: 'post' }))).toMatchObject({ ok: true })
+    expect(await client.call(controlByLabel(141, 'Unlock'))).toMatchObject({ ok: true })
+    expect(await client.call(controlByUse([100], 'Dim', { value: 12 }))).toMatchObject({ ok: true })
+    expect(await client.call(controlByIndex(176, 0, '#00ff00'))).toMatchObject({ ok: true })
+    await expect.poll(() => house.hardware(141)?.value).toBe(0)
+    expect([120, 111, 101].map((ref) => house.hardware(ref)?.value)).toEqual([255, 255, 12])
+    expect(house.hardware(176)?.text).toBe('#00ff00')
+  })
+
+  it('changes the rest', async () => {
+    const client = clientOf()
+    expect(await client.call(setStoredStatus({ ref: 120, value: 255 }))).toEqual({ ok: true, value: undefined })
+    expect(simulator.house.hardware(120)?.value).toBe(0)
+    expect(await client.call(setDeviceProperty(120, 'UserNote', 'new bulb'))).toMatchObject({ ok: true })
+    expect(await client.call(runEventById(32))).toMatchObject({ ok: true })
+    expect(await client.call(runEventByName('Weekend', 'Movie Night', { via: 'post' }))).toMatchObject({ ok: true })
+    expect(await client.call(panCamera(1, 'upstart'))).toMatchObject({ ok: true })
+    expect(await client.call(callPlugin({ plugin: 'Hue', functionName: 'Sync', parameters: [1] }))).toMatchObject({
+      ok: true,
+    })
+    expect(await client.call(runScript('evening.vb'))).toMatchObject({
+      value: { commands: [{ key: 'response', value: 'ok' }] },
+    })
+    expect(await client.call(startBackup())).toEqual({ ok: true, value: undefined })
+    expect(simulator.system.deeds.every((deed) => deed.done)).toBe(true)
+  })
+
+  it('is refused with a bare error, a text, or an empty list', async () => {
+    const client = clientOf()
+    expect(await client.call(controlByValue(131, 100))).toMatchObject({ fault: { kind: 'refused', reason: 'error' } })
+    expect(await client.call(controlByValue(9_999, 1))).toMatchObject({ fault: { kind: 'refused' } })
+    expect(await client.call(runEventById(999))).toMatchObject({ fault: { kind: 'refused', reason: 'bad-request' } })
+    simulator.faults.jsonDisabled = true
+    expect(await client.call(getStatus())).toMatchObject({ fault: { kind: 'json-disabled' } })
+  })
+
+  it('logs in by header or by query, and hears in either way that it may not', async () => {
+    const wrong = { user: 'default', password: 'wrong' }
+    expect(await clientOf({ authentication: 'query' }).call(getVersion())).toMatchObject({ ok: true })
+    expect(await clientOf({ credentials: wrong }).call(getVersion())).toEqual({
+      ok: false,
+      fault: { kind: 'unauthorised' },
+    })
+    simulator.faults.wrongLogin = 'response-text'
+    expect(await clientOf({ credentials: wrong }).call(getVersion())).toEqual({
+      ok: false,
+      fault: { kind: 'unauthorised' },
+    })
+    expect(notes.map((note) => note.attempt)).toEqual([0, 0, 0])
+  })
+
+  it('retries reads after a passing failure, and says so in its notes', async () => {
+    simulator.faults.failWith = { status: 503, times: 1 }
+    simulator.faults.dropBefore = 1
+    expect(await clientOf().call(getVersion())).toMatchObject({ ok: true })
+    expect(notes.map(({ request, attempt, outcome }) => [request, attempt, outcome])).toEqual([
+      ['hsversion', 0, 'unreachable'],
+      ['hsversion', 1, 'http-status'],
+      ['hsversion', 2, 'ok'],
+    ])
+  })
+
+  it('gives up after as many retries as allowed', async () => {
+    simulator.faults.failWith = { status: 500, times: 9 }
+    expect(await clientOf().call(getVersion())).toEqual({ ok: false, fault: { kind: 'http-status', status: 500 } })
+    expect(notes).toHaveLength(3)
+  })
+
+  it('never sends a write twice, and says that it may have been carried out', async () => {
+    const client = clientOf()
+    await client.call(getVersion())
+    simulator.faults.dropAfter = 1
+    const result = await client.call(controlByValue(120, 255))
+    expect(result).toMatchObject({ ok: false, fault: { kind: 'unreachable', reached: true } })
+    expect(!result.ok && mayHaveActed(result.fault)).toBe(true)
+    expect(simulator.system.deeds).toHaveLength(1)
+    simulator.faults.truncate = 1
+    const half = await client.call(controlByValue(120, 0))
+    expect(!half.ok && mayHaveActed(half.fault)).toBe(true)
+    expect(simulator.system.deeds).toHaveLength(2)
+  })
+
+  it('knows that nothing was done when nobody was there', async () => {
+    const server = createServer().listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    server.close()
+    const result = await clientOf({ baseUrl: `http://127.0.0.1:${port}` }).call(controlByValue(120, 255))
+    expect(result).toEqual({ ok: false, fault: { kind: 'unreachable', code: 'ECONNREFUSED', reached: false } })
+  })
+
+  it('survives kept connections that HomeSeer closed', async () => {
+    const client = clientOf({ readRetries: 0 })
+    expect(await client.call(getVersion())).toMatchObject({ ok: true })
+    simulator.hangUp('http')
+    expect(await client.call(getVersion())).toMatchObject({ ok: true })
+  })
+
+  it('does not wait for ever, and not after it was told to stop', async () => {
+    simulator.faults.replyDelayMs = 60_000
+    expect(await clientOf({ timeoutMs: 30, readRetries: 0 }).call(getVersion())).toEqual({
+      ok: false,
+      fault: { kind: 'timed-out', afterMs: 30, reached: true },
+    })
+    const stopping = new AbortController()
+    const call = clientOf().call(controlByValue(120, 255), stopping.signal)
+    await expect.poll(() => simulator.system.deeds.length).toBe(1)
+    stopping.abort()
+    expect(await call).toEqual({ ok: false, fault: { kind: 'aborted', reached: true } })
+    expect(await clientOf().call(getVersion(), AbortSignal.abort())).toMatchObject({ fault: { kind: 'aborted' } })
+  })
+
+  it('does not swallow more than it has room for', async () => {
+    expect(await clientOf({ maxReplyBytes: 1_000 }).call(getStatus())).toEqual({
+      ok: false,
+      fault: { kind: 'too-large', limitBytes: 1_000 },
+    })
+  })
+
+  it('tells nobody its password', async () => {
+    const secret = { user: 'default', password: 'hunter2-secret' }
+    const results = [
+      await clientOf({ credentials: secret, authentication: 'query' }).call(getVersion()),
+      await clientOf({ credentials: secret }).call(controlByValue(120, 255)),
+      await clientOf({ credentials: secret, authentication: 'query', baseUrl: 'http://127.0.0.1:1' }).call(
+        getVersion(),
+      ),
+    ]
+    expect(JSON.stringify([results, notes])).not.toContain('hunter2')
+    expect(() => clientOf({ baseUrl: 'http://u:p@127.0.0.1' })).toThrow('credentials do not belong')
+  })
+
+  it('follows no redirect, which would take the password along', async () => {
+    simulator.faults.failWith = { status: 302, times: 1 }
+    expect(await clientOf().call(getVersion())).toEqual({ ok: false, fault: { kind: 'http-status', status: 302 } })
+  })
+})
+
+describe('admin adapter of the simulated HomeSeer', () => {
+  const ask = (op: string, args: Record<string, string | number | boolean>, id = op) =>
+    clientOf().call(askAdapter({ id, op, args }))
+
+  it('describes itself and performs', async () => {
+    expect(await ask('adapter.describe', {})).toMatchObject({ value: { ok: true, data: { name: 'hearthbus-admin' } } })
+    expect(await ask('users.create', { username: 'ann', password: 'pw', role: 'normal' })).toMatchObject({
+      value: { ok: true, data: { before: null, after: { username: 'ann', role: 'normal' } } },
+    })
+    expect(JSON.stringify(await ask('users.list', {}))).not.toContain('"pw"')
+    expect(simulator.system.users.find((user) => user.username === 'ann')?.password).toBe('pw')
+  })
+
+  it('performs one id once', async () => {
+    const first = await ask('system.backup.start', { label: 'x' }, 'id-1')
+    expect(await ask('system.backup.start', { label: 'x' }, 'id-1')).toEqual(first)
+    expect(simulator.system.backups).toHaveLength(2)
+    expect(await ask('adapter.outcome', { id: 'id-1' })).toMatchObject({
+      value: { data: { known: true, performed: true } },
+    })
+    expect(await ask('adapter.outcome', { id: 'id-2' }, 'o2')).toMatchObject({ value: { data: { known: false } } })
+  })
+
+  it('refuses with a code', async () => {
+    expect(await ask('users.delete', { userId: 'nobody' })).toMatchObject({ value: { ok: false, code: 'not-found' } })
+    expect(await ask('users.delete', { userId: 'default', hardDelete: true }, 'x')).toMatchObject({
+      value: { code: 'conflict' },
+    })
+    expect(await ask('constructor', {})).toMatchObject({ value: { ok: false, code: 'unknown-operation' } })
+  })
+
+  it('is missing when it is not installed, and nothing is done', async () => {
+    simulator.faults.adapterMissing = true
+    expect(await ask('users.create', { username: 'ann' })).toMatchObject({
+      fault: { kind: 'refused', reason: 'unsupported' },
+    })
+    expect(simulator.system.users.some((user) => user.username === 'ann')).toBe(false)
+  })
+
+  it('works every operation the contract lists', async () => {
+    const args = {
+      userId: 'resident',
+      username: 'ann',
+      role: 'guest',
+      pluginId: 'Hue',
+      enabled: false,
+      interfaceId: 'hue-1',
+      interfaceType: 'Zigbee',
+      interfaceName: 'Stick',
+      backupId: 'backup-1',
+      key: 'gLocLabel',
+      value: 'Raum',
+      camId: 2,
+      name: 'Yard',
+      streamUrl: 'rtsp://192.0.2.9/',
+      profile: 'sub',
+      eventId: 36,
+      group: 'New',
+      ref: HOME_REFS.kitchenSwitch,
+      property: 'Name',
+      category: 'Attic',
+    }
+    const described = await ask('adapter.describe', {})
+    const data = described.ok && described.value.ok ? described.value.data['operations'] : []
+    const answers = []
+    const removes = (op: string) => Number(/remove|delete/.test(op))
+    for (const op of (data as readonly string[]).toSorted((left, right) => removes(left) - removes(right))) {
+      const given =
+        op === 'plugins.install' || op === 'events.create' ? { ...args, pluginId: 'New', eventId: -1 } : args
+      answers.push([op, await ask(op, given, `each ${op}`)] as const)
+    }
+    expect(answers.filter(([, answer]) => !answer.ok || !answer.value.ok)).toEqual([])
+  })
+})

@@ -10,6 +10,7 @@ import { CapabilityBus } from '../src/bus/bus.ts'
 import type { Call, Outcome } from '../src/bus/call.ts'
 import type { Capability, Family, Offer } from '../src/bus/capability.ts'
 import { systemClock } from '../src/core/clock.ts'
+import type { JsonObject } from '../src/core/json.ts'
 import { silentLogger } from '../src/core/logger.ts'
 import { ok } from '../src/core/result.ts'
 import type { FaceBus, Principal } from '../src/mcp/face-bus.ts'
@@ -105,4 +106,90 @@ export async function openHouse(bus: FaceBus, options: Partial<McpHttpOptions> =
       await new Promise((resolve) => server.close(resolve))
     },
   }
+}
+
+export interface Heard {
+  readonly status: number
+  readonly headers: Headers
+  /** One for a plain answer; all of them for a stream. */
+  readonly messages: readonly JsonObject[]
+}
+
+export const MODERN_META = {
+  'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+  'io.modelcontextprotocol/clientCapabilities': {},
+  'io.modelcontextprotocol/clientInfo': { name: 'a test', version: '1' },
+}
+
+/** A well-formed request of 2026-07-28. */
+export function modernRequest(method: string, params: JsonObject = {}, more: Readonly<Record<string, string>> = {}) {
+  const name = params['name'] ?? params['uri']
+  return {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      'mcp-protocol-version': '2026-07-28',
+      'mcp-method': method,
+      ...(typeof name === 'string' ? { 'mcp-name': name } : {}),
+      ...more,
+    },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { _meta: MODERN_META, ...params } }),
+  }
+}
+
+export async function hear(url: string, init: RequestInit): Promise<Heard> {
+  const response = await fetch(url, init)
+  const text = await response.text()
+  const isStream = response.headers.get('content-type') === 'text/event-stream'
+  const texts = isStream ? [...text.matchAll(/^data: (.+)$/gm)].map(([, data]) => data ?? '') : [text]
+  const messages = texts.filter((each) => each !== '').map((each) => JSON.parse(each) as JsonObject)
+  return { status: response.status, headers: response.headers, messages }
+}
+
+export interface LegacyClient {
+  readonly sessionId: string
+  readonly post: (message: JsonObject, more?: Readonly<Record<string, string>>) => Promise<Heard>
+  readonly postText: (text: string) => Promise<Heard>
+  /** What the server has to say by itself: each call gives the next message. */
+  readonly listen: () => Promise<() => Promise<JsonObject>>
+}
+
+/** A client of the 2025 family that has shaken hands. */
+export async function legacyClient(
+  url: string,
+  revision = '2025-11-25',
+  capabilities: JsonObject = {},
+): Promise<LegacyClient> {
+  const base = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
+  const clientInfo = { name: 'an old test', version: '1' }
+  const params = { protocolVersion: revision, capabilities, clientInfo }
+  const hello = await hear(url, {
+    method: 'POST',
+    headers: base,
+    body: JSON.stringify({ jsonrpc: '2.0', id: 0, method: 'initialize', params }),
+  })
+  const sessionId = hello.headers.get('mcp-session-id') ?? ''
+  const headers = { ...base, 'mcp-session-id': sessionId, 'mcp-protocol-version': revision }
+  const postText = (body: string, more: Readonly<Record<string, string>> = {}): Promise<Heard> =>
+    hear(url, { method: 'POST', headers: { ...headers, ...more }, body })
+  const post: LegacyClient['post'] = (message, more) => postText(JSON.stringify({ jsonrpc: '2.0', ...message }), more)
+  await post({ method: 'notifications/initialized' })
+  return { sessionId, post, postText, listen: async () => events(await fetch(url, { headers })) }
+}
+
+/** The messages of a stream that stays open, one at a time. */
+export function events(response: Response): () => Promise<JsonObject> {
+  const lines = eventLines(response)
+  return async () => JSON.parse((await lines.next()).value ?? 'null') as JsonObject
+}
+
+async function* eventLines(response: Response): AsyncGenerator<string, undefined> {
+  let rest = ''
+  for await (const chunk of response.body ?? []) {
+    rest += Buffer.from(chunk).toString()
+    const lines = rest.split('\n')
+    rest = lines.pop() ?? ''
+    for (const line of lines) if (line.startsWith('data: {')) yield line.slice('data: '.length)
+  }
+  return undefined
 }

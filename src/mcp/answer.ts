@@ -11,12 +11,13 @@ import type { Outcome, Reply } from '../bus/call.ts'
 import type { Offer } from '../bus/capability.ts'
 import type { JsonObject } from '../core/json.ts'
 import { canonicalJson } from '../core/json.ts'
+import type { Logger } from '../core/logger.ts'
 import { callOptions } from './asker.ts'
 import type { Answer, Asker } from './asker.ts'
 import { complete } from './completion.ts'
 import type { FaceBus } from './face-bus.ts'
 import { inputRequiredResult, missingCapability } from './input-required.ts'
-import { INVALID_PARAMS, MISSING_CAPABILITY, protocolFault, RESOURCE_NOT_FOUND } from './protocol-error.ts'
+import { INTERNAL_ERROR, INVALID_PARAMS, MISSING_CAPABILITY, protocolFault } from './protocol-error.ts'
 import type { McpRequest } from './request.ts'
 import { promptResult, resourceResult, toolResult } from './results.ts'
 import type { StateSeal } from './state-seal.ts'
@@ -24,9 +25,20 @@ import type { StateSeal } from './state-seal.ts'
 export interface Answering {
   readonly bus: FaceBus
   readonly stateSeal: StateSeal
+  readonly log: Logger
 }
 
+/** Never rejects: a mistake of ours goes to the log, and the caller hears only that there was one. */
 export async function answer(parts: Answering, request: McpRequest, asker: Asker): Promise<Answer> {
+  try {
+    return await answered(parts, request, asker)
+  } catch (error) {
+    parts.log.error({ err: error, method: request.method }, 'an MCP request failed')
+    return { error: { code: INTERNAL_ERROR, message: 'Internal error' } }
+  }
+}
+
+async function answered(parts: Answering, request: McpRequest, asker: Asker): Promise<Answer> {
   switch (request.method) {
     case 'tools/call':
       return callTool(parts, request.name, request.arguments, asker)
@@ -64,14 +76,13 @@ async function readResource(parts: Answering, uri: string, asker: Asker): Promis
   const found = uri.length > MAX_URI ? undefined : asker.catalogue.resource(uri)
   if (found === undefined || found.offer.face.kind !== 'resource') {
     const shown = uri.slice(0, MAX_URI)
-    return { error: { code: RESOURCE_NOT_FOUND, message: `Resource not found: ${shown}`, data: { uri: shown } } }
+    // SEP-2164; earlier revisions had a code of their own for it, which clients need not tell apart.
+    return refuse(`Resource not found: ${shown}`, { uri: shown })
   }
   const { offer, body } = found
   const { mimeType } = found.offer.face
   return ask(parts, { method: 'resources/read', target: uri, offer, body }, asker, (outcome) =>
-    outcome.ok
-      ? { result: resourceResult(outcome.value, uri, mimeType) }
-      : { error: protocolFault(outcome.fault, RESOURCE_NOT_FOUND) },
+    outcome.ok ? { result: resourceResult(outcome.value, uri, mimeType) } : { error: protocolFault(outcome.fault) },
   )
 }
 
@@ -79,9 +90,7 @@ async function getPrompt(parts: Answering, given: string, body: JsonObject, aske
   const offer = asker.catalogue.prompt(given)
   if (offer === undefined) return refuse(`Unknown prompt: ${given}`)
   return ask(parts, { method: 'prompts/get', target: offer.name, offer, body }, asker, (outcome) =>
-    outcome.ok
-      ? { result: promptResult(outcome.value, offer) }
-      : { error: protocolFault(outcome.fault, INVALID_PARAMS) },
+    outcome.ok ? { result: promptResult(outcome.value, offer) } : { error: protocolFault(outcome.fault) },
   )
 }
 

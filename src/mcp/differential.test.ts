@@ -13,6 +13,7 @@ import { z } from 'zod'
 import { agent, capability, openHouse, recordedBus } from '../../test/mcp-house.ts'
 import type { House } from '../../test/mcp-house.ts'
 import { systemClock } from '../core/clock.ts'
+import { silentLogger } from '../core/logger.ts'
 import { fail, ok } from '../core/result.ts'
 import { createCatalogues } from './catalogues.ts'
 import { createSdkServer } from './sdk-server.ts'
@@ -77,7 +78,7 @@ beforeAll(async () => {
   house = await openHouse(bus)
   const catalogues = createCatalogues({ bus, profiles: {}, families: [] })
   const door = { profile: undefined, style: 'dots' } as const
-  const answering = { bus, stateSeal: createStateSeal(systemClock) }
+  const answering = { bus, stateSeal: createStateSeal(systemClock), log: silentLogger }
   const connection = { principal: agent, channel: 'mcp-http', era: 'modern', id: undefined } as const
   referee = await serve(
     createMcpHandler(

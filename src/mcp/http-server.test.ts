@@ -1,8 +1,23 @@
+import { request as httpRequest } from 'node:http'
 import { afterEach, describe, expect, it } from 'vitest'
-import { agent, capability, openHouse, recordedBus } from '../../test/mcp-house.ts'
+import {
+  agent,
+  capability,
+  events,
+  hear,
+  MODERN_META,
+  modernRequest,
+  openHouse,
+  recordedBus,
+} from '../../test/mcp-house.ts'
 import type { House } from '../../test/mcp-house.ts'
-import { fail, ok } from '../core/result.ts'
+import type { Call } from '../bus/call.ts'
+import type { Capability } from '../bus/capability.ts'
+import { ulidToTraceId } from '../core/ids.ts'
 import type { JsonObject } from '../core/json.ts'
+import { fail, ok } from '../core/result.ts'
+import type { Principal } from './face-bus.ts'
+import type { McpHttpOptions } from './http-server.ts'
 
 let house: House | undefined
 afterEach(async () => {
@@ -10,105 +25,274 @@ afterEach(async () => {
   house = undefined
 })
 
-const META = {
-  'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-  'io.modelcontextprotocol/clientCapabilities': {},
-  'io.modelcontextprotocol/clientInfo': { name: 'a test', version: '1' },
+async function open(capabilities: readonly Capability[], options: Partial<McpHttpOptions> = {}) {
+  const { bus, calls } = recordedBus(...capabilities)
+  house = await openHouse(bus, options)
+  return { url: house.url, bus, calls }
 }
 
 const echo = capability({ name: 'test.echo' }, ({ body }) => ok({ data: body }))
+const write = capability({ name: 'test.write', effect: 'writes' }, () => ok({ data: 'written' }))
+const face = { kind: 'resource', uri: 'test://a', mimeType: 'application/json' } as const
+const resource = capability({ name: 'test.a', face }, () => ok({ data: { a: 1 } }))
 
-function modern(method: string, params: JsonObject = {}, headers: Record<string, string> = {}): RequestInit {
-  const name = params['name'] ?? params['uri']
-  return {
-    method: 'POST',
-    headers: {
-      'content-type': 'application/json',
-      accept: 'application/json, text/event-stream',
-      'mcp-protocol-version': '2026-07-28',
-      'mcp-method': method,
-      ...(typeof name === 'string' ? { 'mcp-name': name } : {}),
-      ...headers,
-    },
-    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { _meta: META, ...params } }),
-  }
+function names({ messages: [message] }: Awaited<ReturnType<typeof hear>>): readonly string[] {
+  const { result } = message as unknown as { result: { tools: { name: string }[] } }
+  return result.tools.map(({ name }) => name)
 }
 
-describe('MCP over HTTP, 2026-07-28', () => {
-  it('calls a tool and answers with structured content and its text', async () => {
-    house = await openHouse(recordedBus(echo).bus)
-    const response = await fetch(house.url, modern('tools/call', { name: 'test.echo', arguments: { a: 1 } }))
-    expect(response.status).toBe(200)
-    expect(await response.json()).toEqual({
-      jsonrpc: '2.0',
-      id: 1,
-      result: {
-        content: [{ type: 'text', text: '{"ok":true,"data":{"a":1}}' }],
-        structuredContent: { ok: true, data: { a: 1 } },
-        resultType: 'complete',
-        _meta: { 'io.modelcontextprotocol/serverInfo': { name: 'hearthbus', title: 'Hearthbus', version: '0.0.0' } },
-      },
+describe('a tool called over HTTP', () => {
+  it('answers with structured content, its text and who answered', async () => {
+    const { url } = await open([echo])
+    const { status, messages } = await hear(
+      url,
+      modernRequest('tools/call', { name: 'test.echo', arguments: { a: 1 } }),
+    )
+    expect([status, messages]).toEqual([
+      200,
+      [
+        {
+          jsonrpc: '2.0',
+          id: 1,
+          result: {
+            content: [{ type: 'text', text: '{"ok":true,"data":{"a":1}}' }],
+            structuredContent: { ok: true, data: { a: 1 } },
+            resultType: 'complete',
+            _meta: {
+              'io.modelcontextprotocol/serverInfo': { name: 'hearthbus', title: 'Hearthbus', version: '0.0.0' },
+            },
+          },
+        },
+      ],
+    ])
+  })
+
+  it('reaches the bus with who asks, through what, and in which trace', async () => {
+    const { url, calls } = await open([echo])
+    const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
+    await hear(url, modernRequest('tools/call', { name: 'test.echo' }, { traceparent }))
+    expect(calls[0]).toMatchObject({
+      caller: { ...agent, client: 'a test' },
+      channel: 'mcp-http',
+      parentSpan: '00f067aa0ba902b7',
     })
+    expect(ulidToTraceId(calls[0]?.traceId ?? '')).toBe('4bf92f3577b34da6a3ce929d0e0e4736')
   })
 
-  it('lists tools for one caller only, for a minute', async () => {
-    house = await openHouse(recordedBus(echo).bus)
-    const { result } = (await (await fetch(house.url, modern('tools/list'))).json()) as { result: JsonObject }
-    expect(result).toMatchObject({ ttlMs: 60_000, cacheScope: 'private', resultType: 'complete' })
-    expect(result['tools']).toMatchObject([{ name: 'test.echo', annotations: { readOnlyHint: true } }])
+  it('is told in the ledger and refused to the caller when nobody offers it', async () => {
+    const { url, calls } = await open([echo])
+    const { messages } = await hear(url, modernRequest('tools/call', { name: 'no.such' }))
+    expect(messages[0]).toMatchObject({ error: { code: -32_602, message: 'Unknown tool: no.such' } })
+    expect(calls.map((call: Call) => call.capability)).toEqual(['no.such'])
   })
 
-  it('tells the ledger of an unknown tool and the caller that there is none', async () => {
-    const { bus, calls } = recordedBus(echo)
-    house = await openHouse(bus)
-    const response = await fetch(house.url, modern('tools/call', { name: 'no.such' }))
-    expect(await response.json()).toMatchObject({ error: { code: -32_602, message: 'Unknown tool: no.such' } })
-    expect(calls.map(({ capability }) => capability)).toEqual(['no.such'])
-  })
-
-  it('sends nobody in whom it does not know', async () => {
-    const challenge = 'Bearer realm="hearthbus"'
-    house = await openHouse(recordedBus(echo).bus, {
-      authenticate: () => fail({ status: 401, message: 'A token is needed.', challenge }),
+  it('is withdrawn when the client closes the response', async () => {
+    let withdrawn: () => void = () => undefined
+    const heardOf = new Promise<void>((resolve) => (withdrawn = resolve))
+    let begun: () => void = () => undefined
+    const running = new Promise<void>((resolve) => (begun = resolve))
+    const endless = capability({ name: 'endless' }, ({ signal }) => {
+      begun()
+      return new Promise((resolve) =>
+        signal.addEventListener('abort', () => {
+          withdrawn()
+          resolve(fail({ kind: 'cancelled', message: 'withdrawn' }))
+        }),
+      )
     })
-    const response = await fetch(house.url, modern('tools/list'))
-    expect([response.status, response.headers.get('www-authenticate')]).toEqual([401, challenge])
+    const { url } = await open([endless])
+    const leave = new AbortController()
+    const asked = fetch(url, { ...modernRequest('tools/call', { name: 'endless' }), signal: leave.signal })
+    await running
+    leave.abort()
+    await expect(asked).rejects.toThrow('aborted')
+    await heardOf
+  })
+
+  it('streams progress and wanted logs before its result', async () => {
+    const noisy = capability({ name: 'noisy' }, ({ interaction }) => {
+      interaction?.progress?.(1, 3)
+      interaction?.progress?.(1, 3)
+      interaction?.log?.('debug', 'not wanted')
+      interaction?.log?.('error', 'wanted')
+      return ok({ data: 'done' })
+    })
+    const { url } = await open([noisy])
+    const _meta = { ...MODERN_META, progressToken: 'p', 'io.modelcontextprotocol/logLevel': 'warning' }
+    const { headers, messages } = await hear(url, modernRequest('tools/call', { name: 'noisy', _meta }))
+    expect(headers.get('content-type')).toBe('text/event-stream')
+    expect(messages).toMatchObject([
+      { method: 'notifications/progress', params: { progressToken: 'p', progress: 1, total: 3 } },
+      { method: 'notifications/message', params: { level: 'error', data: 'wanted' } },
+      { id: 1, result: { structuredContent: { data: 'done' } } },
+    ])
+  })
+
+  it('says nothing about the inside when a handler throws', async () => {
+    const { url } = await open([
+      capability({ name: 'bug' }, () => {
+        throw new Error('secret path /etc')
+      }),
+    ])
+    const { messages } = await hear(url, modernRequest('tools/call', { name: 'bug' }))
+    expect(JSON.stringify(messages)).not.toContain('/etc')
+    expect(messages[0]).toMatchObject({ result: { isError: true } })
   })
 })
 
-describe('MCP over HTTP, 2025 family', () => {
-  const json = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
+describe('lists over HTTP', () => {
+  it('may be kept by the asker for a minute', async () => {
+    const { url } = await open([echo])
+    const { messages } = await hear(url, modernRequest('tools/list'))
+    expect(messages[0]).toMatchObject({ result: { ttlMs: 60_000, cacheScope: 'private', resultType: 'complete' } })
+  })
 
-  async function begin(url: string): Promise<string> {
-    const response = await fetch(url, {
-      method: 'POST',
-      headers: json,
-      body: JSON.stringify({
-        jsonrpc: '2.0',
-        id: 0,
-        method: 'initialize',
-        params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 't', version: '1' } },
-      }),
-    })
-    await response.text()
-    return response.headers.get('mcp-session-id') ?? ''
+  it('are spelt with underscores on request, and either spelling is called', async () => {
+    const { url, calls } = await open([echo])
+    expect(names(await hear(`${url}?names=underscore`, modernRequest('tools/list')))).toEqual(['test_echo'])
+    await hear(url, modernRequest('tools/call', { name: 'test_echo' }))
+    await hear(`${url}?names=underscore`, modernRequest('tools/call', { name: 'test.echo' }))
+    expect(calls.map((call: Call) => call.capability)).toEqual(['test.echo', 'test.echo'])
+  })
+
+  it('hold what the profile of the path holds', async () => {
+    const profiles = { some: { include: ['test.w*'], exclude: [] } }
+    const { url, calls } = await open([echo, write], { profiles })
+    expect(names(await hear(`${url}/read`, modernRequest('tools/list')))).toEqual(['test.echo'])
+    expect(names(await hear(`${url}/some`, modernRequest('tools/list')))).toEqual(['test.write'])
+    expect(names(await hear(`${url}/plain`, modernRequest('tools/list')))).toEqual(['test.echo', 'test.write'])
+    expect((await hear(`${url}/other`, modernRequest('tools/list'))).status).toBe(404)
+    const { messages } = await hear(`${url}/read`, modernRequest('tools/call', { name: 'test.write' }))
+    expect(messages[0]).toMatchObject({ error: { code: -32_602, message: 'Unknown tool: test.write' } })
+    expect(calls.map((call: Call) => call.capability)).toEqual(['test.write@read'])
+  })
+
+  it('hold what the role and the token allow, and a narrowed token stays in its profiles', async () => {
+    let principal: Principal = { ...agent, role: 'observer' }
+    const { url } = await open([echo, write], { authenticate: () => ok(principal) })
+    expect(names(await hear(url, modernRequest('tools/list')))).toEqual(['test.echo'])
+    principal = { ...agent, restrictions: { profiles: ['read'] } }
+    expect(names(await hear(url, modernRequest('tools/list')))).toEqual(['test.echo'])
+    expect((await hear(`${url}/all`, modernRequest('tools/list'))).status).toBe(403)
+  })
+
+  it('are new as soon as something is registered', async () => {
+    const { url, bus } = await open([echo])
+    await hear(url, modernRequest('tools/list'))
+    bus.registerCapability(write)
+    expect(names(await hear(url, modernRequest('tools/list')))).toEqual(['test.echo', 'test.write'])
+  })
+})
+
+describe('subscriptions over HTTP', () => {
+  function subscribe(url: string, notifications: JsonObject, signal?: AbortSignal): Promise<Response> {
+    return fetch(url, { ...modernRequest('subscriptions/listen', { notifications }), signal: signal ?? null })
   }
 
-  it('opens a session and calls a tool in it', async () => {
-    const { bus, calls } = recordedBus(echo)
-    house = await openHouse(bus)
-    const id = await begin(house.url)
-    const response = await fetch(house.url, {
-      method: 'POST',
-      headers: { ...json, 'mcp-session-id': id },
-      body: JSON.stringify({
-        jsonrpc: '2.0',
-        id: 1,
-        method: 'tools/call',
-        params: { name: 'test_echo', arguments: { a: 1 } },
-      }),
+  it('hear of lists and resources that they asked for', async () => {
+    const { url, bus } = await open([echo, resource])
+    const next = events(await subscribe(url, { toolsListChanged: true, resourceSubscriptions: ['test://a'] }))
+    expect(await next()).toMatchObject({ method: 'notifications/subscriptions/acknowledged' })
+    bus.announceResource('test://a')
+    expect(await next()).toMatchObject({ method: 'notifications/resources/updated', params: { uri: 'test://a' } })
+    bus.registerCapability(write)
+    expect(await next()).toMatchObject({ method: 'notifications/tools/list_changed' })
+  })
+
+  it('do not hear of resources that they could not read', async () => {
+    const { url } = await open([echo, resource])
+    const next = events(await subscribe(`${url}/read`, { toolsListChanged: true, resourceSubscriptions: ['test://b'] }))
+    expect(await next()).toMatchObject({ params: { notifications: { toolsListChanged: true } } })
+  })
+
+  it('are bounded for each principal, and one that ends makes room', async () => {
+    const { url } = await open([echo], { limits: { maxSubscriptionsPerPrincipal: 1 } })
+    const leave = new AbortController()
+    await events(await subscribe(url, { toolsListChanged: true }, leave.signal))()
+    const second = await subscribe(url, { toolsListChanged: true })
+    expect(await second.json()).toMatchObject({
+      id: 1,
+      error: { code: -32_603, message: 'Subscription limit reached' },
     })
-    expect(await response.text()).toContain('"structuredContent":{"ok":true,"data":{"a":1}}')
-    expect(calls[0]?.caller).toEqual({ ...agent, client: 't' })
+    leave.abort()
+    await expect
+      .poll(async () => {
+        const third = await subscribe(url, { toolsListChanged: true })
+        await third.body?.cancel()
+        return third.headers.get('content-type')
+      })
+      .toBe('text/event-stream')
   })
 })
+
+describe('requests that are not let in', () => {
+  it('are told which credential is missing', async () => {
+    const challenge = 'Bearer realm="hearthbus"'
+    const { url, calls } = await open([echo], {
+      authenticate: () => fail({ status: 401, message: 'A token is needed.', challenge }),
+    })
+    const { status, headers, messages } = await hear(url, modernRequest('tools/call', { name: 'test.echo' }))
+    expect([status, headers.get('www-authenticate')]).toEqual([401, challenge])
+    expect(messages[0]).toEqual({ jsonrpc: '2.0', id: null, error: { code: -32_000, message: 'A token is needed.' } })
+    expect(calls).toEqual([])
+  })
+
+  it.each([
+    ['a key twice', '{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}', 'The key "id" is given twice.'],
+    ['no JSON', '{"jsonrpc"', 'The text is not valid JSON.'],
+    ['nesting without end', `${'['.repeat(100_000)}${']'.repeat(100_000)}`, 'deeper than 64 levels'],
+    ['no UTF-8', Buffer.from([0x22, 0xff, 0x22]), 'not valid UTF-8'],
+  ])('are told what is wrong with their JSON: %s', async (_, body, reason) => {
+    const { url } = await open([echo])
+    const { status, messages } = await hear(url, { ...modernRequest('tools/list'), body })
+    expect([status, messages[0]]).toMatchObject([400, { id: null, error: { code: -32_700 } }])
+    expect(JSON.stringify(messages)).toContain(reason.replaceAll('"', String.raw`\"`))
+  })
+
+  it('are told how much is too much, and the connection ends', async () => {
+    const { url } = await open([echo], { limits: { maxBodyBytes: 1_000 } })
+    const body = JSON.stringify({ long: 'x'.repeat(1_000) })
+    const announced = await hear(url, { ...modernRequest('tools/list'), body })
+    expect([announced.status, announced.headers.get('connection')]).toEqual([413, 'close'])
+    expect(announced.messages[0]).toMatchObject({
+      error: { message: 'Payload Too Large: Request body must not exceed 1000 bytes' },
+    })
+    expect(await unannounced(url, body)).toBe(413)
+  })
+
+  it.each([
+    ['GET', '2026-07-28', 405, 'POST'],
+    ['DELETE', '2026-07-28', 405, 'POST'],
+    ['PUT', '2025-11-25', 405, 'GET, POST, DELETE'],
+    ['GET', '2025-11-25', 400, null],
+  ])('%s in %s gets %i', async (method, revision, status, allow) => {
+    const { url } = await open([echo])
+    const headers = { 'mcp-protocol-version': revision, accept: 'text/event-stream' }
+    const heard = await hear(url, { method, headers })
+    expect([heard.status, heard.headers.get('allow')]).toEqual([status, allow])
+  })
+
+  it('find nothing beside /mcp and its profiles', async () => {
+    const { url } = await open([echo])
+    expect((await hear(`${url}/a/b`, modernRequest('tools/list'))).status).toBe(404)
+    expect((await hear(`${url}?names=camels`, modernRequest('tools/list'))).status).toBe(400)
+    expect((await hear(`${url}/`, modernRequest('tools/list'))).status).toBe(200)
+  })
+})
+
+/** Sends a body without saying beforehand how long it is. */
+function unannounced(url: string, body: string): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    const { headers } = modernRequest('tools/list')
+    const sent = httpRequest(
+      url,
+      { method: 'POST', headers: { ...headers, 'transfer-encoding': 'chunked' } },
+      (response) => {
+        response.resume()
+        resolve(response.statusCode)
+      },
+    )
+    sent.on('error', reject)
+    sent.end(body)
+  })
+}

@@ -8,13 +8,13 @@
  * Does I/O.
  */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
-import { classifyInboundRequest, isJsonContentType } from '@modelcontextprotocol/server'
+import { classifyInboundRequest } from '@modelcontextprotocol/server'
 import type { Clock } from '../core/clock.ts'
 import { systemClock } from '../core/clock.ts'
 import type { Json } from '../core/json.ts'
 import type { Logger } from '../core/logger.ts'
 import type { Result } from '../core/result.ts'
-import { readBody } from './body-transport.ts'
+import { readJsonBody } from './body-transport.ts'
 import type { Catalogue } from './catalogue.ts'
 import { createCatalogues } from './catalogues.ts'
 import { watchChanges } from './changes.ts'
@@ -31,7 +31,6 @@ import { refuse } from './refusal-transport.ts'
 import { createSdkHttpServer } from './sdk-http-server.ts'
 import { createSdkServer } from './sdk-server.ts'
 import { createStateSeal } from './state-seal.ts'
-import { readJson } from './strict-json.ts'
 
 /** Why somebody is not let in; `challenge` goes into WWW-Authenticate. */
 export interface NotAuthenticated {
@@ -76,7 +75,9 @@ const DEFAULT_LIMITS: McpLimits = {
 
 export interface McpHttpHandler {
   (request: IncomingMessage, response: ServerResponse): Promise<void>
-  /** Ends sessions and subscriptions; requests that are under way get their answers. */
+  /** Ends sessions that nobody came back to; it happens by itself twice a minute. */
+  sweep: () => void
+  /** Ends sessions and subscriptions; other requests that are under way get their answers. */
   close: () => Promise<void>
 }
 
@@ -84,8 +85,8 @@ export function mcpHttpHandler(options: McpHttpOptions): McpHttpHandler {
   const { bus, authenticate, serverInfo, log, profiles = {}, families = [], clock = systemClock } = options
   const limits = { ...DEFAULT_LIMITS, ...options.limits }
   const catalogues = createCatalogues({ bus, profiles, families })
-  const answering = { bus, stateSeal: createStateSeal(clock) }
-  const modern = { ...answering, text: modernText(serverInfo), keepAliveMs: limits.keepAliveMs, log }
+  const answering = { bus, stateSeal: createStateSeal(clock), log }
+  const modern = { ...answering, text: modernText(serverInfo), keepAliveMs: limits.keepAliveMs }
   const envelopes = rememberedEnvelopes()
 
   const sdk = createSdkHttpServer({
@@ -133,29 +134,20 @@ export function mcpHttpHandler(options: McpHttpOptions): McpHttpHandler {
       return refuse(response, { status: 403, message: 'This token is not for this profile.' })
     const visit: Visit = { request, response, principal: known.value, door: door.value }
     if (request.method === 'POST') return post(visit, catalogue)
-    // 2026-07-28 has only POST; the 2025 family listens with GET and says goodbye with DELETE.
+    // The 2025 family listens with GET and says goodbye with DELETE; 2026-07-28 has neither.
     const isOfSessions = request.method === 'GET' || request.method === 'DELETE'
-    if (isOfSessions && request.headers['mcp-protocol-version'] !== MODERN_REVISION)
-      return legacy.serve(visit, undefined)
-    refuse(response, { status: 405, message: 'Method not allowed.', headers: { allow: 'POST' } })
+    const isModern = request.headers['mcp-protocol-version'] === MODERN_REVISION
+    if (isOfSessions && !isModern) return legacy.serve(visit, undefined)
+    const allow = isModern ? 'POST' : 'GET, POST, DELETE'
+    refuse(response, { status: 405, message: 'Method not allowed.', headers: { allow } })
   }
 
   async function post(visit: Visit, catalogue: Catalogue): Promise<void> {
-    const { request, response } = visit
-    const { headers } = request
-    if (!isJsonContentType(headers['content-type']))
-      return refuse(response, { status: 415, message: 'Unsupported Media Type: Content-Type must be application/json' })
-    const bytes = await readBody(request, limits.maxBodyBytes)
-    if (bytes === 'cut-off') return
-    if (bytes === 'too-large') {
-      const message = `Payload Too Large: Request body must not exceed ${limits.maxBodyBytes} bytes`
-      return refuse(response, { status: 413, message, headers: { connection: 'close' } })
-    }
-    const read = readJson(bytes)
-    if (!read.ok)
-      return refuse(response, { status: 400, code: PARSE_ERROR, message: `Parse error: ${read.fault.message}` })
+    const read = await readJsonBody(visit.request, limits.maxBodyBytes)
+    if (read === undefined) return
+    if (!read.ok) return refuse(visit.response, read.fault)
     const body = read.value
-    const asked = readModernRequest(headers, body, envelopes)
+    const asked = readModernRequest(visit.request.headers, body, envelopes)
     if (asked !== undefined && isServedByHand(asked))
       return serveModern(modern, visit, asked, { principal: visit.principal, catalogue })
     return classified(visit, body, catalogue)
@@ -174,14 +166,13 @@ export function mcpHttpHandler(options: McpHttpOptions): McpHttpHandler {
   }
 
   return Object.assign(handle, {
+    sweep: () => legacy.sweep(),
     close: async () => {
       stopWatching()
       await Promise.all([sdk.close(), legacy.close()])
     },
   })
 }
-
-const PARSE_ERROR = -32_700
 
 function notAuthenticated({ status, message, challenge }: NotAuthenticated) {
   return { status, message, ...(challenge === undefined ? {} : { headers: { 'www-authenticate': challenge } }) }

@@ -8,8 +8,6 @@
  */
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { toNodeHandler } from '@modelcontextprotocol/node'
-import type { NodeIncomingMessageLike } from '@modelcontextprotocol/node'
 import { isInitializeRequest, WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server'
 import type { Server } from '@modelcontextprotocol/server'
 import type { Clock } from '../core/clock.ts'
@@ -23,6 +21,7 @@ import { refuse } from './refusal-transport.ts'
 import type { Refusal } from './refusal-transport.ts'
 import { announceList, announceResource } from './sdk-server.ts'
 import type { Connection } from './sdk-server.ts'
+import { webExchange } from './web-exchange-transport.ts'
 
 export interface LegacyOptions {
   readonly createServer: (connection: Omit<Connection, 'catalogue'>, door: Door) => Server
@@ -44,7 +43,6 @@ export interface Visit {
 interface Session {
   readonly server: Server
   readonly transport: WebStandardStreamableHTTPServerTransport
-  readonly handle: ReturnType<typeof toNodeHandler>
   readonly connection: Omit<Connection, 'catalogue'>
   readonly door: Door
   /** Requests and streams that are open now. While there are any, the session is not idle. */
@@ -124,8 +122,7 @@ export class LegacyServer {
       subscriptions: new Set<string>(),
     } as const
     const server = createServer(connection, door)
-    const handle = toNodeHandler({ fetch: (request, options) => transport.handleRequest(request, options) })
-    const session: Session = { server, transport, handle, connection, door, open: 0, lastSeenMs: clock.monotonic() }
+    const session: Session = { server, transport, connection, door, open: 0, lastSeenMs: clock.monotonic() }
     server.onclose = () => void this.#sessions.delete(transport.sessionId ?? '')
     server.onerror = (error) => log.debug({ err: error }, 'an MCP session met an error')
     await server.connect(transport)
@@ -133,10 +130,10 @@ export class LegacyServer {
     if (transport.sessionId === undefined) await server.close()
   }
 
-  async #pass(session: Session, { request, response }: Visit, body: Json | undefined): Promise<void> {
+  async #pass(session: Session, visit: Visit, body: Json | undefined): Promise<void> {
     session.open += 1
     try {
-      await session.handle(request as NodeIncomingMessageLike, response, body)
+      await webExchange(visit, body, (request) => session.transport.handleRequest(request, { parsedBody: body }))
     } finally {
       session.open -= 1
       session.lastSeenMs = this.#options.clock.monotonic()
@@ -157,7 +154,10 @@ export class LegacyServer {
   }
 }
 
-function isFor({ connection, door }: Session, visit: Visit): boolean {
-  const same = connection.principal.id === visit.principal.id && connection.principal.role === visit.principal.role
-  return same && door.profile === visit.door.profile && door.style === visit.door.style
+/** A token that was narrowed or widened since is another principal: its holder opens a new session. */
+function isFor({ connection: { principal }, door }: Session, visit: Visit): boolean {
+  const { id, role, restrictions } = visit.principal
+  if (principal.id !== id || principal.role !== role) return false
+  if (JSON.stringify(principal.restrictions) !== JSON.stringify(restrictions)) return false
+  return door.profile === visit.door.profile && door.style === visit.door.style
 }

@@ -5,7 +5,7 @@
  * Pure; remembers the text of lists, which are the same objects until the catalogue changes.
  */
 import type { JsonObject } from '../core/json.ts'
-import { INVALID_PARAMS, MISSING_CAPABILITY, RESOURCE_NOT_FOUND } from './protocol-error.ts'
+import { MISSING_CAPABILITY } from './protocol-error.ts'
 import type { ProtocolFault } from './protocol-error.ts'
 
 /** `Implementation` in MCP's schema. */
@@ -49,15 +49,6 @@ export function modernText(serverInfo: ServerInfo): ModernText {
     })
     if (method.endsWith('/list')) texts.set(result, text)
     return text
-  }
-}
-
-/** This revision has no code of its own for a missing resource. */
-export function modernError({ code, message, data }: ProtocolFault): JsonObject {
-  return {
-    code: code === RESOURCE_NOT_FOUND ? INVALID_PARAMS : code,
-    message,
-    ...(data === undefined ? {} : { data }),
   }
 }
 

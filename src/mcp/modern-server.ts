@@ -8,7 +8,6 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { JsonObject } from '../core/json.ts'
-import type { Logger } from '../core/logger.ts'
 import { answer } from './answer.ts'
 import type { Answering } from './answer.ts'
 import type { Answer } from './asker.ts'
@@ -18,10 +17,10 @@ import { INSTRUCTIONS } from './instructions.ts'
 import { speaking } from './interaction.ts'
 import { MODERN_REVISION } from './modern-request.ts'
 import type { ModernRequest } from './modern-request.ts'
-import { modernError, statusOf } from './modern-result.ts'
+import { statusOf } from './modern-result.ts'
 import type { ModernText } from './modern-result.ts'
 import { paramHeaderMismatch } from './param-headers.ts'
-import { HEADER_MISMATCH, INTERNAL_ERROR, INVALID_PARAMS } from './protocol-error.ts'
+import { HEADER_MISMATCH, INVALID_PARAMS } from './protocol-error.ts'
 import { replyTransport } from './reply-transport.ts'
 import { METHODS, readRequest } from './request.ts'
 import type { McpRequest } from './request.ts'
@@ -31,7 +30,6 @@ import { parseTraceparent } from './traceparent.ts'
 export interface ModernServing extends Answering {
   readonly text: ModernText
   readonly keepAliveMs: number
-  readonly log: Logger
 }
 
 export interface Visitor {
@@ -70,7 +68,7 @@ export async function serveModern(
     return
   }
   const { status = statusOf(said.error) } = said
-  reply.finish(JSON.stringify({ jsonrpc: '2.0', id: asked.id, error: modernError(said.error) }), status)
+  reply.finish(JSON.stringify({ jsonrpc: '2.0', id: asked.id, error: said.error }), status)
 }
 
 type Reaching = Visitor & {
@@ -90,20 +88,15 @@ async function answered(
   if (wanted === undefined) return { error: { code: INVALID_PARAMS, message: `Invalid params for ${asked.method}` } }
   const mismatch = headerMismatch(wanted, catalogue, request)
   if (mismatch !== undefined) return { error: mismatch, status: 400 }
-  try {
-    return await answer(serving, wanted, {
-      principal: asked.clientName === undefined ? principal : { ...principal, client: asked.clientName },
-      catalogue,
-      channel: 'mcp-http',
-      era: 'modern',
-      signal,
-      trace: parseTraceparent(asked.meta['traceparent'] ?? request.headers['traceparent']),
-      interaction,
-    })
-  } catch (error) {
-    serving.log.error({ err: error, method: asked.method }, 'an MCP request failed')
-    return { error: { code: INTERNAL_ERROR, message: 'Internal error' } }
-  }
+  return answer(serving, wanted, {
+    principal: asked.clientName === undefined ? principal : { ...principal, client: asked.clientName },
+    catalogue,
+    channel: 'mcp-http',
+    era: 'modern',
+    signal,
+    trace: parseTraceparent(asked.meta['traceparent'] ?? request.headers['traceparent']),
+    interaction,
+  })
 }
 
 function headerMismatch(wanted: McpRequest, catalogue: Catalogue, { headers }: IncomingMessage) {

@@ -17,19 +17,16 @@ export const INVALID_PARAMS = -32_602
 export const INTERNAL_ERROR = -32_603
 /** Of the range that JSON-RPC leaves to servers: refused or not possible now; `data.kind` says which. */
 export const SERVER_ERROR = -32_000
-/** 2025 family. The 2026-07-28 revision says -32602 instead; its encoder maps it. */
-export const RESOURCE_NOT_FOUND = -32_002
 /** 2026-07-28. */
 export const HEADER_MISMATCH = -32_020
 export const MISSING_CAPABILITY = -32_021
 
 /** A fault of a resource or a prompt. */
-export function protocolFault(fault: Fault, notFound: number): ProtocolFault {
+export function protocolFault(fault: Fault): ProtocolFault {
   const { message } = fault
   const data = faultData(fault)
   switch (fault.kind) {
     case 'not-found':
-      return { code: notFound, message, data }
     case 'invalid-arguments':
       return { code: INVALID_PARAMS, message, data }
     case 'internal':

@@ -4,8 +4,6 @@
  *
  * Does I/O.
  */
-import { toNodeHandler } from '@modelcontextprotocol/node'
-import type { NodeIncomingMessageLike } from '@modelcontextprotocol/node'
 import { createMcpHandler, InMemoryServerEventBus } from '@modelcontextprotocol/server'
 import type { AuthInfo, Server, ServerEvent } from '@modelcontextprotocol/server'
 import type { Json, JsonObject } from '../core/json.ts'
@@ -15,12 +13,12 @@ import type { Catalogue } from './catalogue.ts'
 import type { Visit } from './legacy-server.ts'
 import { INTERNAL_ERROR } from './protocol-error.ts'
 import { sendJson } from './reply-transport.ts'
+import { webExchange } from './web-exchange-transport.ts'
 
 export interface SdkHttpOptions {
   readonly createServer: (visit: Visit) => Server
   readonly log: Logger
   readonly keepAliveMs: number
-  readonly maxBodyBytes: number
   readonly maxSubscriptionsPerPrincipal: number
 }
 
@@ -37,17 +35,12 @@ export function createSdkHttpServer(options: SdkHttpOptions): SdkHttpServer {
     legacy: 'reject',
     bus: events,
     keepAliveMs: options.keepAliveMs,
-    maxRequestBodySize: options.maxBodyBytes,
     onerror: (error) => options.log.debug({ err: error }, 'an MCP request was refused'),
   })
-  const handle = toNodeHandler(handler, { maxRequestBodySize: options.maxBodyBytes })
 
   function pass(visit: Visit, body: Json): Promise<void> {
-    return handle(
-      Object.assign(visit.request as NodeIncomingMessageLike, { auth: authInfo(visit) }),
-      visit.response,
-      body,
-    )
+    const authInfo = authInfoOf(visit)
+    return webExchange(visit, body, (request) => handler.fetch(request, { parsedBody: body, authInfo }))
   }
 
   async function listen(visit: Visit, body: JsonObject): Promise<void> {
@@ -89,7 +82,7 @@ function withVisibleResources(body: JsonObject, catalogue: Catalogue): JsonObjec
 }
 
 /** The SDK hands this through to its factory untouched; the credential itself stays with whoever checked it. */
-function authInfo(visit: Visit): AuthInfo {
+function authInfoOf(visit: Visit): AuthInfo {
   return { token: '', clientId: visit.principal.id, scopes: [], extra: { visit } }
 }
 

@@ -21,7 +21,7 @@ import { speaking } from './interaction.ts'
 import { isLogLevel } from './log-level.ts'
 import { CACHE_HINTS } from './modern-result.ts'
 import type { ServerInfo } from './modern-result.ts'
-import { INVALID_PARAMS, RESOURCE_NOT_FOUND, SERVER_ERROR } from './protocol-error.ts'
+import { INVALID_PARAMS, SERVER_ERROR } from './protocol-error.ts'
 import { METHODS, readRequest } from './request.ts'
 import { parseTraceparent } from './traceparent.ts'
 
@@ -87,7 +87,7 @@ async function respond(parts: Answering, method: string, params: JsonObject, ask
 
 function subscribe({ catalogue, subscriptions }: Connection, uri: string): Record<string, never> {
   if (catalogue().resource(uri) === undefined)
-    throw new ProtocolError(RESOURCE_NOT_FOUND, `Resource not found: ${uri}`, { uri })
+    throw new ProtocolError(INVALID_PARAMS, `Resource not found: ${uri}`, { uri })
   if (subscriptions.size >= MAX_SUBSCRIPTIONS)
     throw new ProtocolError(SERVER_ERROR, `No more than ${MAX_SUBSCRIPTIONS} resources can be subscribed to at once`)
   subscriptions.add(uri)

@@ -45,7 +45,7 @@ export function serveStdio(options: McpStdioOptions): McpStdio | undefined {
   const { bus, principal, door, serverInfo, log, profiles = {}, families = [], clock = systemClock } = options
   const catalogues = createCatalogues({ bus, profiles, families })
   if (typeof catalogues.find(principal, door) === 'string') return undefined
-  const answering = { bus, stateSeal: createStateSeal(clock) }
+  const answering = { bus, stateSeal: createStateSeal(clock), log }
   const id = ulid()
   /** A client may probe one era and settle for the other: the last server made is the one that it talks to. */
   let current: { readonly server: Server; readonly connection: Connection } | undefined

@@ -1,0 +1,205 @@
+import { afterEach, describe, expect, it } from 'vitest'
+import { agent, capability, hear, legacyClient, openHouse, recordedBus } from '../../test/mcp-house.ts'
+import type { House } from '../../test/mcp-house.ts'
+import type { Capability } from '../bus/capability.ts'
+import { manualClock } from '../core/clock.ts'
+import { fail, ok } from '../core/result.ts'
+import type { Principal } from './face-bus.ts'
+import type { McpHttpOptions } from './http-server.ts'
+
+let house: House | undefined
+afterEach(async () => {
+  await house?.close()
+  house = undefined
+})
+
+async function open(capabilities: readonly Capability[], options: Partial<McpHttpOptions> = {}) {
+  const { bus, calls } = recordedBus(...capabilities)
+  house = await openHouse(bus, options)
+  return { url: house.url, bus, calls, house }
+}
+
+const echo = capability({ name: 'test.echo' }, ({ body }) => ok({ data: body }))
+const other = capability({ name: 'test.other' }, () => ok({ data: 1 }))
+const callEcho = { id: 1, method: 'tools/call', params: { name: 'test_echo', arguments: { a: 1 } } }
+
+describe('a session of the 2025 family', () => {
+  it.each(['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'])('is opened in %s', async (revision) => {
+    const { url, calls } = await open([echo])
+    const { post, sessionId } = await legacyClient(url, revision)
+    expect(sessionId).toMatch(/^[\u0021-\u007e]{16,}$/)
+    const { messages } = await post(callEcho)
+    expect(messages).toMatchObject([{ id: 1, result: { structuredContent: { ok: true, data: { a: 1 } } } }])
+    expect(calls[0]).toMatchObject({ caller: { ...agent, client: 'an old test' }, channel: 'mcp-http' })
+  })
+
+  it('names its connection to the router, and not by the secret that opens it', async () => {
+    const { url, calls } = await open([echo])
+    const { post, sessionId } = await legacyClient(url)
+    await post(callEcho)
+    await post(callEcho)
+    expect(calls[0]?.sessionId).toBe(calls[1]?.sessionId)
+    expect(calls[0]?.sessionId).toMatch(/^[0-9A-HJKMNP-TV-Z]{26}$/)
+    expect(calls[0]?.sessionId).not.toBe(sessionId)
+  })
+
+  it('answers ping, tells what it can, and lets a level be set', async () => {
+    const { url } = await open([echo])
+    const { post } = await legacyClient(url)
+    expect((await post({ id: 1, method: 'ping' })).messages).toEqual([{ jsonrpc: '2.0', id: 1, result: {} }])
+    const level = { id: 2, method: 'logging/setLevel', params: { level: 'error' } }
+    expect((await post(level)).messages).toEqual([{ jsonrpc: '2.0', id: 2, result: {} }])
+  })
+
+  it('belongs to the principal and the door that opened it', async () => {
+    let principal: Principal = agent
+    const { url } = await open([echo], { authenticate: () => ok(principal) })
+    const { post, sessionId } = await legacyClient(url)
+    const gone = { status: 404, messages: [{ error: { code: -32_001, message: 'Session not found' } }] }
+    principal = { ...agent, id: 'somebody else' }
+    expect(await post(callEcho)).toMatchObject(gone)
+    principal = { ...agent, restrictions: { effects: ['reads'] } }
+    expect(await post(callEcho)).toMatchObject(gone)
+    principal = agent
+    expect((await post(callEcho)).status).toBe(200)
+    const elsewhere = await legacyClient(`${url}/read`)
+    expect(await elsewhere.post(callEcho, { 'mcp-session-id': sessionId })).toMatchObject(gone)
+  })
+
+  it('ends with DELETE, and is not found afterwards', async () => {
+    const { url } = await open([echo])
+    const { post, sessionId } = await legacyClient(url)
+    const { status } = await hear(url, { method: 'DELETE', headers: { 'mcp-session-id': sessionId } })
+    expect([status, (await post(callEcho)).status]).toEqual([200, 404])
+  })
+
+  it('ends when nobody came back for too long', async () => {
+    const clock = manualClock()
+    const { url, house } = await open([echo], { clock, limits: { sessionIdleMs: 60_000 } })
+    const { post } = await legacyClient(url)
+    clock.advance(59_000)
+    house.handler.sweep()
+    expect((await post(callEcho)).status).toBe(200)
+    clock.advance(60_000)
+    house.handler.sweep()
+    expect((await post(callEcho)).status).toBe(404)
+  })
+
+  it('stays while its client listens', async () => {
+    const clock = manualClock()
+    const { url, house } = await open([echo], { clock, limits: { sessionIdleMs: 60_000 } })
+    const { post, listen } = await legacyClient(url)
+    await listen()
+    clock.advance(3_600_000)
+    house.handler.sweep()
+    expect((await post(callEcho)).status).toBe(200)
+  })
+
+  it('makes room for another of the same client by ending its own oldest', async () => {
+    const clock = manualClock()
+    const { url } = await open([echo], { clock, limits: { maxSessionsPerPrincipal: 2 } })
+    const first = await legacyClient(url)
+    clock.advance(1)
+    const second = await legacyClient(url)
+    clock.advance(1)
+    const third = await legacyClient(url)
+    const statuses = await Promise.all([first, second, third].map(async ({ post }) => (await post(callEcho)).status))
+    expect(statuses).toEqual([404, 200, 200])
+  })
+
+  it('is refused when the sessions of others fill the house', async () => {
+    let principal: Principal = agent
+    const { url } = await open([echo], { authenticate: () => ok(principal), limits: { maxSessions: 1 } })
+    await legacyClient(url)
+    principal = { ...agent, id: 'another' }
+    const initialize = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 't', version: '1' } }
+    const { status, headers } = await hear(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 0, method: 'initialize', params: initialize }),
+    })
+    expect([status, headers.get('retry-after')]).toEqual([503, '60'])
+  })
+
+  it('is asked for when the header is missing', async () => {
+    const { url } = await open([echo])
+    const { postText } = await legacyClient(url)
+    const { status } = await hear(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
+      body: JSON.stringify({ jsonrpc: '2.0', ...callEcho }),
+    })
+    expect(status).toBe(400)
+    expect((await postText('{"jsonrpc":"2.0","id":1}')).status).toBe(400)
+  })
+
+  it('takes batches in 2025-03-26 and in no later revision', async () => {
+    const { url } = await open([echo])
+    const batch = JSON.stringify([1, 2].map((id) => ({ jsonrpc: '2.0', ...callEcho, id })))
+    const { messages } = await (await legacyClient(url, '2025-03-26')).postText(batch)
+    expect(new Set(messages.map(({ id }) => id))).toEqual(new Set([1, 2]))
+    const refused = await (await legacyClient(url, '2025-06-18')).postText(batch)
+    expect(refused).toMatchObject({ status: 400, messages: [{ error: { code: -32_600 } }] })
+  })
+
+  it('says when lists change and when a subscribed resource does', async () => {
+    const face = { kind: 'resource', uri: 'test://a', mimeType: 'text/plain' } as const
+    const { url, bus } = await open([echo, capability({ name: 'test.a', face }, () => ok({ data: 'a' }))])
+    const { post, listen } = await legacyClient(url)
+    const next = await listen()
+    bus.registerCapability(other)
+    expect(await next()).toMatchObject({ method: 'notifications/tools/list_changed' })
+    bus.announceResource('test://a')
+    await post({ id: 1, method: 'resources/subscribe', params: { uri: 'test://a' } })
+    bus.announceResource('test://a')
+    expect(await next()).toMatchObject({ method: 'notifications/resources/updated', params: { uri: 'test://a' } })
+    await post({ id: 2, method: 'resources/unsubscribe', params: { uri: 'test://a' } })
+    bus.announceResource('test://a')
+    bus.deregister('test.other', [1, 0])
+    expect(await next()).toMatchObject({ method: 'notifications/tools/list_changed' })
+    const missing = await post({ id: 3, method: 'resources/subscribe', params: { uri: 'test://nothing' } })
+    expect(missing.messages).toMatchObject([{ error: { code: -32_602 } }])
+  })
+
+  it('withdraws a call when told to', async () => {
+    let begun: () => void = () => undefined
+    const running = new Promise<void>((resolve) => (begun = resolve))
+    let withdrawn: () => void = () => undefined
+    const heardOf = new Promise<void>((resolve) => (withdrawn = resolve))
+    const endless = capability({ name: 'endless' }, ({ signal }) => {
+      begun()
+      return new Promise((resolve) =>
+        signal.addEventListener('abort', () => {
+          withdrawn()
+          resolve(fail({ kind: 'cancelled', message: 'withdrawn' }))
+        }),
+      )
+    })
+    const { url } = await open([endless])
+    const { post } = await legacyClient(url)
+    void post({ id: 9, method: 'tools/call', params: { name: 'endless' } }).catch(() => undefined)
+    await running
+    const { status } = await post({ method: 'notifications/cancelled', params: { requestId: 9 } })
+    expect(status).toBe(202)
+    await heardOf
+  })
+
+  it('says what is wrong with parameters, and what is not there', async () => {
+    const { url } = await open([echo])
+    const { post } = await legacyClient(url)
+    const codes = await Promise.all(
+      [
+        { method: 'tools/call', params: { name: 7 } },
+        { method: 'tools/list', params: { cursor: 7 } },
+        { method: 'tools/call', params: { name: 'nothing' } },
+        { method: 'resources/read', params: { uri: 'test://nothing' } },
+        { method: 'prompts/get', params: { name: 'nothing' } },
+        { method: 'server/discover', params: {} },
+      ].map(async (message, index) => {
+        const { messages } = await post({ id: index, ...message })
+        return (messages[0] as { error?: { code: number } }).error?.code
+      }),
+    )
+    expect(codes).toEqual([-32_602, -32_602, -32_602, -32_602, -32_602, -32_601])
+  })
+})

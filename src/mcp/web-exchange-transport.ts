@@ -1,0 +1,45 @@
+/**
+ * Web exchange: a handler of web-standard requests on Node's own. The SDK has such an adapter, but it holds back the
+ * head of a stream until the first event, and a client that opens a stream to listen would wait for that.
+ *
+ * Does I/O.
+ */
+import { once } from 'node:events'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { toWebRequest } from '@modelcontextprotocol/node'
+import type { NodeIncomingMessageLike } from '@modelcontextprotocol/node'
+import type { Json } from '../core/json.ts'
+
+export type WebHandler = (request: Request) => Promise<Response>
+
+/** `body` was read and parsed already; `undefined` for a request that has none. Ends when the response has. */
+export async function webExchange(
+  { request, response }: { readonly request: IncomingMessage; readonly response: ServerResponse },
+  body: Json | undefined,
+  handle: WebHandler,
+): Promise<void> {
+  const gone = new AbortController()
+  response.once('close', () => gone.abort())
+  const answer = await handle(await toWebRequest(request as NodeIncomingMessageLike, body, { signal: gone.signal }))
+  if (response.destroyed) {
+    await answer.body?.cancel()
+    return
+  }
+  response.writeHead(answer.status, Object.fromEntries(answer.headers))
+  if (answer.body !== null) {
+    response.flushHeaders()
+    await pipe(answer.body, response, gone.signal)
+  }
+  response.end()
+}
+
+/** Ends early, and lets the source know, when nobody reads any more. */
+async function pipe(source: ReadableStream<Uint8Array>, response: ServerResponse, gone: AbortSignal): Promise<void> {
+  const reader = source.getReader()
+  gone.addEventListener('abort', () => void reader.cancel().catch(() => undefined), { once: true })
+  for (;;) {
+    const { done, value } = await reader.read()
+    if (done || gone.aborted) return
+    if (!response.write(value)) await once(response, 'drain', { signal: gone }).catch(() => undefined)
+  }
+}

@@ -9,7 +9,7 @@ import type { LedgerEntry, LedgerEvent } from './entry.ts'
 import type { Findings } from './finding.ts'
 
 export const CALL_ENTER = 'call.enter'
-export const CALL_EXIT = 'call.exit'
+const CALL_EXIT = 'call.exit'
 export const CALL_ABORTED = 'call.aborted'
 
 /** Whether a call from before the first audited entry was open when entry `seq` ended it. */

@@ -12,7 +12,7 @@ import type { Json } from '../core/json.ts'
 import { sha256 } from './tree.ts'
 
 export const SALT_BYTES = 32
-export const MAX_BODY_BYTES = 1_048_576
+const MAX_BODY_BYTES = 1_048_576
 
 /** The event that accounts for a body's absence: `{kind, entry: seq}`. */
 export const BODY_ERASED = 'body.erased'

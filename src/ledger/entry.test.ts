@@ -43,6 +43,8 @@ describe('entry', () => {
     ['a kind in capitals', BYTES.replace('call.enter', 'Call.enter'), 'bad-field'],
     ['a kind that ends in a dot', BYTES.replace('call.enter', 'call.'), 'bad-field'],
     ['a day that is not', BYTES.replace('01-01', '02-30'), 'bad-field'],
+    ['the 29th of February in a year without', BYTES.replace('01-01', '02-29'), 'bad-field'],
+    ['the hour 24', BYTES.replace('T00', 'T24'), 'bad-field'],
     ['a time in another zone', BYTES.replace('.000Z', '.000+01:00'), 'bad-field'],
   ])('refuses %s', (_, text, kind) => {
     expect(decodeEntry(utf8(text))).toMatchObject({ ok: false, fault: { kind } })

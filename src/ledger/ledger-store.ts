@@ -110,6 +110,16 @@ export class LedgerStore {
     return this.#sql.isTransaction
   }
 
+  /** One view of all tables, whoever else writes meanwhile. */
+  reading<Value>(read: () => Value): Value {
+    this.#sql.exec('BEGIN')
+    try {
+      return read()
+    } finally {
+      if (this.#sql.isTransaction) this.#sql.exec('ROLLBACK')
+    }
+  }
+
   putEntry(row: EntryRow): void {
     this.#putEntry.run(row.seq, row.kind, row.closes, row.bytes)
   }
@@ -190,9 +200,14 @@ export class LedgerStore {
     return changes === 1
   }
 
-  /** Empties the write-ahead log into the file, so that it no longer holds what was erased. Outside a transaction. */
+  /**
+   * Empties the write-ahead log into the file, so that it no longer holds what was erased. Outside a transaction. Where
+   * another process is reading, it is left to SQLite's next checkpoint: waiting would stop the whole node.
+   */
   flushLog(): void {
-    this.#sql.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+    const waitMs = Number(this.#sql.prepare('PRAGMA busy_timeout').get()?.['timeout'] ?? 0)
+    this.#sql.exec('PRAGMA busy_timeout = 0; PRAGMA wal_checkpoint(TRUNCATE)')
+    this.#sql.exec(`PRAGMA busy_timeout = ${waitMs}`)
   }
 
   tile(level: number, position: number): TileRow | undefined {

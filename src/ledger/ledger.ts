@@ -148,9 +148,11 @@ export class Ledger {
 
   /** Entries so far; inside a work it counts those not yet durable. */
   size(): number {
-    return this.#tree.size
+    // A tree that cannot be read still has entries that can be counted.
+    return this.#state.kind === 'refusing' ? this.#store.size() : this.#tree.size
   }
 
+  /** Throws `TreeDamaged` where the state says so. */
   root(): Uint8Array {
     return this.#tree.root()
   }

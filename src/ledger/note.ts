@@ -12,7 +12,7 @@
  *
  * Pure.
  */
-import { base64, equalBytes, fromBase64, fromUtf8, utf8 } from '../core/bytes.ts'
+import { base64, equalBytes, fromBase64, fromUtf8 } from '../core/bytes.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import type { NoteSignature, NoteSigner, VerifierKey } from './note-key.ts'
@@ -110,10 +110,6 @@ export function withSignatures(note: Note, more: readonly NoteSignature[]): Note
     if (!known) signatures.push(signature)
   }
   return { text: note.text, signatures }
-}
-
-export function noteBytes(note: Note): Uint8Array {
-  return utf8(formatNote(note))
 }
 
 function hasControlCharacters(text: string): boolean {

@@ -15,17 +15,17 @@ import { hex } from '../core/bytes.ts'
 import { COSIGNATURE, ED25519, parseVerifierKey } from './note-key.ts'
 import type { SignatureType, VerifierKey } from './note-key.ts'
 
-export interface PolicyLog {
+interface PolicyLog {
   readonly key: VerifierKey
   readonly url: string | undefined
 }
 
-export interface PolicyWitness extends PolicyLog {
+interface PolicyWitness extends PolicyLog {
   /** Means something inside the policy only. */
   readonly name: string
 }
 
-export interface PolicyGroup {
+interface PolicyGroup {
   readonly name: string
   readonly threshold: number
   readonly members: readonly string[]

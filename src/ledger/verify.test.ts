@@ -6,9 +6,11 @@ import { DatabaseSync } from 'node:sqlite'
 import fc from 'fast-check'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { rehash } from '../../test/ledger-attack.ts'
-import { LedgerFixture } from '../../test/ledger-fixture.ts'
+import { LedgerFixture, ORIGIN } from '../../test/ledger-fixture.ts'
+import { Database } from '../core/database-store.ts'
 import type { Finding } from './finding.ts'
 import { findingSentence } from './finding.ts'
+import { Ledger } from './ledger.ts'
 import { signNote, verifyNote } from './note.ts'
 import { cosigner } from './note-key.ts'
 
@@ -258,6 +260,21 @@ describe('verify', () => {
     const report = await verified
     expect(report.findings).toEqual([])
     expect(report.size).toBeGreaterThan(3_000)
+  })
+
+  it('goes on beside a process that writes', async () => {
+    const { path, lastSignedPath, signer, clock } = fixture
+    const beside = new Database({ path, migrations: [], readOnly: true })
+    const reader = await Ledger.open({ database: beside, origin: ORIGIN, signer, lastSignedPath, clock })
+    let verified = reader.verify()
+    for (let round = 0; round < 20; round++) {
+      await fixture.fill(fixture.ledger.size() + 40)
+      await fixture.checkpoint()
+      expect((await verified).findings).toEqual([])
+      verified = reader.verify({ since: reader.latestCheckpoint() })
+    }
+    expect((await verified).size).toBeGreaterThan(1_000)
+    beside.close()
   })
 
   it('tells how far it is and stops when told', async () => {

@@ -61,14 +61,14 @@ export async function verifyStored(stored: Stored, options: VerifyOptions = {}):
   const findings = new Findings()
   let run: Verification | undefined
   try {
-    run = new Verification(stored, findings, options.since)
-    run.begin()
-    while (run.batch()) {
-      options.onProgress?.(run.next, stored.store.size())
+    const verification = new Verification(stored, findings, options.since)
+    run = verification
+    verification.begin()
+    while (stored.store.reading(() => verification.turn())) {
+      options.onProgress?.(verification.next, stored.store.size())
       await setImmediate()
       options.signal?.throwIfAborted()
     }
-    run.end()
   } catch (error) {
     if (options.signal?.aborted === true) throw error
     // What SQLite cannot read somebody may have written.
@@ -120,8 +120,15 @@ class Verification {
     this.#roots.reached(this.from, () => edge.root())
   }
 
+  /** `false` when everything was read. The last entries and what must agree with all of them are seen in one view. */
+  turn(): boolean {
+    if (this.#batch()) return true
+    this.#end()
+    return false
+  }
+
   /** `false` when the last entry was read. */
-  batch(): boolean {
+  #batch(): boolean {
     const { store } = this.#stored
     const rows = store.entries(this.next, BATCH)
     const last = rows.at(-1)
@@ -133,7 +140,7 @@ class Verification {
     return rows.length === BATCH
   }
 
-  end(): void {
+  #end(): void {
     const { store } = this.#stored
     this.#expectCheckpoints(this.next, Number.MAX_SAFE_INTEGER)
     this.#roots.ended(this.next)

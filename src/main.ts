@@ -24,6 +24,7 @@ import { keyFaultSentence, loadOrCreateKey, nodeId } from './ledger/key-store.ts
 import { ledgerMigrations } from './ledger/ledger-store.ts'
 import { Ledger } from './ledger/ledger.ts'
 import { noteSigner } from './ledger/note-key.ts'
+import { createCosigning } from './main/cosigning-client.ts'
 import { startFaces } from './main/faces-server.ts'
 import { createFamilies, familyMigrations } from './main/families.ts'
 import { guardConfig } from './main/guard-config.ts'
@@ -99,7 +100,9 @@ async function build(
   const services = [...createFamilies({ config, version, data, spine, database }), ...(options.services?.(spine) ?? [])]
   for (const service of services) await startService(service, spine, undo)
   undo.push(everyMs(SWEEP_MS, () => spine.guard.sweep(), logger))
-  undo.push(everyMs(config.ledger.checkpointSeconds * 1_000, () => ledger.checkpoint(), logger))
+  const cosign = createCosigning(config, ledger, logger)
+  if (!cosign.ok) return cosign
+  undo.push(everyMs(config.ledger.checkpointSeconds * 1_000, cosign.value, logger))
 
   const families = [...new Set(spine.bus.offers().map((offer) => offer.family.name))].toSorted()
   const gateway = { ...spine, nodeId: id, families }

@@ -1,10 +1,140 @@
 /**
  * Ledger: commands that sign, prove, check and export the log.
  *
- * Pure.
+ * Pure: the files are `ledger-files-client`'s, the running gateway is asked through `ask`.
  */
+import { resolve } from 'node:path'
 import type { Command } from 'commander'
+import { hex } from '../core/bytes.ts'
+import type { Json } from '../core/json.ts'
+import { verifyExport } from '../ledger/export-store.ts'
+import { checkpointText } from '../ledger/checkpoint.ts'
+import { findingSentence } from '../ledger/finding.ts'
+import type { Finding } from '../ledger/finding.ts'
+import { formatVerifierKey, parseVerifierKey } from '../ledger/note-key.ts'
+import { ask, configOf, dataRootOf, globalOptions, say } from './command-client.ts'
+import { findGateway } from './gateway-client.ts'
+import { originOf, verifyFiles, withLedger } from './ledger-files-client.ts'
+import { EXIT } from './print.ts'
+import type { Answer } from './print.ts'
 
 export function addLedgerCommands(program: Command): void {
-  program.command('ledger').description('the log of everything that happened')
+  const ledger = program.command('ledger').description('the log of everything that happened')
+  ledger
+    .command('verify')
+    .description('re-derive everything from the stored bytes, or from an exported copy')
+    .option('--export <folder>', 'check an exported copy, with no database')
+    .option('--vkey <key>', 'the log’s public key, for an exported copy')
+    .action((options: { export?: string; vkey?: string }, command: Command) =>
+      options.export === undefined ? verifyHere(command) : verifyCopy(command, options.export, options.vkey),
+    )
+  ledger
+    .command('checkpoint')
+    .description('sign the log as it is now')
+    .action((_, command: Command) => signNow(command))
+  ledger
+    .command('proof <seq>')
+    .description('a proof that an entry is in the log, which anybody can check offline')
+    .action((seq: string, _, command: Command) => prove(command, Number(seq)))
+  ledger
+    .command('export <folder>')
+    .description('the whole log as static files (C2SP tiles)')
+    .action((folder: string, _, command: Command) => exportTo(command, resolve(folder)))
+}
+
+async function verifyHere(command: Command): Promise<void> {
+  const config = configOf(command)
+  if (config === undefined) return
+  const running = findGateway(globalOptions(command).data)
+  const report = await verifyFiles(running.ok ? running.value.dataRoot : dataRootOf(command), originOf(config))
+  if (!report.ok)
+    return say(command, { json: { ok: false, message: report.fault }, text: report.fault, exit: EXIT.integrity })
+  const { size, root, findings, more } = report.value
+  say(command, reportAnswer({ size, findings, more, about: root === undefined ? '' : `, root ${hex(root)}` }))
+}
+
+async function verifyCopy(command: Command, folder: string, vkey: string | undefined): Promise<void> {
+  const key = parseVerifierKey(vkey ?? '')
+  if (!key.ok) {
+    const text = `--vkey is needed to check a copy: the line that \`hearthbus ledger export\` printed. (${key.fault.reason})`
+    return say(command, { json: { ok: false, message: text }, text, exit: EXIT.usage })
+  }
+  const { size, findings, more } = await verifyExport(folder, key.value)
+  say(command, reportAnswer({ size, findings, more, about: `, signed by ${key.value.name}` }))
+}
+
+async function signNow(command: Command): Promise<void> {
+  if (findGateway(globalOptions(command).data).ok)
+    return ask(command, { method: 'POST', path: '/api/ledger/checkpoint' }, (value) => textAnswer(value))
+  await offline(command, async (ledger) => {
+    const signed = await ledger.checkpoint()
+    return signed.ok ? textAnswer(checkpointText(signed.value)) : refusal(signed.fault.kind)
+  })
+}
+
+async function prove(command: Command, seq: number): Promise<void> {
+  if (findGateway(globalOptions(command).data).ok)
+    return ask(command, { path: `/api/ledger/proof/${seq}` }, (value) => textAnswer(value))
+  await offline(command, async (ledger) => {
+    const proof = await ledger.proofText(seq)
+    return proof.ok ? textAnswer(proof.value) : refusal(proof.fault.kind)
+  })
+}
+
+async function exportTo(command: Command, folder: string): Promise<void> {
+  if (findGateway(globalOptions(command).data).ok)
+    return ask(command, { method: 'POST', path: '/api/ledger/export', body: { folder }, asOwner: true }, (value) => ({
+      json: value,
+      text: exportSentence(value as unknown as ExportView, folder),
+    }))
+  await offline(command, async (ledger) => {
+    const exported = await ledger.exportTo(folder)
+    if (!exported.ok) return refusal(exported.fault.kind)
+    const view: ExportView = { ...exported.value, vkey: formatVerifierKey(ledger.verifierKey) }
+    return { json: { ...view }, text: exportSentence(view, folder) }
+  })
+}
+
+interface ExportView {
+  readonly size: number
+  readonly files: number
+  readonly vkey: string
+}
+
+function exportSentence({ size, files, vkey }: ExportView, folder: string): string {
+  return `${size} entries in ${folder} (${files} files written).\nAnybody can check the copy with:\n  hearthbus ledger verify --export ${folder} --vkey ${vkey}`
+}
+
+async function offline(
+  command: Command,
+  work: (ledger: Parameters<Parameters<typeof withLedger>[2]>[0]) => Promise<Answer>,
+): Promise<void> {
+  const config = configOf(command)
+  if (config === undefined) return
+  const done = await withLedger(dataRootOf(command), originOf(config), work)
+  say(
+    command,
+    done.ok ? done.value : { json: { ok: false, message: done.fault }, text: done.fault, exit: EXIT.integrity },
+  )
+}
+
+function reportAnswer(report: { size: number; findings: readonly Finding[]; more: number; about: string }): Answer {
+  const { size, findings, more, about } = report
+  const sentences = findings.map(findingSentence)
+  if (findings.length === 0)
+    return { json: { ok: true, size, findings: [] }, text: `${size} entries, all in order${about}.` }
+  const rest = more === 0 ? [] : [`… and ${more} more.`]
+  return {
+    json: { ok: false, size, findings: sentences, more },
+    text: [...sentences, ...rest].join('\n'),
+    exit: EXIT.integrity,
+  }
+}
+
+function textAnswer(text: Json): Answer {
+  return { json: text, text: typeof text === 'string' ? text.trimEnd() : JSON.stringify(text) }
+}
+
+function refusal(kind: string): Answer {
+  return { json: { ok: false, fault: kind }, text: `Not done: ${kind}.`, exit: EXIT.integrity }
 }

@@ -3,6 +3,7 @@
  *
  * Pure: `up-server` and `stdio-server` do the work.
  */
+import { join } from 'node:path'
 import { Option } from 'commander'
 import type { Command } from 'commander'
 import { demoRoot } from '../config/data-directory.ts'
@@ -39,5 +40,17 @@ export function addRunningCommands(program: Command): void {
       const { profile, names: style } = options
       const { stdio } = await import('./stdio-server.ts')
       process.exitCode = await stdio({ profile, style, config, dataRoot: dataRootOf(command), version: VERSION })
+    })
+  program
+    .command('witness')
+    .description('cosign the checkpoints of gateways elsewhere')
+    .option('--host <address>', 'listen on', '127.0.0.1')
+    .option('--port <n>', 'port; 0 takes a free one', Number, 7422)
+    .option('--name <name>', 'what it signs as', 'hearthbus.local/witness')
+    .option('--log <vkey...>', 'public key of a log to watch over', [])
+    .action(async (options: { host: string; port: number; name: string; log: string[] }, command: Command) => {
+      const { runWitness } = await import('./witness-command-server.ts')
+      const { log: logs, ...rest } = options
+      process.exitCode = await runWitness({ ...rest, logs, folder: join(dataRootOf(command), 'witness') })
     })
 }

@@ -9,6 +9,7 @@ import { startGateway } from '../main.ts'
 import type { Gateway } from '../main.ts'
 import { EXIT } from './print.ts'
 import type { ExitCode } from './print.ts'
+import { untilSignal } from './until-signal-client.ts'
 
 export interface UpOptions {
   readonly config: Config
@@ -53,16 +54,4 @@ function welcome(gateway: Gateway, dataRoot: string, command: string): string {
     '',
     '',
   ].join('\n')
-}
-
-function untilSignal(): Promise<void> {
-  return new Promise((resolve) => {
-    const done = (): void => {
-      // A second Ctrl-C means now.
-      process.once('SIGINT', () => process.exit(130))
-      resolve()
-    }
-    process.once('SIGINT', done)
-    process.once('SIGTERM', done)
-  })
 }

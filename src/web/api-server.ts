@@ -26,7 +26,8 @@ import type { Authenticate } from '../guard/authenticate.ts'
 import type { Guard } from '../guard/guard.ts'
 import { checkpointText } from '../ledger/checkpoint.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import { approveRequest, callRequest, denyRequest, stopRequest, tokenRequest } from './api.ts'
+import { formatVerifierKey } from '../ledger/note-key.ts'
+import { approveRequest, callRequest, denyRequest, exportRequest, stopRequest, tokenRequest } from './api.ts'
 import type { CallView, StatusView, ToolView } from './api.ts'
 
 export interface ApiOptions {
@@ -115,6 +116,13 @@ function addViews(app: Hono<Env>, { bus, guard, ledger, status, profileHolds }: 
   app.get('/ledger/proof/:seq', async (context) => {
     const proof = await ledger.proofText(positive(context.req.param('seq'), -1))
     return proof.ok ? context.text(proof.value) : refusal(404, `No proof: ${proof.fault.kind}.`)
+  })
+  app.post('/ledger/export', async (context) => {
+    if (!isAdmin(context.var.caller)) return refusal(403, 'Only an admin has files written.')
+    const { folder } = parsed(exportRequest, await bodyOf(context.req.raw))
+    const exported = await ledger.exportTo(folder)
+    if (!exported.ok) return refusal(409, `Not exported: ${exported.fault.kind}.`)
+    return context.json({ ...exported.value, vkey: formatVerifierKey(ledger.verifierKey) })
   })
   app.post('/ledger/checkpoint', async (context) => {
     const signed = await ledger.checkpoint()

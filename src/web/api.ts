@@ -83,3 +83,6 @@ export const tokenRequest = z.strictObject({
 })
 
 export const stopRequest = z.strictObject({ reason: z.string().min(1).max(1_000) })
+
+/** The gateway writes the files, so the folder is one of its machine's, named in full. */
+export const exportRequest = z.strictObject({ folder: z.string().regex(/^\//, 'an absolute path').max(4_096) })

@@ -1,0 +1,86 @@
+/**
+ * Ledger files: the ledger commands' way into a data directory, with or without a gateway.
+ *
+ * Checking opens the files read-only beside whoever runs, and trusts nothing in them. Signing and exporting need the
+ * ledger to themselves, so they are only done here when no gateway runs.
+ *
+ * Does I/O.
+ */
+import { existsSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { dataDirectory } from '../config/data-directory.ts'
+import type { Config } from '../config/schema.ts'
+import { systemClock } from '../core/clock.ts'
+import { Database } from '../core/database-store.ts'
+import { takeProcessLock } from '../core/process-lock-store.ts'
+import { fail, ok } from '../core/result.ts'
+import type { Result } from '../core/result.ts'
+import { CheckpointStore } from '../ledger/checkpoint-store.ts'
+import { ledgerFaultSentence } from '../ledger/fork.ts'
+import { keyFaultSentence, loadKey } from '../ledger/key-store.ts'
+import { LedgerStore, ledgerMigrations } from '../ledger/ledger-store.ts'
+import { Ledger } from '../ledger/ledger.ts'
+import { ED25519, noteSigner, verifierKey } from '../ledger/note-key.ts'
+import { verifyStored } from '../ledger/verify.ts'
+import type { VerifyReport } from '../ledger/verify.ts'
+
+export function originOf(config: Config): string {
+  return config.ledger.origin ?? `hearthbus.local/${config.node.name}`
+}
+
+/** Everything again from the stored bytes. The fault is a sentence. */
+export async function verifyFiles(dataRoot: string, origin: string): Promise<Result<VerifyReport, string>> {
+  const data = dataDirectory(dataRoot)
+  if (!existsSync(data.database)) return fail(`There is no ledger in ${dataRoot}.`)
+  const key = await loadKey(data.nodeKey)
+  if (!key.ok) return fail(keyFaultSentence(key.fault))
+  const database = new Database({ path: data.database, migrations: [], readOnly: true })
+  try {
+    const stored = {
+      store: new LedgerStore(database.sql),
+      checkpoints: new CheckpointStore(database.sql),
+      key: verifierKey(origin, ED25519, key.value.publicKey),
+      lastSigned: { path: data.lastSigned, text: await readIfThere(data.lastSigned) },
+    }
+    return ok(await verifyStored(stored))
+  } finally {
+    database.close()
+  }
+}
+
+/** Runs `work` on the ledger of a data directory that no gateway uses. The fault is a sentence. */
+export async function withLedger<Value>(
+  dataRoot: string,
+  origin: string,
+  work: (ledger: Ledger) => Promise<Value>,
+): Promise<Result<Value, string>> {
+  const data = dataDirectory(dataRoot)
+  if (!existsSync(data.database)) return fail(`There is no ledger in ${dataRoot}.`)
+  const lock = takeProcessLock(data.lock)
+  if (lock === undefined) return fail(`A gateway runs for ${dataRoot}; it has the ledger.`)
+  try {
+    const key = await loadKey(data.nodeKey)
+    if (!key.ok) return fail(keyFaultSentence(key.fault))
+    const database = new Database({ path: data.database, migrations: [ledgerMigrations] })
+    try {
+      const signer = noteSigner(origin, key.value.privateKey)
+      const ledger = await Ledger.open({
+        database,
+        signer,
+        origin,
+        lastSignedPath: data.lastSigned,
+        clock: systemClock,
+      })
+      const state = ledger.state()
+      return state.kind === 'refusing' ? fail(ledgerFaultSentence(state.fault)) : ok(await work(ledger))
+    } finally {
+      database.close()
+    }
+  } finally {
+    lock.release()
+  }
+}
+
+async function readIfThere(path: string): Promise<Uint8Array | undefined> {
+  return existsSync(path) ? readFile(path) : undefined
+}

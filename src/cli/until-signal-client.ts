@@ -1,0 +1,16 @@
+/**
+ * Until signal: waits for somebody to say stop.
+ *
+ * Does I/O.
+ */
+export function untilSignal(): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      // A second Ctrl-C means now.
+      process.once('SIGINT', () => process.exit(130))
+      resolve()
+    }
+    process.once('SIGINT', done)
+    process.once('SIGTERM', done)
+  })
+}

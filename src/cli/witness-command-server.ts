@@ -1,0 +1,62 @@
+/**
+ * Witness: a process of its own, with its own key and memory, that cosigns what logs have signed as long as each only
+ * ever grows. Run it on another machine: what it remembers is the point.
+ *
+ * Does I/O.
+ */
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { systemClock } from '../core/clock.ts'
+import { Database } from '../core/database-store.ts'
+import { keyFaultSentence, loadOrCreateKey } from '../ledger/key-store.ts'
+import { cosigner, formatVerifierKey, parseVerifierKey } from '../ledger/note-key.ts'
+import type { VerifierKey } from '../ledger/note-key.ts'
+import { startWitness } from '../ledger/witness-server.ts'
+import { WitnessStore, witnessMigrations } from '../ledger/witness-store.ts'
+import { EXIT } from './print.ts'
+import type { ExitCode } from './print.ts'
+import { untilSignal } from './until-signal-client.ts'
+
+export interface WitnessCommand {
+  readonly folder: string
+  readonly name: string
+  readonly host: string
+  readonly port: number
+  /** Public keys of the logs that it cosigns. */
+  readonly logs: readonly string[]
+}
+
+export async function runWitness({ folder, name, host, port, logs }: WitnessCommand): Promise<ExitCode> {
+  const known = new Map<string, VerifierKey[]>()
+  for (const text of logs) {
+    const parsed = parseVerifierKey(text)
+    if (!parsed.ok) return refuse(`${text} is not a log's key: ${parsed.fault.reason}`, EXIT.usage)
+    known.set(parsed.value.name, [...(known.get(parsed.value.name) ?? []), parsed.value])
+  }
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const key = await loadOrCreateKey(join(folder, 'witness.key'))
+  if (!key.ok) return refuse(keyFaultSentence(key.fault), EXIT.integrity)
+  const signer = cosigner(name, key.value.privateKey, systemClock.now)
+  const database = new Database({ path: join(folder, 'witness.db'), migrations: [witnessMigrations] })
+  const server = await startWitness(new WitnessStore({ database, signer, logs: known }), { host, port })
+  process.stdout.write(
+    [
+      `The witness listens at ${server.url} for ${known.size === 0 ? 'no log yet (--log VKEY)' : [...known.keys()].join(', ')}.`,
+      'In the configuration of a gateway that it should watch over:',
+      '  ledger:',
+      '    witnesses:',
+      `      - vkey: ${formatVerifierKey(signer.key)}`,
+      `        url: ${server.url}`,
+      '',
+    ].join('\n'),
+  )
+  await untilSignal()
+  await server.close()
+  database.close()
+  return EXIT.ok
+}
+
+function refuse(message: string, code: ExitCode): ExitCode {
+  process.stderr.write(`${message}\n`)
+  return code
+}

@@ -28,6 +28,7 @@ export interface Binding {
 export type Leaves = Readonly<Record<string, string>>
 
 const MAX_LEAVES = 256
+const MAX_POINTER = 256
 const MAX_LEAF_DEPTH = 8
 
 const definitions = new WeakMap<Offer, string>()
@@ -66,7 +67,7 @@ export function promiseHash(key: Uint8Array, preview: JsonObject | undefined): s
  */
 export function leafHashes(key: Uint8Array, body: JsonObject): Leaves | undefined {
   const leaves = leavesOf(body)
-  if (leaves.length > MAX_LEAVES) return undefined
+  if (leaves.length > MAX_LEAVES || leaves.some(([pointer]) => pointer.length > MAX_POINTER)) return undefined
   return Object.fromEntries(leaves.map(([pointer, value]) => [pointer, keyedHash(key, value)]))
 }
 

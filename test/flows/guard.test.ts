@@ -1,0 +1,192 @@
+/** The guard in its place: behind the bus, inside the chain, on a real ledger that verifies afterwards. */
+import { generateKeyPairSync } from 'node:crypto'
+import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, describe, expect, it } from 'vitest'
+import { BUS_DEFAULTS } from '../../src/bus/bus-config.ts'
+import type { CallOptions } from '../../src/bus/call-options.ts'
+import type { Capability } from '../../src/bus/capability.ts'
+import { openSpine } from '../../src/call/spine.ts'
+import type { Spine } from '../../src/call/spine.ts'
+import { systemClock } from '../../src/core/clock.ts'
+import { Database } from '../../src/core/database-store.ts'
+import { silentLogger } from '../../src/core/logger.ts'
+import { ok } from '../../src/core/result.ts'
+import { callerKey } from '../../src/guard/caller-rights.ts'
+import { guardMigrations } from '../../src/guard/schema-store.ts'
+import { Ledger } from '../../src/ledger/ledger.ts'
+import { ledgerMigrations } from '../../src/ledger/ledger-store.ts'
+import { noteSigner } from '../../src/ledger/note-key.ts'
+import { AGENT, APPROVER, GUARD_CONFIG, offerOf } from '../guard-house.ts'
+
+const ORIGIN = 'hearthbus.test/guard'
+const signer = noteSigner(ORIGIN, generateKeyPairSync('ed25519').privateKey)
+const AS_AGENT: CallOptions = { caller: AGENT, channel: 'mcp-http' }
+
+const keyedValve = offerOf('writes', {
+  name: 'test.valve.set',
+  assess: ({ body }) => ({ effect: 'writes', reasons: [], idempotencyKey: body['key'] as string }),
+})
+
+const folder = mkdtempSync(join(tmpdir(), 'hearthbus-guard-flow-'))
+const databases: Database[] = []
+
+async function open(name: string): Promise<{ readonly spine: Spine; readonly database: Database }> {
+  const database = new Database({ path: join(folder, name), migrations: [ledgerMigrations, guardMigrations] })
+  databases.push(database)
+  const lastSignedPath = join(folder, `${name}.signed`)
+  const ledger = await Ledger.open({ database, signer, clock: systemClock, origin: ORIGIN, lastSignedPath })
+  const spine = await openSpine({
+    database,
+    ledger,
+    clock: systemClock,
+    logger: silentLogger,
+    guard: GUARD_CONFIG,
+    bus: { nodeId: 'node-a', config: BUS_DEFAULTS },
+  })
+  return { spine, database }
+}
+
+/** What the disk holds when the power goes out now. */
+async function openCopy(from: string, to: string): Promise<Spine> {
+  for (const suffix of ['', '-wal', '.signed'])
+    if (existsSync(join(folder, from + suffix))) copyFileSync(join(folder, from + suffix), join(folder, to + suffix))
+  return (await open(to)).spine
+}
+
+function register(spine: Spine, capability: Capability): void {
+  const registered = spine.bus.registerCapability(capability, { name: 'test', prefixes: ['test.'] })
+  if (!registered.ok) throw new Error(registered.fault.message)
+}
+
+function story({ ledger }: Spine): readonly string[] {
+  return ledger
+    .entries(0, ledger.size())
+    .map(({ entry: { kind, outcome, error_code: code } }) => [kind, outcome, code].filter(isText).join(' '))
+}
+
+function isText(word: unknown): word is string {
+  return typeof word === 'string'
+}
+
+async function findings({ ledger }: Spine): Promise<readonly unknown[]> {
+  return (await ledger.verify()).findings
+}
+
+afterEach(() => {
+  for (const database of databases.splice(0)) database.close()
+})
+
+afterAll(() => rmSync(folder, { recursive: true }))
+
+describe('guard behind the bus', () => {
+  it('asks, is answered, acts once, and the ledger tells it in order', async () => {
+    const { spine } = await open('approval.db')
+    let opened = 0
+    register(spine, {
+      offer: offerOf('sensitive', { name: 'test.lock.open' }),
+      handle: async () => ok({ data: { opened: ++opened } }),
+    })
+    const call = () => spine.bus.call('test.lock.open', undefined, { door: 'front' }, AS_AGENT)
+    const asked = await call()
+    expect(asked).toMatchObject({ ok: false, fault: { kind: 'approval-required' } })
+    const [approval] = spine.guard.approvals.list({ state: 'requested' })
+    await spine.guard.approvals.approve(approval?.id ?? '', APPROVER)
+    expect(await call()).toMatchObject({ ok: true, value: { data: { opened: 1 } } })
+    expect(await call()).toMatchObject({ ok: false, fault: { kind: 'approval-required' } })
+    expect(opened).toBe(1)
+    expect(story(spine)).toEqual([
+      'call.enter',
+      'approval.requested',
+      'call.exit denied approval-required',
+      'approval.approved',
+      'call.enter',
+      'approval.used',
+      'call.exit ok',
+      'call.enter',
+      'approval.requested',
+      'call.exit denied approval-required',
+    ])
+    expect(await findings(spine)).toEqual([])
+  })
+
+  it('commits a prepared change once for a hundred commits at the same moment', async () => {
+    const { spine } = await open('commit.db')
+    const { changes } = spine.guard.services
+    let created = 0
+    register(spine, {
+      offer: offerOf('writes', { name: 'test.change.commit', maxConcurrent: 200 }),
+      handle: async ({ body, caller }) => {
+        const token = body['token'] as string
+        const taken = await changes.take(token, callerKey(caller))
+        if (!taken.ok) return taken
+        created += 1
+        const { finishedSeq } = await changes.finish(token, 'committed')
+        return ok({ data: { prepared: taken.value.preparedSeq, committed: finishedSeq } })
+      },
+    })
+    const ticket = await changes.prepare({
+      principal: 'claude',
+      tool: 't',
+      args: { a: 1 },
+      summary: 's',
+      ttlMs: 60_000,
+    })
+    if (!ticket.ok) throw new Error(ticket.fault.message)
+    const { token } = ticket.value
+    const outcomes = await Promise.all(
+      Array.from({ length: 100 }, () => spine.bus.call('test.change.commit', undefined, { token }, AS_AGENT)),
+    )
+    expect(created).toBe(1)
+    expect(outcomes.filter((outcome) => outcome.ok)).toHaveLength(1)
+    const kinds = outcomes.flatMap((outcome) => (outcome.ok ? [] : [outcome.fault.kind]))
+    expect(new Set(kinds)).toEqual(new Set(['conflict']))
+    expect(story(spine).filter((line) => line.startsWith('change'))).toEqual(['change.prepared', 'change.committed'])
+    expect(await findings(spine)).toEqual([])
+  })
+
+  it('says that nobody knows when a change is sent and no answer comes, and remembers it', async () => {
+    const { spine } = await open('silence.db')
+    const leaving = new AbortController()
+    /** Takes the call, whereupon the caller loses patience, and never answers. */
+    const silent = () => {
+      leaving.abort()
+      return new Promise<never>(() => undefined)
+    }
+    register(spine, { offer: keyedValve, handle: silent })
+    const set = (signal?: AbortSignal) =>
+      spine.bus.call(
+        'test.valve.set',
+        undefined,
+        { key: 'k1' },
+        signal === undefined ? AS_AGENT : { ...AS_AGENT, signal },
+      )
+    expect(await set(leaving.signal)).toMatchObject({ fault: { kind: 'unknown-outcome' } })
+    expect(await set()).toMatchObject({ fault: { kind: 'unknown-outcome', reasons: [{ rule: 'key-unknown' }] } })
+  })
+
+  it('after the power went out in the middle of a change, never makes it again', async () => {
+    const { spine } = await open('before.db')
+    let found: Spine | undefined
+    let acts = 0
+    const capability: Capability = {
+      offer: keyedValve,
+      handle: async () => {
+        acts += 1
+        found ??= await openCopy('before.db', 'after.db')
+        return ok({ data: null })
+      },
+    }
+    register(spine, capability)
+    await spine.bus.call('test.valve.set', undefined, { key: 'k1' }, AS_AGENT)
+    if (found === undefined) throw new Error('it did not act')
+    register(found, capability)
+    expect(await found.bus.call('test.valve.set', undefined, { key: 'k1' }, AS_AGENT)).toMatchObject({
+      fault: { kind: 'unknown-outcome', reasons: [{ rule: 'key-unknown' }] },
+    })
+    expect(acts).toBe(1)
+    expect(story(found)).toEqual(['call.enter', 'call.aborted', 'call.enter', 'call.exit error unknown-outcome'])
+    expect(await findings(found)).toEqual([])
+  })
+})

@@ -3,12 +3,17 @@
  *
  * Pure: what touches the world is in the files it calls.
  */
+import { homedir } from 'node:os'
 import { Argument } from 'commander'
 import type { Command } from 'commander'
+import { configPath } from '../config/config-store.ts'
 import { configOf, globalOptions, say } from './command-client.ts'
 import { CLIENTS, connect } from './connect.ts'
 import type { ClientName } from './connect.ts'
+import { diagnose, doctorAnswer } from './doctor.ts'
+import { gatherFacts } from './doctor-client.ts'
 import { findGateway } from './gateway-client.ts'
+import { writeFirstConfig } from './init-store.ts'
 import { selfCommand } from './self.ts'
 
 export function addSettingUpCommands(program: Command): void {
@@ -23,5 +28,17 @@ export function addSettingUpCommands(program: Command): void {
       const running = findGateway(globalOptions(command).data)
       const url = running.ok ? running.value.note.url : `http://${config.listen.host}:${config.listen.port}`
       say(command, connect(client, { url, command: selfCommand(process.argv[1] ?? ''), profile: options.profile }))
+    })
+  program
+    .command('init')
+    .description('write a first configuration file')
+    .action((_, command: Command) => {
+      say(command, writeFirstConfig(configPath(globalOptions(command).config, process.env, homedir()).path))
+    })
+  program
+    .command('doctor')
+    .description('what is wrong, and what to do about it')
+    .action(async (_, command: Command) => {
+      say(command, doctorAnswer(diagnose(await gatherFacts(globalOptions(command)))))
     })
 }

@@ -1,0 +1,90 @@
+/**
+ * Doctor's facts: what there is to know about a node from outside it.
+ *
+ * Does I/O.
+ */
+import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { homedir } from 'node:os'
+import { dirname } from 'node:path'
+import { problemText } from '../config/config-file.ts'
+import { loadConfig } from '../config/config-store.ts'
+import { dataDirectory, dataRoot } from '../config/data-directory.ts'
+import type { Config } from '../config/schema.ts'
+import type { Json } from '../core/json.ts'
+import { findingSentence } from '../ledger/finding.ts'
+import type { StatusView } from '../web/api.ts'
+import type { DoctorFacts } from './doctor.ts'
+import { findGateway, request } from './gateway-client.ts'
+import { originOf, verifyFiles } from './ledger-files-client.ts'
+
+export async function gatherFacts(given: { readonly data?: string; readonly config?: string }): Promise<DoctorFacts> {
+  const loaded = loadConfig(given.config, process.env, homedir())
+  const config = loaded.ok ? loaded.value.config : undefined
+  const running = findGateway(given.data)
+  const root = running.ok ? running.value.dataRoot : dataRoot(given.data, process.env, homedir())
+  const status = running.ok ? await request(running.value, { path: '/api/status' }) : undefined
+  const port = config?.listen.port ?? 0
+  return {
+    nodeVersion: process.version,
+    dataRoot: root,
+    configProblems: loaded.ok ? [] : loaded.fault.map(problemText),
+    configFile: loaded.ok ? loaded.value.path : undefined,
+    dataWritable: isWritable(root),
+    freeBytes: freeBytes(root),
+    looseKeys: looseKeys(root),
+    gateway: running.ok ? { url: running.value.note.url, answers: status?.ok === true } : undefined,
+    portTaken: !running.ok && port !== 0 && (await isTaken(port, config)),
+    port,
+    ledger: config === undefined ? undefined : await ledgerFacts(root, config),
+    services: status?.ok === true ? servicesOf(status.value) : [],
+  }
+}
+
+function nearestExisting(path: string): string {
+  return existsSync(path) ? path : nearestExisting(dirname(path))
+}
+
+function isWritable(root: string): boolean {
+  try {
+    accessSync(nearestExisting(root), constants.W_OK)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function freeBytes(root: string): number {
+  const { bavail, bsize } = statfsSync(nearestExisting(root))
+  return bavail * bsize
+}
+
+function looseKeys(root: string): DoctorFacts['looseKeys'] {
+  const { nodeKey, ownerToken } = dataDirectory(root)
+  return [nodeKey, ownerToken]
+    .filter((path) => existsSync(path))
+    .map((path) => ({ path, mode: (statSync(path).mode & 0o777).toString(8) }))
+    .filter(({ mode }) => mode !== '600' && mode !== '400')
+}
+
+function isTaken(port: number, config: Config | undefined): Promise<boolean> {
+  return new Promise((resolve) => {
+    const probe = createServer()
+    probe.once('error', () => resolve(true))
+    probe.listen(port, config?.listen.host ?? '127.0.0.1', () => probe.close(() => resolve(false)))
+  })
+}
+
+async function ledgerFacts(root: string, config: Config): Promise<DoctorFacts['ledger']> {
+  if (!existsSync(dataDirectory(root).database)) return undefined
+  const report = await verifyFiles(root, originOf(config))
+  if (!report.ok) return { entries: 0, findings: [report.fault] }
+  return { entries: report.value.size, findings: report.value.findings.map(findingSentence) }
+}
+
+function servicesOf(status: Json): DoctorFacts['services'] {
+  return (status as unknown as StatusView).services.map(({ name, status: how, details }) => {
+    const { advice } = details
+    return { name, status: how, advice: typeof advice === 'string' ? advice : undefined }
+  })
+}

@@ -1,0 +1,57 @@
+/**
+ * Init: writes a first configuration file, with what matters on day one and a pointer to the rest.
+ *
+ * Does I/O.
+ */
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { EXIT } from './print.ts'
+import type { Answer } from './print.ts'
+
+const FIRST = `# Hearthbus. Every key, with its default: docs/running.md. An unknown key refuses to start.
+
+# readonly refuses every change, whoever asks: a good first week.
+mode: full
+
+node:
+  name: home
+
+# Agents and people, on this machine only. To open it to others: a token first (hearthbus token create), then the host.
+listen:
+  host: 127.0.0.1
+  port: 7420
+
+# Heating. enh:host:port is an eBUS adapter with the enhanced protocol over TCP.
+# ebus:
+#   buses:
+#     - adapter: enh:192.168.1.20:9999
+
+# HomeSeer HS4.
+# homeseer:
+#   url: http://192.168.1.5
+
+# ESP32 voice devices on the LAN.
+# devices:
+#   enabled: true
+
+# What you decide beforehand: trust (no approval), ask (always), forbid.
+# guard:
+#   rules:
+#     - tool: hs4.scripts.run
+#       says: forbid
+`
+
+/** Never overwrites: somebody's rules are in that file. */
+export function writeFirstConfig(path: string): Answer {
+  try {
+    mkdirSync(dirname(path), { recursive: true })
+    writeFileSync(path, FIRST, { flag: 'wx', mode: 0o600 })
+  } catch (error) {
+    const exists = error instanceof Error && 'code' in error && error.code === 'EEXIST'
+    const text = exists
+      ? `${path} is there already; it is left as it is.`
+      : `${path} cannot be written: ${String(error)}`
+    return { json: { ok: false, path, message: text }, text, exit: EXIT.usage }
+  }
+  return { json: { ok: true, path }, text: `Wrote ${path}. Edit it, then: hearthbus doctor, hearthbus up.` }
+}

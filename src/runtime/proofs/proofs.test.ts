@@ -108,6 +108,7 @@ describe('merkle_finalize', () => {
     ['a record was changed', `UPDATE thought_records SET agent_id = 'mallory'`],
     ['a record was deleted', 'DELETE FROM thought_records WHERE log_index = 2'],
     ['every record was deleted', 'DELETE FROM thought_records'],
+    ['the session was given another task', `UPDATE audit_sessions SET task_id = 'T-2'`],
     ['a record was moved out of the session', 'UPDATE thought_records SET session_id = NULL WHERE log_index = 2'],
   ])('verifies first, and seals nothing when %s', async (_, sql) => {
     const session = await startSession()
@@ -143,6 +144,16 @@ describe('merkle_root', () => {
     const session = await startSession()
     expect(await rig.error('merkle_root', { session_id: session })).toMatchObject({ code: 'ERR_NOT_FINALIZED' })
     expect(await rig.error('merkle_root', { session_id: 'mine' })).toMatchObject({ code: 'ERR_SESSION_NOT_FOUND' })
+  })
+})
+
+describe('a sealed root', () => {
+  it('is not given out when somebody exchanged it', async () => {
+    const session = await startSession()
+    await think(session)
+    await rig.data('merkle_finalize', { session_id: session })
+    rig.tamper(`UPDATE merkle_roots SET root = '${'0'.repeat(64)}'`)
+    expect(await rig.error('merkle_root', { session_id: session })).toMatchObject({ code: 'ERR_CHAIN_BROKEN' })
   })
 })
 

@@ -6,7 +6,7 @@
  * Reads and writes through its stores.
  */
 import { randomUUID } from 'node:crypto'
-import type { Call } from '../../bus/call.ts'
+import type { Call, Outcome } from '../../bus/call.ts'
 import type { Capability } from '../../bus/capability.ts'
 import { hex } from '../../core/bytes.ts'
 import type { Fault } from '../../core/fault.ts'
@@ -20,6 +20,7 @@ import type { TrailStores } from '../trail/tools.ts'
 import { walkTrail } from '../trail/verify.ts'
 import type { Report } from '../trail/verify.ts'
 import { auditSessionStart, merkleFinalize, merkleRoot } from './definitions.ts'
+import { isSealedBy, SESSION_FINAL, startEvent } from './session-leaf.ts'
 import type { Session, SessionRoot } from './session-store.ts'
 import { sessionRoot } from './session-tree.ts'
 
@@ -52,7 +53,7 @@ export function proofTools(records: Records, stores: TrailStores, prover: Prover
 
     merkleRoot.handledBy(async ({ session_id: sessionId }) => {
       const root = sessions.root(sessionId)
-      if (root !== undefined) return answer(toAnswer(root))
+      if (root !== undefined) return sealedRoot(records, root)
       if (sessions.get(sessionId) === undefined) return fail(notFound(sessionId))
       return fail(
         fault('ERR_NOT_FINALIZED', `Session ${sessionId} is open; merkle_finalize seals it.`, {
@@ -61,6 +62,18 @@ export function proofTools(records: Records, stores: TrailStores, prover: Prover
       )
     }),
   ]
+}
+
+/** A root is only worth what the ledger says of it. */
+function sealedRoot({ ledger }: Records, root: SessionRoot): Outcome {
+  const entry = ledger.entry(root.log_index)
+  if (entry !== undefined && isSealedBy(root, entry)) return answer(toAnswer(root))
+  return fail(
+    fault('ERR_CHAIN_BROKEN', `The stored root of session ${root.session_id} is not the one in the ledger.`, {
+      session_id: root.session_id,
+      log_index: root.log_index,
+    }),
+  )
 }
 
 interface Start {
@@ -74,12 +87,11 @@ interface StartedSession {
 }
 
 function startSession(records: Records, { sessions }: TrailStores, { intent, taskId, call }: Start): StartedSession {
-  const session_id = randomUUID()
-  const from = origin(call)
-  const event = { kind: 'session.start', session_id, task_id: taskId, ...from }
-  const { seq, at } = records.ledger.appendIn(event, { intent })
-  const session = { session_id, intent, task_id: taskId ?? null, started_at: at, log_index: seq }
-  sessions.insert({ ...session, principal: from.principal, finalized_at: null })
+  const { principal, trace_id } = origin(call)
+  const named = { session_id: randomUUID(), task_id: taskId ?? null }
+  const { seq, at } = records.ledger.appendIn({ ...startEvent({ ...named, principal }), trace_id }, { intent })
+  const session = { ...named, intent, started_at: at, log_index: seq }
+  sessions.insert({ ...session, principal, finalized_at: null })
   return session
 }
 
@@ -130,7 +142,7 @@ function seal(
     first_index: first.log_index,
     last_index: last.log_index,
   }
-  const { seq, at, leafHash } = records.ledger.appendIn({ kind: 'session.final', ...content, ...origin(call) })
+  const { seq, at, leafHash } = records.ledger.appendIn({ kind: SESSION_FINAL, ...content, ...origin(call) })
   const root = { ...content, finalized_at: at, log_index: seq, leaf_hash: hex(leafHash) }
   stores.sessions.finalize(root)
   return ok(root)
@@ -149,8 +161,8 @@ function openSession({ sessions }: TrailStores, sessionId: string): Result<Sessi
 }
 
 function brokenChain(sessionId: string, report: Report): Fault | undefined {
-  const { broken_count, missing_count, first_broken_at, findings } = report
-  if (broken_count + missing_count === 0) return undefined
+  const { broken_count, missing_count, first_broken_at, findings, brokenSessions } = report
+  if (broken_count + missing_count + brokenSessions.length === 0) return undefined
   return fault('ERR_CHAIN_BROKEN', `Records of session ${sessionId} were changed or deleted; it is not sealed.`, {
     session_id: sessionId,
     broken_count,

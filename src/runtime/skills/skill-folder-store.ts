@@ -9,8 +9,8 @@
  */
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
-import { fail } from '../../core/result.ts'
 import { parseSkill } from './skill.ts'
 import type { Skill } from './skill.ts'
 
@@ -47,7 +47,10 @@ export function createSkillScanner(roots: readonly string[]): ScanSkills {
     for (const root of roots) {
       const folders = await foldersIn(root)
       if (!folders.ok) skipped.push({ path: root, reason: folders.fault })
-      for (const folder of folders.ok ? folders.value : []) {
+      const names = folders.ok ? folders.value : []
+      if (names.length > MAX_FOLDERS)
+        skipped.push({ path: root, reason: `has ${names.length} folders; only the first ${MAX_FOLDERS} are read` })
+      for (const folder of names.slice(0, MAX_FOLDERS)) {
         const path = join(root, folder, 'SKILL.md')
         const file = await readSkill(path, known.get(path))
         if (file === undefined) continue
@@ -67,7 +70,7 @@ async function foldersIn(root: string): Promise<Result<readonly string[], string
   try {
     const entries = await readdir(root, { withFileTypes: true })
     const folders = entries.filter((entry) => entry.isDirectory() || entry.isSymbolicLink()).map(({ name }) => name)
-    return { ok: true, value: folders.sort().slice(0, MAX_FOLDERS) }
+    return ok(folders.sort())
   } catch (error) {
     return fail(`cannot be listed: ${codeOf(error)}`)
   }

@@ -79,6 +79,7 @@ export const auditVerifyChain = defineTool({
     ...tally,
     by_task: z.array(z.object({ task_id: z.string(), ...tally })).exactOptional(),
     by_task_omitted: z.int().exactOptional().describe('Further tasks, not listed.'),
+    broken_sessions: z.array(z.string()).describe('Sessions that were dropped, or whose start or seal was changed.'),
     findings: z.array(z.object({ id: z.string(), task_id: z.string(), log_index: z.int(), flaw: z.string() })),
     log_size: z.int().describe('Ledger entries that were walked.'),
   }),

@@ -60,8 +60,16 @@ export function trailTools(records: Records, stores: TrailStores): readonly Capa
       const walked = await inPieces(walkTrail(stores, stretch), signal)
       if (!walked.ok) return walked
       const byTask = taskId === undefined ? tasksOf(walked.value) : {}
-      const findings = walked.value.findings.map((finding) => ({ ...finding }))
-      return answer({ ...verdict(walked.value), ...byTask, findings, log_size: to })
+      const { brokenSessions, findings } = walked.value
+      const chains = verdict(walked.value)
+      return answer({
+        ...chains,
+        valid: chains.valid && brokenSessions.length === 0,
+        ...byTask,
+        broken_sessions: [...brokenSessions],
+        findings: findings.map((finding) => ({ ...finding })),
+        log_size: to,
+      })
     }),
   ]
 }
@@ -142,7 +150,9 @@ function fitting(rows: readonly { readonly content: string | undefined }[], limi
   return tooMuch === -1 ? limit : Math.max(1, Math.min(limit, tooMuch))
 }
 
-function verdict({ record_count, broken_count, missing_count, erased_count, first_broken_at }: Tally): JsonObject {
+function verdict({ record_count, broken_count, missing_count, erased_count, first_broken_at }: Tally): JsonObject & {
+  readonly valid: boolean
+} {
   return {
     valid: broken_count === 0 && missing_count === 0,
     broken_count,

@@ -260,6 +260,7 @@ describe('audit_verify_chain', () => {
       missing_count: 0,
       erased_count: 0,
       by_task: [],
+      broken_sessions: [],
       findings: [],
       log_size: 0,
     })
@@ -389,6 +390,21 @@ describe('audit_verify_chain', () => {
     rig.tamper(`UPDATE thought_records SET hash = '${rebuilt}';
       UPDATE ledger_body SET body = CAST(replace(CAST(body AS TEXT), 'Upstairs.', 'Rewritten.') AS BLOB)`)
     expect(await rig.data('audit_verify_chain')).toMatchObject({ valid: false, broken_count: 1 })
+  })
+
+  it.each([
+    ['a session dropped', 'DELETE FROM audit_sessions'],
+    ['a session given another task', `UPDATE audit_sessions SET task_id = 'T-2'`],
+    ['a seal taken away', 'DELETE FROM merkle_roots'],
+    ['a root exchanged', `UPDATE merkle_roots SET root = '${'0'.repeat(64)}'`],
+    ['a session opened again', 'UPDATE audit_sessions SET finalized_at = NULL'],
+  ])('detects %s', async (_, sql) => {
+    const session = await startSession('T-1')
+    await think('T-1')
+    await rig.data('merkle_finalize', { session_id: session })
+    expect(await rig.data('audit_verify_chain')).toMatchObject({ valid: true, broken_sessions: [] })
+    rig.tamper(`PRAGMA foreign_keys = OFF; ${sql}; PRAGMA foreign_keys = ON`)
+    expect(await rig.data('audit_verify_chain')).toMatchObject({ valid: false, broken_sessions: [session] })
   })
 
   it('walks a long trail in pieces and stops when nobody listens', async () => {

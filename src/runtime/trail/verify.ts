@@ -9,8 +9,11 @@
  *
  * Pure: it reads through what it is given.
  */
+import { canonicalJson } from '../../core/json.ts'
 import { BODY_ERASED } from '../../ledger/body.ts'
 import { decodeEntry } from '../../ledger/entry.ts'
+import { agrees, SESSION_FINAL, SESSION_START } from '../proofs/session-leaf.ts'
+import type { SessionStore } from '../proofs/session-store.ts'
 import { committedContent, contentFlaw, saysTheSame, THOUGHT_EVENT, thoughtLeaf } from './leaf.ts'
 import type { Flaw, StoredBody, StoredLeaf } from './leaf.ts'
 import { GENESIS_HASH } from './thought.ts'
@@ -31,6 +34,7 @@ export interface LeafRow {
 
 export interface Trail {
   readonly leaves: Leaves
+  readonly sessions: Pick<SessionStore, 'get' | 'root'>
   readonly thoughts: Pick<ThoughtStore, 'between' | 'beyond' | 'lastBefore'>
 }
 
@@ -58,6 +62,8 @@ export interface Finding {
 }
 
 export interface Report extends Tally {
+  /** Sessions that were dropped, or whose start or seal the tables tell otherwise; the first of them. */
+  readonly brokenSessions: readonly string[]
   /** The first of what was found. */
   readonly findings: readonly Finding[]
   /** In order of first appearance. */
@@ -81,18 +87,22 @@ export function* walkTrail(trail: Trail, stretch: Stretch): Generator<undefined,
   for (const record of trail.thoughts.beyond(trail.leaves.size())) meet(walk, record, undefined)
   for (const record of walk.bodiless.values())
     if (concerns(stretch, record)) found(walk, 'broken_count', { ...record, flaw: 'content' })
-  return { ...walk.total, findings: walk.findings, byTask: walk.byTask }
+  const { total, findings, byTask, brokenSessions } = walk
+  return { ...total, findings, byTask, brokenSessions: [...brokenSessions] }
 }
 
 interface Walk {
   readonly trail: Trail
   readonly stretch: Stretch
+  /** How canonical JSON spells what is looked for; `undefined` when everything is. */
+  readonly needle: string | undefined
   readonly total: Tally
   readonly byTask: Map<string, Tally>
   readonly findings: Finding[]
   readonly lastHash: Map<string, string>
   /** Records without a body, until the ledger says that it was erased. */
   readonly bodiless: Map<number, ThoughtRow>
+  readonly brokenSessions: Set<string>
   lastSeq: number
 }
 
@@ -100,34 +110,52 @@ function begin(trail: Trail, stretch: Stretch): Walk {
   return {
     trail,
     stretch,
+    needle: needleOf(stretch),
     total: emptyTally(),
     byTask: new Map(),
     findings: [],
     lastHash: new Map(),
     bodiless: new Map(),
+    brokenSessions: new Set(),
     lastSeq: 0,
   }
+}
+
+function needleOf({ taskId, sessionId }: Stretch): string | undefined {
+  if (sessionId !== undefined) return `"session_id":${canonicalJson(sessionId)}`
+  return taskId === undefined ? undefined : `"task_id":${canonicalJson(taskId)}`
 }
 
 function compare(walk: Walk, rows: readonly LeafRow[], records: readonly ThoughtRow[]): void {
   const byIndex = new Map(records.map((record) => [record.log_index, record]))
   for (const row of rows) {
     if (row.kind === BODY_ERASED) accountForErasure(walk, row)
+    if (row.kind === SESSION_START || row.kind === SESSION_FINAL) checkSession(walk, row)
     const record = byIndex.get(row.seq)
     byIndex.delete(row.seq)
-    const leaf = row.kind === THOUGHT_EVENT || record !== undefined ? thoughtLeaf(row.bytes) : undefined
+    const isOurs = mentions(walk, row) || (record !== undefined && concerns(walk.stretch, record))
+    const leaf = isOurs ? thoughtLeaf(row.bytes) : undefined
     if (record !== undefined) meet(walk, record, leaf)
     else if (leaf !== undefined) miss(walk, row.seq, leaf)
   }
   for (const record of byIndex.values()) meet(walk, record, undefined)
 }
 
+/** Looked for in the bytes: reading every entry to find those of one task would take most of the time. */
+function mentions({ needle }: Walk, { kind, bytes }: LeafRow): boolean {
+  return (
+    kind === THOUGHT_EVENT &&
+    (needle === undefined || Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).includes(needle))
+  )
+}
+
 function meet(walk: Walk, record: ThoughtRow, leaf: StoredLeaf | undefined): void {
-  const flaw = flawOf(walk, record, leaf)
+  // A record that was given another task or session still belongs to the one that the ledger names.
+  const isOurs = concerns(walk.stretch, record) || (leaf !== undefined && concerns(walk.stretch, ownersOf(leaf)))
+  const flaw = isOurs ? flawOf(walk, record, leaf) : undefined
   walk.lastHash.set(record.task_id, record.hash)
   walk.lastSeq = Math.max(walk.lastSeq, record.seq)
-  // A record that was given another task or session still belongs to the one that the ledger names.
-  if (!concerns(walk.stretch, record) && !(leaf !== undefined && concerns(walk.stretch, ownersOf(leaf)))) return
+  if (!isOurs) return
   for (const tally of tallies(walk, record.task_id)) tally.record_count += 1
   if (flaw !== undefined) found(walk, 'broken_count', { ...record, flaw })
 }
@@ -163,6 +191,18 @@ function accountForErasure(walk: Walk, { bytes }: LeafRow): void {
   if (concerns(walk.stretch, record)) for (const tally of tallies(walk, record.task_id)) tally.erased_count += 1
 }
 
+function checkSession(walk: Walk, { bytes }: LeafRow): void {
+  const decoded = decodeEntry(bytes)
+  // What is no entry any more is for ledger_verify to name.
+  if (!decoded.ok || walk.brokenSessions.size >= MAX_FINDINGS) return
+  const { sessions } = walk.trail
+  const { session_id: id, task_id: startedFor } = ownersOf({ entry: decoded.value })
+  if (id === null) return
+  // A seal does not name the task; the session does.
+  const owners = { session_id: id, task_id: startedFor === '' ? (sessions.get(id)?.task_id ?? '') : startedFor }
+  if (concerns(walk.stretch, owners) && !agrees(sessions, { entry: decoded.value, bytes })) walk.brokenSessions.add(id)
+}
+
 function found(walk: Walk, count: 'broken_count' | 'missing_count', finding: Finding): void {
   const { id, task_id, log_index, flaw } = finding
   for (const tally of tallies(walk, task_id)) {
@@ -188,7 +228,7 @@ function concerns({ taskId, sessionId }: Stretch, { task_id, session_id }: Owner
 }
 
 /** The ledger's own words: what it holds was written by us, or `ledger_verify` will say so. */
-function ownersOf({ entry }: StoredLeaf): Owners & { readonly id: string } {
+function ownersOf({ entry }: Pick<StoredLeaf, 'entry'>): Owners & { readonly id: string } {
   const { id, task_id, session_id } = entry
   return {
     id: typeof id === 'string' ? id : '',

@@ -35,6 +35,8 @@ export interface BrokerOptions {
 
 export interface BrokerDevices {
   readonly connected: () => boolean
+  /** This device has just booted and will be there in a moment. */
+  readonly expect: (identity: DeviceIdentity) => void
   readonly close: () => Promise<void>
 }
 
@@ -114,6 +116,9 @@ export function connectBroker(options: BrokerOptions): BrokerDevices {
   asking.unref()
   return {
     connected: () => client.connected,
+    expect: (identity) => {
+      if (client.connected) guestOf(identity)
+    },
     close: async () => {
       clearInterval(asking)
       for (const guest of guests.values()) guest.leave('the gateway stops')

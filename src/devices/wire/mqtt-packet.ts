@@ -39,7 +39,6 @@ export function encodeSubscribe(packetId: number, topic: string, qos: 0 | 1): Ui
 }
 
 export const PINGREQ = Uint8Array.of(0xc0, 0)
-export const DISCONNECT = Uint8Array.of(0xe0, 0)
 
 /** The first whole packet of `bytes` and how long it is; `undefined` while it is incomplete, `'malformed'` if never. */
 export function decodeMqttPacket(

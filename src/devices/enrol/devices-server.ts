@@ -1,0 +1,136 @@
+/**
+ * Devices server: the listener for devices, apart from the one for agents and people. OTA, pictures and WebSockets.
+ *
+ * Bodies are read up to a limit and within a time; requests that come from a web page are refused, since no device runs in
+ * one unless the configuration says so.
+ *
+ * Does I/O.
+ */
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import { createServer } from 'node:http'
+import type { Clock } from '../../core/clock.ts'
+import { systemClock } from '../../core/clock.ts'
+import type { Harbour } from '../session/fleet.ts'
+import type { WebSocketDevices } from '../session/websocket-server.ts'
+import { acceptWebSocketDevices, singleHeaders } from '../session/websocket-server.ts'
+import { ACTIVATE_PATH, OTA_PATH, VISION_PATH, WEBSOCKET_PATH } from './addresses.ts'
+import type { Registrar } from './enrolment.ts'
+import type { HttpAnswer, HttpHandler, HttpRequest } from './http-exchange.ts'
+import { textAnswer } from './http-exchange.ts'
+import { activateHandler, otaHandler } from './ota-endpoint.ts'
+import type { VisionCounter } from './vision-desk.ts'
+import { visionHandler } from './vision-endpoint.ts'
+
+export interface DevicesServerOptions {
+  readonly registrar: Registrar
+  readonly desk: VisionCounter
+  readonly harbour: Harbour
+  readonly allowedOrigins?: readonly string[]
+  readonly timezoneMinutes?: (nowMs: number) => number
+  readonly maxConnections?: number
+  readonly clock?: Clock
+}
+
+export interface DevicesServer {
+  readonly listen: (host: string, port: number) => Promise<number>
+  readonly connections: () => number
+  readonly close: () => Promise<void>
+}
+
+const REQUEST_MS = 20_000
+
+/** Made before it listens, because what devices are told depends on the port it gets. */
+export function createDevicesServer(options: DevicesServerOptions): DevicesServer {
+  const { registrar, desk, harbour, clock = systemClock, allowedOrigins = [], maxConnections = 4_096 } = options
+  const timezoneMinutes = options.timezoneMinutes ?? ((nowMs: number) => -new Date(nowMs).getTimezoneOffset())
+  const endpoint = { registrar, clock, timezoneMinutes }
+  const routes: ReadonlyMap<string, HttpHandler> = new Map([
+    [OTA_PATH, otaHandler(endpoint)],
+    [ACTIVATE_PATH, activateHandler(endpoint)],
+    [VISION_PATH, visionHandler(desk)],
+  ])
+  const server = createServer({ requestTimeout: REQUEST_MS, headersTimeout: REQUEST_MS, keepAliveTimeout: 5_000 })
+  server.maxConnections = maxConnections + 256
+  server.on('request', (request, response) => void serve(request, response))
+
+  const serve = async (incoming: IncomingMessage, response: ServerResponse) => {
+    const request = readRequest(incoming)
+    const { origin } = request.headers
+    const handler = routes.get(request.path) ?? routes.get(`${request.path}/`)
+    let answer: HttpAnswer
+    if (origin !== undefined && !allowedOrigins.includes(origin)) answer = textAnswer(403, 'not from a web page')
+    else if (handler === undefined) answer = textAnswer(404, 'nothing here')
+    else answer = await handler(request).catch(() => textAnswer(400, 'the request could not be read'))
+    // A body that nobody read would be taken for the next request.
+    if (!incoming.complete) response.setHeader('Connection', 'close')
+    response.writeHead(answer.status, {
+      'Content-Type': answer.contentType,
+      'Content-Length': Buffer.byteLength(answer.body),
+      'X-Content-Type-Options': 'nosniff',
+    })
+    response.end(answer.body, () => {
+      if (!incoming.complete) incoming.destroy()
+    })
+  }
+
+  const devices: WebSocketDevices = acceptWebSocketDevices({
+    server,
+    harbour,
+    admit: registrar.admit,
+    door: { path: WEBSOCKET_PATH, allowedOrigins },
+    maxConnections,
+    clock,
+  })
+  return {
+    listen: (host, port) => listen(server, host, port),
+    connections: devices.connections,
+    close: () => {
+      devices.close()
+      server.closeAllConnections()
+      return new Promise((resolve) => server.close(() => resolve()))
+    },
+  }
+}
+
+function readRequest(incoming: IncomingMessage): HttpRequest {
+  const [path = ''] = (incoming.url ?? '').split('?', 1)
+  return {
+    method: incoming.method ?? '',
+    path,
+    headers: singleHeaders(incoming),
+    remoteAddress: incoming.socket.remoteAddress ?? '',
+    localAddress: incoming.socket.localAddress,
+    body: (maxBytes) => readBody(incoming, maxBytes),
+  }
+}
+
+/** Stops listening at the limit but leaves the request alive, so that the sender can still be told. */
+function readBody(incoming: IncomingMessage, maxBytes: number): Promise<Uint8Array | undefined> {
+  if (Number(incoming.headers['content-length'] ?? 0) > maxBytes) return Promise.resolve(undefined)
+  return new Promise((resolve) => {
+    const chunks: Buffer[] = []
+    let size = 0
+    incoming.on('data', (chunk: Buffer) => {
+      size += chunk.length
+      if (size <= maxBytes) chunks.push(chunk)
+      else {
+        incoming.pause()
+        resolve(undefined)
+      }
+    })
+    incoming.on('end', () => resolve(new Uint8Array(Buffer.concat(chunks))))
+    incoming.on('error', () => resolve(undefined))
+    incoming.on('close', () => resolve(undefined))
+  })
+}
+
+function listen(server: Server, host: string, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, host, () => {
+      server.off('error', reject)
+      const address = server.address()
+      resolve(typeof address === 'object' && address !== null ? address.port : port)
+    })
+  })
+}

@@ -1,0 +1,131 @@
+/**
+ * Gateway: all of devices/ put together. One fleet, one registrar, and the doors that are open.
+ *
+ *   OTA, pictures, WebSocket ── devices-server ──┐
+ *   MQTT ── mqtt-server + UDP sink ──────────────┼──▶ fleet
+ *   somebody else's broker ── mqtt-client ───────┘
+ *
+ * Does I/O.
+ */
+import type { Clock } from '../../core/clock.ts'
+import { systemClock } from '../../core/clock.ts'
+import type { Database } from '../../core/database-store.ts'
+import type { Fleet, Harbour } from '../session/fleet.ts'
+import type { FleetOptions } from '../session/fleet-server.ts'
+import { createFleet } from '../session/fleet-server.ts'
+import type { BrokerDevices } from '../session/mqtt-client.ts'
+import { connectBroker } from '../session/mqtt-client.ts'
+import type { MqttDevices } from '../session/mqtt-server.ts'
+import { acceptMqttDevices } from '../session/mqtt-server.ts'
+import type { UdpSink } from '../session/udp-sink-server.ts'
+import { openUdpSink } from '../session/udp-sink-server.ts'
+import type { Transport } from '../session/session.ts'
+import type { Addresses } from './addresses.ts'
+import { hostFor, VISION_PATH, visionUrl, WEBSOCKET_PATH } from './addresses.ts'
+import type { DevicesServer, DevicesServerOptions } from './devices-server.ts'
+import { createDevicesServer } from './devices-server.ts'
+import type { Registrar } from './enrolment.ts'
+import { EnrolStore } from './enrol-store.ts'
+import type { ExternalBroker, RegistrarOptions } from './registrar.ts'
+import { createRegistrar } from './registrar.ts'
+import { createVisionDesk } from './vision-desk.ts'
+
+export interface GatewayOptions {
+  readonly database: Database
+  readonly signingKey: Uint8Array
+  /** The address that devices reach, and the port of the devices listener; 0 takes a free one. */
+  readonly host: string
+  readonly httpPort: number
+  /** Told to devices instead of the address at which they reached us. */
+  readonly publicUrl?: string
+  /** Our own broker and its UDP sink; off when absent. */
+  readonly mqtt?: { readonly port: number; readonly udpPort: number }
+  /** Somebody else's broker: how we get in, and how devices do. */
+  readonly broker?: ExternalBroker & { readonly url: string; readonly username?: string; readonly password?: string }
+  /** For devices approved without a choice. */
+  readonly transport?: Transport
+  readonly fleet?: Pick<FleetOptions, 'settings' | 'toolTimes' | 'onStep'>
+  readonly registrar?: Pick<RegistrarOptions, 'greeting' | 'waitingRoom'>
+  readonly server?: Pick<DevicesServerOptions, 'allowedOrigins' | 'timezoneMinutes' | 'maxConnections'>
+  readonly clock?: Clock
+  /** What could not be written down and is not worth failing for. */
+  readonly onError?: (error: unknown) => void
+}
+
+export interface Gateway {
+  readonly fleet: Fleet & Harbour
+  readonly registrar: Registrar
+  readonly httpPort: number
+  readonly mqttPort: number | undefined
+  readonly udp: UdpSink | undefined
+  readonly brokerConnected: () => boolean
+  readonly close: () => Promise<void>
+}
+
+interface Doors {
+  server: DevicesServer | undefined
+  udp: UdpSink | undefined
+  mqtt: MqttDevices | undefined
+  broker: BrokerDevices | undefined
+}
+
+/** Rejects when a port is taken, with everything that was opened closed again. */
+export async function openDevices(options: GatewayOptions): Promise<Gateway> {
+  const { database, signingKey, host, clock = systemClock, onError = () => undefined } = options
+  let addresses: Addresses = {
+    publicUrl: options.publicUrl,
+    httpPort: options.httpPort,
+    mqttPort: options.mqtt?.port,
+    webSocketPath: WEBSOCKET_PATH,
+    visionPath: VISION_PATH,
+  }
+  const doors: Doors = { server: undefined, udp: undefined, mqtt: undefined, broker: undefined }
+  const store = new EnrolStore(database)
+  const desk = createVisionDesk({ url: (local) => visionUrl(addresses, local), clock })
+  const fleet = createFleet({ ...options.fleet, vision: desk, memory: store.memory(onError), clock })
+  const registrar = createRegistrar({
+    ...options.registrar,
+    store,
+    signingKey,
+    addresses: () => addresses,
+    broker: options.broker,
+    transport: options.transport ?? 'websocket',
+    onBoot: (device) => {
+      if (device.transport === 'mqtt-broker') doors.broker?.expect(device)
+    },
+    onVoid: (deviceId) => fleet.disconnect(deviceId, 'its credentials were withdrawn'),
+    clock,
+  })
+  const close = async () => {
+    fleet.close()
+    await Promise.all([doors.server?.close(), doors.mqtt?.close(), doors.broker?.close(), doors.udp?.close()])
+  }
+  try {
+    doors.server = createDevicesServer({ ...options.server, registrar, desk, harbour: fleet, clock })
+    addresses = { ...addresses, httpPort: await doors.server.listen(host, options.httpPort) }
+    if (options.mqtt !== undefined) {
+      doors.udp = await openUdpSink({ host, port: options.mqtt.udpPort })
+      const udp = { host: hostFor(addresses, undefined), port: doors.udp.port }
+      const mqtt = { host, port: options.mqtt.port, harbour: fleet, admit: registrar.admit, udp }
+      doors.mqtt = await acceptMqttDevices(mqtt)
+      addresses = { ...addresses, mqttPort: doors.mqtt.port }
+    }
+    if (options.broker !== undefined) {
+      const { recognise } = registrar
+      const devices = () => registrar.devices().filter(({ deviceId }) => recognise(deviceId) !== undefined)
+      doors.broker = connectBroker({ ...options.broker, harbour: fleet, recognise, devices })
+    }
+  } catch (error) {
+    await close()
+    throw error
+  }
+  return {
+    fleet,
+    registrar,
+    httpPort: addresses.httpPort,
+    mqttPort: addresses.mqttPort,
+    udp: doors.udp,
+    brokerConnected: () => doors.broker?.connected() ?? false,
+    close,
+  }
+}

@@ -1,0 +1,33 @@
+/**
+ * HTTP exchange: the little of HTTP that the endpoints for devices need, so that they are functions.
+ *
+ * Pure.
+ */
+import type { Headers } from '../wire/ota.ts'
+
+export interface HttpRequest {
+  readonly method: string
+  /** Without the query. */
+  readonly path: string
+  readonly headers: Headers
+  readonly remoteAddress: string
+  readonly localAddress: string | undefined
+  /** Read only by whoever wants it; `undefined` when it is longer than the limit or breaks off. */
+  readonly body: (maxBytes: number) => Promise<Uint8Array | undefined>
+}
+
+export interface HttpAnswer {
+  readonly status: number
+  readonly contentType: 'application/json' | 'text/plain; charset=utf-8'
+  readonly body: string
+}
+
+export type HttpHandler = (request: HttpRequest) => Promise<HttpAnswer>
+
+export function jsonAnswer(status: number, value: unknown): HttpAnswer {
+  return { status, contentType: 'application/json', body: JSON.stringify(value) }
+}
+
+export function textAnswer(status: number, text: string): HttpAnswer {
+  return { status, contentType: 'text/plain; charset=utf-8', body: `${text}\n` }
+}

@@ -1,0 +1,70 @@
+/**
+ * OTA endpoint: the one address that is typed into a device. Everything else it is told here.
+ *
+ *   GET  /xiaozhi/ota/            a line of text, for people and monitors
+ *   POST /xiaozhi/ota/            what to connect to, or the code to show
+ *   POST /xiaozhi/ota/activate    200 approved, 202 not yet
+ *
+ * A device that gets no 200 waits and asks again, ten times with growing pauses, and then falls back to settings it may
+ * never have had; so the answer is quick, and trouble of ours is told with a status that makes it come back.
+ *
+ * Pure, given the registrar.
+ */
+import { fromUtf8 } from '../../core/bytes.ts'
+import type { Clock } from '../../core/clock.ts'
+import { decodeActivateRequest, decodeOtaRequest, encodeOtaAnswer } from '../wire/ota.ts'
+import type { Registrar } from './enrolment.ts'
+import type { HttpAnswer, HttpHandler } from './http-exchange.ts'
+import { jsonAnswer, textAnswer } from './http-exchange.ts'
+
+export interface OtaEndpointOptions {
+  readonly registrar: Registrar
+  readonly clock: Clock
+  /** Minutes east of UTC at a moment, for the clock on the device's screen. */
+  readonly timezoneMinutes: (nowMs: number) => number
+}
+
+/** A doctor's visit: the answer is the real one but for its secrets, and nothing is recorded. */
+export const DOCTOR_HEADER = 'hearthbus-doctor'
+
+/** Partition tables included, devices send about 2 kB. */
+const MAX_BODY = 32_768
+
+export function otaHandler({ registrar, clock, timezoneMinutes }: OtaEndpointOptions): HttpHandler {
+  return async (request) => {
+    if (request.method === 'GET') return textAnswer(200, 'Hearthbus: the OTA endpoint works. Devices ask it with POST.')
+    if (request.method !== 'POST') return textAnswer(405, 'GET or POST')
+    const body = await request.body(MAX_BODY)
+    if (body === undefined) return tooLarge()
+    const decoded = decodeOtaRequest(request.headers, fromUtf8(body) ?? '')
+    if (!decoded.ok) return jsonAnswer(400, { error: decoded.fault.problem })
+    const nowMs = clock.now()
+    const time = { nowMs, timezoneMinutes: timezoneMinutes(nowMs) }
+    if (request.headers[DOCTOR_HEADER] !== undefined)
+      return jsonAnswer(200, encodeOtaAnswer(registrar.preview(decoded.value, request), time))
+    try {
+      return jsonAnswer(200, encodeOtaAnswer(await registrar.ota(decoded.value, request), time))
+    } catch {
+      // The disk refused to record a token, so none may be handed out.
+      return jsonAnswer(429, { error: 'try again' })
+    }
+  }
+}
+
+export function activateHandler({ registrar }: OtaEndpointOptions): HttpHandler {
+  return async (request) => {
+    if (request.method !== 'POST') return textAnswer(405, 'POST')
+    const body = await request.body(MAX_BODY)
+    if (body === undefined) return tooLarge()
+    const decoded = decodeActivateRequest(request.headers, fromUtf8(body) ?? '')
+    if (!decoded.ok) return jsonAnswer(400, { error: decoded.fault.problem })
+    const outcome = registrar.activate(decoded.value)
+    if (outcome === 'activated') return jsonAnswer(200, { message: 'activated' })
+    if (outcome === 'not-yet') return jsonAnswer(202, { message: 'waiting for approval' })
+    return jsonAnswer(404, { error: 'nothing to activate' })
+  }
+}
+
+function tooLarge(): HttpAnswer {
+  return jsonAnswer(413, { error: `at most ${MAX_BODY} bytes` })
+}

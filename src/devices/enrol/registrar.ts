@@ -1,0 +1,243 @@
+/**
+ * Registrar: decides what a device is told and who is let in.
+ *
+ *   OTA ▸ known MAC and UUID, approved ▸ credentials      revoked ▸ nothing      anybody else ▸ a code
+ *
+ * Credentials over WebSocket are a random token, stored as a hash and bound to device and client id; over MQTT they are
+ * signed with this node's key and carry the generation they were signed for. Both end when the generation is raised.
+ *
+ * Draws chance; the store does the I/O.
+ */
+import { createHash, randomBytes, randomInt } from 'node:crypto'
+import { base64url } from '../../core/bytes.ts'
+import type { Clock } from '../../core/clock.ts'
+import { systemClock } from '../../core/clock.ts'
+import type { Result } from '../../core/result.ts'
+import { fail, ok } from '../../core/result.ts'
+import type { Claim, DeviceIdentity } from '../session/fleet.ts'
+import type { Transport } from '../session/session.ts'
+import { downlinkTopic, signMqttIdentity, UPLINK_TOPIC, verifyMqttIdentity } from '../wire/mqtt-identity.ts'
+import { topicOf, topicTemplate } from '../wire/mqtt-topics.ts'
+import type { MqttSettings, OtaRequest, OtaSettings } from '../wire/ota.ts'
+import type { Addresses } from './addresses.ts'
+import { mqttEndpoint, webSocketUrl } from './addresses.ts'
+import type { ApproveOptions, Asked, EnrolFault, EnrolledDevice, Registrar } from './enrolment.ts'
+import type { EnrolStore } from './enrol-store.ts'
+import type { WaitingRoomSettings } from './waiting-room.ts'
+import { WaitingRoom } from './waiting-room.ts'
+
+/** Somebody else's broker, and how devices get into it. */
+export interface ExternalBroker {
+  readonly endpoint: string
+  readonly uplink: string
+  readonly downlink: string
+  /** One account for all devices; without it they use the credentials we sign, for brokers that ask us about them. */
+  readonly account: { readonly username: string; readonly password: string } | undefined
+}
+
+export interface RegistrarOptions {
+  readonly store: EnrolStore
+  /** Secret of this node, at least 32 bytes. */
+  readonly signingKey: Uint8Array
+  /** Asked each time, because ports are known only once somebody listens. */
+  readonly addresses: () => Addresses
+  readonly broker?: ExternalBroker | undefined
+  /** For devices approved without a choice. */
+  readonly transport: Transport
+  /** Said with the code on the device's screen. */
+  readonly greeting?: string
+  readonly waitingRoom?: WaitingRoomSettings
+  /** A device lost its credentials: whoever holds its connection hangs up. */
+  readonly onVoid?: (deviceId: string) => void
+  /** An approved device was told where to connect. */
+  readonly onBoot?: (device: EnrolledDevice) => void
+  readonly clock?: Clock
+}
+
+type Changed = Promise<Result<EnrolledDevice, EnrolFault>>
+
+export function createRegistrar(options: RegistrarOptions): Registrar {
+  if (options.signingKey.length < 32) throw new RangeError('a signing key has at least 32 bytes')
+  return new NodeRegistrar(options)
+}
+
+class NodeRegistrar implements Registrar {
+  readonly #options: RegistrarOptions
+  readonly #store: EnrolStore
+  readonly #clock: Clock
+  readonly #waiting: WaitingRoom
+
+  constructor(options: RegistrarOptions) {
+    this.#options = options
+    this.#store = options.store
+    this.#clock = options.clock ?? systemClock
+    this.#waiting = new WaitingRoom(
+      {
+        code: () => String(randomInt(1_000_000)).padStart(6, '0'),
+        challenge: () => base64url(randomBytes(24)),
+      },
+      options.waitingRoom,
+    )
+  }
+
+  readonly device = (deviceId: string) => this.#store.device(deviceId)
+  readonly devices = () => this.#store.devices()
+  readonly pending = () =>
+    this.#waiting.list(this.#clock.now()).map(({ challenge: _challenge, approved: _approved, ...rest }) => rest)
+
+  readonly ota = async (request: OtaRequest, asked: Asked): Promise<OtaSettings> => {
+    const known = this.#known(request)
+    if (known?.state === 'revoked') return { kind: 'nothing' }
+    if (known === undefined) return this.#codeFor(request, asked)
+    const token = known.transport === 'websocket' ? base64url(randomBytes(32)) : ''
+    const device = { ...known, board: request.board, firmware: request.firmware }
+    const still = await this.#store.boot(device, this.#clock.now(), token === '' ? undefined : hashOf(token))
+    // Revoked in the meantime: the next boot will say so.
+    if (!still) return { kind: 'nothing' }
+    this.#waiting.leave(known)
+    this.#options.onBoot?.(known)
+    return this.#settings(known, asked, token)
+  }
+
+  readonly preview = (request: OtaRequest, asked: Asked): OtaSettings => {
+    const known = this.#known(request)
+    if (known?.state === 'revoked') return { kind: 'nothing' }
+    if (known === undefined) return { kind: 'activation', activation: { code: '', challenge: '', message: '' } }
+    const settings = this.#settings(known, asked, '')
+    return settings.kind === 'mqtt' ? { ...settings, mqtt: { ...settings.mqtt, password: '' } } : settings
+  }
+
+  readonly activate: Registrar['activate'] = (request) => {
+    const waiting = this.#waiting.find(request, this.#clock.now())
+    if (waiting === undefined) return 'nothing-to-activate'
+    // Chips without a serial number send no challenge; one that does must mean this activation and not an older one.
+    if (request.challenge !== undefined && request.challenge !== waiting.challenge) return 'nothing-to-activate'
+    return waiting.approved ? 'activated' : 'not-yet'
+  }
+
+  readonly admit = async (claim: Claim): Promise<DeviceIdentity | undefined> =>
+    claim.kind === 'token' ? this.#admitToken(claim) : this.#admitMqtt(claim)
+
+  readonly recognise = (deviceId: string): DeviceIdentity | undefined => {
+    const device = this.#store.device(deviceId)
+    return device?.state === 'approved' && device.transport === 'mqtt-broker' ? identityOf(device) : undefined
+  }
+
+  readonly approve = async (code: string, options: ApproveOptions): Changed => {
+    const waiting = this.#waiting.byCode(code, this.#clock.now())
+    if (waiting === undefined) return fail({ kind: 'unknown-code', code })
+    const { deviceId, clientId, board, firmware } = waiting
+    const before = this.#store.device(deviceId)
+    // Before the write, so that two approvals of one code cannot both find it.
+    this.#waiting.approve(waiting)
+    const device = await this.#store.approve({
+      deviceId,
+      clientId,
+      state: 'approved',
+      name: options.name ?? before?.name ?? board,
+      transport: options.transport ?? before?.transport ?? this.#options.transport,
+      board,
+      firmware,
+      approvedAtMs: this.#clock.now(),
+      approvedBy: options.by,
+      bootedAtMs: undefined,
+    })
+    this.#options.onVoid?.(deviceId)
+    return ok(device)
+  }
+
+  readonly rotate = (deviceId: string): Changed => this.#void(deviceId)
+
+  readonly revoke = (deviceId: string): Changed => this.#void(deviceId, 'revoked')
+
+  readonly forget = async (deviceId: string): Changed => {
+    const device = this.#store.device(deviceId)
+    if (device === undefined) return fail({ kind: 'unknown-device', device: deviceId })
+    await this.#store.remove(deviceId)
+    this.#options.onVoid?.(deviceId)
+    return ok(device)
+  }
+
+  async #void(deviceId: string, state?: 'revoked'): Changed {
+    const device = await this.#store.voidCredentials(deviceId, state)
+    if (device === undefined) return fail({ kind: 'unknown-device', device: deviceId })
+    this.#options.onVoid?.(deviceId)
+    return ok(device)
+  }
+
+  #known({ deviceId, clientId }: DeviceIdentity): EnrolledDevice | undefined {
+    const device = this.#store.device(deviceId)
+    return device?.clientId === clientId ? device : undefined
+  }
+
+  #codeFor(request: OtaRequest, { remoteAddress }: Asked): OtaSettings {
+    const { deviceId, clientId, board, firmware } = request
+    const replaces = this.#store.device(deviceId) !== undefined
+    const { code, challenge } = this.#waiting.enter(
+      { deviceId, clientId, board, firmware, remoteAddress, replaces },
+      this.#clock.now(),
+    )
+    const message = `${this.#options.greeting ?? 'Hearthbus'}\n${code}`
+    return { kind: 'activation', activation: { code, challenge, message } }
+  }
+
+  #settings(device: EnrolledDevice, { localAddress }: Asked, token: string): OtaSettings {
+    const addresses = this.#options.addresses()
+    if (device.transport === 'websocket') {
+      const url = webSocketUrl(addresses, localAddress)
+      return url === undefined ? { kind: 'nothing' } : { kind: 'websocket', websocket: { url, token } }
+    }
+    const mqtt = device.transport === 'mqtt' ? this.#ownBroker(device, localAddress) : this.#otherBroker(device)
+    return mqtt === undefined ? { kind: 'nothing' } : { kind: 'mqtt', mqtt }
+  }
+
+  #ownBroker(device: EnrolledDevice, localAddress: string | undefined): MqttSettings | undefined {
+    const endpoint = mqttEndpoint(this.#options.addresses(), localAddress)
+    if (endpoint === undefined) return undefined
+    const subscribeTopic = downlinkTopic(device.deviceId)
+    return { endpoint, ...this.#signed(device), publishTopic: UPLINK_TOPIC, subscribeTopic }
+  }
+
+  #otherBroker(device: EnrolledDevice): MqttSettings | undefined {
+    const { broker } = this.#options
+    if (broker === undefined) return undefined
+    return {
+      endpoint: broker.endpoint,
+      ...this.#signed(device),
+      ...broker.account,
+      publishTopic: topicOf(topicTemplate(broker.uplink), device),
+      subscribeTopic: topicOf(topicTemplate(broker.downlink), device),
+    }
+  }
+
+  #signed({ deviceId, clientId, generation }: EnrolledDevice) {
+    return signMqttIdentity(this.#options.signingKey, { deviceId, clientId, generation })
+  }
+
+  #admitToken({ deviceId, clientId, token }: Extract<Claim, { kind: 'token' }>): DeviceIdentity | undefined {
+    const device = this.#known({ deviceId, clientId })
+    if (device?.state !== 'approved' || device.transport !== 'websocket') return undefined
+    const hash = hashOf(token)
+    const found = this.#store.hasToken(deviceId, hash)
+    if (found === undefined) return undefined
+    // The device need not wait for the disk: a token that is used again before the write is used again all the same.
+    if (found === 'unused') void this.#store.useToken(deviceId, hash).catch(() => undefined)
+    return identityOf(device)
+  }
+
+  #admitMqtt({ credentials }: Extract<Claim, { kind: 'mqtt' }>): DeviceIdentity | undefined {
+    const claimed = verifyMqttIdentity(this.#options.signingKey, credentials)
+    if (!claimed.ok) return undefined
+    const device = this.#known(claimed.value)
+    if (device?.state !== 'approved' || device.transport !== 'mqtt') return undefined
+    return device.generation === claimed.value.generation ? identityOf(device) : undefined
+  }
+}
+
+function identityOf({ deviceId, clientId }: DeviceIdentity): DeviceIdentity {
+  return { deviceId, clientId }
+}
+
+function hashOf(token: string): Uint8Array {
+  return new Uint8Array(createHash('sha256').update(token).digest())
+}

@@ -1,0 +1,94 @@
+/**
+ * Vision desk: tokens for one upload each, and the pictures that came with them.
+ *
+ *   issue ▸ token told to the device ▸ redeem (once) ▸ deposit ▸ collect (once)
+ *
+ * One token and one picture per device at a time, in memory only, and not for long: a picture of somebody's home that
+ * nobody asked for any more should not be lying around.
+ *
+ * Pure, apart from the state it holds and the chance it draws.
+ */
+import { createHash, randomBytes } from 'node:crypto'
+import { base64url } from '../../core/bytes.ts'
+import type { Clock } from '../../core/clock.ts'
+import { systemClock } from '../../core/clock.ts'
+import type { DeviceIdentity, Picture, VisionDesk } from '../session/fleet.ts'
+
+export interface VisionDeskOptions {
+  /** Where a device that reached us at this address posts its pictures; `undefined` if it cannot. */
+  readonly url: (localAddress: string | undefined) => string | undefined
+  readonly maxTotalBytes?: number
+  readonly keepMs?: number
+  readonly clock?: Clock
+}
+
+export interface VisionCounter extends VisionDesk {
+  /** Whose token this is. It is spent by this call, whatever becomes of the upload. */
+  readonly redeem: (identity: DeviceIdentity, token: string) => boolean
+  readonly deposit: (deviceId: string, picture: Picture) => void
+  readonly heldBytes: () => number
+}
+
+interface Held {
+  readonly picture: Picture
+  readonly sinceMs: number
+}
+
+export function createVisionDesk(options: VisionDeskOptions): VisionCounter {
+  const { url, maxTotalBytes = 64 * 1_048_576, keepMs = 120_000, clock = systemClock } = options
+  /** Hash of the token by device and client: a reader of memory dumps finds no token to use. */
+  const tokens = new Map<string, string>()
+  /** Oldest first. */
+  const pictures = new Map<string, Held>()
+  const listeners: ((deviceId: string) => void)[] = []
+  let held = 0
+
+  const drop = (deviceId: string): Held | undefined => {
+    const found = pictures.get(deviceId)
+    if (found === undefined) return undefined
+    pictures.delete(deviceId)
+    held -= found.picture.bytes.length
+    return found
+  }
+  const tidy = () => {
+    const oldest = clock.monotonic() - keepMs
+    for (const [deviceId, { sinceMs }] of pictures) if (sinceMs < oldest || held > maxTotalBytes) drop(deviceId)
+  }
+
+  return {
+    issue: (identity, localAddress) => {
+      const address = url(localAddress)
+      if (address === undefined) return undefined
+      const token = base64url(randomBytes(24))
+      tokens.set(keyOf(identity), hashOf(token))
+      return { url: address, token }
+    },
+    redeem: (identity, token) => {
+      const key = keyOf(identity)
+      if (tokens.get(key) !== hashOf(token)) return false
+      tokens.delete(key)
+      for (const listener of listeners) listener(identity.deviceId)
+      return true
+    },
+    deposit: (deviceId, picture) => {
+      drop(deviceId)
+      pictures.set(deviceId, { picture, sinceMs: clock.monotonic() })
+      held += picture.bytes.length
+      tidy()
+    },
+    collect: (deviceId) => {
+      tidy()
+      return drop(deviceId)?.picture
+    },
+    onSpent: (listener) => void listeners.push(listener),
+    heldBytes: () => held,
+  }
+}
+
+function keyOf({ deviceId, clientId }: DeviceIdentity): string {
+  return `${deviceId} ${clientId}`
+}
+
+function hashOf(token: string): string {
+  return createHash('sha256').update(token).digest('base64')
+}

@@ -1,0 +1,53 @@
+/**
+ * Vision endpoint: takes the picture a camera posts and lets the device go on at once.
+ *
+ *   POST /xiaozhi/vision/explain   Authorization: Bearer <token>   multipart: question, file
+ *   200 {"success":true,"text":…}  becomes the text of the tool's answer     anything else makes the tool fail
+ *
+ * The token is looked at before the body is, so that nobody without one can make us read megabytes.
+ *
+ * Pure, given the desk.
+ */
+import { parseClientId, parseDeviceId } from '../wire/device-id.ts'
+import type { Part } from '../wire/multipart.ts'
+import { decodeMultipart, multipartBoundary } from '../wire/multipart.ts'
+import type { HttpHandler } from './http-exchange.ts'
+import { jsonAnswer, textAnswer } from './http-exchange.ts'
+import type { VisionCounter } from './vision-desk.ts'
+
+/** Cameras send 10 to 60 kB; nobody needs to send more than this. */
+const MAX_UPLOAD = 2 * 1_048_576
+const TOLD = 'The photo was taken and handed to the caller.'
+
+export function visionHandler(desk: VisionCounter): HttpHandler {
+  return async (request) => {
+    if (request.method !== 'POST') return textAnswer(405, 'POST')
+    const { headers } = request
+    const deviceId = parseDeviceId(headers['device-id'] ?? '')
+    const clientId = parseClientId(headers['client-id'] ?? '')
+    const token = /^Bearer\s+(\S{1,128})$/i.exec(headers['authorization'] ?? '')?.[1]
+    if (deviceId === undefined || clientId === undefined || token === undefined) return refused()
+    if (!desk.redeem({ deviceId, clientId }, token)) return refused()
+    const body = await request.body(MAX_UPLOAD)
+    if (body === undefined) return jsonAnswer(413, { success: false, message: 'the picture is too large' })
+    const boundary = multipartBoundary(headers['content-type'])
+    const parts = boundary === undefined ? undefined : decodeMultipart(boundary, body)
+    const file = parts?.ok === true ? parts.value.find(({ name }) => name === 'file') : undefined
+    const mimeType = file === undefined ? undefined : imageType(file)
+    if (file === undefined || mimeType === undefined)
+      return jsonAnswer(415, { success: false, message: 'a JPEG, PNG or WebP picture is expected' })
+    desk.deposit(deviceId, { bytes: file.bytes, mimeType })
+    return jsonAnswer(200, { success: true, text: TOLD })
+  }
+}
+
+const refused = () => jsonAnswer(401, { success: false, message: 'the token is not valid' })
+
+/** By the first bytes; what the form says about itself is a stranger's word. */
+function imageType({ bytes }: Part): string | undefined {
+  const head = Buffer.from(bytes.subarray(0, 12)).toString('latin1')
+  if (head.startsWith('\u00FF\u00D8\u00FF')) return 'image/jpeg'
+  if (head.startsWith('\u0089PNG\r\n\u001A\n')) return 'image/png'
+  if (head.startsWith('RIFF') && head.endsWith('WEBP')) return 'image/webp'
+  return undefined
+}

@@ -1,0 +1,34 @@
+/**
+ * Audio client: sends encrypted packets beside an MQTT session, to whatever address the hello named.
+ *
+ * Does I/O.
+ */
+import { createSocket } from 'node:dgram'
+import type { UdpKeys } from '../../devices/wire/udp-audio.ts'
+import { encodeUdpAudio } from '../../devices/wire/udp-audio.ts'
+
+export interface UdpTarget extends UdpKeys {
+  readonly server: string
+  readonly port: number
+}
+
+export interface AudioLine {
+  readonly send: (opus: Uint8Array) => Promise<void>
+  readonly close: () => void
+}
+
+export function openAudio(target: UdpTarget): AudioLine {
+  const socket = createSocket('udp4')
+  socket.unref()
+  socket.on('error', () => undefined)
+  let sequence = 0
+  return {
+    send: (opus) =>
+      new Promise((resolve) => {
+        sequence++
+        const packet = encodeUdpAudio(target, { timestampMs: sequence * 60, sequence, opus })
+        socket.send(packet, target.port, target.server, () => resolve())
+      }),
+    close: () => socket.close(),
+  }
+}

@@ -1,0 +1,313 @@
+/**
+ * Device client: a whole simulated device. Boots, asks where it belongs, connects, greets and answers.
+ *
+ *   boot ▸ OTA ▸ MQTT: connected from now on        WebSocket: silent until woken
+ *   wake ▸ hello ▸ (main loop stands still, 10 s) ▸ channel open
+ *
+ * Does I/O.
+ */
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Json, JsonObject } from '../../core/json.ts'
+import { isJsonObject } from '../../core/json.ts'
+import { field } from '../../devices/wire/json-field.ts'
+import type { MqttSettings, WebSocketSettings } from '../../devices/wire/ota.ts'
+import type { AudioLine } from './audio-client.ts'
+import { openAudio } from './audio-client.ts'
+import type { Identity } from './identity.ts'
+import { helloText, upgradeHeaders } from './identity.ts'
+import type { Line, LineEvents } from './line.ts'
+import { MAX_MESSAGE_BYTES, McpTask } from './mcp-task-client.ts'
+import { dialMqtt } from './mqtt-device-client.ts'
+import { boot } from './ota-client.ts'
+import type { Profile } from './profile.ts'
+import { PROFILES } from './profile.ts'
+import type { Faults, SimulatedDevice, SimulatorOptions, Timing, TranscriptLine } from './simulated-device.ts'
+import { FIRMWARE_TIMING, NO_FAULTS } from './simulated-device.ts'
+import { dialWebSocket } from './websocket-client.ts'
+
+const TRANSCRIPT_LINES = 500
+const OPUS_SILENCE = Uint8Array.of(0xf8, 0xff, 0xfe)
+
+/** Resolves when the device has booted: enrolled if it had to be, and connected if it is one that stays connected. */
+export async function startDeviceSimulator(options: SimulatorOptions): Promise<SimulatedDevice> {
+  const device = new DeviceClient(options)
+  try {
+    await device.start()
+  } catch (error) {
+    device.stop()
+    throw error
+  }
+  return device
+}
+
+class DeviceClient implements SimulatedDevice {
+  readonly identity: Identity
+  readonly faults: Faults
+  readonly #options: SimulatorOptions
+  readonly #profile: Profile
+  readonly #timing: Timing
+  readonly #task: McpTask
+  readonly #stopping = new AbortController()
+  readonly #transcript: TranscriptLine[] = []
+  readonly #shown: string[] = []
+  readonly #extraLines = new Set<Line>()
+  #websocket: WebSocketSettings | undefined
+  #mqtt: MqttSettings | undefined
+  #told: JsonObject | undefined
+  #line: Line | undefined
+  #audio: AudioLine | undefined
+  /** Counts connections: what an older one still says is not heard. */
+  #epoch = 0
+  #sessionId = ''
+  #greeted = false
+  #failed = false
+  #lastDataMs = 0
+  #greeting: ((answered: boolean) => void) | undefined
+
+  constructor(options: SimulatorOptions) {
+    this.#options = options
+    this.identity = options.identity
+    this.faults = { ...NO_FAULTS, ...options.faults }
+    this.#profile = PROFILES[options.profile]
+    this.#timing = { ...FIRMWARE_TIMING, ...options.timing }
+    this.#websocket = options.websocket
+    this.#mqtt = options.mqtt
+    this.#task = new McpTask({
+      device: options,
+      faults: this.faults,
+      send: (payload) =>
+        this.#send(`{"session_id":${JSON.stringify(this.#sessionId)},"type":"mcp","payload":${payload}}`),
+      reboot: () => void this.#reboot(),
+      drop: () => this.cut(),
+    })
+  }
+
+  readonly told = () => this.#told
+  readonly state = () => this.#task.board.state()
+  readonly transcript = () => [...this.#transcript]
+  readonly shown = () => [...this.#shown]
+  readonly connected = () => this.#line !== undefined
+  readonly sessionId = () => this.#sessionId
+  readonly say = (text: string): void => this.#send(text)
+  readonly notify = (method: string, params: JsonObject): void => this.#task.notify(method, params)
+  readonly cut = (): void => this.#line?.destroy()
+
+  readonly channelOpen = () =>
+    this.#line !== undefined &&
+    this.#greeted &&
+    !this.#failed &&
+    performance.now() - this.#lastDataMs < this.#timing.channelMs
+
+  async start(): Promise<void> {
+    const { ota, awake } = this.#options
+    if (ota !== undefined) {
+      const answer = await boot({
+        url: ota,
+        identity: this.identity,
+        profile: this.#profile,
+        board: this.#task.board.name,
+        timing: this.#timing,
+        signal: this.#stopping.signal,
+        onCode: (code) => this.#options.onCode?.(code),
+      })
+      this.#told = answer.raw
+      this.#mqtt = answer.mqtt
+      this.#websocket = answer.websocket
+    }
+    if (this.#mqtt !== undefined) await this.#dial()
+    if (awake === true) await this.wake()
+  }
+
+  readonly wake = async (): Promise<void> => {
+    if (this.channelOpen()) return
+    // A WebSocket device opens a fresh socket for every channel and simply drops the old one.
+    if (this.#mqtt === undefined) this.#hangUp()
+    if (this.#line === undefined) await this.#dial()
+    await this.#greet()
+  }
+
+  readonly sleep = (): void => {
+    this.#greeted = false
+    this.#closeAudio()
+    if (this.#mqtt === undefined) this.#hangUp()
+    else this.#send(JSON.stringify({ session_id: this.#sessionId, type: 'goodbye' }))
+  }
+
+  readonly speak = async (packets: number): Promise<void> => {
+    for (let each = 0; each < packets; each++)
+      if (this.#audio === undefined) this.#line?.sendAudio(OPUS_SILENCE)
+      else await this.#audio.send(OPUS_SILENCE)
+  }
+
+  readonly duplicate = async (): Promise<void> => {
+    const ignore = () => undefined
+    const opened = (line: Line) => {
+      this.#extraLines.add(line)
+      if (this.#mqtt === undefined) line.send(helloText(this.#profile, 'websocket'))
+    }
+    await this.#connect({ opened, text: ignore, data: ignore, closed: ignore, answersPings: () => true })
+  }
+
+  readonly stop = (): void => {
+    this.#stopping.abort()
+    this.#task.loop.clear()
+    this.#closeAudio()
+    for (const line of this.#extraLines) line.destroy()
+    this.#hangUp()
+  }
+
+  #connect(events: LineEvents): Promise<void> {
+    const { helloMs: timeoutMs, keepAliveSeconds } = this.#timing
+    const profile = this.#profile
+    if (this.#mqtt !== undefined)
+      return dialMqtt({ settings: this.#mqtt, subscribes: profile.subscribes, timeoutMs, keepAliveSeconds, events })
+    const { url, token } = this.#websocket ?? { url: '', token: '' }
+    const headers = (host: string, port: number, key: string) =>
+      upgradeHeaders(this.identity, { profile, host, port, token, key })
+    return dialWebSocket({ url, headers, timeoutMs, answersClose: profile.answersClose, events })
+  }
+
+  #dial(): Promise<void> {
+    const epoch = ++this.#epoch
+    const heard = (then: () => void) => {
+      if (this.#epoch === epoch) then()
+    }
+    return this.#connect({
+      opened: (line) => {
+        if (this.#epoch === epoch) this.#line = line
+        else line.destroy()
+      },
+      text: (text) => heard(() => this.#hear(text)),
+      data: () => heard(() => (this.#lastDataMs = performance.now())),
+      closed: () => heard(() => this.#lost()),
+      answersPings: () => !this.faults.noPong,
+    })
+  }
+
+  async #greet(): Promise<void> {
+    const answered = new Promise<boolean>((resolve) => {
+      this.#greeting = resolve
+    })
+    const gaveUp = setTimeout(() => this.#greeting?.(false), this.#timing.helloMs)
+    this.#sessionId = ''
+    this.#send(helloText(this.#profile, this.#mqtt === undefined ? 'websocket' : 'udp'))
+    // Whatever arrives meanwhile is parsed, but nothing is answered before the loop goes on.
+    this.#task.loop.schedule(async () => void (await answered))
+    const ok = await answered
+    clearTimeout(gaveUp)
+    this.#greeting = undefined
+    if (ok) return
+    this.#show('network error')
+    if (this.#mqtt === undefined) this.#hangUp()
+    throw new Error('nobody answered the hello')
+  }
+
+  #hear(text: string): void {
+    this.#note('backend', text)
+    const message = parse(text)
+    if (!isJsonObject(message)) return
+    const type = field(message, 'type')
+    if (type === 'hello') this.#hearHello(message)
+    else if (type === 'mcp') this.#task.hear(field(message, 'payload'))
+    else if (type === 'alert') this.#hearAlert(message)
+    else if (type === 'notify' && this.#profile.name === 'fw-next') this.#show(`notify ${str(message, 'audio_url')}`)
+    else if (type === 'system' && field(message, 'command') === 'reboot') void this.#reboot()
+    else if (type === 'goodbye' && this.#mqtt !== undefined && field(message, 'session_id') === this.#sessionId) {
+      this.#greeted = false
+      this.#closeAudio()
+    }
+  }
+
+  /** Anything missing or of another transport is as good as no answer. */
+  #hearHello(message: JsonObject): void {
+    const expected = this.#mqtt === undefined ? 'websocket' : 'udp'
+    if (field(message, 'transport') !== expected) return
+    if (expected === 'udp') {
+      const udp = field(message, 'udp')
+      if (!isJsonObject(udp)) return
+      const target = { server: str(udp, 'server'), port: Number(field(udp, 'port')) }
+      const keys = { keyHex: str(udp, 'key'), nonceHex: str(udp, 'nonce') }
+      if (target.server === '' || keys.keyHex.length !== 32 || keys.nonceHex.length !== 32) return
+      this.#closeAudio()
+      this.#audio = openAudio({ ...target, ...keys })
+    }
+    this.#sessionId = str(message, 'session_id')
+    this.#greeted = true
+    this.#failed = false
+    this.#greeting?.(true)
+  }
+
+  #hearAlert(message: JsonObject): void {
+    const texts = ['status', 'message', 'emotion'].map((name) => field(message, name))
+    if (texts.every((text) => typeof text === 'string')) this.#show(texts.join(' / '))
+  }
+
+  #send(text: string): void {
+    if (this.#mqtt === undefined && Buffer.byteLength(text) > MAX_MESSAGE_BYTES) {
+      // No error reaches the backend: the channel is marked as failed and the screen says so.
+      this.#failed = true
+      this.#show('server error')
+      return
+    }
+    this.#note('device', text)
+    this.#line?.send(text)
+  }
+
+  #lost(): void {
+    this.#line = undefined
+    this.#epoch++
+    this.#greeted = false
+    this.#greeting?.(false)
+    this.#closeAudio()
+    if (this.#mqtt !== undefined || this.#options.awake === true) void this.#comeBack()
+  }
+
+  async #comeBack(): Promise<void> {
+    const { signal } = this.#stopping
+    while (this.#line === undefined && !signal.aborted) {
+      await delay(this.#timing.reconnectMs, undefined, { signal, ref: false }).catch(() => undefined)
+      if (signal.aborted) return
+      await (this.#options.awake === true ? this.wake() : this.#dial()).catch(() => undefined)
+    }
+  }
+
+  async #reboot(): Promise<void> {
+    await delay(this.#timing.rebootMs, undefined, { ref: false })
+    this.#task.loop.clear()
+    this.cut()
+  }
+
+  #hangUp(): void {
+    this.#epoch++
+    this.#line?.destroy()
+    this.#line = undefined
+  }
+
+  #closeAudio(): void {
+    this.#audio?.close()
+    this.#audio = undefined
+  }
+
+  #show(text: string): void {
+    this.#shown.push(text)
+    if (this.#shown.length > 100) this.#shown.shift()
+  }
+
+  #note(from: TranscriptLine['from'], text: string): void {
+    this.#transcript.push({ from, text })
+    if (this.#transcript.length > TRANSCRIPT_LINES) this.#transcript.shift()
+  }
+}
+
+function parse(text: string): Json | undefined {
+  try {
+    return JSON.parse(text) as Json
+  } catch {
+    return undefined
+  }
+}
+
+function str(message: JsonObject, name: string): string {
+  const value = field(message, name)
+  return typeof value === 'string' ? value : ''
+}

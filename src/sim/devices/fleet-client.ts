@@ -1,0 +1,60 @@
+/**
+ * Fleet client: many simulated devices at once, of mixed kinds and firmware, each with an identity of its own.
+ *
+ * Does I/O.
+ */
+import type { BoardKind } from './board.ts'
+import { startDeviceSimulator } from './device-client.ts'
+import type { Identity } from './identity.ts'
+import { numberedIdentity } from './identity.ts'
+import type { ProfileName } from './profile.ts'
+import type { SimulatedDevice, SimulatorOptions } from './simulated-device.ts'
+
+export interface FleetOptions extends Omit<Partial<SimulatorOptions>, 'identity' | 'websocket' | 'mqtt'> {
+  readonly count: number
+  /** Devices are numbered from here. */
+  readonly first?: number
+  /** How many boot at the same time. */
+  readonly parallel?: number
+  /** Where each device connects, if not through OTA. */
+  readonly settings?: (identity: Identity, index: number) => Pick<SimulatorOptions, 'websocket' | 'mqtt'>
+  readonly onDeviceCode?: (identity: Identity, code: string) => void
+}
+
+export interface SimulatedFleet {
+  readonly devices: readonly SimulatedDevice[]
+  readonly stop: () => void
+}
+
+const KINDS: readonly BoardKind[] = ['speaker', 'lamp', 'camera', 'robot']
+const PROFILE_NAMES: readonly ProfileName[] = ['fw-2.4', 'fw-next', 'fw-1.9', 'py']
+
+export async function startDeviceFleet(options: FleetOptions): Promise<SimulatedFleet> {
+  const { count, first = 1, parallel = 50, settings, onDeviceCode, ...shared } = options
+  const devices: SimulatedDevice[] = []
+  let next = 0
+  const worker = async () => {
+    while (next < count) {
+      const index = next++
+      const identity = numberedIdentity(first + index)
+      devices[index] = await startDeviceSimulator({
+        profile: PROFILE_NAMES[index % PROFILE_NAMES.length] ?? 'fw-2.4',
+        kind: KINDS[index % KINDS.length] ?? 'speaker',
+        ...shared,
+        identity,
+        ...settings?.(identity, index),
+        onCode: (code) => onDeviceCode?.(identity, code),
+      })
+    }
+  }
+  const stop = () => {
+    for (const device of devices) device?.stop()
+  }
+  try {
+    await Promise.all(Array.from({ length: Math.min(parallel, count) }, worker))
+  } catch (error) {
+    stop()
+    throw error
+  }
+  return { devices, stop }
+}

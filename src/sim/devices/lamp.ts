@@ -1,0 +1,43 @@
+/**
+ * Lamp: on, off and a colour.
+ *
+ * Pure, apart from the state it holds.
+ */
+import type { JsonObject } from '../../core/json.ts'
+import type { Property, Tool } from './tool.ts'
+
+const CHANNEL = { type: 'integer', min: 0, max: 255 } as const
+const RGB: readonly Property[] = [
+  { name: 'r', ...CHANNEL },
+  { name: 'g', ...CHANNEL },
+  { name: 'b', ...CHANNEL },
+]
+
+export function lampTools(): { readonly tools: readonly Tool[]; readonly state: () => JsonObject } {
+  let power = false
+  let rgb = { r: 255, g: 200, b: 120 }
+  const switched = (to: boolean) => () => {
+    power = to
+    return true
+  }
+  const tools: readonly Tool[] = [
+    { name: 'self.lamp.turn_on', description: 'Turns the lamp on.', properties: [], run: switched(true) },
+    { name: 'self.lamp.turn_off', description: 'Turns the lamp off.', properties: [], run: switched(false) },
+    {
+      name: 'self.lamp.get_state',
+      description: 'Tells whether the lamp is on.',
+      properties: [],
+      run: () => ({ power }),
+    },
+    {
+      name: 'self.light.set_rgb',
+      description: 'Sets the colour of the lamp.',
+      properties: RGB,
+      run: ({ r, g, b }) => {
+        rgb = { r: Number(r), g: Number(g), b: Number(b) }
+        return true
+      },
+    },
+  ]
+  return { tools, state: () => ({ power, rgb }) }
+}

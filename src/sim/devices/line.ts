@@ -1,0 +1,21 @@
+/**
+ * Line: what a simulated device needs of a connection, whichever way it goes.
+ *
+ * Pure.
+ */
+export interface Line {
+  readonly send: (text: string) => void
+  readonly sendAudio: (bytes: Uint8Array) => void
+  /** As when the power goes. Devices hang up in no other way. */
+  readonly destroy: () => void
+}
+
+export interface LineEvents {
+  /** Called before the first text, which may come in the same packet as the welcome. */
+  readonly opened: (line: Line) => void
+  readonly text: (text: string) => void
+  /** Any data frame, text or binary: what the 120 s of a channel are counted from. */
+  readonly data: () => void
+  readonly closed: (reason: string) => void
+  readonly answersPings: () => boolean
+}

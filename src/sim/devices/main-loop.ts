@@ -1,0 +1,37 @@
+/**
+ * Main loop: the one task on which a device does everything, in the order it was asked to.
+ *
+ * A tool's answer is scheduled when the tool has run, behind whatever was scheduled meanwhile: one slow call holds back
+ * the answers of calls that were finished before it.
+ *
+ * Pure, apart from waiting.
+ */
+export type Task = () => void | Promise<void>
+
+export class MainLoop {
+  readonly #tasks: Task[] = []
+  #running = false
+
+  schedule(task: Task): void {
+    this.#tasks.push(task)
+    if (this.#running) return
+    this.#running = true
+    void this.#run()
+  }
+
+  /** Forgets what is left to do, as a restart does. */
+  clear(): void {
+    this.#tasks.length = 0
+  }
+
+  async #run(): Promise<void> {
+    for (let task = this.#tasks.shift(); task !== undefined; task = this.#tasks.shift()) {
+      try {
+        await task()
+      } catch {
+        // A task that fails is logged on a device, and the loop goes on.
+      }
+    }
+    this.#running = false
+  }
+}

@@ -1,0 +1,105 @@
+/**
+ * MCP task: the part of a device that answers requests. Reads payloads at once, runs tools and answers on the main loop.
+ *
+ * Does I/O: tools take time, and cameras post pictures.
+ */
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Json, JsonObject } from '../../core/json.ts'
+import type { Board } from './board.ts'
+import { makeBoard } from './board.ts'
+import type { Identity } from './identity.ts'
+import { systemInfo } from './identity.ts'
+import type { Action } from './intake.ts'
+import { failedReply, intake, returnedReply } from './intake.ts'
+import { MainLoop } from './main-loop.ts'
+import { postPhoto } from './photo-client.ts'
+import type { Profile } from './profile.ts'
+import { PROFILES } from './profile.ts'
+import type { Faults, SimulatorOptions } from './simulated-device.ts'
+import type { Arguments, Tool } from './tool.ts'
+
+/** Hard limit of the firmware for one WebSocket message. */
+export const MAX_MESSAGE_BYTES = 65_535
+
+export interface McpTaskOptions {
+  readonly device: SimulatorOptions
+  readonly faults: Faults
+  /** Takes a JSON-RPC payload, which on real firmware is not always JSON. */
+  readonly send: (payload: string) => void
+  readonly reboot: () => void
+  readonly drop: () => void
+}
+
+export class McpTask {
+  readonly board: Board
+  readonly loop = new MainLoop()
+  readonly #options: McpTaskOptions
+  readonly #profile: Profile
+  readonly #identity: Identity
+  #vision: { readonly url: string; readonly token: string } | undefined
+
+  constructor(options: McpTaskOptions) {
+    this.#options = options
+    this.#profile = PROFILES[options.device.profile]
+    this.#identity = options.device.identity
+    const profile = this.#profile
+    const identity = this.#identity
+    this.board = makeBoard(options.device.kind, {
+      firmware: profile.firmware,
+      systemInfo: () => systemInfo(identity, profile, this.board.name),
+      reboot: options.reboot,
+      explain: (question, jpeg) => postPhoto({ vision: this.#vision, identity, profile, question, jpeg }),
+    })
+  }
+
+  hear(payload: Json | undefined): void {
+    const { faults, drop } = this.#options
+    if (faults.silent) return
+    const action = intake({ profile: this.#profile, board: this.board.name, tools: this.#tools() }, payload)
+    if (action.kind === 'run' && faults.dropOnCall) drop()
+    else if (action.kind === 'run' && this.#profile.calls === 'threads') void this.#run(action)
+    else if (action.kind === 'run') this.loop.schedule(() => this.#run(action))
+    else if (action.kind === 'reply') {
+      this.#vision = action.vision ?? this.#vision
+      this.#reply(action.text)
+    }
+  }
+
+  notify(method: string, params: JsonObject): void {
+    const { send } = this.#options
+    this.loop.schedule(() => send(JSON.stringify({ jsonrpc: '2.0', method, params })))
+  }
+
+  async #run({ id, tool, arguments: args }: Extract<Action, { kind: 'run' }>): Promise<void> {
+    this.#reply(await this.#outcome(id, tool, args))
+  }
+
+  /** Behind whatever has been scheduled by now. */
+  #reply(payload: string): void {
+    const { faults, send } = this.#options
+    this.loop.schedule(async () => {
+      if (faults.lateMs > 0) await delay(faults.lateMs, undefined, { ref: false })
+      send(faults.garbled ? `${payload.slice(0, -9)}\u0001"` : payload)
+    })
+  }
+
+  async #outcome(id: number, tool: Tool, args: Arguments): Promise<string> {
+    if (tool.takesMs !== undefined) await delay(tool.takesMs)
+    try {
+      const returned = await tool.run(args)
+      return returnedReply(id, this.#options.faults.oversizedReply ? 'x'.repeat(MAX_MESSAGE_BYTES) : returned)
+    } catch (error) {
+      return failedReply(this.#profile, id, error instanceof Error ? error.message : 'failed')
+    }
+  }
+
+  #tools(): readonly Tool[] {
+    const huge: Tool = { name: 'self.huge', description: 'x'.repeat(9_000), properties: [], run: () => true }
+    const tools = [
+      ...this.board.tools,
+      ...(this.#options.device.tools ?? []),
+      ...(this.#options.faults.oversizedTool ? [huge] : []),
+    ]
+    return this.#profile.userTools ? tools : tools.filter((tool) => tool.userOnly !== true)
+  }
+}

@@ -1,0 +1,95 @@
+/**
+ * MQTT device client: MQTT 3.1.1 as a device speaks it. Connects, publishes to one topic, subscribes to nothing.
+ *
+ * Does I/O.
+ */
+import { connect } from 'node:net'
+import { concat, fromUtf8, utf8 } from '../../core/bytes.ts'
+import type { MqttPacket } from '../../devices/wire/mqtt-packet.ts'
+import {
+  decodeMqttPacket,
+  encodeConnect,
+  encodePublish,
+  encodeSubscribe,
+  PINGREQ,
+} from '../../devices/wire/mqtt-packet.ts'
+import type { MqttSettings } from '../../devices/wire/ota.ts'
+import type { Line, LineEvents } from './line.ts'
+
+export interface MqttDialOptions {
+  readonly settings: MqttSettings
+  /** Only py-xiaozhi does. */
+  readonly subscribes: boolean
+  readonly timeoutMs: number
+  readonly keepAliveSeconds: number
+  readonly events: LineEvents
+}
+
+/** Rejects with the CONNACK return code when the broker does not let the device in. */
+export function dialMqtt(options: MqttDialOptions): Promise<void> {
+  const { settings, events, keepAliveSeconds } = options
+  const [host = '', port = '8883'] = settings.endpoint.split(':')
+  return new Promise((resolve, reject) => {
+    const socket = connect(Number(port), host)
+    socket.setNoDelay(true)
+    let buffer: Uint8Array = new Uint8Array(0)
+    let connected = false
+    let pinging: NodeJS.Timeout | undefined
+    const write = (bytes: Uint8Array) => {
+      if (!socket.destroyed) socket.write(bytes)
+    }
+    const end = (reason: string) => {
+      clearTimeout(timer)
+      clearInterval(pinging)
+      socket.destroy()
+      if (connected) events.closed(reason)
+      else reject(new Error(reason))
+    }
+    const timer = setTimeout(() => end('no CONNACK'), options.timeoutMs)
+    const line: Line = {
+      send: (text) => write(encodePublish(settings.publishTopic, utf8(text))),
+      sendAudio: () => undefined,
+      destroy: () => socket.destroy(),
+    }
+    const welcome = () => {
+      clearTimeout(timer)
+      connected = true
+      if (options.subscribes && settings.subscribeTopic !== 'null')
+        write(encodeSubscribe(1, settings.subscribeTopic, 1))
+      pinging = setInterval(() => write(PINGREQ), keepAliveSeconds * 500)
+      pinging.unref()
+      events.opened(line)
+      resolve()
+    }
+    const handle = (packet: MqttPacket) => {
+      if (packet.kind === 'connack') {
+        if (packet.returnCode === 0) welcome()
+        else end(`CONNACK ${packet.returnCode}`)
+      } else if (packet.kind === 'publish') {
+        // Any topic: the device takes whatever it is sent.
+        events.data()
+        const text = fromUtf8(packet.payload)
+        if (text !== undefined) events.text(text)
+      }
+    }
+    socket.once('connect', () => {
+      const { clientId, username, password } = settings
+      write(encodeConnect({ clientId, username, password, keepAliveSeconds }))
+    })
+    socket.on('data', (chunk) => {
+      buffer = buffer.length === 0 ? chunk : concat(buffer, chunk)
+      for (;;) {
+        const decoded = decodeMqttPacket(buffer)
+        if (decoded === undefined) return
+        if (decoded === 'malformed') {
+          end('malformed packet')
+          return
+        }
+        buffer = buffer.subarray(decoded.size)
+        handle(decoded.packet)
+      }
+    })
+    socket.on('error', () => socket.destroy())
+    socket.on('close', () => end('the connection is gone'))
+  })
+}

@@ -1,0 +1,133 @@
+/**
+ * OTA client: how a device finds out at boot where it belongs, and waits there until somebody lets it in.
+ *
+ *   POST ota ▸ websocket or mqtt: done        ▸ activation: show the code, POST ota/activate until 200, then again
+ *
+ * Does I/O.
+ */
+import { createHmac } from 'node:crypto'
+import { request } from 'node:http'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Json, JsonObject } from '../../core/json.ts'
+import { isJsonObject } from '../../core/json.ts'
+import type { MqttSettings, WebSocketSettings } from '../../devices/wire/ota.ts'
+import type { HeaderLines, Identity } from './identity.ts'
+import { otaHeaders, systemInfo } from './identity.ts'
+import type { Profile } from './profile.ts'
+
+export interface BootOptions {
+  readonly url: string
+  readonly identity: Identity
+  readonly profile: Profile
+  readonly board: string
+  readonly timing: { readonly activateMs: number; readonly activateErrorMs: number }
+  readonly signal: AbortSignal
+  readonly onCode: (code: string) => void
+}
+
+export interface BootAnswer {
+  readonly websocket: WebSocketSettings | undefined
+  readonly mqtt: MqttSettings | undefined
+  /** The answer as it came, for whoever wants to look. */
+  readonly raw: JsonObject
+}
+
+const ROUNDS = 10
+
+/** Resolves with where to connect; rejects when the endpoint does not answer 200 with JSON, or the signal aborts. */
+export async function boot(options: BootOptions): Promise<BootAnswer> {
+  for (;;) {
+    const raw = await askOta(options)
+    const { activation } = raw
+    if (!isJsonObject(activation)) return { raw, websocket: webSocketOf(raw), mqtt: mqttOf(raw) }
+    options.onCode(text(activation['code']))
+    await activate(options, text(activation['challenge']))
+  }
+}
+
+export async function askOta({ url, identity, profile, board }: BootOptions): Promise<JsonObject> {
+  const body = JSON.stringify(systemInfo(identity, profile, board))
+  const answer = await post(url, otaHeaders(identity, profile, board), body)
+  const value = answer.status === 200 ? parse(answer.body) : undefined
+  if (!isJsonObject(value)) throw new Error(`the OTA endpoint answered ${answer.status}`)
+  return value
+}
+
+/** Ten rounds, after which the whole request is made again. */
+async function activate(options: BootOptions, challenge: string): Promise<void> {
+  const { url, identity, profile, board, timing, signal } = options
+  const body = JSON.stringify(activateBody(identity, profile, challenge))
+  for (let round = 0; round < ROUNDS; round++) {
+    const address = `${url.endsWith('/') ? url : `${url}/`}activate`
+    const { status } = await post(address, otaHeaders(identity, profile, board), body)
+    if (status === 200) return
+    await delay(status === 202 ? timing.activateMs : timing.activateErrorMs, undefined, { signal })
+  }
+}
+
+function activateBody({ serialNumber }: Identity, profile: Profile, challenge: string): JsonObject {
+  if (serialNumber === undefined) return {}
+  const hmac = createHmac('sha256', 'key in the eFuse').update(challenge).digest('hex')
+  const body = { algorithm: 'hmac-sha256', serial_number: serialNumber, challenge, hmac }
+  return profile.name === 'py' ? { Payload: body } : body
+}
+
+function webSocketOf(answer: JsonObject): WebSocketSettings | undefined {
+  const section = answer['websocket']
+  return isJsonObject(section) ? { url: text(section['url']), token: text(section['token']) } : undefined
+}
+
+function mqttOf(answer: JsonObject): MqttSettings | undefined {
+  const section = answer['mqtt']
+  if (!isJsonObject(section)) return undefined
+  return {
+    endpoint: text(section['endpoint']),
+    clientId: text(section['client_id']),
+    username: text(section['username']),
+    password: text(section['password']),
+    publishTopic: text(section['publish_topic']),
+    subscribeTopic: text(section['subscribe_topic']),
+  }
+}
+
+function text(value: Json | undefined): string {
+  return typeof value === 'string' ? value : ''
+}
+
+function parse(body: string): Json | undefined {
+  try {
+    return JSON.parse(body) as Json
+  } catch {
+    return undefined
+  }
+}
+
+export interface HttpAnswer {
+  readonly status: number
+  readonly body: string
+}
+
+/** Streams the pieces of `body` as chunks when there are several, as a camera does. */
+export function post(url: string, headers: HeaderLines, body: string | readonly Uint8Array[]): Promise<HttpAnswer> {
+  return new Promise((resolve, reject) => {
+    const outgoing = request(
+      url,
+      { method: 'POST', headers: Object.fromEntries(headers), timeout: 30_000 },
+      (answer) => {
+        const chunks: Buffer[] = []
+        answer.on('data', (chunk: Buffer) => chunks.push(chunk))
+        answer.on('end', () =>
+          resolve({ status: answer.statusCode ?? 0, body: Buffer.concat(chunks).toString('utf8') }),
+        )
+        answer.on('error', reject)
+      },
+    )
+    outgoing.on('error', reject)
+    outgoing.on('timeout', () => outgoing.destroy(new Error('the HTTP request timed out')))
+    if (typeof body === 'string') outgoing.end(body)
+    else {
+      for (const piece of body) outgoing.write(piece)
+      outgoing.end()
+    }
+  })
+}

@@ -1,0 +1,48 @@
+/**
+ * Photo client: posts a picture to the vision address of the last `initialize`, as the firmware's camera does.
+ *
+ * Does I/O.
+ */
+import { utf8 } from '../../core/bytes.ts'
+import { encodeMultipart } from '../../devices/wire/multipart.ts'
+import type { Identity } from './identity.ts'
+import { post } from './ota-client.ts'
+import type { Profile } from './profile.ts'
+import { ToolFailed } from './tool.ts'
+
+const BOUNDARY = '----ESP32_CAMERA_BOUNDARY'
+const CHUNK = 1_024
+
+export interface Photo {
+  readonly vision: { readonly url: string; readonly token: string } | undefined
+  readonly identity: Identity
+  readonly profile: Profile
+  readonly question: string
+  readonly jpeg: Uint8Array
+}
+
+/** The body of the answer becomes the tool's text, whatever it says. */
+export async function postPhoto({ vision, identity, profile, question, jpeg }: Photo): Promise<string> {
+  if (vision === undefined || vision.url === '') throw new ToolFailed('Image explain URL is not set')
+  const form = encodeMultipart(BOUNDARY, [
+    { name: 'question', filename: undefined, contentType: undefined, bytes: utf8(question) },
+    { name: 'file', filename: 'camera.jpg', contentType: 'image/jpeg', bytes: jpeg },
+  ])
+  const chunks: Uint8Array[] = []
+  for (let at = 0; at < form.length; at += CHUNK) chunks.push(form.subarray(at, at + CHUNK))
+  const answer = await post(
+    vision.url,
+    [
+      ['Device-Id', identity.deviceId],
+      ['Client-Id', identity.clientId],
+      ...(vision.token === '' ? [] : ([['Authorization', `Bearer ${vision.token}`]] as const)),
+      ['Content-Type', `multipart/form-data; boundary=${BOUNDARY}`],
+      ['Transfer-Encoding', 'chunked'],
+    ],
+    chunks,
+  )
+  if (answer.status === 200) return answer.body
+  // Before 2.0 a failed upload was an ordinary result.
+  if (profile.name === 'fw-1.9') return '{"success":false,"message":"Failed to upload photo"}'
+  throw new ToolFailed('Failed to upload photo')
+}

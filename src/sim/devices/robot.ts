@@ -1,0 +1,79 @@
+/**
+ * Robot: walks, turns and gestures. It has so many tools that no list of them fits one page.
+ *
+ * Pure, apart from the state it holds.
+ */
+import type { JsonObject } from '../../core/json.ts'
+import type { Property, Tool } from './tool.ts'
+import { ToolFailed } from './tool.ts'
+
+const GAIT: readonly Property[] = [
+  { name: 'steps', type: 'integer', default: 3, min: 1, max: 100 },
+  { name: 'speed', type: 'integer', default: 1000, min: 500, max: 1500 },
+  { name: 'direction', type: 'integer', default: 1, min: -1, max: 1 },
+  { name: 'amount', type: 'integer', default: 25, min: 0, max: 170 },
+]
+
+const GESTURES = [
+  'walk_forward',
+  'turn_left',
+  'turn_right',
+  'jump',
+  'swing',
+  'moonwalk',
+  'bend',
+  'shake_leg',
+  'updown',
+  'tiptoe_swing',
+  'jitter',
+  'ascending_turn',
+  'crusaito',
+  'flapping',
+  'hands_up',
+  'hands_down',
+  'hand_wave',
+  'windmill',
+  'greeting',
+  'shy',
+  'morning_exercise',
+  'fitness',
+] as const
+
+export function robotTools(): { readonly tools: readonly Tool[]; readonly state: () => JsonObject } {
+  const done: string[] = []
+  const trims: Record<string, number> = { left_leg: 0, right_leg: 0, left_foot: 0, right_foot: 0 }
+  const gesture = (name: string): Tool => ({
+    name: `self.otto.${name}`,
+    description:
+      `Makes the robot do "${name.replaceAll('_', ' ')}". steps is how often, speed is the time of one step in ` +
+      'milliseconds (smaller is faster), direction is 1 forward or left, -1 backward or right, amount is how far.',
+    properties: GAIT,
+    takesMs: 2,
+    run: ({ steps }) => {
+      done.push(`${name} ×${String(steps)}`)
+      if (done.length > 32) done.shift()
+      return true
+    },
+  })
+  const trim: Tool = {
+    name: 'self.otto.set_trim',
+    description: 'Adjusts one servo by some degrees, so that the robot stands straight.',
+    properties: [
+      { name: 'servo', type: 'string' },
+      { name: 'degrees', type: 'integer', min: -50, max: 50 },
+    ],
+    run: ({ servo, degrees }) => {
+      // With quotes, as firmware writers do: this answer is not JSON on any firmware that does not escape.
+      if (!Object.hasOwn(trims, String(servo))) throw new ToolFailed(`no servo "${String(servo)}"`)
+      trims[String(servo)] = Number(degrees)
+      return JSON.stringify(trims)
+    },
+  }
+  const status: Tool = {
+    name: 'self.otto.get_status',
+    description: 'Tells whether the robot is moving.',
+    properties: [],
+    run: () => 'idle',
+  }
+  return { tools: [...GESTURES.map(gesture), trim, status], state: () => ({ done: [...done], trims: { ...trims } }) }
+}

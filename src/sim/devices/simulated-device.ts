@@ -1,0 +1,114 @@
+/**
+ * Simulated device: what a test, a demo or a person can see and do with one.
+ *
+ * Pure.
+ */
+import type { JsonObject } from '../../core/json.ts'
+import type { MqttSettings, WebSocketSettings } from '../../devices/wire/ota.ts'
+import type { BoardKind } from './board.ts'
+import type { Identity } from './identity.ts'
+import type { ProfileName } from './profile.ts'
+import type { Tool } from './tool.ts'
+
+export interface SimulatorOptions {
+  readonly profile: ProfileName
+  readonly kind: BoardKind
+  readonly identity: Identity
+  /** Where it learns its backend at boot. Without it, one of the settings below. */
+  readonly ota?: string
+  readonly websocket?: WebSocketSettings
+  readonly mqtt?: MqttSettings
+  /**
+   * Stock WebSocket devices stay silent until somebody wakes them. `true` wakes the device as soon as it has booted, and
+   * again whenever it loses its connection.
+   */
+  readonly awake?: boolean
+  readonly timing?: Partial<Timing>
+  readonly faults?: Partial<Faults>
+  /** Tools beyond those of its kind. */
+  readonly tools?: readonly Tool[]
+  readonly onCode?: (code: string) => void
+}
+
+/** The firmware's own times; shorter ones make for shorter tests. */
+export interface Timing {
+  readonly helloMs: number
+  readonly channelMs: number
+  readonly activateMs: number
+  readonly activateErrorMs: number
+  readonly reconnectMs: number
+  readonly rebootMs: number
+  readonly keepAliveSeconds: number
+}
+
+export const FIRMWARE_TIMING: Timing = {
+  helloMs: 10_000,
+  channelMs: 120_000,
+  activateMs: 3_000,
+  activateErrorMs: 10_000,
+  reconnectMs: 60_000,
+  rebootMs: 2_000,
+  keepAliveSeconds: 240,
+}
+
+/** What can be wrong with a device; read at every step, so it can be changed while the device runs. */
+export interface Faults {
+  /** Every answer leaves this much later than it could. */
+  lateMs: number
+  noPong: boolean
+  /** The connection breaks as soon as a tool is called. */
+  dropOnCall: boolean
+  /** Answers are not JSON. */
+  garbled: boolean
+  /** Nothing is answered. */
+  silent: boolean
+  /** One tool is too large for any page. */
+  oversizedTool: boolean
+  /** Answers are larger than the 65,535 bytes that fit a WebSocket message of the firmware. */
+  oversizedReply: boolean
+}
+
+export const NO_FAULTS: Faults = {
+  lateMs: 0,
+  noPong: false,
+  dropOnCall: false,
+  garbled: false,
+  silent: false,
+  oversizedTool: false,
+  oversizedReply: false,
+}
+
+export interface TranscriptLine {
+  readonly from: 'device' | 'backend'
+  readonly text: string
+}
+
+export interface SimulatedDevice {
+  readonly identity: Identity
+  readonly faults: Faults
+  /** What the last answer of the OTA endpoint was. */
+  readonly told: () => JsonObject | undefined
+  readonly state: () => JsonObject
+  /** The newest frames in both directions. */
+  readonly transcript: () => readonly TranscriptLine[]
+  /** What its screen showed: alerts and announcements. */
+  readonly shown: () => readonly string[]
+  readonly connected: () => boolean
+  /** As the firmware sees it: greeted, and a data frame within the last 120 s. */
+  readonly channelOpen: () => boolean
+  readonly sessionId: () => string
+  /** The wake word: opens a channel. Rejects when nobody greets back in time. */
+  readonly wake: () => Promise<void>
+  /** The channel is closed: over WebSocket that is the connection, over MQTT only the audio. */
+  readonly sleep: () => void
+  readonly notify: (method: string, params: JsonObject) => void
+  /** Any text at all, as a device gone wrong would send. */
+  readonly say: (text: string) => void
+  /** Microphone audio, as binary frames or UDP packets. */
+  readonly speak: (packets: number) => Promise<void>
+  /** A second connection with the same identity, while the first stays. */
+  readonly duplicate: () => Promise<void>
+  /** The connection breaks. */
+  readonly cut: () => void
+  readonly stop: () => void
+}

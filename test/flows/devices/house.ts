@@ -1,0 +1,88 @@
+/**
+ * House: a gateway for devices on free ports of this machine, and devices that are let into it.
+ *
+ * Does I/O.
+ */
+import { randomBytes } from 'node:crypto'
+import { Database } from '../../../src/core/database-store.ts'
+import { devicesMigrations } from '../../../src/devices/enrol/enrol-store.ts'
+import type { Gateway, GatewayOptions } from '../../../src/devices/enrol/gateway-server.ts'
+import { openDevices } from '../../../src/devices/enrol/gateway-server.ts'
+import type { DeviceView, FleetEvent } from '../../../src/devices/session/fleet.ts'
+import type { Transport } from '../../../src/devices/session/session.ts'
+import { startDeviceSimulator } from '../../../src/sim/devices/device-client.ts'
+import { numberedIdentity } from '../../../src/sim/devices/identity.ts'
+import type { SimulatedDevice, SimulatorOptions } from '../../../src/sim/devices/simulated-device.ts'
+
+/** The firmware's waits, shortened where a test would otherwise only sit. */
+export const QUICK = { activateMs: 20, activateErrorMs: 50, reconnectMs: 50, rebootMs: 20 }
+
+export interface House extends Gateway {
+  readonly ota: string
+  readonly database: Database
+  /** Boots a device, approves the code it shows, wakes it if it sleeps, and waits until its tools are listed. */
+  readonly enrol: (transport: Transport, options?: Partial<SimulatorOptions>) => Promise<SimulatedDevice>
+  readonly until: (id: string, fits: (device: DeviceView) => boolean) => Promise<DeviceView>
+  readonly stop: () => Promise<void>
+}
+
+let nextIdentity = 1
+
+export async function openHouse(options: Partial<GatewayOptions> = {}): Promise<House> {
+  const database = options.database ?? new Database({ path: ':memory:', migrations: [devicesMigrations] })
+  const gateway = await openDevices({
+    signingKey: randomBytes(32),
+    host: '127.0.0.1',
+    httpPort: 0,
+    mqtt: { port: 0, udpPort: 0 },
+    ...options,
+    database,
+  })
+  const ota = `http://127.0.0.1:${gateway.httpPort}/xiaozhi/ota/`
+  const devices: SimulatedDevice[] = []
+  const until = (id: string, fits: (device: DeviceView) => boolean) => untilDevice(gateway, id, fits)
+  const enrol: House['enrol'] = async (transport, more = {}) => {
+    const device = await startDeviceSimulator({
+      profile: 'fw-2.4',
+      kind: 'speaker',
+      identity: numberedIdentity(nextIdentity++),
+      ota,
+      awake: true,
+      ...more,
+      timing: { ...QUICK, ...more.timing },
+      onCode: (code) => void gateway.registrar.approve(code, { by: 'the test', transport }),
+    })
+    devices.push(device)
+    await until(device.identity.deviceId, ({ phase }) => phase === 'ready')
+    return device
+  }
+  const stop = async () => {
+    for (const device of devices) device.stop()
+    await gateway.close()
+    database.close()
+  }
+  return { ...gateway, ota, database, enrol, until, stop }
+}
+
+/** Looks at the device after every event, so that nothing is waited for longer than it takes. */
+async function untilDevice({ fleet }: Gateway, id: string, fits: (device: DeviceView) => boolean): Promise<DeviceView> {
+  const events = fleet.subscribe(AbortSignal.timeout(20_000))
+  for (;;) {
+    const device = fleet.device(id)
+    if (device !== undefined && fits(device)) {
+      await events.return?.()
+      return device
+    }
+    if ((await events.next()).done === true) throw new Error(`waited in vain for ${id}: ${JSON.stringify(device)}`)
+  }
+}
+
+/** The first event of a kind from now on. */
+export async function nextEvent<Kind extends FleetEvent['kind']>(
+  { fleet }: Pick<Gateway, 'fleet'>,
+  kind: Kind,
+): Promise<Extract<FleetEvent, { kind: Kind }>> {
+  for await (const event of fleet.subscribe(AbortSignal.timeout(20_000)))
+    if (event.kind === kind) return event as Extract<FleetEvent, { kind: Kind }>
+  throw new Error(`no ${kind} came`)
+}

@@ -18,7 +18,7 @@ const MAX_BODY_BYTES = 1_048_576
 export const BODY_ERASED = 'body.erased'
 
 /** Throws when the caller gives more than a body may hold. */
-export function encodeBody(body: Json): Uint8Array {
+function encodeBody(body: Json): Uint8Array {
   const bytes = utf8(canonicalJson(body))
   if (bytes.length > MAX_BODY_BYTES) throw new RangeError(`body of ${bytes.length} bytes, ${MAX_BODY_BYTES} allowed`)
   return bytes
@@ -34,6 +34,18 @@ export function decodeBody(bytes: Uint8Array): Json | undefined {
   } catch {
     return undefined
   }
+}
+
+interface Commitment {
+  readonly salt: Uint8Array
+  readonly bytes: Uint8Array
+  readonly hash: string
+}
+
+/** What is stored beside an entry, and what the entry says of it. The salt is random and never used twice. */
+export function commitTo(body: Json, salt: Uint8Array): Commitment {
+  const bytes = encodeBody(body)
+  return { salt, bytes, hash: bodyHash(salt, bytes) }
 }
 
 export function bodyHash(salt: Uint8Array, bytes: Uint8Array): string {

@@ -9,6 +9,7 @@
  * Reads and writes through its stores.
  */
 import { randomFillSync } from 'node:crypto'
+import { equalBytes } from '../core/bytes.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Database } from '../core/database-store.ts'
 import type { Json } from '../core/json.ts'
@@ -16,7 +17,7 @@ import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { readIfThere } from './atomic-file-store.ts'
 import { CALL_ABORTED, CALL_ENTER, closedCall, endsCall } from './audit.ts'
-import { BODY_ERASED, bodyHash, decodeBody, encodeBody, SALT_BYTES } from './body.ts'
+import { BODY_ERASED, commitTo, decodeBody, SALT_BYTES } from './body.ts'
 import type { SignedCheckpoint } from './checkpoint.ts'
 import { CheckpointStore } from './checkpoint-store.ts'
 import { decodeEntry, encodeEntry } from './entry.ts'
@@ -126,7 +127,7 @@ export class Ledger {
     if (endsCall(event) && closes === undefined) throw new TypeError(`${event.kind} names no call`)
     const seq = this.#tree.size
     const at = new Date(this.#options.clock.now()).toISOString()
-    const kept = body === undefined ? undefined : commitTo(body)
+    const kept = body === undefined ? undefined : commitTo(body, randomFillSync(new Uint8Array(SALT_BYTES)))
     const bytes = encodeEntry(event, { seq, at, bodyHash: kept?.hash })
     if (closes !== undefined && !this.#store.closeCall(closes)) throw new RangeError(`call ${closes} is not open`)
     this.#store.putEntry({ seq, kind: event.kind, closes: closes ?? null, bytes })
@@ -224,8 +225,14 @@ export class Ledger {
     const forgivable = fault.kind === 'last-signed-missing' || fault.kind === 'last-signed-invalid'
     const remaining = forgivable ? this.#signing.judgeDatabase() : fault
     if (remaining !== undefined) return fail(remaining)
+    const refusing = this.#state
     this.#state = SOUND
-    await this.append({ kind: 'ledger.adopted', fault: fault.kind })
+    try {
+      await this.append({ kind: 'ledger.adopted', fault: fault.kind })
+    } catch (error) {
+      this.#state = refusing
+      throw error
+    }
     return this.#settle(await this.#signing.signAnew())
   }
 
@@ -242,8 +249,13 @@ export class Ledger {
     const known = this.#signing.covering(seq)
     const signed = known === undefined ? await this.checkpoint() : ok(known)
     if (!signed.ok) return signed
-    const inclusion = this.inclusion(seq, signed.value.checkpoint.size)
-    return inclusion.ok ? ok(formatTlogProof(tlogProof(seq, inclusion.value.path, signed.value))) : inclusion
+    const { checkpoint } = signed.value
+    const inclusion = this.inclusion(seq, checkpoint.size)
+    if (!inclusion.ok) return inclusion
+    // While the ledger refuses, what was signed may be about other entries than those that are stored.
+    if (!equalBytes(inclusion.value.root, checkpoint.root))
+      return fail({ kind: 'diverged', size: this.size(), signedSize: checkpoint.size, source: 'database' })
+    return ok(formatTlogProof(tlogProof(seq, inclusion.value.path, signed.value)))
   }
 
   /** Writes the ledger, up to a fresh checkpoint, as files that anybody can verify; goes on where the last export ended. */
@@ -273,7 +285,8 @@ export class Ledger {
       store: this.#store,
       checkpoints: new CheckpointStore(database.sql),
       key: signer.key,
-      lastSigned: { path, text: await readIfThere(path) },
+      // A file that cannot be read is not a checkpoint either.
+      lastSigned: { path, text: await readIfThere(path).catch(() => new Uint8Array(0)) },
     }
     const report = await verifyStored(stored, { ...options, since })
     if (report.findings.length === 0) this.#verified = reached
@@ -285,10 +298,4 @@ export class Ledger {
       this.#state = { kind: 'refusing', fault: signed.fault }
     return signed
   }
-}
-
-function commitTo(body: Json): { readonly salt: Uint8Array; readonly bytes: Uint8Array; readonly hash: string } {
-  const salt = randomFillSync(new Uint8Array(SALT_BYTES))
-  const bytes = encodeBody(body)
-  return { salt, bytes, hash: bodyHash(salt, bytes) }
 }

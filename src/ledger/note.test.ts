@@ -80,6 +80,16 @@ describe('signed note', () => {
     expect(verified.ok && verified.value).toHaveLength(1)
   })
 
+  it('keeps one signature of a key that signs again, the newer', () => {
+    let seconds = 100
+    const timed = cosigner('w', generateKeyPairSync('ed25519').privateKey, () => seconds * 1_000)
+    const first = withSignatures(signNote('text\n', [log]), signNote('text\n', [timed]).signatures)
+    seconds = 200
+    const second = withSignatures(first, signNote('text\n', [timed]).signatures)
+    expect(second.signatures.map(({ name }) => name)).toEqual(['log.example/1', 'w'])
+    expect(verifyNote(second, [timed.key])).toMatchObject({ ok: true, value: [{ atSeconds: 200 }] })
+  })
+
   it('carries the time of a cosignature, and signs it', () => {
     const note = signNote('text\n', [witness])
     expect(verifyNote(note, [witness.key])).toMatchObject({ ok: true, value: [{ atSeconds: 1_679_315_147 }] })

@@ -102,14 +102,14 @@ export function isBy(signature: NoteSignature, key: VerifierKey): boolean {
   return signature.name === key.name && equalBytes(signature.blob.subarray(0, 4), key.id)
 }
 
-/** The note with further signatures; one that it already carries is not repeated. */
+/** The note with further signatures; a key that signs again, as a witness does at a later time, replaces its own. */
 export function withSignatures(note: Note, more: readonly NoteSignature[]): Note {
-  const signatures = [...note.signatures]
-  for (const signature of more) {
-    const known = signatures.some(({ name, blob }) => name === signature.name && equalBytes(blob, signature.blob))
-    if (!known) signatures.push(signature)
-  }
-  return { text: note.text, signatures }
+  const isReplaced = (old: NoteSignature) => more.some((signature) => isSameKey(signature, old))
+  return { text: note.text, signatures: [...note.signatures.filter((old) => !isReplaced(old)), ...more] }
+}
+
+function isSameKey(left: NoteSignature, right: NoteSignature): boolean {
+  return left.name === right.name && equalBytes(left.blob.subarray(0, 4), right.blob.subarray(0, 4))
 }
 
 function hasControlCharacters(text: string): boolean {

@@ -107,6 +107,7 @@ describe('a database that is not the one last signed', () => {
     })
     expect(refusal()).toEqual({ kind: 'diverged', size: 300, signedSize: 300, source: 'file' })
     await expect(fixture.ledger.append({ kind: 'test' })).rejects.toThrow('are not the ones this node has signed')
+    expect(await fixture.ledger.proofText(3)).toMatchObject({ ok: false, fault: { kind: 'diverged' } })
   })
 
   it('is noticed by its own checkpoints when the file was put back with it', async () => {

@@ -114,14 +114,15 @@ export class Signing {
       if (!verifyNote({ text: signed.note.text, signatures: [signature] }, [key]).ok)
         throw new TypeError(`${key.name} did not cosign this checkpoint`)
     const more = cosignatures.map(({ signature }) => signature)
-    return this.#options.database.commit(() => {
-      const stored = this.#open(this.#store.at(signed.checkpoint.size)) ?? signed
-      const merged = { checkpoint: stored.checkpoint, note: withSignatures(stored.note, more) }
+    const merged = await this.#options.database.commit(() => {
+      const { checkpoint, note } = this.#open(this.#store.at(signed.checkpoint.size)) ?? signed
+      const cosigned = { checkpoint, note: withSignatures(note, more) }
       for (const { key } of cosignatures) this.#store.addWitness(formatVerifierKey(key))
-      this.#store.put(rowOf(merged))
-      if (this.#latest?.checkpoint.size === merged.checkpoint.size) this.#latest = merged
-      return merged
+      this.#store.put(rowOf(cosigned))
+      return cosigned
     })
+    if (this.#latest?.checkpoint.size === merged.checkpoint.size) this.#latest = merged
+    return merged
   }
 
   async #signNow(): Promise<Result<SignedCheckpoint, SigningFault>> {

@@ -160,6 +160,14 @@ describe('witness client', () => {
     expect(await cosignNewest(fixture.ledger, [again])).toMatchObject({ ok: true, value: { faults: [] } })
   })
 
+  it('may be asked about the same checkpoint for ever', async () => {
+    await fixture.fill(5)
+    const asked = client()
+    for (let round = 0; round < 110; round++) await cosignNewest(fixture.ledger, [asked])
+    expect(fixture.ledger.latestCheckpoint()?.note.signatures).toHaveLength(2)
+    expect((await fixture.ledger.verify()).findings).toEqual([])
+  })
+
   it('keeps what good witnesses say when others fail', async () => {
     await fixture.fill(5)
     const gone = client('http://127.0.0.1:9')

@@ -15,13 +15,11 @@ import type { Json } from '../core/json.ts'
 import type { Logger } from '../core/logger.ts'
 import type { Result } from '../core/result.ts'
 import { readJsonBody } from './body-transport.ts'
-import type { Catalogue } from './catalogue.ts'
 import { createCatalogues } from './catalogues.ts'
 import { watchChanges } from './changes.ts'
 import { doorOf } from './door.ts'
 import type { FaceBus, Principal } from './face-bus.ts'
 import { LegacyServer } from './legacy-server.ts'
-import type { Visit } from './legacy-server.ts'
 import { MODERN_REVISION, readModernRequest, rememberedEnvelopes } from './modern-request.ts'
 import { modernText } from './modern-result.ts'
 import type { ServerInfo } from './modern-result.ts'
@@ -31,6 +29,7 @@ import { refuse } from './refusal-transport.ts'
 import { createSdkHttpServer } from './sdk-http-server.ts'
 import { createSdkServer } from './sdk-server.ts'
 import { createStateSeal } from './state-seal.ts'
+import type { Visit } from './visit.ts'
 
 /** Why somebody is not let in; `challenge` goes into WWW-Authenticate. */
 export interface NotAuthenticated {
@@ -132,8 +131,8 @@ export function mcpHttpHandler(options: McpHttpOptions): McpHttpHandler {
     if (catalogue === 'no-such-profile') return refuse(response, { status: 404, message: 'There is no such profile.' })
     if (catalogue === 'not-for-this-token')
       return refuse(response, { status: 403, message: 'This token is not for this profile.' })
-    const visit: Visit = { request, response, principal: known.value, door: door.value }
-    if (request.method === 'POST') return post(visit, catalogue)
+    const visit: Visit = { request, response, principal: known.value, door: door.value, catalogue }
+    if (request.method === 'POST') return post(visit)
     // The 2025 family listens with GET and says goodbye with DELETE; 2026-07-28 has neither.
     const isOfSessions = request.method === 'GET' || request.method === 'DELETE'
     const isModern = request.headers['mcp-protocol-version'] === MODERN_REVISION
@@ -142,27 +141,25 @@ export function mcpHttpHandler(options: McpHttpOptions): McpHttpHandler {
     refuse(response, { status: 405, message: 'Method not allowed.', headers: { allow } })
   }
 
-  async function post(visit: Visit, catalogue: Catalogue): Promise<void> {
+  async function post(visit: Visit): Promise<void> {
     const read = await readJsonBody(visit.request, limits.maxBodyBytes)
     if (read === undefined) return
     if (!read.ok) return refuse(visit.response, read.fault)
     const body = read.value
     const asked = readModernRequest(visit.request.headers, body, envelopes)
-    if (asked !== undefined && isServedByHand(asked))
-      return serveModern(modern, visit, asked, { principal: visit.principal, catalogue })
-    return classified(visit, body, catalogue)
+    if (asked !== undefined && isServedByHand(asked)) return serveModern(modern, visit, asked)
+    return classified(visit, body)
   }
 
-  async function classified(visit: Visit, body: Json, catalogue: Catalogue): Promise<void> {
+  async function classified(visit: Visit, body: Json): Promise<void> {
     const verdict = classifyInboundRequest({ httpMethod: 'POST', ...standardHeaders(visit.request.headers), body })
     if (verdict.kind === 'legacy') return legacy.serve(visit, body)
     if (verdict.kind === 'modern' && verdict.messageKind === 'request') {
       envelopes.remember(body)
       const asked = readModernRequest(visit.request.headers, body, envelopes)
-      if (asked !== undefined && isServedByHand(asked))
-        return serveModern(modern, visit, asked, { principal: visit.principal, catalogue })
+      if (asked !== undefined && isServedByHand(asked)) return serveModern(modern, visit, asked)
     }
-    return sdk.serve(visit, body, catalogue)
+    return sdk.serve(visit, body)
   }
 
   return Object.assign(handle, {

@@ -7,7 +7,6 @@
  * Does I/O.
  */
 import { randomUUID } from 'node:crypto'
-import type { IncomingMessage, ServerResponse } from 'node:http'
 import { isInitializeRequest, WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server'
 import type { Server } from '@modelcontextprotocol/server'
 import type { Clock } from '../core/clock.ts'
@@ -21,6 +20,7 @@ import { refuse } from './refusal-transport.ts'
 import type { Refusal } from './refusal-transport.ts'
 import { announceList, announceResource } from './sdk-server.ts'
 import type { Connection } from './sdk-server.ts'
+import type { Visit } from './visit.ts'
 import { webExchange } from './web-exchange-transport.ts'
 
 export interface LegacyOptions {
@@ -31,13 +31,6 @@ export interface LegacyOptions {
   readonly maxSessionsPerPrincipal: number
   readonly sessionIdleMs: number
   readonly keepAliveMs: number
-}
-
-export interface Visit {
-  readonly request: IncomingMessage
-  readonly response: ServerResponse
-  readonly principal: Principal
-  readonly door: Door
 }
 
 interface Session {

@@ -5,7 +5,7 @@
  * Pure; remembers the text of lists, which are the same objects until the catalogue changes.
  */
 import type { JsonObject } from '../core/json.ts'
-import { MISSING_CAPABILITY } from './protocol-error.ts'
+import { HEADER_MISMATCH, MISSING_CAPABILITY } from './protocol-error.ts'
 import type { ProtocolFault } from './protocol-error.ts'
 
 /** `Implementation` in MCP's schema. */
@@ -52,7 +52,7 @@ export function modernText(serverInfo: ServerInfo): ModernText {
   }
 }
 
-/** An error of a call is still an answer (200); only a capability that the client lacks is the request's own fault. */
+/** An error of a call is still an answer (200), unless the request itself is at fault. */
 export function statusOf({ code }: ProtocolFault): number {
-  return code === MISSING_CAPABILITY ? 400 : 200
+  return code === MISSING_CAPABILITY || code === HEADER_MISMATCH ? 400 : 200
 }

@@ -10,9 +10,9 @@ import type { Json, JsonObject } from '../core/json.ts'
 import { isJsonObject } from '../core/json.ts'
 import type { Logger } from '../core/logger.ts'
 import type { Catalogue } from './catalogue.ts'
-import type { Visit } from './legacy-server.ts'
 import { INTERNAL_ERROR } from './protocol-error.ts'
 import { sendJson } from './reply-transport.ts'
+import type { Visit } from './visit.ts'
 import { webExchange } from './web-exchange-transport.ts'
 
 export interface SdkHttpOptions {
@@ -23,7 +23,7 @@ export interface SdkHttpOptions {
 }
 
 export interface SdkHttpServer {
-  readonly serve: (visit: Visit, body: Json, catalogue: Catalogue) => Promise<void>
+  readonly serve: (visit: Visit, body: Json) => Promise<void>
   readonly publish: (event: ServerEvent) => void
   readonly close: () => Promise<void>
 }
@@ -62,9 +62,9 @@ export function createSdkHttpServer(options: SdkHttpOptions): SdkHttpServer {
   }
 
   return {
-    serve: (visit, body, catalogue) =>
+    serve: (visit, body) =>
       isJsonObject(body) && body['method'] === 'subscriptions/listen'
-        ? listen(visit, withVisibleResources(body, catalogue))
+        ? listen(visit, withVisibleResources(body, visit.catalogue))
         : pass(visit, body),
     publish: (event) => events.publish(event),
     close: () => handler.close(),

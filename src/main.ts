@@ -97,7 +97,10 @@ async function build(
     await ledger.append({ kind: 'node.stop', node: id })
     await ledger.checkpoint()
   })
-  const services = [...createFamilies({ config, version, data, spine, database }), ...(options.services?.(spine) ?? [])]
+  const services = [
+    ...(await createFamilies({ config, version, data, spine, database, logger })),
+    ...(options.services?.(spine) ?? []),
+  ]
   for (const service of services) await startService(service, spine, undo)
   undo.push(everyMs(SWEEP_MS, () => spine.guard.sweep(), logger))
   const cosign = createCosigning(config, ledger, logger)

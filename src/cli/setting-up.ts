@@ -41,4 +41,12 @@ export function addSettingUpCommands(program: Command): void {
     .action(async (_, command: Command) => {
       say(command, doctorAnswer(diagnose(await gatherFacts(globalOptions(command)))))
     })
+  program
+    .command('docs', { hidden: true })
+    .description('renew the generated documents of a clone')
+    .action(async (_, command: Command) => {
+      const { writeDocuments } = await import('./docs-store.ts')
+      const written = await writeDocuments()
+      say(command, { json: written, text: written.join('\n') })
+    })
 }

@@ -9,6 +9,7 @@ import type { DataDirectory } from '../config/data-directory.ts'
 import type { Config } from '../config/schema.ts'
 import { systemClock } from '../core/clock.ts'
 import type { Database, Migrations } from '../core/database-store.ts'
+import type { Logger } from '../core/logger.ts'
 import { runtimeMigrations } from '../runtime/migrations.ts'
 import { createRuntime } from '../runtime/runtime.ts'
 
@@ -18,11 +19,13 @@ export interface FamilyParts {
   readonly data: DataDirectory
   readonly spine: Spine
   readonly database: Database
+  readonly logger: Logger
 }
 
 export const familyMigrations: readonly Migrations[] = [runtimeMigrations]
 
-export function createFamilies(parts: FamilyParts): readonly Service[] {
+/** Nothing is contacted before `start`. A family that the configuration does not ask for is not even loaded. */
+export async function createFamilies(parts: FamilyParts): Promise<readonly Service[]> {
   return [runtimeFamily(parts)]
 }
 

@@ -1,0 +1,86 @@
+/**
+ * Documents: writes what is generated, `docs/contract.md` and the key table in `docs/running.md`.
+ *
+ * Does I/O.
+ */
+import { generateKeyPairSync } from 'node:crypto'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Offer } from '../bus/capability.ts'
+import { openSpine } from '../call/spine.ts'
+import { readConfig } from '../config/config-file.ts'
+import { dataDirectory } from '../config/data-directory.ts'
+import type { Config } from '../config/schema.ts'
+import { systemClock } from '../core/clock.ts'
+import { Database } from '../core/database-store.ts'
+import { silentLogger } from '../core/logger.ts'
+import { guardMigrations } from '../guard/schema-store.ts'
+import { ledgerMigrations } from '../ledger/ledger-store.ts'
+import { Ledger } from '../ledger/ledger.ts'
+import { noteSigner } from '../ledger/note-key.ts'
+import { createFamilies, familyMigrations } from '../main/families.ts'
+import { guardConfig } from '../main/guard-config.ts'
+import { contractDocument } from './contract-doc.ts'
+import { withKeyTable } from './running-doc.ts'
+
+const DOCS = fileURLToPath(new URL('../../docs/', import.meta.url))
+
+/** A house that has everything, so that every family's offers are in the document. Nothing in it is ever contacted. */
+const EVERYTHING = `
+ebus: { buses: [{ adapter: 'enh:127.0.0.1:9' }] }
+homeseer: { url: 'http://127.0.0.1:9' }
+devices: { enabled: true, host: 127.0.0.1, port: 0 }
+`
+
+/** Path → text, as they should be. */
+export async function generatedDocuments(): Promise<ReadonlyMap<string, string>> {
+  const running = join(DOCS, 'running.md')
+  return new Map([
+    [join(DOCS, 'contract.md'), contractDocument(await everyOffer())],
+    [running, withKeyTable(readFileSync(running, 'utf8'))],
+  ])
+}
+
+export async function writeDocuments(): Promise<readonly string[]> {
+  const documents = await generatedDocuments()
+  for (const [path, text] of documents) writeFileSync(path, text)
+  return [...documents.keys()]
+}
+
+async function everyOffer(): Promise<readonly Offer[]> {
+  const read = readConfig('everything', EVERYTHING)
+  if (!read.ok) throw new Error(JSON.stringify(read.fault))
+  const root = mkdtempSync(join(tmpdir(), 'hearthbus-docs-'))
+  const database = new Database({
+    path: ':memory:',
+    migrations: [ledgerMigrations, guardMigrations, ...familyMigrations],
+  })
+  try {
+    return await offersOf(read.value, root, database)
+  } finally {
+    database.close()
+    rmSync(root, { recursive: true })
+  }
+}
+
+async function offersOf(config: Config, root: string, database: Database): Promise<readonly Offer[]> {
+  const origin = 'hearthbus.local/docs'
+  const signer = noteSigner(origin, generateKeyPairSync('ed25519').privateKey)
+  const data = dataDirectory(root)
+  const ledger = await Ledger.open({ database, signer, origin, lastSignedPath: data.lastSigned, clock: systemClock })
+  const spine = await openSpine({
+    database,
+    ledger,
+    clock: systemClock,
+    logger: silentLogger,
+    guard: guardConfig(config),
+    bus: { nodeId: 'docs', config: config.bus },
+  })
+  const services = await createFamilies({ config, version: 'docs', data, spine, database, logger: silentLogger })
+  return services
+    .flatMap((service) => service.capabilities())
+    .map((capability) => capability.offer)
+    .toSorted((a, b) => (a.name < b.name ? -1 : 1))
+}

@@ -1,0 +1,116 @@
+import { describe, expect, it } from 'vitest'
+import { agent, offer, plainFamily } from '../../test/mcp-house.ts'
+import type { Offer } from '../bus/capability.ts'
+import { annotationsOf, buildCatalogue } from './catalogue.ts'
+import type { Catalogue } from './catalogue.ts'
+import { createCatalogues } from './catalogues.ts'
+import type { Principal } from './face-bus.ts'
+
+const everything = { include: ['*'], exclude: [] }
+const offers = [
+  offer({
+    name: 'a.read',
+    title: 'Read',
+    requestSchema: { properties: { x: { type: 'string', 'x-mcp-header': 'X' } } },
+  }),
+  offer({ name: 'a.write', effect: 'writes' }),
+  offer({ name: 'one', face: { kind: 'resource', uri: 'r://one', mimeType: 'text/plain' } }),
+  offer({ name: 'some', face: { kind: 'resource', uri: 'r://{id}', mimeType: 'text/plain' } }),
+  offer({
+    name: 'p.greet',
+    face: { kind: 'prompt', arguments: [{ name: 'who', description: 'Whom', required: true }] },
+  }),
+  offer({ name: 'inner', face: { kind: 'service' } }),
+]
+
+function catalogue(style: 'dots' | 'underscore' = 'dots'): Catalogue {
+  return buildCatalogue(offers, { principal: agent, profileName: 'all', profiles: [everything], style })
+}
+
+describe('catalogue', () => {
+  it('lists a tool with its schemas and with hints that follow from its effect', () => {
+    const { tools } = catalogue().list('tools/list') as unknown as { tools: readonly object[] }
+    expect(tools).toHaveLength(2)
+    expect(tools[0]).toEqual({
+      name: 'a.read',
+      title: 'Read',
+      description: 'What a.read does.',
+      inputSchema: { type: 'object', properties: { x: { type: 'string', 'x-mcp-header': 'X' } } },
+      outputSchema: { type: 'object', properties: { ok: { type: 'boolean' }, data: {} }, required: ['ok'] },
+      annotations: { readOnlyHint: true, openWorldHint: false },
+    })
+  })
+
+  it.each([
+    ['reads', { readOnlyHint: true, openWorldHint: false }],
+    ['records', { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false }],
+    ['writes', { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false }],
+    ['sensitive', { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false }],
+    ['admin', { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false }],
+  ] as const)('hints for what %s', (effect, hints) => {
+    expect(annotationsOf(effect, false)).toEqual(hints)
+  })
+
+  it('lists resources, templates and prompts, and no services', () => {
+    const dots = catalogue()
+    expect(dots.list('resources/list')).toMatchObject({
+      resources: [{ uri: 'r://one', name: 'one', mimeType: 'text/plain' }],
+    })
+    expect(dots.list('resources/templates/list')).toMatchObject({ resourceTemplates: [{ uriTemplate: 'r://{id}' }] })
+    expect(dots.list('prompts/list')).toMatchObject({
+      prompts: [{ name: 'p.greet', arguments: [{ name: 'who', description: 'Whom', required: true }] }],
+    })
+    expect(JSON.stringify(dots.list('tools/list'))).not.toContain('inner')
+  })
+
+  it('finds tools and prompts under either spelling, and a resource before a template', () => {
+    const underscore = catalogue('underscore')
+    expect(underscore.list('tools/list')).toMatchObject({ tools: [{ name: 'a_read' }, { name: 'a_write' }] })
+    expect(underscore.canonicalTool('a_read')).toBe('a.read')
+    expect(underscore.prompt('p_greet')?.name).toBe('p.greet')
+    expect(underscore.prompt('p.greet')?.name).toBe('p.greet')
+    expect(underscore.resource('r://one')).toMatchObject({ offer: { name: 'one' }, body: {} })
+    expect(underscore.resource('r://two')).toMatchObject({ offer: { name: 'some' }, body: { id: 'two' } })
+    expect(underscore.resource('x://two')).toBeUndefined()
+  })
+
+  it('knows which arguments of a tool are repeated in headers', () => {
+    expect(catalogue().tool('a.read')?.headers).toEqual([{ path: ['x'], name: 'X', type: 'string' }])
+  })
+})
+
+describe('catalogues', () => {
+  let now: readonly Offer[] = offers
+  const families = ['sleeping']
+  const catalogues = createCatalogues({ bus: { offers: () => now }, profiles: {}, families })
+  const door = { profile: undefined, style: 'dots' } as const
+
+  it('are made once for each kind of caller and each door, until the offers change', () => {
+    const first = catalogues.find(agent, door)
+    expect(catalogues.find({ ...agent, id: 'another', client: 'x' }, door)).toBe(first)
+    expect(catalogues.find({ ...agent, role: 'observer' }, door)).not.toBe(first)
+    expect(catalogues.find(agent, { ...door, style: 'underscore' })).not.toBe(first)
+    now = offers.slice(1)
+    expect(catalogues.find(agent, door)).not.toBe(first)
+  })
+
+  it('have a door for each family, also one that sleeps, and none for others', () => {
+    expect(catalogues.find(agent, { ...door, profile: 'plain' })).toBeTypeOf('object')
+    expect(catalogues.find(agent, { ...door, profile: 'sleeping' })).toBeTypeOf('object')
+    expect(catalogues.find(agent, { ...door, profile: 'nobody' })).toBe('no-such-profile')
+    expect(plainFamily.name).toBe('plain')
+  })
+
+  it('show a narrowed token the union of its profiles, and only those doors', () => {
+    const narrowed: Principal = { ...agent, restrictions: { profiles: ['read', 'sleeping'] } }
+    const found = catalogues.find(narrowed, door) as Catalogue
+    expect(found.list('tools/list')).toEqual({ tools: [] })
+    expect(found.view.profileName).toBe('read+sleeping')
+    expect(catalogues.find(narrowed, { ...door, profile: 'all' })).toBe('not-for-this-token')
+  })
+
+  it('are empty behind a door that has gone', () => {
+    now = []
+    expect(catalogues.current(agent, { ...door, profile: 'plain' }).list('tools/list')).toEqual({ tools: [] })
+  })
+})

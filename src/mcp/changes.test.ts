@@ -1,0 +1,27 @@
+import { describe, expect, it } from 'vitest'
+import { capability, recordedBus } from '../../test/mcp-house.ts'
+import { ok } from '../core/result.ts'
+import { watchChanges } from './changes.ts'
+
+const tool = capability({ name: 'tool' }, () => ok({ data: 1 }))
+const prompt = capability({ name: 'prompt', face: { kind: 'prompt', arguments: [] } }, () => ok({ data: 1 }))
+const service = capability({ name: 'service', face: { kind: 'service' } }, () => ok({ data: 1 }))
+
+describe('changes', () => {
+  it('tell which list changed, once for what happens at once, until stopped', async () => {
+    const { bus } = recordedBus()
+    const heard: string[] = []
+    const stop = watchChanges(bus, { onList: (kind) => heard.push(kind), onResource: (uri) => heard.push(uri) })
+    bus.registerCapability(tool)
+    bus.registerCapability(prompt)
+    bus.registerCapability(service)
+    await expect.poll(() => heard).toEqual(['tool', 'prompt'])
+    bus.announceResource('a://b')
+    expect(heard).toEqual(['tool', 'prompt', 'a://b'])
+    stop()
+    bus.deregister('tool', [1, 0])
+    bus.announceResource('a://b')
+    await new Promise(setImmediate)
+    expect(heard).toEqual(['tool', 'prompt', 'a://b'])
+  })
+})

@@ -1,0 +1,24 @@
+import { describe, expect, it } from 'vitest'
+import { doorOf } from './door.ts'
+
+describe('door', () => {
+  it.each([
+    ['/mcp', { profile: undefined, style: 'dots' }],
+    ['/mcp/', { profile: undefined, style: 'dots' }],
+    ['/mcp?names=underscore', { profile: undefined, style: 'underscore' }],
+    ['/mcp/read?names=dots&x=1', { profile: 'read', style: 'dots' }],
+    ['/mcp/my-heating', { profile: 'my-heating', style: 'dots' }],
+  ])('%s leads somewhere', (url, door) => {
+    expect(doorOf(url)).toEqual({ ok: true, value: door })
+  })
+
+  it.each([
+    ['/mcp/a/b', 404],
+    ['/mcp/../api', 404],
+    ['/mcp/READ', 404],
+    ['/mcpx', 404],
+    ['/mcp?names=camel', 400],
+  ])('%s leads nowhere', (url, status) => {
+    expect(doorOf(url)).toMatchObject({ ok: false, fault: { status } })
+  })
+})

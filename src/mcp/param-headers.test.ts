@@ -1,0 +1,43 @@
+import { describe, expect, it } from 'vitest'
+import { decodeHeaderValue, paramHeaderMismatch, paramHeaders } from './param-headers.ts'
+
+const schema = {
+  type: 'object',
+  properties: {
+    region: { type: 'string', 'x-mcp-header': 'Region' },
+    where: { type: 'object', properties: { zone: { type: 'integer', 'x-mcp-header': 'Zone' } } },
+    list: { type: 'array', items: { type: 'string', 'x-mcp-header': 'Item' } },
+    bad: { type: 'string', 'x-mcp-header': 'not a token' },
+    object: { type: 'object', 'x-mcp-header': 'Object' },
+  },
+}
+
+describe('parameter headers', () => {
+  const declared = paramHeaders(schema)
+
+  it('are declared on primitives that a chain of properties leads to', () => {
+    expect(declared).toEqual([
+      { path: ['region'], name: 'Region', type: 'string' },
+      { path: ['where', 'zone'], name: 'Zone', type: 'integer' },
+    ])
+    expect([paramHeaders(undefined), paramHeaders(true)]).toEqual([[], []])
+  })
+
+  it('agree, or say which of them does not', () => {
+    const args = { region: 'eu', where: { zone: 2 } }
+    expect(paramHeaderMismatch(declared, args, { 'mcp-param-region': 'eu', 'mcp-param-zone': '2' })).toBeUndefined()
+    expect(paramHeaderMismatch(declared, args, { 'mcp-param-region': 'eu', 'mcp-param-zone': '3' })).toEqual({
+      header: 'Mcp-Param-Zone',
+      body: 'the Mcp-Param-Zone header decodes to "3" but the body carries where.zone=2',
+    })
+    expect(paramHeaderMismatch(declared, { region: null }, {})).toBeUndefined()
+    expect(paramHeaderMismatch(declared, { region: ['eu'] }, {})).toBeUndefined()
+  })
+
+  it('decode what is not plain ASCII', () => {
+    expect(decodeHeaderValue('=?base64?w6Q=?=')).toBe('ä')
+    expect(decodeHeaderValue('=?base64?w6Q?=')).toBeUndefined()
+    expect(decodeHeaderValue('=?base64?/w==?=')).toBeUndefined()
+    expect(decodeHeaderValue('=?base64?w6Q=')).toBe('=?base64?w6Q=')
+  })
+})

@@ -1,0 +1,39 @@
+import { describe, expect, it } from 'vitest'
+import { offer, plainFamily } from '../../test/mcp-house.ts'
+import { findProfile, inProfile } from './profile.ts'
+import type { ProfileTable } from './profile.ts'
+
+const heating = { ...plainFamily, name: 'heating' }
+const offers = [
+  offer({ name: 'heat.get', family: heating }),
+  offer({ name: 'heat.set', family: heating, effect: 'writes' }),
+  offer({ name: 'light.get' }),
+]
+const families = new Set(['plain', 'heating'])
+const configured: ProfileTable = {
+  warm: { include: ['heat.*', 'light.get'], exclude: ['heat.s*'] },
+  careful: { include: ['*'], exclude: [], effects: ['reads', 'records'] },
+  read: { include: ['*'], exclude: [] },
+}
+
+function namesIn(profile: string): readonly string[] | undefined {
+  const found = findProfile(profile, configured, families)
+  return found === undefined ? undefined : offers.filter((each) => inProfile(each, found)).map(({ name }) => name)
+}
+
+describe('profile', () => {
+  it('holds everything, or what reads, or one family', () => {
+    expect(namesIn('all')).toEqual(['heat.get', 'heat.set', 'light.get'])
+    expect(namesIn('read')).toEqual(['heat.get', 'light.get'])
+    expect(namesIn('heating')).toEqual(['heat.get', 'heat.set'])
+  })
+
+  it('holds what the configuration includes, without what it excludes', () => {
+    expect(namesIn('warm')).toEqual(['heat.get', 'light.get'])
+    expect(namesIn('careful')).toEqual(['heat.get', 'light.get'])
+  })
+
+  it('is unknown under any other name, also one that objects have', () => {
+    expect(['cold', 'constructor', '__proto__', ''].map(namesIn)).toEqual([undefined, undefined, undefined, undefined])
+  })
+})

@@ -1,0 +1,44 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { isTemplate, uriTemplate } from './uri-template.ts'
+
+function match(template: string, uri: string): unknown {
+  return uriTemplate(template).match(uri)
+}
+
+describe('URI template', () => {
+  it('finds its variables, decoded', () => {
+    expect(match('hs4://devices/{ref}/history', 'hs4://devices/47%2F11/history')).toEqual({ ref: '47/11' })
+    expect(match('a://{x}/{y}', 'a://1/2')).toEqual({ x: '1', y: '2' })
+    expect(match('a://files/{+path}', 'a://files/b/c')).toEqual({ path: 'b/c' })
+  })
+
+  it('takes named query parameters in any order, none of them required', () => {
+    const template = 'a://log/{id}{?from,to}'
+    expect(match(template, 'a://log/1')).toEqual({ id: '1' })
+    expect(match(template, 'a://log/1?to=12&from=3%204')).toEqual({ id: '1', to: '12', from: '3 4' })
+    expect(match(template, 'a://log/1?other=2')).toBeUndefined()
+  })
+
+  it('does not match a part, a slash within a variable, or what cannot be decoded', () => {
+    expect(match('a://{x}', 'a://b/c')).toBeUndefined()
+    expect(match('a://{x}/end', 'xa://b/end')).toBeUndefined()
+    expect(match('a://{x}', 'a://')).toBeUndefined()
+    expect(match('a://{x}', 'a://%ff')).toBeUndefined()
+    expect(match('a.b://{x}', 'acb://1')).toBeUndefined()
+  })
+
+  it('gives back any value that was encoded into it', () => {
+    fc.assert(
+      fc.property(fc.string({ minLength: 1 }), (value) => {
+        expect(match('a://{x}/z', `a://${encodeURIComponent(value)}/z`)).toEqual({ x: value })
+      }),
+    )
+  })
+
+  it('is refused when it says something that is not understood', () => {
+    expect(() => uriTemplate('a://{#x}')).toThrow('not a template that is understood')
+    expect(() => uriTemplate('a://{x')).toThrow(RangeError)
+    expect([isTemplate('a://{x}'), isTemplate('a://x')]).toEqual([true, false])
+  })
+})

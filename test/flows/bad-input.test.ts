@@ -1,0 +1,164 @@
+/**
+ * Everything that comes from a wire can be wrong. It gets a clear error in the right envelope, nothing is written but
+ * the audit of the refusal, and the gateway goes on.
+ */
+import { DatabaseSync } from 'node:sqlite'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createHome, startGatewayProcess } from '../gateway-process.ts'
+import type { GatewayProcess, Home } from '../gateway-process.ts'
+import { MODERN, callTool } from '../modern-request.ts'
+
+let home: Home
+let gateway: GatewayProcess
+beforeAll(async () => {
+  home = createHome()
+  gateway = await startGatewayProcess(home)
+})
+afterAll(async () => {
+  await gateway.stop()
+  home.remove()
+})
+
+interface Refusal {
+  readonly status: number
+  readonly code: number | undefined
+  readonly message: string
+}
+
+/** Bytes as they are, with headers that promise a good request. */
+async function post(body: string | Uint8Array<ArrayBuffer>, headers: Record<string, string> = {}): Promise<Refusal> {
+  const response = await fetch(`${gateway.url}/mcp`, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      'mcp-protocol-version': MODERN,
+      'mcp-method': 'tools/call',
+      'mcp-name': 'task_create',
+      ...headers,
+    },
+    body,
+  })
+  const answer = (await response.json()) as { error?: { code?: number; message?: string } }
+  return { status: response.status, code: answer.error?.code, message: answer.error?.message ?? '' }
+}
+
+function request(argumentsText: string): string {
+  const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"${MODERN}","io.modelcontextprotocol/clientCapabilities":{}}`
+  return `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"task_create","arguments":${argumentsText},${meta}}}`
+}
+
+function count(table: string): number {
+  const database = new DatabaseSync(join(home.data, 'hearthbus.db'), { readOnly: true })
+  const row = database.prepare(`SELECT count(*) AS n FROM ${table}`).get()
+  database.close()
+  return Number(row?.['n'])
+}
+
+describe('input that is no request', () => {
+  it.each([
+    ['malformed JSON', '{"jsonrpc":"2.0",', 400, -32_700],
+    ['nothing at all', '', 400, -32_700],
+    ['invalid UTF-8', new Uint8Array([0x7b, 0x22, 0xff, 0xfe, 0x22, 0x3a, 0x31, 0x7d]), 400, -32_700],
+    ['duplicate keys', request('{"title":"a","title":"b"}'), 400, -32_700],
+    ['nesting without end', request(`{"title":${'['.repeat(20_000)}${']'.repeat(20_000)}}`), 400, -32_700],
+    ['a prototype', request('{"title":"a","__proto__":{"status":"DONE"}}'), 400, -32_700],
+    ['a bare number', '42', 400, -32_600],
+  ])('refuses %s and writes nothing', async (_, body, status, code) => {
+    const before = count('ledger_entry')
+    const refusal = await post(body)
+    expect([refusal.status, refusal.code]).toEqual([status, code])
+    expect(refusal.message.length).toBeGreaterThan(10)
+    expect(count('ledger_entry')).toBe(before)
+  })
+
+  it('refuses a body that is too large before reading all of it', async () => {
+    const refusal = await post(request(`{"title":"${'x'.repeat(5_000_000)}"}`))
+    expect(refusal.status).toBe(413)
+    expect(refusal.message).toContain('4194304')
+  })
+
+  it('refuses another content type', async () => {
+    expect((await post('title=x', { 'content-type': 'application/x-www-form-urlencoded' })).status).toBe(415)
+  })
+
+  it('refuses headers that say something else than the body', async () => {
+    expect(await post(request('{"title":"a"}'), { 'mcp-name': 'server_ping' })).toMatchObject({
+      status: 400,
+      code: -32_020,
+    })
+  })
+
+  it('refuses a foreign host name and a foreign origin', async () => {
+    expect((await rawGet('Host: evil.example')).startsWith('HTTP/1.1 403')).toBe(true)
+    expect((await rawGet(`Host: 127.0.0.1\r\nOrigin: http://evil.example`)).startsWith('HTTP/1.1 403')).toBe(true)
+  })
+
+  it('goes on after a client that sends garbage and one that hangs up in the middle', async () => {
+    await rawBytes('\u0000\u0001\u0002 HTTP\r\n\r\n')
+    await rawBytes(
+      'POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1000\r\nContent-Type: application/json\r\n\r\n{"jso',
+    )
+    expect((await callTool(gateway.url, 'server_ping', {})).status).toBe(200)
+  })
+})
+
+describe('arguments that do not fit', () => {
+  it.each([
+    ['a wrong type', { title: 7 }],
+    ['a missing argument', {}],
+    ['an unknown key', { title: 'a', colour: 'red' }],
+    ['an empty title', { title: '' }],
+  ])('answers %s in the tool’s own envelope, audits the refusal and changes nothing', async (_, args) => {
+    const [tasks, actions] = [count('tasks'), count('actions')]
+    const { status, body } = await callTool(gateway.url, 'task_create', args)
+    expect(status).toBe(200)
+    expect(body.result).toMatchObject({
+      isError: true,
+      structuredContent: { ok: false, error: { code: 'INVALID_PARAMS' } },
+    })
+    expect([count('tasks'), count('actions')]).toEqual([tasks, actions + 1])
+  })
+
+  it('answers an unknown tool with -32602 and audits it', async () => {
+    const before = count('actions')
+    const { body } = await callTool(gateway.url, 'no_such_tool', {})
+    expect(body.error?.code).toBe(-32_602)
+    expect(count('actions')).toBe(before + 1)
+  })
+
+  it('keeps secrets out of the records', async () => {
+    await callTool(gateway.url, 'task_create', { title: 'a', password: 'hunter2-in-the-clear' })
+    await gateway.stop()
+    gateway = await startGatewayProcess(home)
+    const database = new DatabaseSync(join(home.data, 'hearthbus.db'), { readOnly: true })
+    const bodies = database.prepare('SELECT CAST(body AS TEXT) AS body FROM ledger_body').all()
+    database.close()
+    expect(JSON.stringify(bodies)).toContain('password')
+    expect(JSON.stringify(bodies)).not.toContain('hunter2')
+  })
+})
+
+it('has not complained about any of it, and stops as it should', async () => {
+  expect(gateway.log()).toBe('')
+  expect(await gateway.stop()).toBe(0)
+})
+
+function rawGet(headers: string): Promise<string> {
+  return rawBytes(`GET /health HTTP/1.1\r\n${headers}\r\nConnection: close\r\n\r\n`)
+}
+
+/** Writes, waits a moment for an answer, hangs up. */
+function rawBytes(bytes: string): Promise<string> {
+  return new Promise((resolve) => {
+    const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1')
+    let answer = ''
+    socket.on('data', (chunk) => (answer += chunk.toString()))
+    socket.on('error', () => resolve(answer))
+    socket.on('close', () => resolve(answer))
+    socket.write(bytes)
+    setTimeout(() => socket.destroy(), 300)
+  })
+}

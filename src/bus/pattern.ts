@@ -2,10 +2,10 @@
  * Pattern: a stranger's regular expression, run only where even its worst case ends soon.
  *
  * JavaScript's engine backtracks: `(a+)+$` on thirty characters takes minutes and stops the whole house. Nobody can
- * tell all such patterns from harmless ones, so each gets a length limit instead, computed from its shape:
+ * tell all such patterns from harmless ones, so each gets a length limit for the text instead, computed from its shape:
  *
  *   k repetitions in a row, q choices       limit = (10⁷ / 2^q)^(1/k)       a text of n characters costs ≤ n^k · 2^q
- *   a repetition within a repetition        limit = 20                      ≤ 2^20
+ *   a repetition within a repetition        limit = 0                       exponential, whatever it looks like
  *
  * A text beyond the limit is let through unexamined: the far end that wrote the pattern examines it again.
  *
@@ -13,18 +13,19 @@
  */
 
 const STEP_BUDGET = 10_000_000
-const NESTED_LIMIT = 20
 const MAX_PATTERN_LENGTH = 1_024
 
 export interface BoundedPattern {
   readonly test: (text: string) => boolean
+  /** Ajv takes patterns with the same text for the same pattern. */
+  readonly toString: () => string
 }
 
 /** Throws on a pattern that is no regular expression, as `RegExp` does. */
 export function boundedPattern(source: string, flags: string): BoundedPattern {
   const expression = new RegExp(source, flags)
   const limit = textLimit(source)
-  return { test: (text) => text.length > limit || expression.test(text) }
+  return { test: (text) => text.length > limit || expression.test(text), toString: () => String(expression) }
 }
 
 interface Group {
@@ -34,10 +35,10 @@ interface Group {
 
 /** The longest text that the pattern is run on. Reads the shape only; anything it does not know counts as a letter. */
 export function textLimit(source: string): number {
-  if (source.length > MAX_PATTERN_LENGTH || /\\(?:[1-9]|k<)/.test(source)) return NESTED_LIMIT
+  if (source.length > MAX_PATTERN_LENGTH || /\\(?:[1-9]|k<)/.test(source)) return 0
   // Unanchored, the engine starts again at every character.
   const total: Group = { repetitions: source.startsWith('^') ? 0 : 1, choices: 0 }
-  return walk(source, total) ? NESTED_LIMIT : limitOf(total)
+  return walk(source, total) ? 0 : limitOf(total)
 }
 
 /** Counts into `total`; true as soon as something that varies is itself repeated. */

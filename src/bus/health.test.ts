@@ -1,0 +1,141 @@
+import { describe, expect, it } from 'vitest'
+import { countsAgainstProvider, Health } from './health.ts'
+import type { HealthChange } from './health.ts'
+
+function play(
+  health: Health,
+  outcomes: string,
+  at: { nowMs: number; mayEject?: boolean } = { nowMs: 0 },
+): HealthChange {
+  let change: HealthChange
+  for (const outcome of outcomes)
+    change = health.record({
+      success: outcome === '+',
+      latencyMs: outcome === '+' ? 20 : 1,
+      nowMs: at.nowMs,
+      isProbe: false,
+      mayEject: at.mayEject ?? true,
+    })
+  return change
+}
+
+function probe(health: Health, success: boolean, nowMs: number): HealthChange {
+  health.startProbe()
+  return health.record({ success, latencyMs: 20, nowMs, isProbe: true, mayEject: true })
+}
+
+describe('health', () => {
+  // test_health_quarantines_at_threshold
+  it('health quarantines at threshold', () => {
+    const health = new Health()
+    expect(play(health, '+-+-+-+-+-')).toBeUndefined()
+    expect(health.successRate).toBe(0.5)
+    expect(play(health, '-')).toBe('quarantined')
+    expect(health.isQuarantined(59_999)).toBe(true)
+    expect(health.isQuarantined(60_000)).toBe(false)
+  })
+
+  it('quarantines nobody for the first failed call', () => {
+    const health = new Health()
+    expect(play(health, '-')).toBeUndefined()
+    expect(play(health, '---')).toBeUndefined()
+    expect(health.isQuarantined(0)).toBe(false)
+  })
+
+  it('quarantines after five failures in a row, however good the past', () => {
+    const health = new Health()
+    expect(play(health, `${'+'.repeat(95)}----`)).toBeUndefined()
+    expect(play(health, '-')).toBe('quarantined')
+  })
+
+  it('quarantines nobody when too few others would be left', () => {
+    expect(play(new Health(), '-'.repeat(100), { nowMs: 0, mayEject: false })).toBeUndefined()
+  })
+
+  // test_health_resets_after_quarantine_window
+  it('health resets after quarantine window', () => {
+    const health = new Health()
+    play(health, '-----')
+    expect(health.isProbeDue(59_999)).toBe(false)
+    expect(health.isProbeDue(60_000)).toBe(true)
+    expect(probe(health, true, 60_000)).toBe('recovered')
+    expect(health.successRate).toBe(1)
+    expect(health.isEjected()).toBe(false)
+  })
+
+  it('lets exactly one call try again', () => {
+    const health = new Health()
+    play(health, '-----')
+    health.startProbe()
+    expect(health.isProbeDue(60_000)).toBe(false)
+    expect(health.isQuarantined(60_000)).toBe(true)
+    health.probeEndedOpenly()
+    expect(health.isProbeDue(60_000)).toBe(true)
+  })
+
+  it('goes back into quarantine when the probe fails, longer each time, up to five minutes', () => {
+    const health = new Health()
+    play(health, '-----')
+    let nowMs = 0
+    const lengths = [1, 2, 3, 4, 5, 6, 7].map(() => {
+      const length = health.quarantinedUntilMs - nowMs
+      nowMs = health.quarantinedUntilMs
+      expect(probe(health, false, nowMs)).toBe('quarantined')
+      return length
+    })
+    expect(lengths).toEqual([60_000, 120_000, 180_000, 240_000, 300_000, 300_000, 300_000])
+  })
+
+  it('forgives ejections of long ago', () => {
+    const health = new Health()
+    play(health, '-----')
+    probe(health, true, 60_000)
+    play(health, '-----', { nowMs: 700_000 })
+    expect(health.quarantinedUntilMs).toBe(760_000)
+  })
+
+  it('does not let a call from before the quarantine decide about it', () => {
+    const health = new Health()
+    play(health, '-----')
+    expect(play(health, '+', { nowMs: 10 })).toBeUndefined()
+    expect(health.isQuarantined(20)).toBe(true)
+    expect(play(health, '-----', { nowMs: 20 })).toBeUndefined()
+    expect(health.quarantinedUntilMs).toBe(60_000)
+  })
+
+  it('remembers a hundred calls and no more', () => {
+    const health = new Health()
+    play(health, '-'.repeat(60), { nowMs: 0, mayEject: false })
+    play(health, '+'.repeat(50))
+    expect([health.samples, health.successRate]).toEqual([100, 0.5])
+    play(health, '+'.repeat(60))
+    expect(health.successRate).toBe(1)
+  })
+
+  it('takes percentiles over successes only, so that failing fast is not being fast', () => {
+    const health = new Health()
+    for (let ms = 1; ms <= 100; ms++)
+      health.record({ success: true, latencyMs: ms, nowMs: 0, isProbe: false, mayEject: false })
+    expect([health.p50Ms, health.p95Ms, health.p99Ms]).toEqual([50, 95, 99])
+    play(health, '-'.repeat(50), { nowMs: 0, mayEject: false })
+    expect(health.p50Ms).toBe(75)
+    play(health, '-'.repeat(50), { nowMs: 0, mayEject: false })
+    expect(health.p50Ms).toBe(0)
+  })
+
+  it("counts what is the provider's doing and nothing that is the caller's", () => {
+    const kinds = ['offline', 'timed-out', 'failed', 'unknown-outcome', 'internal'] as const
+    expect(kinds.every(countsAgainstProvider)).toBe(true)
+    const callers = [
+      'invalid-arguments',
+      'not-found',
+      'not-permitted',
+      'approval-required',
+      'conflict',
+      'busy',
+      'cancelled',
+      'unsupported',
+    ] as const
+    expect(callers.some(countsAgainstProvider)).toBe(false)
+  })
+})

@@ -1,0 +1,229 @@
+import { describe, expect, it } from 'vitest'
+import { answering, echo, manifestOf, ME, node, offered } from '../../test/bus-village.ts'
+import type { Service, Version } from './capability.ts'
+import { announce } from './peer.ts'
+import type { PeerCapability, PeerRecord } from './peer.ts'
+
+function service(name: string, prefixes: readonly string[], names: readonly string[]): Service {
+  return {
+    name,
+    prefixes,
+    capabilities: () => names.map((capability) => answering({ name: capability }, echo)),
+    start: () => Promise.resolve(),
+    stop: () => Promise.resolve(),
+    health: () => ({ status: 'ok', details: {} }),
+  }
+}
+
+function peer(nodeId: string, capabilities: readonly PeerCapability[]): PeerRecord {
+  return { nodeId, endpoint: undefined, manifest: { nodeId, capabilities } }
+}
+
+describe('registration', () => {
+  // test_register_local_namespace_violation_raises
+  it('register local namespace violation raises', () => {
+    const bus = node('a')
+    for (const name of ['llmx.chat', 'embed.text', 'llm_chat'])
+      expect(bus.registerService(service('llm', ['llm'], [name]))).toMatchObject({
+        ok: false,
+        fault: { code: 'namespace_violation' },
+      })
+    expect(bus.registerService(service('llm', ['llm'], ['llm.chat', 'llm']))).toEqual({ ok: true, value: undefined })
+    expect(bus.registerService(service('runtime', ['task_', 'audit_'], ['task_list']))).toMatchObject({ ok: true })
+    expect(bus.registerService(service('free', [''], ['anything_at_all']))).toMatchObject({ ok: true })
+  })
+
+  it('takes all capabilities of a service or none', () => {
+    const bus = node('a')
+    expect(bus.registerService(service('llm', ['llm'], ['llm.chat', 'llm.complete', 'rag.query'])).ok).toBe(false)
+    expect(bus.offers()).toEqual([])
+  })
+
+  it('lets nobody take over the name of another', () => {
+    const bus = node('a')
+    bus.registerService(service('llm', ['llm'], ['llm.chat']))
+    expect(bus.registerService(service('thief', ['llm'], ['llm.chat']))).toMatchObject({
+      fault: { code: 'namespace_violation', message: 'llm.chat is offered by llm already.' },
+    })
+  })
+
+  it('changes nothing and tells nobody when the same is registered again', async () => {
+    const bus = node('a')
+    bus.registerCapability(answering({ name: 'x.y' }, echo))
+    const entry = bus.registry.named('x.y')[0]
+    const events = bus.subscribe()
+    bus.registerCapability(answering({ name: 'x.y' }, echo))
+    bus.registerCapability(answering({ name: 'x.y', title: 'Another title' }, echo))
+    expect(await events.next()).toMatchObject({ value: { kind: 'updated', entry: { key: entry?.key } } })
+    expect(bus.registry.named('x.y')).toEqual([entry])
+    await events.return?.()
+  })
+
+  it('keeps two instances with different params apart', () => {
+    const bus = node('a')
+    bus.registerCapability(answering({ name: 'llm.chat', params: { model: 'a' } }, echo))
+    bus.registerCapability(answering({ name: 'llm.chat', params: { model: 'b' } }, echo))
+    expect(bus.registry.find('llm.chat', [1, 0])).toHaveLength(2)
+    expect(bus.registry.find('llm.chat', [1, 0], ({ model }) => model === 'b')).toHaveLength(1)
+    const [first] = bus.registry.find('llm.chat', [1, 0])
+    bus.deregister('llm.chat', [1, 0], first?.instanceId)
+    expect(bus.registry.named('llm.chat').map(({ offer }) => offer.params)).toEqual([{ model: 'b' }])
+  })
+
+  it.each<[Version, Version, boolean]>([
+    [[1, 2], [1, 0], true],
+    [[1, 2], [1, 2], true],
+    [[1, 2], [1, 3], false],
+    [[2, 0], [1, 0], false],
+    [[1, 0], [2, 0], false],
+  ])('%j serves a request for %j: %s', (version, asked, serves) => {
+    const bus = node('a')
+    bus.registerCapability(answering({ name: 'x.y', version }, echo))
+    expect(bus.registry.find('x.y', asked)).toHaveLength(serves ? 1 : 0)
+  })
+
+  it('shows its own offer before a newer one from elsewhere', () => {
+    const [a, b] = [node('a'), node('b')]
+    a.registerCapability(answering({ name: 'x.y', title: 'here' }, echo))
+    b.registerCapability(answering({ name: 'x.y', version: [1, 5], title: 'there' }, echo))
+    a.onPeerAdded(manifestOf(b))
+    expect(a.offer('x.y')?.title).toBe('here')
+    a.deregister('x.y', [1, 0])
+    expect(a.offer('x.y')?.title).toBe('there')
+  })
+})
+
+describe('peers', () => {
+  const chat = announce(offered({ name: 'llm.chat' }))
+  const embed = announce(offered({ name: 'embed.text' }))
+
+  it('tells what came, changed and went', () => {
+    const { registry } = node('a')
+    const names = (entries: readonly { readonly offer: { readonly name: string } }[]): readonly string[] =>
+      entries.map(({ offer }) => offer.name)
+    const first = registry.updateFromPeer(peer('b', [chat, embed]), 0)
+    expect([names(first.added), names(first.removed), names(first.updated)]).toEqual([
+      ['llm.chat', 'embed.text'],
+      [],
+      [],
+    ])
+    const second = registry.updateFromPeer(peer('b', [{ ...chat, maxConcurrent: 2 }]), 1)
+    expect([names(second.added), names(second.removed), names(second.updated)]).toEqual([
+      [],
+      ['embed.text'],
+      ['llm.chat'],
+    ])
+    expect(registry.removePeer('b')).toBe(1)
+    expect(registry.all()).toEqual([])
+  })
+
+  it('keeps health, calls in flight and sessions across a refresh', async () => {
+    const [a, b] = [node('a'), node('b')]
+    b.registerCapability(answering({ name: 'llm.chat' }, echo))
+    a.onPeerAdded(manifestOf(b))
+    await a.call('llm.chat', [1, 0], {}, { ...ME, sessionId: 's' })
+    const [entry] = a.registry.named('llm.chat')
+    if (entry === undefined) throw new Error('no entry')
+    entry.inFlight = 3
+    a.onPeerUpdated(manifestOf(b))
+    b.registerCapability(answering({ name: 'llm.chat', maxConcurrent: 99 }, echo))
+    a.onPeerUpdated(manifestOf(b))
+    expect(a.registry.named('llm.chat')[0]).toBe(entry)
+    expect(entry).toMatchObject({ inFlight: 3, health: { samples: 1 }, offer: { maxConcurrent: 99 } })
+    expect(a.router.sticky.sessionsOf(entry)).toBe(1)
+  })
+
+  it('believes no peer that speaks for this node or for a third one', () => {
+    const { registry } = node('a')
+    expect(registry.updateFromPeer(peer('a', [chat]), 0).added).toEqual([])
+    const liar = { nodeId: 'b', endpoint: undefined, manifest: { nodeId: 'c', capabilities: [chat] } }
+    expect(registry.updateFromPeer(liar, 0).added).toEqual([])
+  })
+
+  it('leaves out what is no descriptor and says so, and takes the rest', () => {
+    const { registry } = node('a')
+    const broken = { ...embed, schemas: { request: { type: 'objekt' } } }
+    const diff = registry.updateFromPeer(peer('b', [chat, broken]), 0)
+    expect(diff.added).toHaveLength(1)
+    expect(diff.refused).toMatchObject([{ name: 'embed.text', fault: { code: 'schema_invalid' } }])
+  })
+
+  it('refuses schemas that are not those of their hash', () => {
+    const { registry } = node('a')
+    const swapped = { ...chat, schemas: { request: { type: 'object', maxProperties: 0 }, response: {} } }
+    expect(registry.updateFromPeer(peer('b', [swapped]), 0).refused).toMatchObject([
+      { fault: { code: 'schema_mismatch', details: { schema_hash_expected: chat.schemaHash } } },
+    ])
+  })
+
+  it('takes a capability before its schemas have come, and the schemas when they do', () => {
+    const { registry } = node('a')
+    const { schemas: _, ...bare } = announce(offered({ name: 'x.y', requestSchema: { maxProperties: 0 } }))
+    expect(registry.updateFromPeer(peer('b', [bare]), 0).added).toHaveLength(1)
+    expect(registry.updateFromPeer(peer('b', [bare]), 0).updated).toHaveLength(0)
+    const full = announce(offered({ name: 'x.y', requestSchema: { maxProperties: 0 } }))
+    expect(registry.updateFromPeer(peer('b', [full]), 0).updated).toHaveLength(1)
+    expect(registry.offer('x.y')?.requestSchema).toEqual({ maxProperties: 0 })
+  })
+
+  it('bounds how much one peer can offer', () => {
+    const { registry } = node('a')
+    const many = Array.from({ length: 2_100 }, (_, index) => {
+      const { schemas: _schemas, ...bare } = chat
+      return { ...bare, name: `x.n${index}` }
+    })
+    expect(registry.updateFromPeer(peer('b', many), 0).added).toHaveLength(2_000)
+  })
+})
+
+describe('subscription', () => {
+  it('tells a waiting watcher at once', async () => {
+    const bus = node('a')
+    const events = bus.subscribe()
+    const next = events.next()
+    bus.registerCapability(answering({ name: 'x.y' }, echo))
+    expect(await next).toMatchObject({ done: false, value: { kind: 'added', entry: { nodeId: 'a' } } })
+  })
+
+  it('tells a slow watcher the sum of what happened', async () => {
+    const bus = node('a')
+    bus.registerCapability(answering({ name: 'stays.put' }, echo))
+    const events = bus.subscribe()
+    bus.registerCapability(answering({ name: 'comes.andgoes' }, echo))
+    bus.deregister('comes.andgoes', [1, 0])
+    bus.registerCapability(answering({ name: 'comes.late' }, echo))
+    bus.registerCapability(answering({ name: 'comes.late', title: 'changed' }, echo))
+    bus.deregister('stays.put', [1, 0])
+    bus.registerCapability(answering({ name: 'stays.put' }, echo))
+    const told = [await events.next(), await events.next()]
+    expect(told).toMatchObject([
+      { value: { kind: 'added', entry: { offer: { name: 'comes.late' } } } },
+      { value: { kind: 'updated', entry: { offer: { name: 'stays.put' } } } },
+    ])
+  })
+
+  it('tells a watcher that fell far behind to look at everything again', async () => {
+    const { registry } = node('a')
+    const events = registry.events.subscribe()
+    const { schemas: _schemas, ...bare } = announce(offered({ name: 'x.y' }))
+    for (const nodeId of ['b', 'c', 'd'])
+      registry.updateFromPeer(
+        peer(
+          nodeId,
+          Array.from({ length: 2_000 }, (__, index) => ({ ...bare, name: `x.n${index}` })),
+        ),
+        0,
+      )
+    expect(await events.next()).toEqual({ done: false, value: { kind: 'resync' } })
+  })
+
+  it('ends when the watcher leaves, and when the bus closes', async () => {
+    const bus = node('a')
+    const [left, stayed] = [bus.subscribe(), bus.subscribe()]
+    const waiting = stayed.next()
+    await left.return?.()
+    expect(await left.next()).toEqual({ done: true, value: undefined })
+    bus.close()
+    expect(await waiting).toEqual({ done: true, value: undefined })
+  })
+})

@@ -1,0 +1,82 @@
+import { readFileSync } from 'node:fs'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { offered } from '../../test/bus-village.ts'
+import type { JsonSchema, Version } from './capability.ts'
+import { instanceId, schemaHash, schemaHashInput } from './schema-hash.ts'
+
+interface Vector {
+  readonly about: string
+  readonly contract: {
+    readonly name: string
+    readonly version: Version
+    readonly request_schema: JsonSchema
+    readonly response_schema: JsonSchema | null
+    readonly stream_schema: JsonSchema | null
+  }
+  readonly canonical: string
+  readonly canonicalBytes: number
+  readonly hash: string
+}
+
+const { vectors } = JSON.parse(
+  readFileSync(new URL('../../test/vectors/schema-hash.json', import.meta.url), 'utf8'),
+) as { readonly vectors: readonly Vector[] }
+
+describe('schema hash', () => {
+  it.each(vectors)('agrees with the published bytes: $about', ({ contract, canonical, canonicalBytes, hash }) => {
+    const descriptor = {
+      name: contract.name,
+      version: contract.version,
+      requestSchema: contract.request_schema,
+      responseSchema: contract.response_schema ?? undefined,
+      streamSchema: contract.stream_schema ?? undefined,
+    }
+    expect(schemaHashInput(descriptor)).toBe(canonical)
+    expect(Buffer.byteLength(canonical)).toBe(canonicalBytes)
+    expect(schemaHash(descriptor)).toBe(hash)
+  })
+
+  // test_schema_hash_stable_across_runs
+  it('schema hash stable across runs', () => {
+    const offer = offered({ name: 'echo.say', requestSchema: {}, responseSchema: undefined })
+    expect(schemaHash(offer)).toBe(vectors[0]?.hash)
+    expect(schemaHash({ ...offer })).toBe(schemaHash(offer))
+  })
+
+  // test_schema_hash_changes_on_schema_change
+  it('schema hash changes on schema change', () => {
+    const base = offered({ name: 'echo.say' })
+    const changed = [
+      { ...base, name: 'echo.sing' },
+      { ...base, version: [1, 1] as const },
+      { ...base, requestSchema: { type: 'object', minProperties: 1 } },
+      { ...base, responseSchema: undefined },
+      { ...base, streamSchema: {} },
+    ]
+    expect(new Set([base, ...changed].map(schemaHash)).size).toBe(6)
+  })
+
+  it('does not depend on params, trust, limits or timeouts', () => {
+    const base = offered({ name: 'echo.say' })
+    const limits = { params: { model: 'm' }, trustRequired: 'self', maxConcurrent: 1, timeoutSeconds: 1 } as const
+    expect(schemaHash(offered({ name: 'echo.say', idempotent: false, ...limits }))).toBe(schemaHash(base))
+  })
+
+  it('does not depend on the order of keys', () => {
+    fc.assert(
+      fc.property(fc.dictionary(fc.string(), fc.jsonValue(), { maxKeys: 6 }), (schema) => {
+        const turned = Object.fromEntries(Object.entries(schema).toReversed())
+        const of = (requestSchema: JsonSchema): string => schemaHash(offered({ name: 'x', requestSchema }))
+        expect(of(turned)).toBe(of(schema))
+      }),
+    )
+  })
+
+  it('names instances by their params', () => {
+    expect(instanceId({})).toBe('default')
+    expect(instanceId({ model: 'a', ctx: 1 })).toBe(instanceId({ ctx: 1, model: 'a' }))
+    expect(instanceId({ model: 'a' })).not.toBe(instanceId({ model: 'b' }))
+    expect(instanceId({ model: 'a' })).toMatch(/^[0-9a-f]{16}$/)
+  })
+})

@@ -1,0 +1,234 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { answering, echo, ME, node, offered, reply, streaming } from '../../test/bus-village.ts'
+import type { JsonSchema, Offer } from './capability.ts'
+import { busFamily } from './family.ts'
+import { schemaHash } from './schema-hash.ts'
+import { checkSchemas, validateRequest, wrongReply } from './schema.ts'
+import { defineTool } from './tool.ts'
+
+const ADD: JsonSchema = {
+  type: 'object',
+  properties: { a: { type: 'number' }, b: { type: 'number' }, note: { type: 'string', pattern: '^[a-z]+$' } },
+  required: ['a', 'b'],
+  additionalProperties: false,
+}
+
+function refusalOf(requestSchema: JsonSchema): string | undefined {
+  const checked = checkSchemas(offered({ name: 'x.y', requestSchema }))
+  if (checked.ok) return undefined
+  expect(checked.fault.code).toBe('schema_invalid')
+  return checked.fault.message
+}
+
+describe('schemas at registration', () => {
+  // test_register_local_validates_descriptor
+  it.each<[string, Partial<Offer>]>([
+    ['a request schema that is none', { requestSchema: { type: 'objekt' } }],
+    ['a response schema that is none', { responseSchema: { required: 'a' } }],
+    ['a stream schema that is none', { streamSchema: { properties: [] } }],
+    ['a name with a space in it', { name: 'echo say' }],
+    ['a version below zero', { version: [-1, 0] }],
+    ['a limit of no calls', { maxConcurrent: 0 }],
+    ['no time at all', { timeoutSeconds: 0 }],
+    ['params beyond measure', { params: { blob: 'x'.repeat(20_000) } }],
+  ])('register local validates descriptor: %s', (_, facts) => {
+    const result = node('a').registerCapability(answering({ name: 'echo.say', ...facts }, echo))
+    expect(result).toMatchObject({ ok: false, fault: { code: 'schema_invalid' } })
+  })
+
+  it.each<[string, JsonSchema, RegExp]>([
+    ['deeper than anybody needs', nested(60), /nested deeper/],
+    ['larger than anybody needs', { enum: Array.from({ length: 5_000 }, (_, index) => index) }, /more than 4000 parts/],
+    ['wordier than anybody needs', { description: 'x'.repeat(200_000) }, /characters of text/],
+    ['in a dialect we do not speak', { $schema: 'http://json-schema.org/draft-03/schema#' }, /dialect/],
+    ['referring to the world', { $ref: 'https://example.org/schema.json' }, /leads nowhere/],
+    ['referring to nothing', { $ref: '#/$defs/nothing' }, /leads nowhere/],
+    ['referring to a broken pointer', { $ref: '#/%E0%A4%A' }, /leads nowhere/],
+    ['with a second identity inside', { $defs: { a: { $id: 'https://example.org/a' } } }, /\$id of its own/],
+    ['with a pattern that is none', { pattern: '(' }, /no regular expression/],
+    ['with a property pattern that is none', { patternProperties: { '[': {} } }, /no regular expression/],
+  ])('refuses a schema %s', (_, schema, why) => {
+    expect(refusalOf(schema)).toMatch(why)
+  })
+
+  it.each<[string, JsonSchema]>([
+    ['draft-07, as older firmware says', { $schema: 'http://json-schema.org/draft-07/schema#', type: 'object' }],
+    ['2020-12 with a name', { $schema: 'https://json-schema.org/draft/2020-12/schema', $id: 'https://x/y' }],
+    ['with local references', { $ref: '#/$defs/a', $defs: { a: { $anchor: 'here' }, b: { $ref: '#here' } } }],
+    ['that refers to itself', { properties: { child: { $ref: '#' } } }],
+    ['with data that looks like keywords', { const: { $ref: 'anything', pattern: '(' } }],
+    ['with properties named like keywords', { properties: { pattern: { type: 'string' }, $ref: { type: 'string' } } }],
+    ['with words of its own', { 'x-device': { unit: '°C' } }],
+  ])('takes a schema %s', (_, schema) => {
+    expect(refusalOf(schema)).toBeUndefined()
+  })
+
+  it('says something about any JSON at all, and throws nothing', () => {
+    fc.assert(
+      fc.property(
+        fc.dictionary(
+          fc.constantFrom('type', '$ref', '$id', 'properties', 'items', 'pattern', 'allOf'),
+          fc.jsonValue(),
+        ),
+        (schema) => {
+          // `refusalOf` itself expects the code of a refusal; a second look must come to the same verdict.
+          expect(refusalOf(schema)).toBe(refusalOf(schema))
+        },
+      ),
+    )
+  })
+
+  it('takes two strangers with schemas of the same name', () => {
+    const bus = node('a')
+    for (const name of ['x.one', 'x.two']) {
+      const requestSchema = { $id: 'https://example.org/same', type: 'object', required: [name] }
+      expect(bus.registerCapability(answering({ name, requestSchema }, echo)).ok).toBe(true)
+    }
+    expect(validateRequest(bus.offer('x.one') as Offer, { 'x.one': 1 }).ok).toBe(true)
+    expect(validateRequest(bus.offer('x.two') as Offer, { 'x.one': 1 }).ok).toBe(false)
+  })
+})
+
+describe('requests', () => {
+  const offer = offered({ name: 'math.add', requestSchema: ADD })
+
+  it('lets a body through that fits, as it is', () => {
+    const body = { a: 1, b: 2 }
+    const result = validateRequest(offer, body)
+    expect(result.ok && result.value).toBe(body)
+  })
+
+  it('says all that is wrong at once, and which contract it would have to fit', () => {
+    expect(validateRequest(offer, { a: 'one', c: 1 })).toEqual({
+      ok: false,
+      fault: {
+        kind: 'invalid-arguments',
+        code: 'schema_mismatch',
+        message: expect.stringContaining('math.add') as string,
+        details: {
+          schema_hash_expected: schemaHash(offer),
+          issues: [
+            { path: ['b'], message: "must have required property 'b'", code: 'required' },
+            { path: ['c'], message: 'must NOT have additional properties', code: 'additionalProperties' },
+            { path: ['a'], message: 'must be number', code: 'type' },
+          ],
+        },
+      },
+    })
+  })
+
+  it('names no more than twenty issues', () => {
+    const list = offered({ name: 'x', requestSchema: { properties: { list: { items: { type: 'number' } } } } })
+    const result = validateRequest(list, { list: Array.from({ length: 100 }, () => 'x') })
+    expect(result.ok ? [] : result.fault.details?.['issues']).toHaveLength(20)
+  })
+
+  it('explains a large body with its first mistake only', () => {
+    const list = offered({ name: 'y', requestSchema: { properties: { list: { items: { type: 'number' } } } } })
+    const result = validateRequest(list, { list: Array.from({ length: 30_000 }, () => 'x') })
+    expect(result.ok ? [] : result.fault.details?.['issues']).toHaveLength(1)
+  })
+
+  it('refuses a body that is nested too deep for a schema that refers to itself', () => {
+    const tree = offered({ name: 'tree', requestSchema: { type: 'object', properties: { child: { $ref: '#' } } } })
+    let body = {}
+    for (let depth = 0; depth < 200_000; depth++) body = { child: body }
+    expect(validateRequest(tree, body)).toMatchObject({ ok: false, fault: { code: 'schema_mismatch' } })
+  })
+
+  it('does not hang on a pattern made to hang', () => {
+    const trap = offered({ name: 'trap', requestSchema: { properties: { text: { pattern: '^(a+)+$' } } } })
+    expect(validateRequest(trap, { text: `${'a'.repeat(60)}!` }).ok).toBe(true)
+  })
+
+  it('keeps the patterns of strangers apart', () => {
+    const letters = offered({ name: 'letters', requestSchema: { properties: { text: { pattern: '^[a-z]+$' } } } })
+    const digits = offered({ name: 'digits', requestSchema: { properties: { text: { pattern: '^[0-9]+$' } } } })
+    expect([letters, digits].map((offer) => validateRequest(offer, { text: 'abc' }).ok)).toEqual([true, false])
+    expect([letters, digits].map((offer) => validateRequest(offer, { text: '123' }).ok)).toEqual([false, true])
+  })
+
+  it('asks an offer of our own itself, which fills in defaults', () => {
+    const { offer: own } = defineTool({
+      name: 'own.tool',
+      title: 'Own',
+      description: 'Ours.',
+      input: z.strictObject({ level: z.int().default(3) }),
+      output: z.object({}),
+      effect: 'reads',
+      family: busFamily,
+    })
+    expect(validateRequest(own, {})).toEqual({ ok: true, value: { level: 3 } })
+    expect(validateRequest(own, { level: 'x' })).toMatchObject({
+      fault: {
+        code: 'schema_mismatch',
+        details: { issues: [{ path: ['level'] }], schema_hash_expected: schemaHash(own) },
+      },
+    })
+  })
+})
+
+describe('answers', () => {
+  it('a stranger that answers nonsense has failed', async () => {
+    const bus = node('a')
+    bus.registerCapability(
+      answering({ name: 'x.y', responseSchema: { type: 'number' } }, () => Promise.resolve(reply('seven'))),
+    )
+    expect(await bus.call('x.y', undefined, {}, ME)).toMatchObject({
+      fault: { kind: 'failed', code: 'internal_error', details: { issues: [{ code: 'type' }] } },
+    })
+    expect(bus.registry.named('x.y')[0]?.health.successRate).toBe(0)
+  })
+
+  it('a tool of our own that does so is our mistake', () => {
+    const { offer } = defineTool({
+      name: 'own.wrong',
+      title: 'Own',
+      description: 'Ours.',
+      input: z.strictObject({}),
+      output: z.object({ celsius: z.number() }),
+      effect: 'reads',
+      family: busFamily,
+    })
+    expect(wrongReply(offer, { data: { celsius: 20.5 } })).toBeUndefined()
+    expect(wrongReply(offer, { data: { celsius: '20.5' } })).toMatchObject({ kind: 'internal', code: 'internal_error' })
+  })
+
+  it('a question back is not an answer yet', () => {
+    const offer = offered({ name: 'x.y', responseSchema: { type: 'number' } })
+    expect(wrongReply(offer, { data: null, inputRequired: { requests: {} } })).toBeUndefined()
+  })
+
+  it('a frame that does not fit ends the stream, and the provider with it', async () => {
+    const bus = node('a')
+    let cleanedUp = false
+    const streamSchema = { properties: { event: { const: 'token' }, data: { type: 'string' } } }
+    bus.registerCapability(
+      streaming({ name: 'llm.chat', streamSchema }, async function* () {
+        try {
+          yield { event: 'token', data: 'fine' }
+          yield { event: 'token', data: 7 }
+          yield { event: 'token', data: 'never' }
+          return reply(null)
+        } finally {
+          cleanedUp = true
+        }
+      }),
+    )
+    const stream = bus.stream('llm.chat', [1, 0], {}, ME)
+    const frames = []
+    for await (const frame of stream) frames.push(frame.data)
+    expect(frames).toEqual(['fine'])
+    expect(await stream.outcome).toMatchObject({ fault: { kind: 'failed', code: 'internal_error' } })
+    expect(cleanedUp).toBe(true)
+    expect(bus.registry.named('llm.chat')[0]).toMatchObject({ inFlight: 0, health: { successRate: 0 } })
+  })
+})
+
+function nested(depth: number): JsonSchema {
+  let schema: JsonSchema = {}
+  for (let level = 0; level < depth; level++) schema = { items: schema }
+  return schema
+}

@@ -5,7 +5,8 @@
  */
 import { equalBytes } from '../core/bytes.ts'
 import { checkpointFaultReason, openCheckpoint } from './checkpoint.ts'
-import type { Checkpoint } from './checkpoint.ts'
+import type { Checkpoint, SignedCheckpoint } from './checkpoint.ts'
+import type { CheckpointRow } from './checkpoint-store.ts'
 import type { CheckpointPlace, Findings } from './finding.ts'
 import { isBy, verifyNote } from './note.ts'
 import type { Note } from './note.ts'
@@ -39,14 +40,11 @@ export class ExpectedRoots {
   }
 
   /** A note of our own table: every signature in it is one that we made or checked before we stored it. */
-  expectStored(
-    row: { readonly size: number; readonly cosignatures: number; readonly note: string },
-    witnesses: readonly VerifierKey[],
-  ): void {
+  expectStored(row: CheckpointRow, witnesses: readonly VerifierKey[]): void {
     const place: CheckpointPlace = `database ${row.size}`
     const opened = openCheckpoint(row.note, this.#log)
     const reason = opened.ok
-      ? storedFault(row, opened.value, witnesses, this.#log)
+      ? (rowFault(row, opened.value) ?? signatureFault(opened.value.note, [this.#log, ...witnesses]))
       : checkpointFaultReason(opened.fault)
     if (reason !== undefined) this.#findings.add({ kind: 'checkpoint-untrusted', where: place, reason })
     else if (opened.ok) this.expect(place, opened.value.checkpoint)
@@ -70,15 +68,14 @@ export class ExpectedRoots {
   }
 }
 
-function storedFault(
-  row: { readonly size: number; readonly cosignatures: number },
-  { checkpoint, note }: { readonly checkpoint: Checkpoint; readonly note: Note },
-  witnesses: readonly VerifierKey[],
-  log: VerifierKey,
-): string | undefined {
+function rowFault(row: CheckpointRow, { checkpoint, note }: SignedCheckpoint): string | undefined {
   if (checkpoint.size !== row.size) return `it speaks of ${checkpoint.size} entries`
-  if (note.signatures.length !== 1 + row.cosignatures) return `it does not carry ${row.cosignatures} cosignatures`
-  const keys = [log, ...witnesses]
+  return note.signatures.length === 1 + row.cosignatures
+    ? undefined
+    : `it does not carry ${row.cosignatures} cosignatures`
+}
+
+function signatureFault(note: Note, keys: readonly VerifierKey[]): string | undefined {
   const stranger = note.signatures.find((signature) => !keys.some((key) => isBy(signature, key)))
   if (stranger !== undefined) return `no witness called ${stranger.name} is known`
   const verified = verifyNote(note, keys)

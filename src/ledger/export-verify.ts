@@ -41,16 +41,17 @@ export async function verifyTiles(
   options: ExportVerifyOptions = {},
 ): Promise<ExportReport> {
   const findings = new Findings()
-  const signed = await readCheckpoint(read, key, findings)
-  const checked = signed === undefined ? 0 : await verifyTree(read, signed, findings, options)
+  const signed = await readCheckpoint({ read, findings }, key)
+  const checked = signed === undefined ? 0 : await verifyTree({ read, findings }, signed, options)
   return { signed, size: checked, findings: findings.list, more: findings.more }
 }
 
-async function readCheckpoint(
-  read: FileReader,
-  key: VerifierKey,
-  findings: Findings,
-): Promise<SignedCheckpoint | undefined> {
+interface Copy {
+  readonly read: FileReader
+  readonly findings: Findings
+}
+
+async function readCheckpoint({ read, findings }: Copy, key: VerifierKey): Promise<SignedCheckpoint | undefined> {
   const text = await read('checkpoint')
   if (text === undefined) {
     findings.add({ kind: 'file-missing', path: 'checkpoint' })
@@ -64,18 +65,22 @@ async function readCheckpoint(
 
 /** Answers how many entries could be read; stops at the first bundle that is not what the checkpoint promises. */
 async function verifyTree(
-  read: FileReader,
+  copy: Copy,
   { checkpoint }: SignedCheckpoint,
-  findings: Findings,
   { onProgress, signal }: ExportVerifyOptions,
 ): Promise<number> {
+  const { findings } = copy
   const { size, root } = checkpoint
   const full: FullTile[] = []
   const edge = new Edge((tile) => full.push(tile))
   const audit = new Audit(findings)
   while (edge.size < size) {
     const index = edge.size / TILE_WIDTH
-    const entries = await readBundle(read, { level: 'entries', index, width: Math.min(TILE_WIDTH, size - edge.size) })
+    const entries = await readBundle(copy.read, {
+      level: 'entries',
+      index,
+      width: Math.min(TILE_WIDTH, size - edge.size),
+    })
     if ('kind' in entries) {
       findings.add(entries)
       return edge.size
@@ -85,12 +90,11 @@ async function verifyTree(
       edge.append(leafHash(bytes))
     }
     for (const { level, index: at, nodes } of full.splice(0))
-      await checkTile(read, { level, index: at, width: TILE_WIDTH }, nodes.subarray(0, TILE_BYTES), findings)
+      await checkTile(copy, { level, index: at, width: TILE_WIDTH }, nodes.subarray(0, TILE_BYTES))
     onProgress?.(edge.size, size)
     signal?.throwIfAborted()
   }
-  for (const name of tilesOf(size))
-    if (name.width < TILE_WIDTH) await checkTile(read, name, partialHashes(edge, name), findings)
+  for (const name of tilesOf(size)) if (name.width < TILE_WIDTH) await checkTile(copy, name, partialHashes(edge, name))
   if (!equalBytes(edge.root(), root)) findings.add({ kind: 'root-differs', where: 'export', signed: size })
   return edge.size
 }
@@ -102,7 +106,7 @@ async function readBundle(read: FileReader, name: TileName): Promise<readonly Ui
   return decoded.ok ? decoded.value : { kind: 'bundle-unreadable', index: name.index, reason: words(decoded.fault) }
 }
 
-async function checkTile(read: FileReader, name: TileName, hashes: Uint8Array, findings: Findings): Promise<void> {
+async function checkTile({ read, findings }: Copy, name: TileName, hashes: Uint8Array): Promise<void> {
   const path = tilePath(name)
   const stored = await read(path)
   if (stored === undefined) findings.add({ kind: 'file-missing', path })

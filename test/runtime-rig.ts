@@ -33,7 +33,7 @@ const ORIGIN = 'hearthbus.test/runtime'
 const { privateKey } = generateKeyPairSync('ed25519')
 const TESTER: CallOptions = { caller: { kind: 'principal', id: 'tester', role: 'agent' }, channel: 'api' }
 
-export interface Answer {
+interface Answer {
   readonly structured: { readonly ok: boolean; readonly data?: JsonObject; readonly error?: JsonObject }
   readonly isError: boolean
 }
@@ -142,7 +142,7 @@ export async function runtimeRig(options: RigOptions = {}): Promise<Rig> {
   }
 }
 
-export function callOf(name: string, body: JsonObject, call: Partial<Call> = {}): Call {
+function callOf(name: string, body: JsonObject, call: Partial<Call> = {}): Call {
   return {
     capability: name,
     versionReq: [1, 0],

@@ -26,7 +26,7 @@ const RETURNS_ERRORS: ReadonlySet<string> = new Set([
   'merkle_root',
 ])
 
-/** § 6.2 names the first two and `HANDLER_ERROR`; the others are what stages beyond spec 5 say. */
+/** § 6.2 names INVALID_PARAMS and HANDLER_ERROR; the others are said by stages that spec 5 leaves to later. */
 const CODES: Readonly<Record<FaultKind, string>> = {
   'invalid-arguments': 'INVALID_PARAMS',
   internal: 'HANDLER_ERROR',

@@ -44,8 +44,6 @@ const KINDS = {
 
 export type RuntimeCode = keyof typeof KINDS
 
-export const RUNTIME_CODES = Object.keys(KINDS) as readonly RuntimeCode[]
-
 export function fault(code: RuntimeCode, message: string, details?: JsonObject): Fault {
   return { kind: KINDS[code], code, message, ...(details === undefined ? {} : { details }) }
 }

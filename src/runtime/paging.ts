@@ -16,8 +16,8 @@ import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { badArgument } from './faults.ts'
 
-export const MAX_PAGE = 200
-export const DEFAULT_PAGE = 50
+const MAX_PAGE = 200
+const DEFAULT_PAGE = 50
 
 export const limitArgument = z
   .int()

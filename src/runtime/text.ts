@@ -6,7 +6,7 @@
 import { z } from 'zod'
 
 /** UUIDs, session ids, names of agents and projects: things that are compared, not read. */
-export const MAX_ID_LENGTH = 128
+const MAX_ID_LENGTH = 128
 export const MAX_TITLE_LENGTH = 256
 export const MAX_DESCRIPTION_LENGTH = 8_000
 export const MAX_REASON_LENGTH = 2_000

@@ -29,7 +29,7 @@ export interface Prover {
   readonly proofOf: (logIndex: number) => Promise<Result<Proof, Fault>>
 }
 
-export interface Proof {
+interface Proof {
   readonly checkpoint: string
   readonly proof: string
 }

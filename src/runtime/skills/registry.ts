@@ -13,7 +13,7 @@ export interface SkillRegistry {
   readonly refresh: () => Promise<KnownSkills>
 }
 
-export interface KnownSkills extends SkillFolders {
+interface KnownSkills extends SkillFolders {
   readonly skills: readonly (FoundSkill & Pick<SeenSkill, 'loaded_at' | 'log_index'>)[]
 }
 

@@ -21,7 +21,7 @@ export interface FoundSkill extends Skill {
   readonly source_path: string
 }
 
-export interface SkippedFile {
+interface SkippedFile {
   readonly path: string
   readonly reason: string
 }

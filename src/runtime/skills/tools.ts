@@ -16,7 +16,7 @@ const MAX_SEARCH_LENGTH = 200
 /** Bodies beyond this are left out rather than flood a model. */
 const MAX_BODY_CHARACTERS = 250_000
 
-export const skillList = defineTool({
+const skillList = defineTool({
   name: 'skill_list',
   title: 'List skills',
   description:

@@ -19,7 +19,7 @@ const common = { family: runtimeFamily, lock: RUNTIME_LOCK, effect: 'reads' } as
 /** Figures grow with the bus; each is spelt where it is made. */
 const figures = z.record(z.string(), z.unknown())
 
-export const busTopology = defineTool({
+const busTopology = defineTool({
   ...common,
   name: 'bus_topology',
   title: 'What is on the bus',
@@ -36,7 +36,7 @@ export const busTopology = defineTool({
   }),
 })
 
-export const busTraces = defineTool({
+const busTraces = defineTool({
   ...common,
   name: 'bus_traces',
   title: 'The last calls',
@@ -50,7 +50,7 @@ export const busTraces = defineTool({
   output: z.object({ traces: z.array(figures) }),
 })
 
-export const busStats = defineTool({
+const busStats = defineTool({
   ...common,
   name: 'bus_stats',
   title: 'The bus in numbers',
@@ -96,7 +96,7 @@ export function busTools(bus: ViewedBus): readonly Capability[] {
 }
 
 /** Spec 2's spelling on the wire. The names of one record only: what is inside may be anybody's words. */
-export function snakeCase(record: object): JsonObject {
+function snakeCase(record: object): JsonObject {
   return Object.fromEntries(
     Object.entries(record)
       .filter(([, value]) => value !== undefined)

@@ -24,7 +24,7 @@ const standing = {
   uptime_ms: z.int(),
 }
 
-export const serverPing = defineTool({
+const serverPing = defineTool({
   ...common,
   name: 'server_ping',
   title: 'Is the server there?',
@@ -32,7 +32,7 @@ export const serverPing = defineTool({
   output: z.object({ pong: z.literal(true), ...standing }),
 })
 
-export const serverHealth = defineTool({
+const serverHealth = defineTool({
   ...common,
   name: 'server_health',
   title: 'How is the server?',

@@ -30,10 +30,6 @@ export function canTransition(from: Status, to: Status): boolean {
   return TRANSITIONS[from].includes(to)
 }
 
-export function isTerminal(status: Status): boolean {
-  return TRANSITIONS[status].length === 0
-}
-
 /** The retry edge begins another attempt. */
 export function isRetry(from: Status, to: Status): boolean {
   return from === 'VERIFY' && to === 'GATHER'

@@ -10,7 +10,7 @@ import type { Status } from './machine.ts'
 import type { Task } from './task.ts'
 
 /** What a new task starts with; the rest of its fields follow from being new. */
-export interface NewTask {
+interface NewTask {
   readonly id: string
   readonly project_id: string | null
   readonly title: string
@@ -36,21 +36,21 @@ export interface ChangedTask {
   readonly attempt: number
 }
 
-export interface TaskFilter {
+interface TaskFilter {
   readonly status?: Status
   readonly project_id?: string
   readonly assignee?: string
   readonly include_deleted?: boolean
 }
 
-export interface ListedTask {
+interface ListedTask {
   readonly task: Task
   readonly seq: number
   readonly rank: number
 }
 
 /** A task whose way is barred by one that will never be done. */
-export interface StalledTask {
+interface StalledTask {
   readonly id: string
   readonly cancelled_dependencies: readonly string[]
 }

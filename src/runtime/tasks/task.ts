@@ -8,7 +8,7 @@ import { z } from 'zod'
 import { id, MAX_DESCRIPTION_LENGTH, MAX_REASON_LENGTH, MAX_TITLE_LENGTH, text } from '../text.ts'
 import { STATUSES } from './machine.ts'
 
-export const MAX_DEPENDENCIES = 64
+const MAX_DEPENDENCIES = 64
 
 export const taskOutput = z.object({
   id: z.string(),
@@ -39,7 +39,7 @@ export const statusArgument = z.preprocess(
 
 export const titleArgument = text(MAX_TITLE_LENGTH).describe('What is to be done, in a line.')
 
-export const dependenciesArgument = z
+const dependenciesArgument = z
   .array(id())
   .max(MAX_DEPENDENCIES)
   .describe('Ids of the tasks that have to be DONE before this one is applied; replaces the list.')

@@ -106,16 +106,16 @@ function updateTask(
   const task = store.get(id)
   if (task === undefined) return fail(notFound(id))
   if (expected !== undefined && expected !== task.version) return fail(versionConflict(task, expected))
-  const wanted = checkDependencies(store, id, patch.depends_on ?? task.depends_on)
+  const wanted = patch.depends_on === undefined ? ok(undefined) : checkDependencies(store, id, patch.depends_on)
   if (!wanted.ok) return wanted
   const changed = changeTask(task, patch, {
     at: isoTime(clock),
     hasReflection: () => store.hasReflectionSinceVerify(id),
-    unfinished: wanted.value.filter((other) => store.get(other)?.status !== 'DONE'),
+    unfinished: wanted.value?.filter((other) => store.get(other)?.status !== 'DONE') ?? task.blocked_by,
   })
   if (!changed.ok) return changed
   const { seq } = ledger.appendIn(changeEvent(task, patch, call), { ...patch })
-  if (patch.depends_on !== undefined) store.setDependencies(id, wanted.value)
+  if (wanted.value !== undefined) store.setDependencies(id, wanted.value)
   const done = store.change({ id, version: task.version, logIndex: seq }, changed.value)
   if (!done) throw new Error(`task ${id} changed inside a transaction of ours`)
   return ok(stored(store, id))

@@ -25,7 +25,7 @@ export interface ThoughtRow {
   readonly leaf_hash: string
 }
 
-export interface ThoughtFilter {
+interface ThoughtFilter {
   readonly task_id?: string
   readonly session_id?: string
   readonly agent_id?: string

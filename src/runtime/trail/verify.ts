@@ -26,7 +26,7 @@ export interface Leaves {
   readonly body: (seq: number) => StoredBody | undefined
 }
 
-export interface LeafRow {
+interface LeafRow {
   readonly seq: number
   readonly kind: string
   readonly bytes: Uint8Array
@@ -54,7 +54,7 @@ export interface Tally {
   first_broken_at?: string
 }
 
-export interface Finding {
+interface Finding {
   readonly id: string
   readonly task_id: string
   readonly log_index: number

@@ -1,0 +1,176 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { runtimeRig } from '../../../test/runtime-rig.ts'
+import type { Rig } from '../../../test/runtime-rig.ts'
+
+let rig: Rig
+beforeEach(async () => {
+  rig = await runtimeRig()
+})
+afterEach(() => rig.close())
+
+async function create(fields: Record<string, string | string[]> = {}): Promise<string> {
+  return String((await rig.data('task_create', { title: 'Bleed the radiators', ...fields }))['id'])
+}
+
+async function advance(id: string, ...statuses: string[]): Promise<void> {
+  for (const status of statuses) await rig.data('task_update', { id, patch: { status } })
+}
+
+function reflect(id: string, type = 'reflection'): Promise<Record<string, unknown>> {
+  return rig.data('thought_record', { type, task_id: id, agent_id: 'ada', content: 'It holds pressure.' })
+}
+
+async function finish(id: string): Promise<void> {
+  await advance(id, 'GATHER', 'ANALYZE', 'PLAN', 'APPLY', 'VERIFY')
+  await reflect(id)
+  await advance(id, 'DONE')
+}
+
+describe('dependencies', () => {
+  it('keeps a task from being applied until what it depends on is DONE', async () => {
+    const pump = await create({ title: 'Mend the pump' })
+    const bleed = await create({ depends_on: [pump, pump] })
+    expect(await rig.data('task_get', { id: bleed })).toMatchObject({ depends_on: [pump], blocked_by: [pump] })
+    await advance(bleed, 'GATHER', 'ANALYZE', 'PLAN')
+    expect(await rig.error('task_update', { id: bleed, patch: { status: 'APPLY' } })).toMatchObject({
+      code: 'ERR_DEPENDENCY_UNFINISHED',
+      blocked_by: [pump],
+    })
+    const update = `UPDATE tasks SET status = 'APPLY', version = version + 1 WHERE id = '${bleed}'`
+    expect(() => rig.database.sql.exec(update)).toThrow('a dependency is not done')
+    await finish(pump)
+    await advance(bleed, 'APPLY')
+    expect(await rig.data('task_get', { id: bleed })).toMatchObject({ depends_on: [pump], blocked_by: [] })
+  })
+
+  it('refuses a circle of any length and names it', async () => {
+    const first = await create()
+    const second = await create({ depends_on: [first] })
+    const third = await create({ depends_on: [second] })
+    expect(await rig.error('task_update', { id: first, patch: { depends_on: [third] } })).toMatchObject({
+      code: 'ERR_DEPENDENCY_CYCLE',
+      cycle: [first, third, second, first],
+    })
+    expect(await rig.error('task_update', { id: first, patch: { depends_on: [first] } })).toMatchObject({
+      code: 'ERR_DEPENDENCY_CYCLE',
+      cycle: [first, first],
+    })
+    expect(await rig.data('task_get', { id: first })).toMatchObject({ depends_on: [], version: 1 })
+  })
+
+  it('refuses what does not exist', async () => {
+    expect(await rig.error('task_create', { title: 'x', depends_on: ['nobody'] })).toMatchObject({
+      code: 'ERR_DEPENDENCY_NOT_FOUND',
+      missing: ['nobody'],
+    })
+    expect(await rig.data('task_list')).toMatchObject({ total: 0 })
+  })
+
+  it('can be replaced together with a status', async () => {
+    const pump = await create({ title: 'Mend the pump' })
+    const bleed = await create({ depends_on: [pump] })
+    await advance(bleed, 'GATHER', 'ANALYZE', 'PLAN')
+    expect(await rig.data('task_update', { id: bleed, patch: { status: 'APPLY', depends_on: [] } })).toMatchObject({
+      status: 'APPLY',
+      depends_on: [],
+    })
+  })
+})
+
+describe('task_list', () => {
+  it('pages in the order of creation, without repeating or hiding what comes or goes', async () => {
+    const ids = [await create(), await create(), await create(), await create()]
+    const first = await rig.data('task_list', { limit: 2 })
+    expect(first).toMatchObject({ tasks: [{ id: ids[0] }, { id: ids[1] }], total: 4 })
+    const late = await create()
+    const second = await rig.data('task_list', { limit: 2, cursor: String(first['next_cursor']) })
+    expect(second).toMatchObject({ tasks: [{ id: ids[2] }, { id: ids[3] }], total: 5 })
+    const third = await rig.data('task_list', { limit: 2, cursor: String(second['next_cursor']) })
+    expect(third).toMatchObject({ tasks: [{ id: late }] })
+    expect(third).not.toHaveProperty('next_cursor')
+  })
+
+  it('keeps limit and offset', async () => {
+    const ids = [await create(), await create(), await create()]
+    expect(await rig.data('task_list', { limit: 1, offset: 1 })).toMatchObject({ tasks: [{ id: ids[1] }], total: 3 })
+  })
+
+  it('filters by status, project and assignee', async () => {
+    const wanted = await create({ project_id: 'heating', assignee: 'ada' })
+    await create({ project_id: 'garden' })
+    await advance(wanted, 'GATHER')
+    for (const filter of [{ status: 'gather' }, { project_id: 'heating' }, { assignee: 'ada' }])
+      expect(await rig.data('task_list', filter)).toMatchObject({ tasks: [{ id: wanted }], total: 1 })
+  })
+
+  it('hides what was deleted unless asked', async () => {
+    const id = await create()
+    rig.database.sql.exec(`UPDATE tasks SET deleted_at = '2026-01-02', version = version + 1`)
+    expect(await rig.data('task_list')).toMatchObject({ total: 0 })
+    expect(await rig.data('task_list', { include_deleted: true })).toMatchObject({ tasks: [{ id }] })
+    expect(await rig.error('task_get', { id })).toMatchObject({ code: 'ERR_NOT_FOUND' })
+  })
+
+  it('refuses a cursor it did not give for this list', async () => {
+    await create()
+    await create()
+    const { next_cursor: cursor } = await rig.data('task_list', { limit: 1 })
+    for (const args of [
+      { cursor: 'nonsense' },
+      { cursor: String(cursor), status: 'INIT' },
+      { cursor: Buffer.from('{}').toString('base64url') },
+      { limit: 0 },
+      { limit: 201 },
+    ])
+      expect(await rig.answer('task_list', args)).toMatchObject({
+        isError: true,
+        structured: { ok: false, error: { code: 'INVALID_PARAMS', details: { issues: [{}] } } },
+      })
+  })
+})
+
+describe('task_next_actions', () => {
+  it('offers what waits for nobody, most pressing first, then oldest first', async () => {
+    const plain = await create({ title: 'plain' })
+    const low = await create({ title: 'low', priority: 'low' })
+    const urgent = await create({ title: 'urgent', priority: 'P0' })
+    const word = await create({ title: 'word', priority: 'whenever' })
+    const waiting = await create({ title: 'waiting', priority: 'critical', depends_on: [low] })
+    const next = await rig.data('task_next_actions')
+    expect(next).toMatchObject({
+      tasks: [urgent, plain, word, low].map((id) => ({ id, next_statuses: ['GATHER', 'CANCELLED'] })),
+      blocked_count: 1,
+      stalled: [],
+    })
+    await finish(low)
+    expect(await rig.data('task_next_actions')).toMatchObject({
+      tasks: [{ id: urgent }, { id: waiting }, { id: plain }, { id: word }],
+      blocked_count: 0,
+    })
+  })
+
+  it('pages over ranks without repeating', async () => {
+    const ids = [await create({ priority: 'low' }), await create({ priority: 'high' }), await create()]
+    const seen: unknown[] = []
+    for (let cursor: string | undefined, first = true; first || cursor !== undefined; first = false) {
+      const found: Record<string, unknown> = await rig.data('task_next_actions', {
+        limit: 1,
+        ...(cursor === undefined ? {} : { cursor }),
+      })
+      seen.push(...(found['tasks'] as { id: string }[]).map(({ id }) => id))
+      cursor = found['next_cursor'] as string | undefined
+    }
+    expect(seen).toEqual([ids[1], ids[2], ids[0]])
+  })
+
+  it('names tasks that wait for a cancelled one', async () => {
+    const pump = await create()
+    const bleed = await create({ depends_on: [pump] })
+    await rig.data('task_update', { id: pump, patch: { status: 'CANCELLED', reason: 'sold' } })
+    expect(await rig.data('task_next_actions')).toMatchObject({
+      tasks: [],
+      blocked_count: 1,
+      stalled: [{ id: bleed, cancelled_dependencies: [pump] }],
+    })
+  })
+})

@@ -39,7 +39,7 @@ export const GUARD_CONFIG: GuardConfig = {
   keys: { ttlMs: 86_400_000, maxKeys: 1_000, maxKeysPerPrincipal: 200, maxOutcomeBytes: 4_096 },
 }
 
-export interface LoggedEvent {
+interface LoggedEvent {
   readonly seq: number
   readonly kind: string
   readonly [field: string]: Json

@@ -65,7 +65,7 @@ function isOver(approval: Approval, nowMs: number): boolean {
 }
 
 /** What differs between the call that was approved and the one that is made, as a sentence; `undefined`: nothing. */
-export function bindingChange(approved: Binding, made: Binding): string | undefined {
+function bindingChange(approved: Binding, made: Binding): string | undefined {
   if (approved.definitionHash !== made.definitionHash) return 'the tool itself has changed'
   if (approved.policyVersion !== made.policyVersion) return 'the rules have changed'
   if (approved.target !== made.target) return 'it would act on another device'

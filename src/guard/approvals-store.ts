@@ -14,53 +14,14 @@ import type { JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { approverFlaw, CLOCK_SLACK_MS, lapseOf, standingOf } from './approval.ts'
-import type { Approval, ApprovalStandingWithNotes, ApprovalState, ShownCall } from './approval.ts'
+import type { Approval, ApprovalStandingWithNotes, ShownCall } from './approval.ts'
 import { toApproval } from './approval-row.ts'
+import type { ApprovalEvent, Approvals, ApprovalsConfig } from './approvals.ts'
 import type { Binding, Leaves } from './binding.ts'
 import { callerKey } from './caller-rights.ts'
-import type { GrantRequest } from './grant.ts'
 import type { GrantStore } from './grants-store.ts'
 import { redactText } from './redact.ts'
 import type { Transact, Transaction } from './transaction-store.ts'
-
-export interface ApprovalsConfig {
-  /** How long a question stays open. */
-  readonly openMs: number
-  /** How long a yes waits for its call. */
-  readonly useMs: number
-  readonly maxOpen: number
-  readonly maxOpenPerPrincipal: number
-  /** Answered questions that stay readable here; the ledger keeps all of them. */
-  readonly maxKept: number
-}
-
-export interface ApprovalEvent {
-  readonly kind: `approval.${ApprovalState}`
-  readonly approval: Approval
-}
-
-export interface ApprovalQuery {
-  readonly state?: ApprovalState
-  readonly principal?: string
-  /** Older than this id. */
-  readonly before?: string
-  readonly limit?: number
-}
-
-/** What faces and the CLI use. */
-export interface Approvals {
-  /** Newest first. */
-  readonly list: (query?: ApprovalQuery) => readonly Approval[]
-  readonly get: (id: string) => Approval | undefined
-  readonly approve: (
-    id: string,
-    by: Caller,
-    options?: { readonly grant?: GrantRequest },
-  ) => Promise<Result<Approval, Fault>>
-  readonly deny: (id: string, by: Caller, reason: string) => Promise<Result<Approval, Fault>>
-  /** Heard only when durable. The answer ends the subscription. */
-  readonly subscribe: (listener: (event: ApprovalEvent) => void) => () => void
-}
 
 /** What the guard itself uses, inside its transactions. */
 export interface ApprovalStore extends Approvals {
@@ -73,6 +34,8 @@ export interface ApprovalStore extends Approvals {
   readonly useIn: (transaction: Transaction, id: string, call: { readonly traceId: string }) => void
   /** Closes what has lapsed or was given under other rules. */
   readonly sweepIn: (transaction: Transaction) => number
+  /** Closes everything of a caller whose credential is gone. */
+  readonly forgetIn: (transaction: Transaction, principal: string) => void
 }
 
 const MAX_LIST = 500
@@ -116,6 +79,11 @@ export function createApprovals(options: {
     }
   }
 
+  function expireIn(transaction: Transaction, { id, state }: Approval, because: string): void {
+    transaction.sql.prepare(`UPDATE guard_approval SET state = 'expired', reason = ? WHERE id = ?`).run(because, id)
+    announce(transaction, id, { was: state, because })
+  }
+
   function readIn({ sql }: Pick<Transaction, 'sql'>, id: string): Approval | undefined {
     const row = sql.prepare('SELECT * FROM guard_approval WHERE id = ?').get(id)
     return row === undefined ? undefined : toApproval(row)
@@ -131,7 +99,11 @@ export function createApprovals(options: {
       const approval = readIn(transaction, id)
       if (approval === undefined) return fail({ kind: 'not-found', message: `There is no approval ${id}.` } as const)
       const flaw = approverFlaw(by, approval.binding)
-      if (flaw !== undefined) return fail(flaw)
+      if (flaw !== undefined) {
+        const rule = flaw.reasons?.[0]?.rule
+        transaction.record({ kind: 'approval.refused', approval: id, by: callerKey(by), rule })
+        return fail(flaw)
+      }
       if (approval.state !== 'requested')
         return fail({ kind: 'conflict', message: `Approval ${id} is already ${approval.state}.` } as const)
       return work(transaction, approval)
@@ -257,11 +229,8 @@ export function createApprovals(options: {
         )
         .all(nowMs, policyVersion)
         .map(toApproval)
-      for (const approval of lapsed) {
-        const because = lapseOf(approval, policyVersion, nowMs) ?? 'the clock was set back'
-        sql.prepare(`UPDATE guard_approval SET state = 'expired', reason = ? WHERE id = ?`).run(because, approval.id)
-        announce(transaction, approval.id, { was: approval.state, because })
-      }
+      for (const approval of lapsed)
+        expireIn(transaction, approval, lapseOf(approval, policyVersion, nowMs) ?? 'the clock was set back')
       sql
         .prepare(
           `DELETE FROM guard_approval WHERE state IN ('denied', 'expired', 'used') AND expires_at <= ?1 AND id NOT IN
@@ -269,6 +238,14 @@ export function createApprovals(options: {
         )
         .run(nowMs, config.maxKept)
       return lapsed.length
+    },
+
+    forgetIn: (transaction, principal) => {
+      const open = transaction.sql
+        .prepare(`SELECT * FROM guard_approval WHERE principal = ? AND state IN ('requested', 'approved')`)
+        .all(principal)
+        .map(toApproval)
+      for (const approval of open) expireIn(transaction, approval, 'the credential is gone')
     },
   }
   return store

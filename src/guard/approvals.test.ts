@@ -16,7 +16,7 @@ import {
   openHouse,
 } from '../../test/guard-house.ts'
 import type { GuardHouse } from '../../test/guard-house.ts'
-import type { ApprovalEvent } from './approvals-store.ts'
+import type { ApprovalEvent } from './approvals.ts'
 
 /** A lock whose assessment looks at the door, as a family's does. */
 function lockOffer(door: { state: string } = { state: 'locked' }, more: Partial<Offer> = {}): Offer {
@@ -149,6 +149,14 @@ describe('approval', () => {
     const narrow: Caller = { ...APPROVER, restrictions: { devices: ['lamp:*'] } } as Caller
     expect(await approvals.approve(id, narrow)).toMatchObject({ fault: { reasons: [{ rule: 'token-devices' }] } })
     expect(approvals.get(id)?.state).toBe('requested')
+    expect(house.events('approval.refused').map(({ by, rule }) => [by, rule])).toEqual([
+      ['boss', 'own-request'],
+      ['claude', 'role'],
+      ['screen', 'role'],
+      ['service:x', 'role'],
+      ['peer:p', 'role'],
+      ['anna', 'token-devices'],
+    ])
     expect(await approvals.approve(id, APPROVER)).toMatchObject({ ok: true, value: { decidedBy: 'anna' } })
     expect(await approvals.deny(id, ADMIN, 'too late')).toMatchObject({ fault: { kind: 'conflict' } })
     expect(await approvals.approve('01K00000000000000000000000', APPROVER)).toMatchObject({

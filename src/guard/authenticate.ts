@@ -14,17 +14,17 @@ import { isToken } from './token.ts'
 import type { TokenRecord } from './token.ts'
 
 /** A request's headers: Node's object, or anything with a `get` such as `Headers`. */
-export type RequestHeaders =
+type RequestHeaders =
   | { readonly get: (name: string) => string | null | undefined }
   | Readonly<Record<string, string | readonly string[] | undefined>>
 
-export interface AuthFault {
+interface AuthFault {
   /** 401: show a credential. 403: the one shown is not good for this. */
   readonly status: 401 | 403
   readonly message: string
 }
 
-export interface AuthenticateOptions {
+interface AuthenticateOptions {
   /** The profile that is asked for, as in `/mcp/<profile>`. */
   readonly profile?: string
   /** What the client calls itself. */

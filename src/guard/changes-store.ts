@@ -6,6 +6,7 @@
  *
  * Does I/O.
  */
+import type { Offer } from '../bus/capability.ts'
 import type { Database } from '../core/database-store.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Fault } from '../core/fault.ts'
@@ -36,11 +37,11 @@ export interface ChangeRequest {
   readonly args: JsonObject
   readonly summary: string
   readonly ttlMs: number
-  /** Names of further arguments that must not be stored in the clear. */
-  readonly secrets?: readonly string[]
+  /** The tool's own offer, which knows its secrets. */
+  readonly offer?: Pick<Offer, 'requestSchema' | 'secrets'>
 }
 
-export interface ChangeTicket {
+interface ChangeTicket {
   /** Shown once. */
   readonly token: string
   readonly expiresAtMs: number
@@ -60,6 +61,8 @@ export interface Changes {
 export interface ChangeStore extends Changes {
   readonly recoverIn: (transaction: Transaction) => number
   readonly sweepIn: (transaction: Transaction) => void
+  /** Drops what a caller prepared whose credential is gone. */
+  readonly forgetIn: (transaction: Transaction, principal: string) => void
 }
 
 const MAX_SUMMARY = 1_000
@@ -95,7 +98,7 @@ export function createChanges(options: {
   }
 
   const store: ChangeStore = {
-    prepare: async ({ principal, tool, args, summary, ttlMs, secrets }) => {
+    prepare: async ({ principal, tool, args, summary, ttlMs, offer }) => {
       if (!(ttlMs > 0)) throw new RangeError(`a change cannot wait for ${ttlMs} ms`)
       const argsHash = argumentsHash(hashKey, args)
       if (argsHash === undefined)
@@ -108,7 +111,7 @@ export function createChanges(options: {
         if (!makeRoomIn(transaction, principal))
           return fail({ kind: 'busy', message: 'Too many prepared changes wait already.', retryAfterMs: ttlMs })
         const expiresAtMs = nowMs + ttlMs
-        const shown = redactArguments(args, { requestSchema: {}, secrets: secrets ?? [] })
+        const shown = redactArguments(args, offer)
         const preparedSeq = record(
           {
             kind: 'change.prepared',
@@ -162,6 +165,10 @@ export function createChanges(options: {
       sql
         .prepare(`DELETE FROM guard_change WHERE finished_at IS NOT NULL AND finished_at <= ?`)
         .run(nowMs - config.keepMs)
+    },
+
+    forgetIn: ({ sql }, principal) => {
+      sql.prepare(`DELETE FROM guard_change WHERE principal = ? AND state = 'prepared'`).run(principal)
     },
   }
   return store

@@ -5,7 +5,7 @@
  */
 import type { Caller } from '../bus/call.ts'
 import type { Offer } from '../bus/capability.ts'
-import type { ApprovalsConfig } from './approvals-store.ts'
+import type { ApprovalsConfig } from './approvals.ts'
 import { sha256 } from './binding.ts'
 import type { ChangesConfig } from './changes-store.ts'
 import type { KeysConfig } from './keys-store.ts'

@@ -19,6 +19,7 @@ import type { Result } from '../core/result.ts'
 import { callerKey } from './caller-rights.ts'
 import type { Act } from './limits.ts'
 import { decide, effectOf } from './policy.ts'
+import type { Decision } from './policy.ts'
 import { denied, withdrawn } from './refusal.ts'
 import { settle } from './settle.ts'
 import { policyInput, refuse, takeStep } from './step.ts'
@@ -26,16 +27,20 @@ import type { Asked, Passed, StepParts } from './step.ts'
 
 export type Around = (call: Call, offer: Offer, proceed: Proceed) => Promise<Outcome>
 
+export interface Judgement {
+  readonly decision: Decision
+  readonly assessment: Assessment
+}
+
+export type Judge = (call: Call, offer: Offer) => Promise<Result<Judgement, Fault>>
+
 export function createGate(parts: StepParts): Around {
   return async (call, offer, proceed) => {
     const arrival = parts.limits.arrive(budgetOf(call))
     if (!arrival.ok) return fail(denied({ verdict: 'deny', ...arrival }))
-    const assessed = await assess(call, offer, parts)
-    if (!assessed.ok) return assessed
-    const assessment = assessed.value
-    const effect = effectOf(offer.effect, assessment.effect)
-    const act: Act = { caller: budgetOf(call), effect: effect ?? offer.effect, target: assessment.target }
-    const passed = await pass({ call, offer, assessment, effect, act }, parts)
+    const asked = await ask(call, offer, parts)
+    if (!asked.ok) return asked
+    const passed = await pass(asked.value, parts)
     switch (passed.kind) {
       case 'answer':
         return passed.outcome
@@ -45,6 +50,23 @@ export function createGate(parts: StepParts): Around {
         return passed.effect === 'reads' ? proceed(call) : carryOut(call, proceed, passed, parts)
     }
   }
+}
+
+/** The decision alone, as if nobody had been asked before. */
+export async function judge(call: Call, offer: Offer, parts: StepParts): Promise<Result<Judgement, Fault>> {
+  const asked = await ask(call, offer, parts)
+  if (!asked.ok) return asked
+  const decision = decide(policyInput(asked.value, parts, { approval: { state: 'none' }, repeat: false }))
+  return ok({ decision, assessment: asked.value.assessment })
+}
+
+async function ask(call: Call, offer: Offer, parts: StepParts): Promise<Result<Asked, Fault>> {
+  const assessed = await assess(call, offer, parts)
+  if (!assessed.ok) return assessed
+  const assessment = assessed.value
+  const effect = effectOf(offer.effect, assessment.effect)
+  const act: Act = { caller: budgetOf(call), effect: effect ?? offer.effect, target: assessment.target }
+  return ok({ call, offer, assessment, effect, act })
 }
 
 /** Our own services have no budget: nobody outside makes them call more often. */

@@ -12,7 +12,7 @@ import { ulid } from '../core/ids.ts'
 import type { JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { approverFlaw, hasLapsed } from './approval.ts'
+import { approverFlaw, CLOCK_SLACK_MS, hasLapsed } from './approval.ts'
 import type { Approval } from './approval.ts'
 import { toGrant } from './approval-row.ts'
 import type { Binding, Leaves } from './binding.ts'
@@ -44,6 +44,8 @@ export interface GrantStore extends Grants {
   readonly useIn: (transaction: Transaction, id: string, call: { readonly traceId: string }) => void
   /** Ends what has lapsed or was given under other rules. */
   readonly sweepIn: (transaction: Transaction) => number
+  /** Ends everything of a caller whose credential is gone. */
+  readonly forgetIn: (transaction: Transaction, principal: string) => void
 }
 
 const MAX_IN_FORCE = 500
@@ -161,30 +163,33 @@ export function createGrants(options: {
 
     sweepIn: (transaction) => {
       const { sql, nowMs } = transaction
-      const inForce = sql.prepare('SELECT * FROM guard_grant WHERE ended_at IS NULL').all().map(toGrant)
-      let ended = 0
-      for (const grant of inForce) {
-        const because = endOf(grant, policyVersion, nowMs)
-        if (because === undefined) continue
-        endIn(transaction, grant.id, because)
-        ended += 1
-      }
+      const over = sql
+        .prepare(
+          `SELECT * FROM guard_grant WHERE ended_at IS NULL AND (expires_at <= ?1 OR granted_at > ?1 + ${CLOCK_SLACK_MS}
+           OR uses >= max_uses OR policy_version <> ?2)`,
+        )
+        .all(nowMs, policyVersion)
+        .map(toGrant)
+      for (const grant of over) endIn(transaction, grant.id, endOf(grant, policyVersion))
       sql
         .prepare(
           `DELETE FROM guard_grant WHERE ended_at IS NOT NULL AND id NOT IN
            (SELECT id FROM guard_grant WHERE ended_at IS NOT NULL ORDER BY id DESC LIMIT ${MAX_ENDED_KEPT})`,
         )
         .run()
-      return ended
+      return over.length
+    },
+
+    forgetIn: (transaction, principal) => {
+      const rows = transaction.sql.prepare('SELECT id FROM guard_grant WHERE principal = ? AND ended_at IS NULL')
+      for (const { id } of rows.all(principal)) endIn(transaction, String(id), 'the credential is gone')
     },
   }
 }
 
-function endOf(grant: Grant, policyVersion: string, nowMs: number): string | undefined {
+function endOf(grant: Grant, policyVersion: string): string {
   if (grant.policyVersion !== policyVersion) return 'the rules have changed'
-  if (grant.uses >= grant.maxUses) return 'used up'
-  if (hasLapsed({ fromMs: grant.grantedAtMs, untilMs: grant.expiresAtMs }, nowMs)) return 'its time is over'
-  return undefined
+  return grant.uses >= grant.maxUses ? 'used up' : 'its time is over'
 }
 
 function invalid(flaw: string): Fault {

@@ -120,6 +120,28 @@ describe('grant', () => {
     expect(await tries(house, { zone: 2, celsius: 19 })).toBe('approval-required')
   })
 
+  it('is not given for a call with more arguments than anybody could weigh', async () => {
+    using house = openHouse()
+    const many = Object.fromEntries(Array.from({ length: 300 }, (_, index) => [`a${index}`, index]))
+    await house.guard.around(callOf(heat, many), heat, neverCalled)
+    const id = house.guard.approvals.list()[0]?.id ?? ''
+    expect(await house.guard.approvals.approve(id, APPROVER, { grant: NO_GRANT })).toMatchObject({
+      fault: { kind: 'invalid-arguments' },
+    })
+    expect(await house.guard.approvals.approve(id, APPROVER)).toMatchObject({ ok: true })
+  })
+
+  it('bounds what lies inside an argument, by its pointer', async () => {
+    using house = openHouse()
+    const deep = (value: number) => callOf(heat, { zone: 1, params: { 'a/b': { value }, unit: 'K' } })
+    await house.guard.around(deep(1), heat, neverCalled)
+    const grant = { ...NO_GRANT, bounds: { '/params/a~1b/value': { max: 5 } }, maxUses: 9 }
+    const id = house.guard.approvals.list()[0]?.id ?? ''
+    expect(await house.guard.approvals.approve(id, APPROVER, { grant })).toMatchObject({ ok: true })
+    expect(await house.guard.around(deep(5), heat, actuator().proceed)).toMatchObject({ ok: true })
+    expect(await house.guard.around(deep(6), heat, neverCalled)).toMatchObject({ fault: { kind: 'approval-required' } })
+  })
+
   it('is refused when it means nothing, and then nothing is approved', async () => {
     using house = openHouse()
     const id = await ask(house)

@@ -241,6 +241,20 @@ describe('guard', () => {
     expect(lock.calls).toEqual([])
   })
 
+  it('judges a call for whoever stages it, without using anything up or asking anybody', async () => {
+    using house = openHouse()
+    const { judge } = house.guard.services
+    const lock = assessedOffer('sensitive', () => ({ target: 'lock:1', idempotencyKey: 'k' }))
+    expect(await judge(callOf(lock), lock)).toMatchObject({
+      value: { decision: { verdict: 'approval-required' }, assessment: { target: 'lock:1' } },
+    })
+    expect(await judge(callOf(lock, {}, { caller: OBSERVER }), lock)).toMatchObject({
+      value: { decision: { verdict: 'deny', reasons: [{ rule: 'role' }] } },
+    })
+    expect(house.events()).toEqual([])
+    expect(house.guard.approvals.list()).toEqual([])
+  })
+
   it('shows a tool to whoever could ever use it', () => {
     using house = openHouse({ mode: 'readonly', ownerRules: [{ tool: 'test.writes', says: 'forbid' }] })
     const seen = (caller: Caller) => EFFECTS.filter((effect) => house.guard.visible(caller, offerOf(effect)))

@@ -10,14 +10,14 @@ import type { Clock } from '../core/clock.ts'
 import type { Database } from '../core/database-store.ts'
 import type { Logger } from '../core/logger.ts'
 import { createApprovals } from './approvals-store.ts'
-import type { Approvals } from './approvals-store.ts'
+import type { Approvals } from './approvals.ts'
 import { callerReasons } from './caller-rights.ts'
 import { createChanges } from './changes-store.ts'
 import type { Changes } from './changes-store.ts'
 import { configFlaws, holdsTool, policyVersion } from './config.ts'
 import type { GuardConfig } from './config.ts'
-import { createGate } from './gate.ts'
-import type { Around } from './gate.ts'
+import { createGate, judge } from './gate.ts'
+import type { Around, Judge } from './gate.ts'
 import { createGrants } from './grants-store.ts'
 import type { Grants } from './grants-store.ts'
 import { createKeys } from './keys-store.ts'
@@ -25,6 +25,7 @@ import type { Keys } from './keys-store.ts'
 import { createLimits } from './limits.ts'
 import type { Mode } from './mode.ts'
 import { readHashKey } from './schema-store.ts'
+import type { StepParts } from './step.ts'
 import { createEmergencyStop } from './stop-store.ts'
 import type { EmergencyStop } from './stop-store.ts'
 import { createTokens } from './token-store.ts'
@@ -60,13 +61,15 @@ export interface Guard {
 export interface GuardServices {
   readonly mode: Mode
   readonly policyVersion: string
+  /** What would be decided about a call, for whoever stages it. Nothing is used up, nobody is asked. */
+  readonly judge: Judge
   readonly changes: Changes
   readonly keys: Keys
   readonly approvals: Pick<Approvals, 'list' | 'get'>
   readonly stopped: EmergencyStop['state']
 }
 
-export interface Recovered {
+interface Recovered {
   readonly unknownKeys: number
   readonly unknownChanges: number
   readonly expiredApprovals: number
@@ -93,9 +96,16 @@ export function createGuard({ database, log, clock, config, logger }: GuardOptio
   })
   const keys = createKeys({ database, transact, config: config.keys, hashKey })
   const changes = createChanges({ database, transact, clock, config: config.changes, hashKey })
-  const tokens = createTokens({ database, transact, clock })
+  const tokens = createTokens({
+    database,
+    transact,
+    clock,
+    forgetIn: (transaction, principal) => {
+      for (const store of [approvals, grants, changes]) store.forgetIn(transaction, principal)
+    },
+  })
   const stop = createEmergencyStop({ database, transact, nowMs: clock.now })
-  const around = createGate({
+  const parts: StepParts = {
     config,
     policyVersion: version,
     hashKey,
@@ -107,16 +117,24 @@ export function createGuard({ database, log, clock, config, logger }: GuardOptio
     grants,
     stop,
     report,
-  })
+  }
 
   return {
-    around,
+    around: createGate(parts),
     visible: (caller, offer) => isVisible(caller, offer, config),
     approvals,
     grants,
     tokens,
     stop,
-    services: { mode: config.mode, policyVersion: version, changes, keys, approvals, stopped: stop.state },
+    services: {
+      mode: config.mode,
+      policyVersion: version,
+      judge: (call, offer) => judge(call, offer, parts),
+      changes,
+      keys,
+      approvals,
+      stopped: stop.state,
+    },
     recover: () =>
       transact((transaction) => ({
         unknownKeys: keys.recoverIn(transaction),

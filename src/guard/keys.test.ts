@@ -162,6 +162,22 @@ describe('idempotency key', () => {
     expect(await send(house, valve, { key: 'k1' })).toMatchObject({ ok: true })
   })
 
+  it('is given back when the caller leaves between the step and the act', async () => {
+    using house = openHouse()
+    const valve = actuator()
+    const leaving = new AbortController()
+    house.database.follow({
+      workBegins: () => undefined,
+      workUndone: () => undefined,
+      groupEnds: () => leaving.abort(),
+    })
+    expect(await send(house, valve, { key: 'k1' }, { signal: leaving.signal })).toMatchObject({
+      fault: { kind: 'cancelled' },
+    })
+    expect(valve.calls).toEqual([])
+    expect(await send(house, valve, { key: 'k1' })).toMatchObject({ ok: true })
+  })
+
   it('is forgotten after its time', async () => {
     using house = openHouse({ keys: { ...GUARD_CONFIG.keys, ttlMs: 60_000 } })
     const valve = actuator()

@@ -27,7 +27,7 @@ export interface LimitsConfig {
   readonly maxTracked: number
 }
 
-export interface ActuatorLimit {
+interface ActuatorLimit {
   readonly minIntervalMs: number
   readonly writesPerDay: number
 }
@@ -130,7 +130,7 @@ export function createLimits(config: LimitsConfig, monotonic: () => number): Lim
   }
 }
 
-export function bothVerdicts(left: LimitVerdict, right: LimitVerdict): LimitVerdict {
+function bothVerdicts(left: LimitVerdict, right: LimitVerdict): LimitVerdict {
   if (left.ok) return right
   if (right.ok) return left
   return {

@@ -5,7 +5,7 @@
  */
 export type Mode = 'full' | 'readonly'
 
-export const MODES: readonly Mode[] = ['full', 'readonly']
+const MODES: readonly Mode[] = ['full', 'readonly']
 
 export function isMode(value: unknown): value is Mode {
   return MODES.some((mode) => mode === value)

@@ -10,20 +10,22 @@
  */
 import type { Call, Outcome } from '../bus/call.ts'
 import type { Assessment, Effect, Offer } from '../bus/capability.ts'
-import type { Fault } from '../core/fault.ts'
+import type { Fault, Reason } from '../core/fault.ts'
 import type { JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
-import type { ShownCall } from './approval.ts'
+import type { Result } from '../core/result.ts'
+import type { Approval, ShownCall } from './approval.ts'
 import type { ApprovalStore } from './approvals-store.ts'
 import { argumentsHash, definitionHash, leafHashes, promiseHash, sha256 } from './binding.ts'
-import type { Binding } from './binding.ts'
+import type { Binding, Leaves } from './binding.ts'
 import { callerKey } from './caller-rights.ts'
 import type { GuardConfig } from './config.ts'
 import { holdsTool } from './config.ts'
 import type { GrantStore } from './grants-store.ts'
 import type { KeyStore, KeyUse } from './keys-store.ts'
 import type { Act, Limits } from './limits.ts'
-import { decide } from './policy.ts'
+import { ownerWord } from './owner-rule.ts'
+import { approvalNeeded, decide } from './policy.ts'
 import type { ApprovalStanding, Decision, PolicyInput } from './policy.ts'
 import { hideSecrets, redactArguments, redactData, redactText } from './redact.ts'
 import { approvalRequired, denied, repeated, withdrawn } from './refusal.ts'
@@ -105,7 +107,7 @@ export function refuse(decision: Decision): Passed {
   return answer(denied(decision))
 }
 
-export function answer(fault: Fault): Passed {
+function answer(fault: Fault): Passed {
   return { kind: 'answer', outcome: fail(fault) }
 }
 
@@ -116,18 +118,12 @@ function stepIn(transaction: Transaction, asked: Asked, argsHash: string, parts:
   if (call.signal.aborted) return answer(withdrawn(call, parts.monotonic()))
   const key = keyUse(asked, argsHash)
   const keyStanding = key === undefined ? FRESH : keys.standingIn(transaction, key)
-  const binding = bindingOf(asked, argsHash, parts)
-  const leaves = leafHashes(parts.hashKey, call.body)
-  const { standing, notes } = approvals.standingIn(transaction, binding)
-  const undecided = standing.state === 'none' || standing.state === 'requested'
-  const grant = undecided ? grants.findIn(transaction, { binding, body: call.body, leaves }) : undefined
-  const approval: ApprovalStanding = grant === undefined ? standing : { state: 'granted', id: grant }
+  const question = asksPerson(asked, parts) ? questionIn(transaction, asked, argsHash, parts) : undefined
+  const approval = question?.standing ?? NOT_ASKED
   const decision = decide(policyInput(asked, parts, { approval, repeat: keyStanding.state !== 'fresh' }))
-  if (decision.verdict === 'approval-required') {
-    const open = standing.state === 'requested' ? approvals.get(standing.id) : undefined
-    const request = { binding, shown: shownCall(asked), leaves }
-    const requested = open === undefined ? approvals.requestIn(transaction, request) : ok(open)
-    return answer(requested.ok ? approvalRequired(requested.value, [...decision.reasons, ...notes]) : requested.fault)
+  if (decision.verdict === 'approval-required' && question !== undefined) {
+    const put = putQuestionIn(transaction, asked, question, parts)
+    return answer(put.ok ? approvalRequired(put.value, [...decision.reasons, ...question.notes]) : put.fault)
   }
   if (decision.verdict !== 'allow') return refuse(decision)
   if (keyStanding.state !== 'fresh') return { kind: 'answer', outcome: repeated(keyStanding) }
@@ -139,6 +135,43 @@ function stepIn(transaction: Transaction, asked: Asked, argsHash: string, parts:
 }
 
 const FRESH = { state: 'fresh' } as const
+const NOT_ASKED = { state: 'none' } as const
+
+/** One exact call as the approvers know it. */
+interface Question {
+  readonly binding: Binding
+  readonly leaves: Leaves | undefined
+  readonly standing: ApprovalStanding
+  /** Why an earlier yes does not help. */
+  readonly notes: readonly Reason[]
+}
+
+function asksPerson({ offer, assessment, effect }: Asked, { config }: StepParts): boolean {
+  const word = ownerWord(config.ownerRules, { tool: offer.name, target: assessment.target })
+  return effect !== undefined && approvalNeeded(effect, word)
+}
+
+function questionIn(transaction: Transaction, asked: Asked, argsHash: string, parts: StepParts): Question {
+  const { body } = asked.call
+  const binding = bindingOf(asked, argsHash, parts)
+  const leaves = leafHashes(parts.hashKey, body)
+  const { standing, notes } = parts.approvals.standingIn(transaction, binding)
+  // A grant speaks for a person who has not spoken about this very call, and never against one who has.
+  const spoken = standing.state === 'approved' || standing.state === 'denied'
+  const grant = spoken ? undefined : parts.grants.findIn(transaction, { binding, body, leaves })
+  return { binding, leaves, notes, standing: grant === undefined ? standing : { state: 'granted', id: grant } }
+}
+
+function putQuestionIn(
+  transaction: Transaction,
+  asked: Asked,
+  { binding, leaves, standing }: Question,
+  { approvals }: StepParts,
+): Result<Approval, Fault> {
+  const open = standing.state === 'requested' ? approvals.get(standing.id) : undefined
+  if (open !== undefined) return ok(open)
+  return approvals.requestIn(transaction, { binding, leaves, shown: shownCall(asked) })
+}
 
 function keyUse({ call, offer, assessment }: Asked, argsHash: string): KeyUse | undefined {
   if (assessment.idempotencyKey === undefined) return undefined

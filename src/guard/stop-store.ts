@@ -13,7 +13,7 @@ import { callerKey } from './caller-rights.ts'
 import { redactText } from './redact.ts'
 import type { Transact } from './transaction-store.ts'
 
-export interface StopState {
+interface StopState {
   readonly by: string
   readonly reason: string
   readonly engagedAtMs: number

@@ -2,7 +2,7 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync }
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { ADMIN, AGENT, APPROVER, openHouse } from '../../test/guard-house.ts'
+import { actuator, ADMIN, AGENT, APPROVER, callOf, offerOf, openHouse } from '../../test/guard-house.ts'
 import { openOwnerToken, readOwnerToken } from './owner-token-store.ts'
 import { isToken } from './token.ts'
 import type { NewToken } from './token.ts'
@@ -63,6 +63,32 @@ describe('token store', () => {
     ])
   })
 
+  it('takes with it what its holder asked for, was granted and had prepared', async () => {
+    using house = openHouse()
+    const { tokens, approvals, grants, services } = house.guard
+    await tokens.create(ADMIN, { name: 'claude', role: 'agent' })
+    const offer = offerOf('sensitive')
+    const call = () => house.guard.around(callOf(offer, { celsius: 20 }), offer, actuator().proceed)
+    await call()
+    const grant = { target: 'any', bounds: {}, free: [], maxUses: 9, durationMs: 60_000 } as const
+    await approvals.approve(approvals.list()[0]?.id ?? '', APPROVER, { grant })
+    const ticket = await services.changes.prepare({
+      principal: 'claude',
+      tool: 't',
+      args: {},
+      summary: '',
+      ttlMs: 60_000,
+    })
+    await tokens.revoke(ADMIN, 'claude')
+    await tokens.create(ADMIN, { name: 'claude', role: 'agent' })
+    expect(approvals.list().map(({ state, reason }) => [state, reason])).toEqual([
+      ['expired', 'the credential is gone'],
+    ])
+    expect(grants.list()).toEqual([])
+    expect(ticket.ok && services.changes.peek(ticket.value.token, 'claude').ok).toBe(false)
+    expect(await call()).toMatchObject({ fault: { kind: 'approval-required' } })
+  })
+
   it('lets nobody but an admin make or revoke one', async () => {
     using house = openHouse()
     for (const by of [
@@ -105,7 +131,14 @@ describe('token store', () => {
     house.guard.tokens.find(made.value.token)
     expect(house.guard.tokens.list()[0]?.lastUsedAtMs).toBeUndefined()
     await house.guard.sweep()
-    expect(house.guard.tokens.list()[0]?.lastUsedAtMs).toBe(house.clock.now())
+    const written = house.clock.now()
+    house.clock.advance(59_999)
+    house.guard.tokens.find(made.value.token)
+    await house.guard.sweep()
+    expect(house.guard.tokens.list()[0]?.lastUsedAtMs).toBe(written)
+    house.clock.advance(1)
+    await house.guard.sweep()
+    expect(house.guard.tokens.list()[0]?.lastUsedAtMs).toBe(written + 59_999)
   })
 })
 

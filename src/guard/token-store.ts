@@ -15,7 +15,7 @@ import type { Result } from '../core/result.ts'
 import { callerKey } from './caller-rights.ts'
 import { hashToken, isLive, mintToken, sameHash, tokenFlaw } from './token.ts'
 import type { NewToken, TokenRecord } from './token.ts'
-import type { Transact } from './transaction-store.ts'
+import type { Transact, Transaction } from './transaction-store.ts'
 
 export interface Tokens {
   /** Only an admin makes or revokes tokens. */
@@ -27,22 +27,44 @@ export interface Tokens {
   readonly list: () => readonly TokenRecord[]
   /** The live token with this text, its use noted. */
   readonly find: (token: string) => TokenRecord | undefined
-  /** Writes down when tokens were last used. */
+  /** Writes down when tokens were last used, once a minute however often it is called. */
   readonly flush: () => Promise<void>
 }
 
 const MAX_TOKENS = 1_000
+const MAX_REVOKED_KEPT = 1_000
+/** A write per request would wear out the card of a small computer. */
+const FLUSH_EVERY_MS = 60_000
 const COLUMNS = 'hash, name, role, restrictions, created_at, created_by, expires_at, last_used_at, revoked_at'
 
 export function createTokens(options: {
   readonly database: Database
   readonly transact: Transact
   readonly clock: Clock
+  /** What else ends with a credential. */
+  readonly forgetIn: (transaction: Transaction, principal: string) => void
 }): Tokens {
-  const { database, transact, clock } = options
+  const { database, transact, clock, forgetIn } = options
   const byHash = database.sql.prepare(`SELECT ${COLUMNS} FROM guard_token WHERE hash = ?`)
-  // A write per request would wear out the card of a small computer; once a minute is soon enough.
   const usedAt = new Map<string, { readonly hash: Uint8Array; readonly atMs: number }>()
+  let flushedMs = -Infinity
+
+  /** A name may come back with another credential, which must not inherit what the first was allowed. */
+  function retireIn(transaction: Transaction, name: string): boolean {
+    const { sql, nowMs } = transaction
+    const retired = sql
+      .prepare('UPDATE guard_token SET revoked_at = ? WHERE name = ? AND revoked_at IS NULL')
+      .run(nowMs, name)
+    sql
+      .prepare(
+        `DELETE FROM guard_token WHERE revoked_at IS NOT NULL AND hash NOT IN
+         (SELECT hash FROM guard_token WHERE revoked_at IS NOT NULL ORDER BY revoked_at DESC LIMIT ${MAX_REVOKED_KEPT})`,
+      )
+      .run()
+    if (Number(retired.changes) === 0) return false
+    forgetIn(transaction, name)
+    return true
+  }
 
   return {
     create: async (by, request) => {
@@ -50,14 +72,15 @@ export function createTokens(options: {
       const refusal = notAdmin(by) ?? flawOf(tokenFlaw(request))
       if (refusal !== undefined) return fail(refusal)
       const token = mintToken()
-      return transact(({ sql, nowMs, record }): Result<{ token: string; record: TokenRecord }, Fault> => {
+      return transact((transaction): Result<{ token: string; record: TokenRecord }, Fault> => {
+        const { sql, nowMs, record } = transaction
         const taken = sql.prepare(`SELECT ${COLUMNS} FROM guard_token WHERE name = ? AND revoked_at IS NULL`).get(name)
         if (taken !== undefined && isLive(toRecord(taken), nowMs))
           return fail({ kind: 'conflict', message: `There is a token named ${name}; revoke it first.` })
-        const count = Number(sql.prepare('SELECT COUNT(*) AS n FROM guard_token').get()?.['n'])
-        if (count >= MAX_TOKENS) return fail({ kind: 'busy', message: `This node keeps ${MAX_TOKENS} tokens.` })
+        const live = sql.prepare('SELECT COUNT(*) AS n FROM guard_token WHERE revoked_at IS NULL').get()?.['n']
+        if (Number(live) >= MAX_TOKENS) return fail({ kind: 'busy', message: `This node keeps ${MAX_TOKENS} tokens.` })
         // An expired token gives its name back.
-        sql.prepare('UPDATE guard_token SET revoked_at = ? WHERE name = ? AND revoked_at IS NULL').run(nowMs, name)
+        retireIn(transaction, name)
         const expiresAtMs = ttlMs === undefined ? undefined : nowMs + ttlMs
         sql
           .prepare(
@@ -98,13 +121,10 @@ export function createTokens(options: {
     revoke: async (by, name) => {
       const refusal = notAdmin(by)
       if (refusal !== undefined) return fail(refusal)
-      return transact(({ sql, nowMs, record }): Result<void, Fault> => {
-        const revoked = sql
-          .prepare('UPDATE guard_token SET revoked_at = ? WHERE name = ? AND revoked_at IS NULL')
-          .run(nowMs, name)
-        if (Number(revoked.changes) === 0)
+      return transact((transaction): Result<void, Fault> => {
+        if (!retireIn(transaction, name))
           return fail({ kind: 'not-found', message: `There is no token named ${name}.` })
-        record({ kind: 'token.revoked', name, by: callerKey(by) })
+        transaction.record({ kind: 'token.revoked', name, by: callerKey(by) })
         return ok(undefined)
       })
     },
@@ -120,7 +140,8 @@ export function createTokens(options: {
       return record
     },
     flush: async () => {
-      if (usedAt.size === 0) return
+      if (usedAt.size === 0 || clock.monotonic() - flushedMs < FLUSH_EVERY_MS) return
+      flushedMs = clock.monotonic()
       const used = [...usedAt.values()]
       usedAt.clear()
       await transact(({ sql }) => {

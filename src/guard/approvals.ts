@@ -1,0 +1,49 @@
+/**
+ * Approvals: what a person, or a face on a person's behalf, can do about calls that wait for one.
+ *
+ * Pure.
+ */
+import type { Caller } from '../bus/call.ts'
+import type { Fault } from '../core/fault.ts'
+import type { Result } from '../core/result.ts'
+import type { Approval, ApprovalState } from './approval.ts'
+import type { GrantRequest } from './grant.ts'
+
+export interface ApprovalsConfig {
+  /** How long a question stays open. */
+  readonly openMs: number
+  /** How long a yes waits for its call. */
+  readonly useMs: number
+  readonly maxOpen: number
+  readonly maxOpenPerPrincipal: number
+  /** Answered questions that stay readable here; the ledger keeps all of them. */
+  readonly maxKept: number
+}
+
+export interface ApprovalEvent {
+  readonly kind: `approval.${ApprovalState}`
+  readonly approval: Approval
+}
+
+interface ApprovalQuery {
+  readonly state?: ApprovalState
+  readonly principal?: string
+  /** Older than this id. */
+  readonly before?: string
+  readonly limit?: number
+}
+
+/** What faces and the CLI use. */
+export interface Approvals {
+  /** Newest first. */
+  readonly list: (query?: ApprovalQuery) => readonly Approval[]
+  readonly get: (id: string) => Approval | undefined
+  readonly approve: (
+    id: string,
+    by: Caller,
+    options?: { readonly grant?: GrantRequest },
+  ) => Promise<Result<Approval, Fault>>
+  readonly deny: (id: string, by: Caller, reason: string) => Promise<Result<Approval, Fault>>
+  /** Heard only when durable. The answer ends the subscription. */
+  readonly subscribe: (listener: (event: ApprovalEvent) => void) => () => void
+}

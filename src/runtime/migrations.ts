@@ -10,6 +10,7 @@ export const runtimeMigrations: Migrations = {
   room: 'runtime',
   steps: [
     `
+    -- A session is open until finalized_at is set, once; log_index is its session.start in the ledger.
     CREATE TABLE audit_sessions (
       session_id TEXT PRIMARY KEY,
       intent TEXT NOT NULL,
@@ -26,6 +27,8 @@ export const runtimeMigrations: Migrations = {
     CREATE TRIGGER session_stays BEFORE DELETE ON audit_sessions
       BEGIN SELECT RAISE(ABORT, 'sessions are never deleted'); END;
 
+    -- seq is the order of recording (times may tie or go back); the words are the body of entry log_index, where they
+    -- can be erased. Every other column is a field of that entry.
     CREATE TABLE thought_records (
       seq INTEGER PRIMARY KEY AUTOINCREMENT,
       id TEXT NOT NULL UNIQUE,
@@ -52,12 +55,14 @@ export const runtimeMigrations: Migrations = {
     CREATE TRIGGER thought_stays BEFORE DELETE ON thought_records
       BEGIN SELECT RAISE(ABORT, 'thought records are never deleted'); END;
 
+    -- The first key an agent signed with, and the record that said so.
     CREATE TABLE agent_keys (
       agent_id TEXT PRIMARY KEY,
       public_key TEXT NOT NULL,
       log_index INTEGER NOT NULL
     ) STRICT, WITHOUT ROWID;
 
+    -- What the session.final entry at log_index says: looked up here, believed there.
     CREATE TABLE merkle_roots (
       session_id TEXT PRIMARY KEY REFERENCES audit_sessions (session_id),
       root TEXT NOT NULL,
@@ -73,6 +78,7 @@ export const runtimeMigrations: Migrations = {
     CREATE TRIGGER root_stays BEFORE DELETE ON merkle_roots
       BEGIN SELECT RAISE(ABORT, 'roots are never deleted'); END;
 
+    -- tasks/machine.ts as data; a test holds the two against each other.
     CREATE TABLE task_transitions (
       from_status TEXT NOT NULL,
       to_status TEXT NOT NULL,
@@ -84,6 +90,8 @@ export const runtimeMigrations: Migrations = {
       ('INIT', 'CANCELLED'), ('GATHER', 'CANCELLED'), ('ANALYZE', 'CANCELLED'), ('PLAN', 'CANCELLED'),
       ('APPLY', 'CANCELLED'), ('VERIFY', 'CANCELLED');
 
+    -- log_index is the entry of the last change, verify_index that of the last move into VERIFY: what came after is
+    -- decided by the ledger's sequence, not by a clock.
     CREATE TABLE tasks (
       seq INTEGER PRIMARY KEY AUTOINCREMENT,
       id TEXT NOT NULL UNIQUE,
@@ -107,6 +115,7 @@ export const runtimeMigrations: Migrations = {
     CREATE INDEX tasks_project ON tasks (project_id, seq);
     CREATE INDEX tasks_status ON tasks (status, seq);
 
+    -- Circles are refused by tasks/graph.ts: a trigger cannot walk a graph.
     CREATE TABLE task_dependencies (
       task_id TEXT NOT NULL REFERENCES tasks (id),
       depends_on TEXT NOT NULL REFERENCES tasks (id),
@@ -144,6 +153,7 @@ export const runtimeMigrations: Migrations = {
       WHEN NEW.status = 'CANCELLED' AND OLD.status <> 'CANCELLED' AND coalesce(NEW.cancel_reason, '') = ''
       BEGIN SELECT RAISE(ABORT, 'a cancelled task has a reason'); END;
 
+    -- As last seen on disk, so that a change while the node was off is noticed.
     CREATE TABLE skills (
       name TEXT PRIMARY KEY,
       source_path TEXT NOT NULL,
@@ -152,6 +162,7 @@ export const runtimeMigrations: Migrations = {
       log_index INTEGER NOT NULL
     ) STRICT, WITHOUT ROWID;
 
+    -- One row that server_health overwrites to see whether writing works.
     CREATE TABLE runtime_probe (id INTEGER PRIMARY KEY CHECK (id = 1), at TEXT NOT NULL) STRICT;
     `,
   ],

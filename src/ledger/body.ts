@@ -12,7 +12,8 @@ import type { Json } from '../core/json.ts'
 import { sha256 } from './tree.ts'
 
 export const SALT_BYTES = 32
-const MAX_BODY_BYTES = 1_048_576
+/** Twice what a request may be by default: a backstop, the faces have their own bounds. */
+const MAX_BODY_BYTES = 8_388_608
 
 /** The event that accounts for a body's absence: `{kind, entry: seq}`. */
 export const BODY_ERASED = 'body.erased'

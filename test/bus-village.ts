@@ -6,6 +6,7 @@ import type { Admit } from '../src/bus/admit.ts'
 import { BUS_DEFAULTS } from '../src/bus/bus-config.ts'
 import type { BusConfig } from '../src/bus/bus-config.ts'
 import { CapabilityBus } from '../src/bus/bus.ts'
+import { newCall, openTicket } from '../src/bus/call-options.ts'
 import type { CallOptions } from '../src/bus/call-options.ts'
 import type { Call, Frame, Outcome, TrustLevel } from '../src/bus/call.ts'
 import type { Capability, Offer, StreamHandler, UnaryHandler } from '../src/bus/capability.ts'
@@ -66,6 +67,13 @@ export function reply(data: Json): Outcome {
 }
 
 export const echo: UnaryHandler = (call) => Promise.resolve(reply(call.body))
+
+/** A call as the bus would hand it to its router. */
+export function callOf(name: string, facts: Partial<Call> = {}): Call {
+  const clock = manualClock()
+  const ticket = openTicket(undefined, clock)
+  return { ...newCall({ name, version: [1, 0], body: {}, stream: false }, ticket, { options: ME, clock }), ...facts }
+}
 
 export interface NodeOptions {
   readonly clock?: Clock

@@ -73,10 +73,10 @@ function ambiguous(call: Call, eligible: readonly CapabilityEntry[]): Fault {
   }
 }
 
-function nobodyAvailable(call: Call, { eligible, isStale, nowMs }: Situation): Fault {
+function nobodyAvailable(call: Call, { named, eligible, isStale, nowMs }: Situation): Fault {
   const fresh = eligible.filter((entry) => !isStale(entry))
   const full = fresh.find((entry) => !entry.health.isQuarantined(nowMs) && (isFull(entry) || entry.busyUntilMs > nowMs))
-  if (full !== undefined) return busy(full, nowMs)
+  if (full !== undefined) return busy(full, nowMs, distinct(standIns(full, named).map((entry) => entry.nodeId)))
   if (fresh.length === 0)
     return unreachable('stale', `Nothing was heard lately of any node that offers ${call.capability}.`)
   const backMs = Math.min(...fresh.map((entry) => entry.health.quarantinedUntilMs))
@@ -88,6 +88,17 @@ function nobodyAvailable(call: Call, { eligible, isStale, nowMs }: Situation): F
     // Past already while a probe is under way: its outcome decides, shortly.
     retryAfterMs: Math.max(1_000, Math.ceil(backMs - nowMs)),
   }
+}
+
+/** Other nodes that do the same and are not known to be full: a peer may ask them itself. */
+function standIns(entry: CapabilityEntry, named: readonly CapabilityEntry[]): readonly CapabilityEntry[] {
+  return named.filter(
+    (other) =>
+      other.nodeId !== entry.nodeId &&
+      other.offer.anywhere === true &&
+      other.offer.version[0] === entry.offer.version[0] &&
+      !isFull(other),
+  )
 }
 
 function notFound(reason: string, message: string, details: Readonly<Record<string, readonly string[]>> = {}): Fault {

@@ -1,0 +1,339 @@
+import { describe, expect, it } from 'vitest'
+import { answering, callOf, echo, node, offered } from '../../test/bus-village.ts'
+import type { NodeOptions } from '../../test/bus-village.ts'
+import type { CapabilityBus } from './bus.ts'
+import type { Offer } from './capability.ts'
+import type { CapabilityEntry } from './entry.ts'
+import { announce } from './peer.ts'
+import { specScore } from './strategy.ts'
+
+/** Node `a`, which may offer `llm.chat` itself, and peers that do. */
+function village(
+  { here, there, facts = {} }: { here: boolean; there: readonly string[]; facts?: Partial<Offer> },
+  options: NodeOptions = {},
+): { bus: CapabilityBus; at: (nodeId: string) => CapabilityEntry } {
+  const bus = node('a', options)
+  if (here) bus.registerCapability(answering({ name: 'llm.chat', ...facts }, echo))
+  for (const nodeId of there) {
+    const capabilities = [announce(offered({ name: 'llm.chat', ...facts }))]
+    bus.onPeerAdded({ nodeId, endpoint: undefined, manifest: { nodeId, capabilities } })
+  }
+  return {
+    bus,
+    at: (nodeId) => {
+      const entry = bus.registry.named('llm.chat').find((each) => each.nodeId === nodeId)
+      if (entry === undefined) throw new Error(`${nodeId} does not offer it`)
+      return entry
+    },
+  }
+}
+
+function answered(
+  bus: CapabilityBus,
+  entry: CapabilityEntry,
+  { latencyMs, times = 10 }: { latencyMs: number; times?: number },
+): void {
+  const outcome = { ok: true, value: { data: null } } as const
+  for (let count = 0; count < times; count++)
+    bus.health.record(entry, { outcome, latencyMs, nowMs: 0, isProbe: false, isCallersDoing: false })
+}
+
+function failed(bus: CapabilityBus, entry: CapabilityEntry, times: number, nowMs = 0): void {
+  const outcome = { ok: false, fault: { kind: 'internal', message: 'no' } } as const
+  for (let count = 0; count < times; count++)
+    bus.health.record(entry, { outcome, latencyMs: 1, nowMs, isProbe: false, isCallersDoing: false })
+}
+
+function routes(bus: CapabilityBus, times = 200, nowMs = 0): Readonly<Record<string, number>> {
+  const shares: Record<string, number> = {}
+  for (let count = 0; count < times; count++) {
+    const nodeId = bus.router.route(callOf('llm.chat'), nowMs)?.nodeId ?? 'nobody'
+    shares[nodeId] = (shares[nodeId] ?? 0) + 1
+  }
+  return shares
+}
+
+describe.each(['peak-ewma', 'spec'] as const)('router with the %s strategy', (strategy) => {
+  const options = { config: { strategy } }
+
+  // test_router_prefers_local_when_underloaded
+  it('router prefers local when underloaded', () => {
+    const { bus, at } = village({ here: true, there: ['b', 'c'], facts: { maxConcurrent: 10 } }, options)
+    at('a').inFlight = 7
+    expect(routes(bus)).toEqual({ a: 200 })
+  })
+
+  // test_router_prefers_remote_when_local_overloaded
+  it('router prefers remote when local overloaded', () => {
+    const { bus, at } = village({ here: true, there: ['b'], facts: { maxConcurrent: 10 } }, options)
+    answered(bus, at('a'), { latencyMs: 200 })
+    answered(bus, at('b'), { latencyMs: 150 })
+    at('a').inFlight = 8
+    expect(routes(bus)).toEqual({ b: 200 })
+  })
+
+  // test_router_skips_quarantined
+  it('router skips quarantined', () => {
+    const { bus, at } = village({ here: false, there: ['b', 'c'] }, options)
+    failed(bus, at('b'), 5)
+    expect(routes(bus)).toEqual({ c: 200 })
+  })
+
+  it('skips whom nothing was heard of for a minute', () => {
+    const { bus, at } = village({ here: false, there: ['b', 'c'] }, options)
+    at('c').lastSeenMs = 30_000
+    expect(routes(bus, 200, 60_001)).toEqual({ c: 200 })
+  })
+
+  it('gives the first call after a quarantine to the one that was in it, and only that one', () => {
+    const { bus, at } = village({ here: false, there: ['b', 'c'] }, { config: { strategy, freshnessSeconds: 3_600 } })
+    answered(bus, at('c'), { latencyMs: 1 })
+    failed(bus, at('b'), 5)
+    expect(bus.router.route(callOf('llm.chat'), 60_000)?.nodeId).toBe('b')
+    at('b').health.startProbe()
+    expect(routes(bus, 200, 60_000)).toEqual({ c: 200 })
+  })
+})
+
+describe('the spec strategy', () => {
+  const options = { config: { strategy: 'spec' as const, preferLocal: false } }
+
+  // test_router_breaks_ties_by_latency_then_reliability
+  it('router breaks ties by latency then reliability', () => {
+    const { bus, at } = village({ here: false, there: ['b', 'c', 'd'] }, options)
+    // 100 × (1 + 0) + 0 = 100, and 80 × (1 + 2/8) + 0 = 100: the same score, so the lower latency wins.
+    answered(bus, at('b'), { latencyMs: 100 })
+    answered(bus, at('c'), { latencyMs: 80 })
+    at('c').inFlight = 2
+    // 500 × 1 for the unknown one.
+    expect(['b', 'c', 'd'].map((nodeId) => specScore(at(nodeId)))).toEqual([100, 100, 500])
+    expect(routes(bus)).toEqual({ c: 200 })
+  })
+
+  it('prefers the more reliable of two with the same score and latency', () => {
+    const { bus, at } = village({ here: false, there: ['b', 'c'] }, options)
+    // 400 + 0.25 × 1000 = 650, and 400 × (1 + 5/8) = 650.
+    answered(bus, at('b'), { latencyMs: 400, times: 3 })
+    failed(bus, at('b'), 1)
+    answered(bus, at('c'), { latencyMs: 400, times: 4 })
+    at('c').inFlight = 5
+    expect(['b', 'c'].map((nodeId) => specScore(at(nodeId)))).toEqual([650, 650])
+    expect(routes(bus)).toEqual({ c: 200 })
+  })
+
+  it('scores as spec 2 § 5.4 says', () => {
+    const { bus, at } = village({ here: true, there: ['b'], facts: { maxConcurrent: 4 } }, options)
+    expect(specScore(at('a'))).toBe(450)
+    answered(bus, at('b'), { latencyMs: 40, times: 8 })
+    failed(bus, at('b'), 2)
+    at('b').inFlight = 1
+    expect(specScore(at('b'))).toBeCloseTo(40 * 1.25 + 200)
+  })
+})
+
+describe('the peak-ewma strategy', () => {
+  const far = { config: { preferLocal: false } }
+
+  it('challenges a known provider with an unknown one', () => {
+    const { bus, at } = village({ here: false, there: ['b', 'c'] }, far)
+    answered(bus, at('b'), { latencyMs: 10 })
+    expect(routes(bus)).toEqual({ c: 200 })
+  })
+
+  it('shares the calls among equals', () => {
+    const { bus, at } = village({ here: false, there: ['b', 'c', 'd', 'e'] }, far)
+    for (const nodeId of ['b', 'c', 'd', 'e']) answered(bus, at(nodeId), { latencyMs: 10 })
+    const shares = routes(bus, 1_000)
+    for (const nodeId of ['b', 'c', 'd', 'e']) expect(Math.abs((shares[nodeId] ?? 0) - 250)).toBeLessThan(50)
+  })
+
+  it('never takes a fast failer for a fast provider', () => {
+    const { bus, at } = village({ here: false, there: ['b', 'c', 'd'] }, far)
+    for (const nodeId of ['c', 'd']) answered(bus, at(nodeId), { latencyMs: 300 })
+    answered(bus, at('b'), { latencyMs: 1 })
+    failed(bus, at('b'), 1)
+    expect(routes(bus)['b']).toBeUndefined()
+  })
+
+  it('leaves its own provider when that is much worse than the best elsewhere, and comes back', () => {
+    const { bus, at } = village({ here: true, there: ['b'] })
+    answered(bus, at('a'), { latencyMs: 900 })
+    answered(bus, at('b'), { latencyMs: 10 })
+    expect(routes(bus)).toEqual({ b: 200 })
+    expect(routes(bus, 200, 40_000)).toEqual({ a: 200 })
+  })
+
+  it('leaves its own provider when that fails', () => {
+    const { bus, at } = village({ here: true, there: ['b'] })
+    failed(bus, at('a'), 2)
+    answered(bus, at('b'), { latencyMs: 100 })
+    expect(routes(bus)).toEqual({ b: 200 })
+  })
+
+  it('ranks providers for those who want to see why', () => {
+    const { bus, at } = village({ here: true, there: ['b', 'c'], facts: { maxConcurrent: 1 } })
+    answered(bus, at('a'), { latencyMs: 30 })
+    answered(bus, at('b'), { latencyMs: 10 })
+    at('b').inFlight = 1
+    failed(bus, at('c'), 5)
+    const ranking = bus.router.ranking('llm.chat', 0)
+    expect(ranking.map(({ entry, costMs, blockedBy }) => [entry.nodeId, costMs, blockedBy])).toEqual([
+      ['b', 20, 'busy'],
+      ['a', 30, undefined],
+      ['c', 5_000, 'quarantined'],
+    ])
+  })
+})
+
+describe('what acts on its own house', () => {
+  const bound = { anywhere: false, effect: 'writes' } as const
+
+  it('stays here, however busy', () => {
+    const { bus, at } = village({ here: true, there: ['b'], facts: { ...bound, maxConcurrent: 1 } })
+    at('a').inFlight = 1
+    expect(bus.router.route(callOf('llm.chat'), 0)).toBeUndefined()
+    expect(bus.router.explain(callOf('llm.chat'), 0)).toMatchObject({ kind: 'busy' })
+  })
+
+  it('is not sent to one of several others by chance', () => {
+    const { bus } = village({ here: false, there: ['b', 'c'], facts: bound })
+    expect(bus.router.route(callOf('llm.chat'), 0)).toBeUndefined()
+    expect(bus.router.explain(callOf('llm.chat'), 0)).toMatchObject({
+      kind: 'conflict',
+      code: 'ambiguous_node',
+      details: { alt_nodes: ['b', 'c'] },
+    })
+    expect(bus.router.route(callOf('llm.chat', { node: 'c' }), 0)?.nodeId).toBe('c')
+  })
+
+  it('goes to the only other one without being told', () => {
+    const { bus } = village({ here: false, there: ['b'], facts: bound })
+    expect(bus.router.route(callOf('llm.chat'), 0)?.nodeId).toBe('b')
+  })
+
+  it('may be read anywhere', () => {
+    const { bus } = village({ here: false, there: ['b', 'c'], facts: { anywhere: false, effect: 'reads' } })
+    expect(bus.router.route(callOf('llm.chat'), 0)).toBeDefined()
+  })
+})
+
+describe('a refusal', () => {
+  const nobody = callOf('llm.chat')
+
+  it('knows a name that nobody offers', () => {
+    expect(node('a').router.explain(nobody, 0)).toMatchObject({
+      kind: 'not-found',
+      code: 'not_found',
+      details: { reason: 'unknown' },
+    })
+  })
+
+  it('lists the versions that there are', () => {
+    const { bus } = village({ here: true, there: ['b'], facts: { version: [2, 1] } })
+    expect(bus.router.explain(nobody, 0)).toMatchObject({
+      kind: 'not-found',
+      details: { reason: 'version', alt_capabilities: ['llm.chat@2.1'] },
+    })
+  })
+
+  it('knows that the node asked for does not offer it', () => {
+    const { bus } = village({ here: true, there: ['b'] })
+    expect(bus.router.explain(callOf('llm.chat', { node: 'z' }), 0)).toMatchObject({
+      kind: 'not-found',
+      details: { reason: 'node', alt_nodes: ['a', 'b'] },
+    })
+  })
+
+  it('keeps a call without hops here', () => {
+    const { bus } = village({ here: false, there: ['b'] })
+    const call = callOf('llm.chat', { hopBudget: 0 })
+    expect(bus.router.route(call, 0)).toBeUndefined()
+    expect(bus.router.explain(call, 0)).toMatchObject({ kind: 'not-found', details: { reason: 'node' } })
+  })
+
+  it('sends no call back to the peer it came from', () => {
+    const { bus } = village({ here: false, there: ['b'] })
+    const call = callOf('llm.chat', { caller: { kind: 'peer', id: 'b', level: 'anchor' } })
+    expect(bus.router.route(call, 0)).toBeUndefined()
+  })
+
+  it('knows that everybody is busy, and when to come back', () => {
+    const { bus, at } = village({ here: true, there: ['b'], facts: { maxConcurrent: 1 } })
+    answered(bus, at('a'), { latencyMs: 400 })
+    for (const nodeId of ['a', 'b']) at(nodeId).inFlight = 1
+    expect(bus.router.explain(nobody, 0)).toMatchObject({
+      kind: 'busy',
+      code: 'capacity_exceeded',
+      retryAfterMs: 400,
+    })
+  })
+
+  it('tells a peer, whose call stays here, who else might have time', () => {
+    const { bus, at } = village({ here: true, there: ['b', 'c'], facts: { maxConcurrent: 1 } })
+    for (const nodeId of ['a', 'c']) at(nodeId).inFlight = 1
+    expect(bus.router.explain(callOf('llm.chat', { hopBudget: 0 }), 0)).toMatchObject({
+      kind: 'busy',
+      details: { alt_nodes: ['b'] },
+    })
+  })
+
+  it('leaves a peer alone as long as it asked to be', () => {
+    const { bus, at } = village({ here: false, there: ['b'] })
+    const outcome = { ok: false, fault: { kind: 'busy', message: 'later', retryAfterMs: 700 } } as const
+    bus.health.record(at('b'), { outcome, latencyMs: 1, nowMs: 0, isProbe: false, isCallersDoing: false })
+    expect(bus.router.explain(nobody, 0)).toMatchObject({ kind: 'busy', retryAfterMs: 700 })
+    expect(bus.router.route(nobody, 700)?.nodeId).toBe('b')
+    expect(at('b').health.samples).toBe(0)
+  })
+
+  it('knows that everybody is in quarantine', () => {
+    const { bus, at } = village({ here: false, there: ['b', 'c'] })
+    failed(bus, at('b'), 5)
+    bus.onPeerRemoved('c')
+    expect(bus.router.explain(nobody, 20_000)).toMatchObject({
+      kind: 'offline',
+      code: 'quarantined',
+      retryAfterMs: 40_000,
+      details: { reason: 'quarantined' },
+    })
+  })
+
+  it('knows that nobody was heard of', () => {
+    const { bus } = village({ here: false, there: ['b'] })
+    expect(bus.router.explain(nobody, 60_001)).toMatchObject({ kind: 'offline', details: { reason: 'stale' } })
+  })
+
+  it.each([
+    ['member', 'unknown', false],
+    ['member', 'member', true],
+    ['trusted', 'member', false],
+    ['trusted', 'anchor', true],
+    ['anchor', 'trusted', false],
+    ['self', 'anchor', false],
+  ] as const)('lets what needs %s be called by a peer that is %s: %s', (trustRequired, level, allowed) => {
+    const { bus } = village({ here: true, there: [], facts: { trustRequired } })
+    const call = callOf('llm.chat', { caller: { kind: 'peer', id: 'p', level } })
+    expect(bus.router.route(call, 0) !== undefined).toBe(allowed)
+    expect(bus.router.route(callOf('llm.chat'), 0)).toBeDefined()
+    const refused = { kind: 'not-permitted', code: 'unauthorized', reasons: [{ rule: 'trust-required' }] }
+    expect(allowed ? refused : bus.router.explain(call, 0)).toMatchObject(refused)
+  })
+})
+
+describe('quarantine', () => {
+  it('takes at most half of the providers', () => {
+    const { bus, at } = village({ here: false, there: ['b', 'c', 'd', 'e', 'f'] })
+    for (const nodeId of ['b', 'c', 'd', 'e', 'f']) failed(bus, at(nodeId), 20)
+    const ejected = ['b', 'c', 'd', 'e', 'f'].filter((nodeId) => bus.health.isQuarantined(at(nodeId), 0))
+    expect(ejected).toEqual(['b', 'c'])
+  })
+
+  it('never takes the only provider, nor one that nobody stands in for', () => {
+    const alone = village({ here: true, there: [] })
+    failed(alone.bus, alone.at('a'), 50)
+    expect(routes(alone.bus)).toEqual({ a: 200 })
+    const bound = village({ here: false, there: ['b', 'c'], facts: { anywhere: false } })
+    failed(bound.bus, bound.at('b'), 50)
+    expect(bound.bus.health.isQuarantined(bound.at('b'), 0)).toBe(false)
+  })
+})

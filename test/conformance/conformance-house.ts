@@ -25,19 +25,28 @@ export interface ConformanceHouse {
 }
 
 export async function conformanceHouse(): Promise<ConformanceHouse> {
+  const { gateway, close } = await conformanceGateway({ listen: true })
+  return { url: `${gateway.url}/mcp`, gateway, close }
+}
+
+/** Without a listener, for whoever serves it over streams of their own. */
+export async function conformanceGateway({
+  listen,
+}: {
+  readonly listen: boolean
+}): Promise<Omit<ConformanceHouse, 'url'>> {
   const dataRoot = mkdtempSync(join(tmpdir(), 'conformance-house-'))
   const started = await startGateway({
     config: configSchema.parse({ listen: { port: 0 } }),
     dataRoot,
     version: '0.0.0',
     logger: silentLogger,
-    listen: true,
+    listen,
     services: ({ bus }) => [conformanceService(bus)],
   })
   if (!started.ok) throw new Error(started.fault.message)
   const gateway = started.value
   return {
-    url: `${gateway.url}/mcp`,
     gateway,
     close: async () => {
       await gateway.stop()

@@ -65,7 +65,10 @@ describe('the official MCP conformance suite', () => {
   afterAll(() => house.close())
 
   it('passes every scored server scenario of 2026-07-28', async () => {
+    const before = house.gateway.ledger.size()
     const { exitCode, passing, failing } = await runSuite(house.url, '2026-07-28')
+    // Two entries for each call: nothing that the suite did went past the chain.
+    expect(house.gateway.ledger.size() - before).toBeGreaterThan(80)
     expect(failing).toEqual(EXPECTED_FAILURES['2026-07-28'])
     // 37 are scored; four more are not and pass all the same.
     expect([exitCode, passing.length]).toEqual([0, 41])

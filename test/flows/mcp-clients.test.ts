@@ -1,0 +1,88 @@
+/**
+ * The SDK's own client, as agents have it, in both eras and over both transports: what it can do with us beyond
+ * calling a tool.
+ */
+import { fileURLToPath } from 'node:url'
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { conformanceHouse } from '../conformance/conformance-house.ts'
+import type { ConformanceHouse } from '../conformance/conformance-house.ts'
+
+const STDIO_SERVER = fileURLToPath(new URL('../conformance/serve-stdio.ts', import.meta.url))
+
+let house: ConformanceHouse
+beforeAll(async () => {
+  house = await conformanceHouse()
+})
+afterAll(() => house.close())
+
+describe.each([
+  ['modern', 'http'],
+  ['legacy', 'http'],
+  ['modern', 'stdio'],
+  ['legacy', 'stdio'],
+] as const)('a %s client over %s', (era, over) => {
+  let client: Client
+  beforeAll(async () => {
+    client = new Client(
+      { name: 'test', version: '1.0.0' },
+      {
+        capabilities: { elicitation: { form: {} } },
+        versionNegotiation: { mode: era === 'modern' ? { pin: '2026-07-28' } : 'legacy' },
+      },
+    )
+    const content = { username: 'ada', email: 'ada@example.org' }
+    client.setRequestHandler('elicitation/create', () => ({ action: 'accept', content }))
+    const transport =
+      over === 'http'
+        ? new StreamableHTTPClientTransport(new URL(house.url))
+        : new StdioClientTransport({ command: process.execPath, args: [STDIO_SERVER] })
+    await client.connect(transport)
+  })
+  afterAll(() => client.close())
+
+  it('lists, calls, reads, prompts and completes', async () => {
+    const { tools } = await client.listTools()
+    expect(tools.map(({ name }) => name)).toContain('test_simple_text')
+    const called = await client.callTool({ name: 'test_simple_text', arguments: {} })
+    expect(called.content).toEqual([{ type: 'text', text: 'This is a simple text response for testing.' }])
+    const { contents } = await client.readResource({ uri: 'test://template/7/data' })
+    expect(contents).toMatchObject([{ uri: 'test://template/7/data', mimeType: 'application/json' }])
+    const prompt = await client.getPrompt({ name: 'test_prompt_with_arguments', arguments: { arg1: 'a', arg2: 'b' } })
+    expect(prompt.messages[0]?.content).toMatchObject({ text: "Prompt with arguments: arg1='a', arg2='b'" })
+    const ref = { type: 'ref/prompt', name: 'test_prompt_with_arguments' } as const
+    const { completion } = await client.complete({ ref, argument: { name: 'arg1', value: 'arg1-t' } })
+    expect(completion.values).toEqual(['arg1-two'])
+  })
+
+  it('is asked back, and its answer reaches the handler', async () => {
+    const { content } = await client.callTool({ name: 'test_elicitation', arguments: { message: 'Who are you?' } })
+    const text = 'User response: action: accept, content: {"username":"ada","email":"ada@example.org"}'
+    expect(content).toEqual([{ type: 'text', text }])
+  })
+
+  it('hears progress while the call runs', async () => {
+    const heard: number[] = []
+    const onprogress = ({ progress }: { progress: number }): void => void heard.push(progress)
+    await client.callTool({ name: 'test_tool_with_progress', arguments: {} }, { onprogress })
+    expect(heard).toEqual([0, 50, 100])
+  })
+
+  it('hears that the tools have changed', async () => {
+    const changed = new Promise<void>((resolve) =>
+      client.setNotificationHandler('notifications/tools/list_changed', () => resolve()),
+    )
+    if (era === 'modern') await client.listen({ toolsListChanged: true })
+    await client.callTool({ name: 'test_trigger_tool_change', arguments: {} })
+    await changed
+    expect((await client.listTools()).tools.map(({ name }) => name)).not.toContain('test_passing_tool')
+  })
+
+  it('is told what is wrong with its arguments in a result that a model can read', async () => {
+    const result = await client.callTool({ name: 'test_sampling', arguments: { prompt: 7 } })
+    expect(result.isError).toBe(true)
+    await expect(client.callTool({ name: 'nobody_has_this', arguments: {} })).rejects.toMatchObject({ code: -32_602 })
+    await expect(client.readResource({ uri: 'test://nothing' })).rejects.toMatchObject({ code: -32_602 })
+  })
+})

@@ -10,6 +10,7 @@ import type { Result } from '../../core/result.ts'
 import type { Breakage } from '../wire/line.ts'
 import type { Exchange, Telegram } from '../wire/telegram.ts'
 import type { AdapterInfo } from './info.ts'
+import type { SeatHost } from './shared-seat.ts'
 
 /** A telegram without its source: that is the bus's own admitted address, or nobody's. */
 export type BusRequest = Omit<Telegram, 'source'>
@@ -70,7 +71,7 @@ export type BusEvent = BusHappening & {
   readonly atMs: number
 }
 
-type BusHappening =
+export type BusHappening =
   /** `own` is true for what this gateway sent; then the same exchange is not third-party evidence. */
   | { readonly kind: 'exchange'; readonly exchange: Exchange; readonly own: boolean }
   | {
@@ -115,5 +116,7 @@ export interface Bus {
   /** What the adapter says about itself; `undefined` while nothing is known. */
   info(): AdapterInfo | undefined
   status(): BusStatus
+  /** For the shared port; `undefined` where there are no symbols to share. */
+  readonly seatHost: SeatHost | undefined
   close(): Promise<void>
 }

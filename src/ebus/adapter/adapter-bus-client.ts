@@ -1,0 +1,371 @@
+/**
+ * Adapter bus: a bus behind an adapter that shows every symbol, enhanced or plain.
+ *
+ *   port events ─┬▶ line ─▶ events for subscribers, source selection
+ *                └▶ access ─┬▶ our initiator ◀── queue ◀── send
+ *                           └▶ seats of the shared port
+ *
+ * Does I/O.
+ */
+import type { BackoffSchedule } from '../../core/backoff.ts'
+import type { Clock } from '../../core/clock.ts'
+import type { Result } from '../../core/result.ts'
+import { fail } from '../../core/result.ts'
+import type { Heard, Line } from '../wire/line.ts'
+import { SILENCE, newLine, step } from '../wire/line.ts'
+import { SYN } from '../wire/symbol.ts'
+import type { Telegram } from '../wire/telegram.ts'
+import type { Access, AccessEffect, SeatId } from './access.ts'
+import {
+  cancel,
+  forgetAll,
+  leaveSeat,
+  newAccess,
+  onFailed,
+  onStarted,
+  onSymbol,
+  say,
+  takeSeat,
+  want,
+} from './access.ts'
+import { BusEvents } from './bus-events.ts'
+import type { Bus, BusEvent, BusFault, BusRequest, BusStatus, Reply, SendOptions, TransportClass } from './bus.ts'
+import type { InfoDesk } from './info-desk.ts'
+import { ask, forget, newInfoDesk, nextQuestion, onAnswer } from './info-desk.ts'
+import type { AdapterInfo } from './info.ts'
+import { IDENTITY_IDS, telemetryIds } from './info.ts'
+import { PortClient } from './port-client.ts'
+import type { PortEvent, PortProtocol } from './port.ts'
+import { SendClient } from './send-client.ts'
+import type { SeatHost, SeatNews, SharedSeat } from './shared-seat.ts'
+import type { SourceSelection } from './source-selection.ts'
+import {
+  newSourceSelection,
+  onForeignTelegram,
+  onProbe,
+  onSignal,
+  onSilence,
+  onTime,
+  probeOf,
+  verdictOf,
+} from './source-selection.ts'
+import type { Transport } from './transport.ts'
+
+export interface AdapterBusOptions {
+  readonly id: string
+  readonly transportClass: TransportClass
+  readonly transport: Transport
+  readonly newProtocol: () => PortProtocol
+  readonly source: number | 'auto'
+  /** How long to listen before an address is chosen. */
+  readonly listenMs: number
+  readonly queueCapacity: number
+  /** Between two looks at the adapter's temperature and voltages. */
+  readonly telemetryMs: number
+  readonly backoff: BackoffSchedule
+  readonly clock: Clock
+  readonly random: () => number
+}
+
+const OWN_SEAT: SeatId = 0
+const TICK_MS = 250
+/** ebusd's figures: no SYN for this long is no signal, and after a minute of that the connection is made anew. */
+const SIGNAL_LOST_MS = 1_000
+const RECONNECT_AFTER_MS = 60_000
+const PROBE_DEADLINE_MS = 3_000
+
+export class AdapterBus implements Bus, SeatHost {
+  readonly id: string
+  readonly seatHost = this
+  readonly #options: AdapterBusOptions
+  readonly #port: PortClient
+  readonly #sender: SendClient
+  readonly #line: Line = newLine()
+  readonly #access: Access = newAccess()
+  readonly #selection: SourceSelection
+  readonly #desk: InfoDesk = newInfoDesk()
+  readonly #events: BusEvents
+  readonly #seats = new Map<SeatId, (news: SeatNews) => void>()
+  readonly #timer: NodeJS.Timeout
+  #signal: 'unknown' | 'present' | 'absent' = 'unknown'
+  #lastSynMs = 0
+  #telemetryMs = 0
+  #nextSeat = OWN_SEAT + 1
+  #ready = false
+  #closed = false
+  #downReason = 'not connected yet'
+
+  constructor(options: AdapterBusOptions) {
+    this.id = options.id
+    this.#options = options
+    this.#selection = newSourceSelection(options.source, options.listenMs)
+    this.#events = new BusEvents(options.clock)
+    takeSeat(this.#access, OWN_SEAT)
+    this.#sender = new SendClient({
+      capacity: options.queueCapacity,
+      address: () => (this.#ready && this.#signal === 'present' ? this.#admitted() : undefined),
+      excuse: () => (this.#admitted() === undefined ? { kind: 'no-source', state: this.#selection.state } : undefined),
+      want: (address) => this.#apply(want(this.#access, OWN_SEAT, address)),
+      cancel: () => this.#apply(cancel(this.#access, OWN_SEAT)),
+      say: (symbol) => this.#apply(say(this.#access, OWN_SEAT, symbol)),
+    })
+    this.#port = new PortClient({
+      ...options,
+      onUp: () => this.#onUp(),
+      onDown: (reason) => this.#onDown(reason),
+      onEvent: (event) => this.#onEvent(event),
+    })
+    this.#timer = setInterval(() => this.#tick(), TICK_MS)
+  }
+
+  send(request: BusRequest, options: SendOptions): Promise<Result<Reply, BusFault>> {
+    const refusal = this.#refusal()
+    return refusal === undefined ? this.#sender.send(request, options) : Promise.resolve(fail(refusal))
+  }
+
+  events(): AsyncIterableIterator<BusEvent> & Disposable {
+    return this.#events.subscribe()
+  }
+
+  info(): AdapterInfo | undefined {
+    return this.#ready ? this.#desk.info : undefined
+  }
+
+  status(): BusStatus {
+    const address = this.#admitted()
+    return {
+      transport: this.#options.transportClass,
+      connected: this.#port.connected,
+      signal: this.#signal === 'present',
+      source: this.#selection.state,
+      address,
+      passive: 'symbols',
+      queued: this.#sender.queued,
+      symbols: this.#line.symbols,
+      reconnects: this.#port.reconnects,
+      initiators: [...this.#access.initiatorsHeard].filter((heard) => heard !== address),
+    }
+  }
+
+  /** A place at this adapter for somebody who speaks the enhanced protocol to us. */
+  share(listen: (news: SeatNews) => void): SharedSeat {
+    const seat = this.#nextSeat++
+    takeSeat(this.#access, seat)
+    this.#seats.set(seat, listen)
+    return {
+      want: (address) => this.#apply(want(this.#access, seat, address)),
+      cancel: () => this.#apply(cancel(this.#access, seat)),
+      say: (symbol) => this.#apply(say(this.#access, seat, symbol)),
+      askInfo: (id, asker) => {
+        ask(this.#desk, id, asker)
+        this.#pumpInfo()
+      },
+      features: () => this.#desk.info.features ?? 0,
+      leave: () => {
+        this.#seats.delete(seat)
+        this.#apply(leaveSeat(this.#access, seat))
+      },
+    }
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return
+    this.#closed = true
+    clearInterval(this.#timer)
+    this.#sender.failAll({ kind: 'closed' })
+    await this.#port.close()
+    this.#events.end()
+  }
+
+  #admitted(): number | undefined {
+    return this.#selection.state === 'admitted' ? this.#selection.address : undefined
+  }
+
+  /** Why nothing can be sent at all; what can pass within the deadline is waited for instead. */
+  #refusal(): BusFault | undefined {
+    if (this.#closed) return { kind: 'closed' }
+    if (!this.#port.connected) return { kind: 'disconnected', reason: this.#downReason }
+    if (this.#signal === 'absent') return { kind: 'no-signal' }
+    const { state } = this.#selection
+    return state === 'none-free' || state === 'not-ours' ? { kind: 'no-source', state } : undefined
+  }
+
+  #apply(effects: readonly AccessEffect[]): void {
+    for (const effect of effects) {
+      switch (effect.kind) {
+        case 'start':
+          this.#port.start(effect.address)
+          break
+        case 'cancel-start':
+          this.#port.cancelStart()
+          break
+        case 'send':
+          this.#port.send(effect.symbol)
+          break
+        case 'tell':
+          if (effect.seat === OWN_SEAT) this.#sender.hear(effect.event)
+          else this.#seats.get(effect.seat)?.(effect.event)
+          break
+      }
+    }
+  }
+
+  #onUp(): void {
+    this.#ready = false
+    this.#signal = 'unknown'
+    this.#lastSynMs = this.#options.clock.monotonic()
+    this.#events.emit({ kind: 'connected' })
+  }
+
+  #onDown(reason: string): void {
+    this.#ready = false
+    this.#downReason = reason
+    this.#signal = 'unknown'
+    this.#startAfresh()
+    onSilence(this.#selection)
+    forget(this.#desk, undefined)
+    this.#sender.failAll({ kind: 'disconnected', reason })
+    for (const tell of this.#seats.values()) tell({ kind: 'down' })
+    this.#events.emit({ kind: 'disconnected', reason })
+  }
+
+  #onEvent(event: PortEvent): void {
+    switch (event.kind) {
+      case 'symbol':
+        this.#hear(event.symbol, () => onSymbol(this.#access, event.symbol))
+        break
+      case 'started':
+        this.#hear(event.address, () => onStarted(this.#access, event.address))
+        break
+      case 'failed':
+        this.#hear(event.winner, () => onFailed(this.#access, event.winner))
+        break
+      case 'ready':
+        this.#ready = true
+        this.#meet(event.features)
+        break
+      case 'reset':
+        this.#startAfresh()
+        this.#sender.failActive({ kind: 'adapter-reset' })
+        this.#meet(event.features)
+        for (const tell of this.#seats.values()) tell({ kind: 'reset', features: event.features })
+        this.#events.emit({ kind: 'adapter-reset' })
+        break
+      case 'error':
+        this.#events.emit({ kind: 'adapter-error', side: event.side, code: event.code })
+        break
+      case 'info':
+        onAnswer(this.#desk, event.id, event.data, this.#options.clock.now())
+        this.#pumpInfo()
+        break
+      case 'decode-fault':
+        // Symbols are missing somewhere in between: what was being collected is not to be believed.
+        this.#tellHeard(step(this.#line, SILENCE), this.#access.owner)
+        this.#events.emit({ kind: 'decode-fault', detail: event.detail })
+        break
+    }
+  }
+
+  /** Line first: whose telegram it was is only known until access hears the SYN that ends it. */
+  #hear(symbol: number, tellAccess: () => readonly AccessEffect[]): void {
+    this.#tellHeard(step(this.#line, symbol), this.#access.owner)
+    this.#apply(tellAccess())
+    if (symbol === SYN) this.#onSyn()
+  }
+
+  #tellHeard(heard: Heard | undefined, owner: Access['owner']): void {
+    if (heard === undefined) return
+    const own = owner === OWN_SEAT
+    if (heard.kind === 'broken') {
+      const { reason, command, response } = heard
+      this.#events.emit({ kind: 'broken', reason, command, response, own })
+      return
+    }
+    const { exchange } = heard
+    // A client of the shared port may use our address: it takes turns with us, so there is no conflict.
+    if (owner === undefined) this.#onForeign(exchange.telegram)
+    this.#events.emit({ kind: 'exchange', exchange, own })
+  }
+
+  #onForeign(telegram: Telegram): void {
+    const before = this.#selection.state
+    this.#access.initiatorsHeard.add(telegram.source)
+    onForeignTelegram(this.#selection, telegram, this.#options.clock.monotonic())
+    if (this.#selection.state !== before) this.#tellSource()
+  }
+
+  #onSyn(): void {
+    const nowMs = this.#options.clock.monotonic()
+    this.#lastSynMs = nowMs
+    if (this.#signal === 'present') return
+    this.#signal = 'present'
+    onSignal(this.#selection, nowMs)
+    this.#events.emit({ kind: 'signal', present: true })
+    this.#sender.pump()
+  }
+
+  #tick(): void {
+    const nowMs = this.#options.clock.monotonic()
+    this.#port.tick()
+    if (!this.#port.connected) return
+    this.#watchSignal(nowMs)
+    if (nowMs - this.#telemetryMs >= this.#options.telemetryMs) this.#askTelemetry(nowMs)
+    this.#pumpInfo()
+    if (this.#signal !== 'present' || !this.#ready) return
+    const before = this.#selection.state
+    const candidate = onTime(this.#selection, nowMs)
+    if (this.#selection.state !== before) this.#tellSource()
+    if (candidate !== undefined) void this.#probe(candidate)
+    this.#sender.pump()
+  }
+
+  #watchSignal(nowMs: number): void {
+    const silentMs = nowMs - this.#lastSynMs
+    if (silentMs >= RECONNECT_AFTER_MS) this.#port.drop()
+    if (silentMs < SIGNAL_LOST_MS || this.#signal === 'absent') return
+    this.#signal = 'absent'
+    this.#startAfresh()
+    onSilence(this.#selection)
+    this.#sender.failAll({ kind: 'no-signal' })
+    this.#events.emit({ kind: 'signal', present: false })
+  }
+
+  async #probe(candidate: number): Promise<void> {
+    for (let next: number | undefined = candidate; next !== undefined && !this.#closed;) {
+      const probed = await this.#sender.probe(probeOf(next), PROBE_DEADLINE_MS)
+      next = onProbe(this.#selection, verdictOf(probed), this.#options.clock.monotonic())
+      this.#tellSource()
+    }
+    this.#sender.pump()
+  }
+
+  #tellSource(): void {
+    this.#events.emit({ kind: 'source', state: this.#selection.state, address: this.#admitted() })
+  }
+
+  /** Nothing that was under way on the wire is still true. */
+  #startAfresh(): void {
+    this.#tellHeard(step(this.#line, SILENCE), this.#access.owner)
+    forgetAll(this.#access)
+  }
+
+  #meet(features: number | undefined): void {
+    forget(this.#desk, features)
+    for (const id of IDENTITY_IDS) ask(this.#desk, id, () => undefined)
+    this.#telemetryMs = 0
+    this.#pumpInfo()
+    this.#sender.pump()
+  }
+
+  #askTelemetry(nowMs: number): void {
+    // The version says what else there is to ask.
+    if (!this.#desk.cache.has(0)) return
+    this.#telemetryMs = nowMs
+    for (const id of telemetryIds(this.#desk.info)) ask(this.#desk, id, () => undefined)
+  }
+
+  #pumpInfo(): void {
+    const id = nextQuestion(this.#desk, this.#options.clock.monotonic())
+    if (id !== undefined) this.#port.askInfo(id)
+  }
+}

@@ -1,0 +1,78 @@
+/**
+ * Bus client: opens a bus at an endpoint, whatever stands there.
+ *
+ * Does I/O.
+ */
+import type { BackoffSchedule } from '../../core/backoff.ts'
+import { RECONNECT } from '../../core/backoff.ts'
+import type { Clock } from '../../core/clock.ts'
+import { systemClock } from '../../core/clock.ts'
+import { AdapterBus } from './adapter-bus-client.ts'
+import type { Bus, TransportClass } from './bus.ts'
+import { EbusdBus } from './ebusd-client.ts'
+import type { Endpoint } from './endpoint.ts'
+import { enhancedPort } from './enhanced-port.ts'
+import { plainPort } from './plain-port.ts'
+import type { PortProtocol } from './port.ts'
+import { serialTransport } from './serial-transport.ts'
+import { tcpTransport } from './tcp-transport.ts'
+import type { Transport } from './transport.ts'
+import { udpTransport } from './udp-transport.ts'
+
+export interface BusOptions {
+  readonly id: string
+  readonly endpoint: Endpoint
+  /** An initiator address, or `auto`: listen first, then take a free one. Over ebusd, `auto` is ebusd's own. */
+  readonly source: number | 'auto'
+  readonly listenMs?: number
+  readonly queueCapacity?: number
+  readonly telemetryMs?: number
+  readonly backoff?: BackoffSchedule
+  readonly clock?: Clock
+  readonly random?: () => number
+}
+
+const ENH_BAUD = 9_600
+const ENS_BAUD = 115_200
+const BUS_BAUD = 2_400
+
+/** Returns at once; connecting, and connecting again, go on until it is closed. */
+export function openBus(options: BusOptions): Bus {
+  const defaults = {
+    listenMs: 5_000,
+    queueCapacity: 64,
+    telemetryMs: 30_000,
+    backoff: RECONNECT,
+    clock: systemClock,
+    random: Math.random,
+  }
+  const { endpoint, ...rest } = { ...defaults, ...options }
+  if (endpoint.kind === 'ebusd') return new EbusdBus({ ...rest, ...endpoint })
+  return new AdapterBus({ ...rest, ...wayTo(endpoint) })
+}
+
+function wayTo(endpoint: Endpoint): {
+  readonly transport: Transport
+  readonly transportClass: TransportClass
+  readonly newProtocol: () => PortProtocol
+} {
+  if ('path' in endpoint) {
+    const { kind, path } = endpoint
+    const baud = kind === 'enh' ? ENH_BAUD : kind === 'ens' ? ENS_BAUD : BUS_BAUD
+    return kind === 'serial'
+      ? { transport: serialTransport({ path, baud }), transportClass: 'serial-plain', newProtocol: plainPort }
+      : { transport: serialTransport({ path, baud }), transportClass: kind, newProtocol: enhancedPort }
+  }
+  switch (endpoint.kind) {
+    case 'tcp':
+      return { transport: tcpTransport(endpoint), transportClass: 'tcp-plain', newProtocol: plainPort }
+    case 'udp':
+      return { transport: udpTransport(endpoint), transportClass: 'udp-plain', newProtocol: plainPort }
+    default:
+      return {
+        transport: tcpTransport(endpoint),
+        transportClass: endpoint.kind === 'ens' ? 'ens' : 'enh',
+        newProtocol: enhancedPort,
+      }
+  }
+}

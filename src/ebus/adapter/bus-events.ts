@@ -1,0 +1,48 @@
+/**
+ * Bus events: hands what happens on a bus to everybody who listens, each with its own bounded line.
+ *
+ * Pure, but for the events it is given.
+ */
+import type { Clock } from '../../core/clock.ts'
+import { BoundedQueue } from './bounded-queue.ts'
+import type { BusEvent, BusHappening } from './bus.ts'
+
+/** A minute of the busiest bus there is. */
+const CAPACITY = 1_024
+
+export class BusEvents {
+  readonly #clock: Clock
+  readonly #subscribers = new Set<BoundedQueue<BusEvent>>()
+  #ended = false
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  subscribe(): BoundedQueue<BusEvent> {
+    const queue = new BoundedQueue<BusEvent>(CAPACITY)
+    if (this.#ended) queue.end()
+    else this.#subscribers.add(queue)
+    return queue
+  }
+
+  emit(happening: BusHappening): void {
+    if (this.#subscribers.size === 0) return
+    const event: BusEvent = { ...happening, atMs: this.#clock.now() }
+    for (const queue of this.#subscribers) {
+      if (queue.ended) {
+        this.#subscribers.delete(queue)
+        continue
+      }
+      const count = queue.takeDropped()
+      if (count > 0) queue.push({ kind: 'missed', count, atMs: event.atMs })
+      queue.push(event)
+    }
+  }
+
+  end(): void {
+    this.#ended = true
+    for (const queue of this.#subscribers) queue.end()
+    this.#subscribers.clear()
+  }
+}

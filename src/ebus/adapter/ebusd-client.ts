@@ -1,0 +1,264 @@
+/**
+ * ebusd bus: a bus behind somebody's ebusd, reached through its text port.
+ *
+ *   command connection ─ hex … ▸ answer, one at a time
+ *   watch connection   ─ direct ▸ every telegram as it passes; where that is refused, grab ▸ what was counted since
+ *
+ * ebusd arbitrates, repeats and acknowledges; what is left is order, deadlines and the passive view.
+ *
+ * Does I/O.
+ */
+import type { BackoffSchedule } from '../../core/backoff.ts'
+import { hex } from '../../core/bytes.ts'
+import type { Clock } from '../../core/clock.ts'
+import type { Result } from '../../core/result.ts'
+import { fail, ok } from '../../core/result.ts'
+import type { Exchange } from '../wire/telegram.ts'
+import { commandBytes } from '../wire/telegram.ts'
+import { BusEvents } from './bus-events.ts'
+import type { Bus, BusEvent, BusFault, BusRequest, BusStatus, Reply, SendOptions } from './bus.ts'
+import { hexCommand, readDirectLine, readGrabLine, readHexAnswer, readState } from './ebusd-text.ts'
+import { dequeue, drain, enqueue, newSendQueue, withdraw } from './send-queue.ts'
+import { tcpTransport } from './tcp-transport.ts'
+import { TextClient } from './text-client.ts'
+
+export interface EbusdBusOptions {
+  readonly id: string
+  readonly host: string
+  readonly port: number
+  readonly source: number | 'auto'
+  readonly queueCapacity: number
+  readonly backoff: BackoffSchedule
+  readonly clock: Clock
+  readonly random: () => number
+}
+
+interface Command {
+  readonly line: string
+  /** All lines of the answer, or why there is none. */
+  readonly answer: (lines: Result<readonly string[], BusFault>) => void
+}
+
+const STATE_EVERY_MS = 10_000
+const GRAB_EVERY_MS = 2_000
+/** ebusd tries a dozen times before it gives up; after this long it has forgotten us. */
+const MAX_ANSWER_MS = 30_000
+/** Our own telegrams come back on the watch connection within this time. */
+const ECHO_MS = 5_000
+const MAX_GRABBED = 4_096
+/** What ebusd sends with unless told otherwise. */
+const EBUSD_ADDRESS = 0x31
+
+export class EbusdBus implements Bus {
+  readonly id: string
+  readonly seatHost = undefined
+  readonly #options: EbusdBusOptions
+  readonly #events: BusEvents
+  readonly #queue
+  readonly #commands: TextClient
+  readonly #watch: TextClient
+  readonly #timers: NodeJS.Timeout[]
+  readonly #initiators = new Set<number>()
+  readonly #grabbed = new Map<string, number>()
+  /** What we sent lately and until when its echo may come. */
+  readonly #echoes = new Map<string, number>()
+  #active: { readonly command: Command; readonly lines: string[]; readonly sinceMs: number } | undefined
+  #watching: 'direct' | 'grab' = 'direct'
+  #signal = false
+  #closed = false
+  #downReason = 'not connected yet'
+
+  constructor(options: EbusdBusOptions) {
+    this.id = options.id
+    this.#options = options
+    this.#events = new BusEvents(options.clock)
+    this.#queue = newSendQueue<Command>(options.queueCapacity)
+    const shared = { ...options, transport: tcpTransport(options) }
+    this.#commands = new TextClient({
+      ...shared,
+      onUp: () => this.#onUp(),
+      onDown: (reason) => this.#onDown(reason),
+      onLine: (line) => this.#onAnswerLine(line),
+    })
+    this.#watch = new TextClient({
+      ...shared,
+      onUp: () => this.#watch.write(this.#watching === 'direct' ? 'direct' : 'grab'),
+      onDown: () => undefined,
+      onLine: (line) => this.#onWatchLine(line),
+    })
+    this.#timers = [
+      setInterval(() => this.#askState(), STATE_EVERY_MS),
+      setInterval(() => this.#askGrab(), GRAB_EVERY_MS),
+    ]
+  }
+
+  send(request: BusRequest, options: SendOptions): Promise<Result<Reply, BusFault>> {
+    if (this.#closed) return Promise.resolve(fail({ kind: 'closed' }))
+    if (options.signal?.aborted === true) return Promise.resolve(fail({ kind: 'cancelled' }))
+    if (!this.#commands.connected) return Promise.resolve(fail({ kind: 'disconnected', reason: this.#downReason }))
+    const { promise, resolve } = Promise.withResolvers<Result<Reply, BusFault>>()
+    const { deadlineMs, signal } = options
+    const source = this.#options.source === 'auto' ? undefined : this.#options.source
+    const telegram = { ...request, source: source ?? EBUSD_ADDRESS }
+    const finish = (result: Result<Reply, BusFault>): void => {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', onAbort)
+      resolve(result)
+    }
+    const command: Command = {
+      line: hexCommand(request, source),
+      answer: (lines) => {
+        if (!lines.ok) return finish(lines)
+        const read = readHexAnswer(lines.value, request.target)
+        if (!read.ok) return finish(read)
+        this.#tellOwn({ telegram, response: read.value, commandRepeats: 0, responseRepeats: 0 })
+        finish(ok({ telegram, response: read.value }))
+      },
+    }
+    // ebusd cannot be interrupted: an answer nobody waits for any more is read and forgotten.
+    const giveUp = (fault: BusFault): void => {
+      withdraw(this.#queue, command)
+      finish(fail(fault))
+    }
+    const onAbort = (): void => giveUp({ kind: 'cancelled' })
+    const timer = setTimeout(() => {
+      const phase = this.#active?.command === command ? 'talking' : 'queued'
+      giveUp({ kind: 'timed-out', afterMs: deadlineMs, phase })
+    }, deadlineMs)
+    signal?.addEventListener('abort', onAbort, { once: true })
+    const { capacity } = this.#queue
+    if (!enqueue(this.#queue, options.caller ?? '', command)) finish(fail({ kind: 'queue-full', capacity }))
+    this.#pump()
+    return promise
+  }
+
+  events(): AsyncIterableIterator<BusEvent> & Disposable {
+    return this.#events.subscribe()
+  }
+
+  info(): undefined {
+    return undefined
+  }
+
+  status(): BusStatus {
+    return {
+      transport: 'ebusd-tcp',
+      connected: this.#commands.connected,
+      signal: this.#signal,
+      source: 'admitted',
+      address: this.#options.source === 'auto' ? undefined : this.#options.source,
+      passive: this.#watch.connected ? 'telegrams' : 'none',
+      queued: this.#queue.size,
+      symbols: 0,
+      reconnects: this.#commands.reconnects,
+      initiators: [...this.#initiators],
+    }
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return
+    this.#closed = true
+    for (const timer of this.#timers) clearInterval(timer)
+    this.#failAll({ kind: 'closed' })
+    await Promise.all([this.#commands.close(), this.#watch.close()])
+    this.#events.end()
+  }
+
+  #onUp(): void {
+    this.#events.emit({ kind: 'connected' })
+    this.#askState()
+  }
+
+  #onDown(reason: string): void {
+    this.#downReason = reason
+    this.#setSignal(false)
+    this.#failAll({ kind: 'disconnected', reason })
+    this.#events.emit({ kind: 'disconnected', reason })
+  }
+
+  #failAll(fault: BusFault): void {
+    const waiting = [...(this.#active === undefined ? [] : [this.#active.command]), ...drain(this.#queue)]
+    this.#active = undefined
+    for (const command of waiting) command.answer(fail(fault))
+  }
+
+  #pump(): void {
+    if (this.#active !== undefined || !this.#commands.connected) return
+    const command = dequeue(this.#queue)
+    if (command === undefined) return
+    this.#active = { command, lines: [], sinceMs: this.#options.clock.monotonic() }
+    this.#commands.write(command.line)
+  }
+
+  /** An empty line ends an answer. */
+  #onAnswerLine(line: string): void {
+    const active = this.#active
+    if (active === undefined) return
+    if (line !== '') {
+      active.lines.push(line)
+      return
+    }
+    this.#active = undefined
+    active.command.answer(ok(active.lines))
+    this.#pump()
+  }
+
+  #askState(): void {
+    const active = this.#active
+    if (active !== undefined && this.#options.clock.monotonic() - active.sinceMs > MAX_ANSWER_MS) this.#commands.drop()
+    if (!this.#commands.connected) return
+    enqueue(this.#queue, 'state', {
+      line: 'state',
+      answer: (lines) => this.#setSignal(lines.ok && readState(lines.value)),
+    })
+    this.#pump()
+  }
+
+  #setSignal(present: boolean): void {
+    if (this.#signal === present) return
+    this.#signal = present
+    this.#events.emit({ kind: 'signal', present })
+  }
+
+  #askGrab(): void {
+    if (this.#watching === 'grab') this.#watch.write('grab result all')
+    const nowMs = this.#options.clock.monotonic()
+    for (const [telegram, untilMs] of this.#echoes) if (untilMs < nowMs) this.#echoes.delete(telegram)
+  }
+
+  #onWatchLine(line: string): void {
+    if (line.startsWith('ERR') && this.#watching === 'direct') {
+      this.#watching = 'grab'
+      this.#watch.write('grab')
+      return
+    }
+    if (this.#watching === 'direct') {
+      const exchange = readDirectLine(line)
+      if (exchange !== undefined) this.#tellForeign(exchange)
+      return
+    }
+    const grabbed = readGrabLine(line)
+    if (grabbed === undefined) return
+    const key = keyOf(grabbed.exchange)
+    const before = this.#grabbed.get(key)
+    if (before === undefined && this.#grabbed.size >= MAX_GRABBED) this.#grabbed.clear()
+    this.#grabbed.set(key, grabbed.count)
+    // However often it was said since the last look: that it was said is the news.
+    if (before !== grabbed.count) this.#tellForeign(grabbed.exchange)
+  }
+
+  #tellOwn(exchange: Exchange): void {
+    this.#echoes.set(keyOf(exchange), this.#options.clock.monotonic() + ECHO_MS)
+    this.#events.emit({ kind: 'exchange', exchange, own: true })
+  }
+
+  #tellForeign(exchange: Exchange): void {
+    if (this.#echoes.delete(keyOf(exchange))) return
+    this.#initiators.add(exchange.telegram.source)
+    this.#events.emit({ kind: 'exchange', exchange, own: false })
+  }
+}
+
+function keyOf({ telegram, response }: Exchange): string {
+  return `${hex(commandBytes(telegram))}/${response === undefined ? '' : hex(response)}`
+}

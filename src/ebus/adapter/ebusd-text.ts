@@ -1,0 +1,81 @@
+/**
+ * ebusd text: the lines of ebusd's own TCP port that carry telegrams.
+ *
+ *   hex [-s QQ] ZZPBSBNN…     ▸ NN…  |  done  |  done broadcast  |  ERR: why
+ *   direct                    ▸ QQZZPBSBNN… NN…        every telegram, as it passes
+ *   grab result all           ▸ QQZZPBSBNN… / NN… = COUNT
+ *
+ * Pure.
+ */
+import { fromHex, hex } from '../../core/bytes.ts'
+import type { Result } from '../../core/result.ts'
+import { fail, ok } from '../../core/result.ts'
+import { isInitiator } from '../wire/address.ts'
+import type { Exchange, Telegram } from '../wire/telegram.ts'
+import { MAX_DATA, telegramForm } from '../wire/telegram.ts'
+import type { BusFault, BusRequest } from './bus.ts'
+
+export function hexCommand({ target, primary, secondary, data }: BusRequest, source: number | undefined): string {
+  if (data.length > MAX_DATA) throw new RangeError(`telegram data of ${data.length} bytes, ${MAX_DATA} allowed`)
+  const from = source === undefined ? '' : `-s ${hex(Uint8Array.of(source))} `
+  return `hex ${from}${hex(Uint8Array.of(target, primary, secondary, data.length, ...data))}`
+}
+
+const FAULTS: readonly (readonly [start: string, fault: BusFault])[] = [
+  ['ERR: no signal', { kind: 'no-signal' }],
+  ['ERR: read timeout', { kind: 'no-answer' }],
+  ['ERR: NAK received', { kind: 'refused' }],
+  ['ERR: CRC error', { kind: 'answer-garbled' }],
+]
+
+/** All lines of one answer. A hex line counts even behind an error: ebusd says what failed first and then succeeds. */
+export function readHexAnswer(lines: readonly string[], target: number): Result<Uint8Array | undefined, BusFault> {
+  const answered = telegramForm(target) === 'initiator-target'
+  for (const line of lines) {
+    const response = answered ? counted(line) : undefined
+    if (response !== undefined) return ok(response)
+    if (!answered && line.startsWith('done')) return ok(undefined)
+  }
+  const message = lines.find((line) => line.startsWith('ERR')) ?? lines[0] ?? 'no answer'
+  return fail(FAULTS.find(([start]) => message.startsWith(start))?.[1] ?? { kind: 'ebusd', message })
+}
+
+/** A telegram seen in direct mode. Answers to somebody's own sends have a colon and are not telegrams of others. */
+export function readDirectLine(line: string): Exchange | undefined {
+  const [command = '', response, ...more] = line.trim().split(/\s+/)
+  return more.length > 0 ? undefined : exchangeOf(command, response)
+}
+
+/** One line of a grab, and how often it was seen so far. */
+export function readGrabLine(line: string): { readonly exchange: Exchange; readonly count: number } | undefined {
+  const groups = /^(?<command>[0-9a-f]+)(?: \/ (?<response>[0-9a-f]+))? = (?<count>\d+)/i.exec(line.trim())?.groups
+  const exchange = groups === undefined ? undefined : exchangeOf(groups['command'] ?? '', groups['response'])
+  return exchange === undefined ? undefined : { exchange, count: Number(groups?.['count']) }
+}
+
+/** `signal acquired, 23 symbols/sec (78 max), 2 masters` */
+export function readState(lines: readonly string[]): boolean {
+  return lines.some((line) => line.startsWith('signal acquired'))
+}
+
+function exchangeOf(commandText: string, responseText: string | undefined): Exchange | undefined {
+  const command = bytesOf(commandText)
+  if (command === undefined || command.length < 5) return undefined
+  const [source = 0, target = 0, primary = 0, secondary = 0, count = 0] = command
+  if (!isInitiator(source) || command.length !== 5 + count) return undefined
+  const telegram: Telegram = { source, target, primary, secondary, data: command.subarray(5) }
+  const answered = telegramForm(target) === 'initiator-target'
+  const response = responseText === undefined ? undefined : counted(responseText)
+  if (answered !== (response !== undefined)) return undefined
+  return { telegram, response, commandRepeats: 0, responseRepeats: 0 }
+}
+
+/** The data behind a count byte that is right. */
+function counted(text: string): Uint8Array | undefined {
+  const bytes = bytesOf(text)
+  return bytes !== undefined && bytes.length > 0 && bytes[0] === bytes.length - 1 ? bytes.subarray(1) : undefined
+}
+
+function bytesOf(text: string): Uint8Array | undefined {
+  return /^([0-9a-f]{2})+$/i.test(text) ? fromHex(text) : undefined
+}

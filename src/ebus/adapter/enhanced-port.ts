@@ -1,0 +1,132 @@
+/**
+ * Enhanced port: the enhanced adapter protocol from the host's side.
+ *
+ *   opened ▸ INIT ▸ ┬ RESETTED ─────────────▶ ready, features known
+ *                   └ nothing for 500 ms ───▶ ready all the same, features unknown (some adapters never answer)
+ *   RESETTED later ─▶ the adapter restarted: INIT again, the answer to which is not taken for another restart
+ *
+ * One INFO question at a time. The host escapes; symbols pass through as they are.
+ *
+ * Pure, but for the port it is given.
+ */
+import type { AdapterMessage, EnhancedFault } from '../wire/enhanced.ts'
+import {
+  FEATURE_INFO,
+  START_CANCEL,
+  encodeHostMessage,
+  newEnhancedParser,
+  parseAdapterBytes,
+} from '../wire/enhanced.ts'
+import type { InfoId } from './info.ts'
+import type { PortEvent, PortOutput, PortProtocol } from './port.ts'
+import { NO_BYTES } from './port.ts'
+
+export const INIT_TIMEOUT_MS = 500
+/** ebusd's figure: adapters answer one INIT twice, and the second time is no restart. */
+const INIT_ECHO_MS = 3_000
+const INFO_TIMEOUT_MS = 1_000
+
+interface PendingInfo {
+  readonly id: InfoId
+  readonly askedMs: number
+  /** Known after the first byte of the answer. */
+  count: number | undefined
+  readonly data: number[]
+}
+
+export function enhancedPort(): PortProtocol {
+  const parser = newEnhancedParser()
+  let ready = false
+  let initMs = 0
+  let info: PendingInfo | undefined
+
+  function initialise(nowMs: number): Uint8Array {
+    initMs = nowMs
+    info = undefined
+    return encodeHostMessage({ command: 'init', data: FEATURE_INFO })
+  }
+
+  function translate({ event, data }: AdapterMessage, nowMs: number): PortOutput {
+    switch (event) {
+      case 'received':
+        return only({ kind: 'symbol', symbol: data })
+      case 'started':
+        return only({ kind: 'started', address: data })
+      case 'failed':
+        return only({ kind: 'failed', winner: data })
+      case 'error-ebus':
+        return only({ kind: 'error', side: 'ebus', code: data })
+      case 'error-host':
+        return only({ kind: 'error', side: 'host', code: data })
+      case 'info':
+        return onInfo(data)
+      case 'resetted':
+        return onResetted(data, nowMs)
+    }
+  }
+
+  function onResetted(features: number, nowMs: number): PortOutput {
+    if (!ready) {
+      ready = true
+      return only({ kind: 'ready', features })
+    }
+    if (nowMs - initMs < INIT_ECHO_MS) return { events: [], bytes: NO_BYTES }
+    return { events: [{ kind: 'reset', features }], bytes: initialise(nowMs) }
+  }
+
+  function onInfo(data: number): PortOutput {
+    if (info === undefined) return { events: [], bytes: NO_BYTES }
+    if (info.count === undefined) info.count = data
+    else info.data.push(data)
+    if (info.data.length < info.count) return { events: [], bytes: NO_BYTES }
+    const answer: PortEvent = { kind: 'info', id: info.id, data: Uint8Array.from(info.data) }
+    info = undefined
+    return only(answer)
+  }
+
+  return {
+    opened: (nowMs) => ({ events: [], bytes: initialise(nowMs) }),
+    read(bytes, nowMs) {
+      const events: PortEvent[] = []
+      const onFault = (fault: EnhancedFault): void =>
+        void events.push({ kind: 'decode-fault', detail: describe(fault) })
+      const written: number[] = []
+      for (const message of parseAdapterBytes(parser, bytes, onFault)) {
+        const output = translate(message, nowMs)
+        events.push(...output.events)
+        written.push(...output.bytes)
+      }
+      return { events, bytes: Uint8Array.from(written) }
+    },
+    tick(nowMs) {
+      if (info !== undefined && nowMs - info.askedMs >= INFO_TIMEOUT_MS) info = undefined
+      if (ready || nowMs - initMs < INIT_TIMEOUT_MS) return { events: [], bytes: NO_BYTES }
+      ready = true
+      return only({ kind: 'ready', features: undefined })
+    },
+    start: (address) => encodeHostMessage({ command: 'start', data: address }),
+    cancelStart: () => encodeHostMessage({ command: 'start', data: START_CANCEL }),
+    send: (symbol) => encodeHostMessage({ command: 'send', data: symbol }),
+    askInfo(id, nowMs) {
+      if (info !== undefined) return undefined
+      info = { id, askedMs: nowMs, count: undefined, data: [] }
+      return encodeHostMessage({ command: 'info', data: id })
+    },
+  }
+}
+
+function only(event: PortEvent): PortOutput {
+  return { events: [event], bytes: NO_BYTES }
+}
+
+function describe(fault: EnhancedFault): string {
+  const hex = (value: number): string => value.toString(16).padStart(2, '0')
+  switch (fault.kind) {
+    case 'stray-byte':
+      return `second half ${hex(fault.byte)} of a pair without a first`
+    case 'broken-pair':
+      return `first half of a pair followed by ${hex(fault.byte)}`
+    case 'unknown-command':
+      return `unknown command ${hex(fault.code)} with data ${hex(fault.data)}`
+  }
+}

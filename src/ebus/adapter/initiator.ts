@@ -1,0 +1,124 @@
+/**
+ * Initiator: one telegram of ours at a time, from wanting the bus to a reply or a fault.
+ *
+ *   idle ──begin──▶ wanting ──started──▶ talking ──▶ idle, with an outcome
+ *                     ▲ │ failed                │ spoken over, or lost and repeatable
+ *                     └─┴───────────────────────┘
+ *
+ * What may be tried again is decided by what the target can have heard: a lost arbitration and a command cut off in the
+ * middle always, a lost answer only when the telegram does no harm twice.
+ *
+ * Pure, but for the initiator it is given.
+ */
+import type { Conversation, ConversationFault, Turn } from '../wire/conversation.ts'
+import { beginConversation, continueConversation } from '../wire/conversation.ts'
+import type { Telegram } from '../wire/telegram.ts'
+import type { SeatEvent } from './access.ts'
+import type { BusFault, Reply } from './bus.ts'
+
+export interface Errand {
+  readonly telegram: Telegram
+  readonly repeatable: boolean
+}
+
+export type InitiatorEffect =
+  | { readonly kind: 'want'; readonly address: number }
+  | { readonly kind: 'cancel' }
+  | { readonly kind: 'say'; readonly symbol: number }
+  | { readonly kind: 'reply'; readonly reply: Reply }
+  | { readonly kind: 'fault'; readonly fault: BusFault }
+
+export type InitiatorPhase = 'idle' | 'arbitrating' | 'talking'
+
+export interface Initiator {
+  errand: Errand | undefined
+  conversation: Conversation | undefined
+  /** Arbitrations lost, and to whom the last time. */
+  losses: number
+  winner: number
+  collisions: number
+  retries: number
+}
+
+const MAX_COLLISIONS = 3
+const MAX_RETRIES = 2
+
+export function newInitiator(): Initiator {
+  return { errand: undefined, conversation: undefined, losses: 0, winner: 0, collisions: 0, retries: 0 }
+}
+
+export function phaseOf({ errand, conversation }: Initiator): InitiatorPhase {
+  if (errand === undefined) return 'idle'
+  return conversation === undefined ? 'arbitrating' : 'talking'
+}
+
+/** What to say to a caller whose deadline has come in the middle of it. */
+export function latenessOf(initiator: Initiator, afterMs: number): BusFault {
+  const phase = phaseOf(initiator)
+  if (phase === 'arbitrating' && initiator.losses > 0)
+    return { kind: 'arbitration-lost', winner: initiator.winner, attempts: initiator.losses }
+  return { kind: 'timed-out', afterMs, phase: phase === 'idle' ? 'queued' : phase }
+}
+
+export function beginErrand(initiator: Initiator, errand: Errand): InitiatorEffect[] {
+  if (initiator.errand !== undefined) throw new Error('the initiator is busy')
+  Object.assign(initiator, newInitiator(), { errand })
+  return [{ kind: 'want', address: errand.telegram.source }]
+}
+
+/** Nobody waits any longer, or the adapter is gone. In the middle of a telegram the AUTO-SYN takes the bus back. */
+export function abandonErrand(initiator: Initiator): InitiatorEffect[] {
+  if (initiator.errand === undefined) return []
+  Object.assign(initiator, newInitiator())
+  return [{ kind: 'cancel' }]
+}
+
+export function onSeatEvent(initiator: Initiator, event: SeatEvent): InitiatorEffect[] {
+  const { errand, conversation } = initiator
+  if (errand === undefined) return []
+  switch (event.kind) {
+    case 'started': {
+      const begun = beginConversation(errand.telegram)
+      initiator.conversation = begun.conversation
+      return take(initiator, errand, begun.turn)
+    }
+    case 'failed':
+      // Tried again until the deadline: whoever is least important loses often, and still gets its turn.
+      initiator.losses++
+      initiator.winner = event.winner
+      return [{ kind: 'want', address: errand.telegram.source }]
+    case 'symbol':
+      return conversation === undefined ? [] : take(initiator, errand, continueConversation(conversation, event.symbol))
+  }
+}
+
+function take(initiator: Initiator, errand: Errand, turn: Turn): InitiatorEffect[] {
+  if (turn.kind === 'listen') return []
+  if (turn.kind === 'say') return [{ kind: 'say', symbol: turn.symbol }]
+  initiator.conversation = undefined
+  const { outcome } = turn
+  if (outcome.kind === 'fault') return onConversationFault(initiator, errand, outcome.fault)
+  initiator.errand = undefined
+  const { telegram, response } = outcome.exchange
+  return [{ kind: 'reply', reply: { telegram, response } }]
+}
+
+function onConversationFault(initiator: Initiator, errand: Errand, fault: ConversationFault): InitiatorEffect[] {
+  const again: InitiatorEffect[] = [{ kind: 'want', address: errand.telegram.source }]
+  switch (fault) {
+    case 'collision':
+      initiator.collisions++
+      if (initiator.collisions < MAX_COLLISIONS) return again
+      return end(initiator, { kind: 'collision', attempts: initiator.collisions })
+    case 'refused':
+      return end(initiator, { kind: 'refused' })
+    default:
+      if (errand.repeatable && initiator.retries++ < MAX_RETRIES) return again
+      return end(initiator, { kind: fault })
+  }
+}
+
+function end(initiator: Initiator, fault: BusFault): InitiatorEffect[] {
+  initiator.errand = undefined
+  return [{ kind: 'fault', fault }]
+}

@@ -1,0 +1,86 @@
+/**
+ * Lasting connection: one way to an adapter, connected again whenever it is lost.
+ *
+ *   connecting ──▶ served until it ends ──▶ waiting (0.5, 1, 2 … 30 s, jittered) ──▶ connecting
+ *
+ * Does I/O.
+ */
+import type { BackoffSchedule } from '../../core/backoff.ts'
+import { backoffMs } from '../../core/backoff.ts'
+import type { Connection, Transport } from './transport.ts'
+
+export interface LastingConnectionOptions {
+  readonly transport: Transport
+  readonly backoff: BackoffSchedule
+  readonly random: () => number
+  /** Consumes the connection until it ends; whether anything was heard on it. */
+  readonly serve: (connection: Connection) => Promise<boolean>
+  /** Told after every connection, and after every one that could not be made. */
+  readonly onDown: (reason: string) => void
+}
+
+export class LastingConnection {
+  readonly #options: LastingConnectionOptions
+  readonly #closing = new AbortController()
+  readonly #running: Promise<void>
+  #connection: Connection | undefined
+  #connections = 0
+
+  constructor(options: LastingConnectionOptions) {
+    this.#options = options
+    this.#running = this.#run()
+  }
+
+  get connected(): boolean {
+    return this.#connection !== undefined
+  }
+
+  /** Connections after the first. */
+  get reconnects(): number {
+    return Math.max(0, this.#connections - 1)
+  }
+
+  write(bytes: Uint8Array): void {
+    this.#connection?.write(bytes)
+  }
+
+  /** Drops the connection; the next one is made as after any other loss. */
+  drop(): void {
+    this.#connection?.close()
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort()
+    this.drop()
+    await this.#running
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#closing
+    const { transport, backoff, random, serve, onDown } = this.#options
+    for (let attempt = 0; !signal.aborted; attempt++) {
+      const connected = await transport.connect(signal)
+      if (connected.ok) {
+        this.#connections++
+        this.#connection = connected.value
+        // Whoever talks to us is healthy, however short the connection turns out to be.
+        if (await serve(connected.value)) attempt = 0
+        this.#connection = undefined
+        onDown(connected.value.endReason())
+      } else if (!signal.aborted) onDown(connected.fault.reason)
+      if (!signal.aborted) await pause(backoffMs(backoff, attempt, random), signal)
+    }
+  }
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', done)
+      resolve()
+    }
+    const timer = setTimeout(done, ms)
+    signal.addEventListener('abort', done, { once: true })
+  })
+}

@@ -1,0 +1,49 @@
+/**
+ * Plain port: bare symbols both ways, so that the host has to arbitrate by itself.
+ *
+ * The address has to start within 289 µs of the SYN. Over a network that is luck, and told as such: a plain adapter loses
+ * arbitrations an enhanced one wins.
+ *
+ * Pure, but for the port it is given.
+ */
+import { SYN } from '../wire/symbol.ts'
+import { abandon, compete, follow, newContest } from '../wire/contest.ts'
+import type { PortEvent, PortProtocol } from './port.ts'
+import { NO_BYTES } from './port.ts'
+
+export function plainPort(): PortProtocol {
+  const contest = newContest()
+
+  /** Only a SYN nothing has followed yet is worth answering: the last one of what has come. */
+  function hear(symbol: number, fresh: boolean, events: PortEvent[]): Uint8Array {
+    const { wanted } = contest
+    const { mayCompete, mustCompete, outcome, winner, hidden } = follow(contest, symbol)
+    if (outcome === 'lost') events.push({ kind: 'failed', winner })
+    if (!hidden) events.push({ kind: 'symbol', symbol })
+    if (outcome === 'won' && wanted !== undefined) events.push({ kind: 'started', address: wanted })
+    if (wanted === undefined || !(mayCompete || mustCompete) || !fresh || symbol !== SYN) return NO_BYTES
+    compete(contest)
+    return Uint8Array.of(wanted)
+  }
+
+  return {
+    opened: () => ({ events: [{ kind: 'ready', features: 0 }], bytes: NO_BYTES }),
+    read(bytes) {
+      const events: PortEvent[] = []
+      let written = NO_BYTES
+      for (const [index, symbol] of bytes.entries()) written = hear(symbol, index === bytes.length - 1, events)
+      return { events, bytes: written }
+    },
+    tick: () => ({ events: [], bytes: NO_BYTES }),
+    start(address) {
+      contest.wanted = address
+      return NO_BYTES
+    },
+    cancelStart() {
+      abandon(contest)
+      return NO_BYTES
+    },
+    send: (symbol) => Uint8Array.of(symbol),
+    askInfo: () => undefined,
+  }
+}

@@ -1,0 +1,94 @@
+/**
+ * Port client: a lasting connection to an adapter, translated between its bytes and port events.
+ *
+ * Does I/O.
+ */
+import type { BackoffSchedule } from '../../core/backoff.ts'
+import type { Clock } from '../../core/clock.ts'
+import type { InfoId } from './info.ts'
+import { LastingConnection } from './lasting-connection-client.ts'
+import type { PortEvent, PortOutput, PortProtocol } from './port.ts'
+import type { Connection, Transport } from './transport.ts'
+
+export interface PortClientOptions {
+  readonly transport: Transport
+  readonly newProtocol: () => PortProtocol
+  readonly backoff: BackoffSchedule
+  readonly clock: Clock
+  readonly random: () => number
+  readonly onUp: () => void
+  readonly onDown: (reason: string) => void
+  readonly onEvent: (event: PortEvent) => void
+}
+
+export class PortClient {
+  readonly #options: PortClientOptions
+  readonly #connection: LastingConnection
+  #protocol: PortProtocol | undefined
+
+  constructor(options: PortClientOptions) {
+    this.#options = options
+    this.#connection = new LastingConnection({ ...options, serve: (connection) => this.#serve(connection) })
+  }
+
+  get connected(): boolean {
+    return this.#protocol !== undefined
+  }
+
+  get reconnects(): number {
+    return this.#connection.reconnects
+  }
+
+  start(address: number): void {
+    this.#write(this.#protocol?.start(address))
+  }
+
+  cancelStart(): void {
+    this.#write(this.#protocol?.cancelStart())
+  }
+
+  send(symbol: number): void {
+    this.#write(this.#protocol?.send(symbol))
+  }
+
+  askInfo(id: InfoId): void {
+    this.#write(this.#protocol?.askInfo(id, this.#options.clock.monotonic()))
+  }
+
+  tick(): void {
+    if (this.#protocol !== undefined) this.#take(this.#protocol.tick(this.#options.clock.monotonic()))
+  }
+
+  drop(): void {
+    this.#connection.drop()
+  }
+
+  async close(): Promise<void> {
+    await this.#connection.close()
+  }
+
+  async #serve(connection: Connection): Promise<boolean> {
+    const { clock, newProtocol, onUp } = this.#options
+    const protocol = newProtocol()
+    let heard = false
+    this.#protocol = protocol
+    onUp()
+    this.#take(protocol.opened(clock.monotonic()))
+    for await (const bytes of connection.received) {
+      heard = true
+      this.#take(protocol.read(bytes, clock.monotonic()))
+    }
+    this.#protocol = undefined
+    return heard
+  }
+
+  #take({ events, bytes }: PortOutput): void {
+    // Written first: on a plain adapter these bytes are an address that has 289 µs.
+    this.#write(bytes)
+    for (const event of events) this.#options.onEvent(event)
+  }
+
+  #write(bytes: Uint8Array | undefined): void {
+    if (bytes !== undefined && bytes.length > 0) this.#connection.write(bytes)
+  }
+}

@@ -1,0 +1,45 @@
+/**
+ * Port: the bus as an adapter shows it, in one vocabulary for all of them, and a protocol that translates bytes to it.
+ *
+ *   symbol      one symbol stood on the wire, our own echoes among them
+ *   started     our address won the bus; it is not repeated as a symbol
+ *   failed      another address did; it is not repeated either, what follows it is
+ *
+ * Pure: the contract only.
+ */
+import type { InfoId } from './info.ts'
+
+export type PortEvent =
+  | { readonly kind: 'symbol'; readonly symbol: number }
+  | { readonly kind: 'started'; readonly address: number }
+  | { readonly kind: 'failed'; readonly winner: number }
+  /** The adapter may be used from now on. Features are unknown when it did not say. */
+  | { readonly kind: 'ready'; readonly features: number | undefined }
+  /** It restarted by itself: whatever was under way is lost. */
+  | { readonly kind: 'reset'; readonly features: number }
+  | { readonly kind: 'error'; readonly side: 'ebus' | 'host'; readonly code: number }
+  | { readonly kind: 'info'; readonly id: InfoId; readonly data: Uint8Array }
+  | { readonly kind: 'decode-fault'; readonly detail: string }
+
+export interface PortOutput {
+  readonly events: readonly PortEvent[]
+  /** To be written at once. */
+  readonly bytes: Uint8Array
+}
+
+/** One connection's worth of talking to an adapter. A new connection gets a new one. */
+export interface PortProtocol {
+  /** The connection is there. */
+  opened(nowMs: number): PortOutput
+  read(bytes: Uint8Array, nowMs: number): PortOutput
+  /** Time has passed without bytes. */
+  tick(nowMs: number): PortOutput
+  /** Win the bus with this address after one of the next SYN. */
+  start(address: number): Uint8Array
+  cancelStart(): Uint8Array
+  send(symbol: number): Uint8Array
+  /** `undefined` where there is nothing to ask, or another answer is still awaited. */
+  askInfo(id: InfoId, nowMs: number): Uint8Array | undefined
+}
+
+export const NO_BYTES: Uint8Array = new Uint8Array()

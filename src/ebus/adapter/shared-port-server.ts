@@ -1,0 +1,139 @@
+/**
+ * Shared port: our adapter, lent to others. ebusd, or anything else that speaks the enhanced protocol, connects here as if
+ * this were the adapter, and takes turns with us and with the other clients.
+ *
+ *   client ─INIT─▶ RESETTED from us: nobody restarts the adapter for everybody else
+ *   client ─START─▶ its turn ─▶ STARTED or FAILED        client ─SEND─▶ only while the bus is its own, or it answers
+ *   client ─INFO─▶ from the cache, or in line             adapter restarts ─▶ RESETTED; adapter gone ─▶ disconnected
+ *
+ * Does I/O.
+ */
+import type { AddressInfo, Server, Socket } from 'node:net'
+import { createServer } from 'node:net'
+
+import type { Result } from '../../core/result.ts'
+import { fail, ok } from '../../core/result.ts'
+import { isInitiator } from '../wire/address.ts'
+import type { AdapterMessage, HostMessage } from '../wire/enhanced.ts'
+import {
+  ERROR_FRAMING,
+  START_CANCEL,
+  encodeAdapterMessage,
+  newEnhancedParser,
+  parseHostBytes,
+} from '../wire/enhanced.ts'
+import type { InfoId } from './info.ts'
+import type { SeatHost, SeatNews, SharedSeat } from './shared-seat.ts'
+
+export interface SharedPortOptions {
+  readonly host: string
+  /** 0 takes any free port. */
+  readonly port: number
+}
+
+export interface SharedPortFault {
+  readonly kind: 'cannot-listen'
+  readonly reason: string
+}
+
+const MAX_CLIENTS = 8
+const MAX_UNSENT_BYTES = 65_536
+const LAST_INFO_ID = 7
+
+export class SharedPort {
+  readonly #seats: SeatHost
+  readonly #server: Server
+  readonly #clients = new Set<Socket>()
+
+  private constructor(seats: SeatHost) {
+    this.#seats = seats
+    this.#server = createServer({ noDelay: true, keepAlive: true }, (socket) => this.#welcome(socket))
+  }
+
+  static async open(seats: SeatHost, { host, port }: SharedPortOptions): Promise<Result<SharedPort, SharedPortFault>> {
+    const shared = new SharedPort(seats)
+    return new Promise((resolve) => {
+      shared.#server.once('error', (error) => resolve(fail({ kind: 'cannot-listen', reason: error.message })))
+      shared.#server.listen(port, host, () => resolve(ok(shared)))
+    })
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port
+  }
+
+  get clients(): number {
+    return this.#clients.size
+  }
+
+  async close(): Promise<void> {
+    for (const socket of this.#clients) socket.destroy()
+    await new Promise<void>((resolve) => this.#server.close(() => resolve()))
+  }
+
+  #welcome(socket: Socket): void {
+    if (this.#clients.size >= MAX_CLIENTS) {
+      socket.destroy()
+      return
+    }
+    this.#clients.add(socket)
+    const tell = (message: AdapterMessage): void => {
+      if (socket.destroyed) return
+      if (socket.writableLength > MAX_UNSENT_BYTES) socket.destroy()
+      else socket.write(encodeAdapterMessage(message))
+    }
+    const seat = this.#seats.share((news) => pass(news, tell, socket))
+    const parser = newEnhancedParser()
+    socket.on('data', (bytes) => {
+      const complain = (): void => tell({ event: 'error-host', data: ERROR_FRAMING })
+      for (const message of parseHostBytes(parser, bytes, complain)) obey(message, seat, tell)
+    })
+    // A client that vanishes is no news: closing follows.
+    socket.on('error', () => undefined)
+    socket.once('close', () => {
+      this.#clients.delete(socket)
+      seat.leave()
+    })
+  }
+}
+
+function pass(news: SeatNews, tell: (message: AdapterMessage) => void, socket: Socket): void {
+  switch (news.kind) {
+    case 'symbol':
+      tell({ event: 'received', data: news.symbol })
+      break
+    case 'started':
+      tell({ event: 'started', data: news.address })
+      break
+    case 'failed':
+      tell({ event: 'failed', data: news.winner })
+      break
+    case 'reset':
+      tell({ event: 'resetted', data: news.features })
+      break
+    case 'down':
+      socket.destroy()
+      break
+  }
+}
+
+function obey({ command, data }: HostMessage, seat: SharedSeat, tell: (message: AdapterMessage) => void): void {
+  switch (command) {
+    case 'init':
+      tell({ event: 'resetted', data: seat.features() })
+      break
+    case 'start':
+      if (data === START_CANCEL || !isInitiator(data)) seat.cancel()
+      else seat.want(data)
+      break
+    case 'send':
+      seat.say(data)
+      break
+    case 'info':
+      if (data > LAST_INFO_ID) return
+      seat.askInfo(data as InfoId, (answer) => {
+        for (const byte of answer === undefined ? [] : [answer.length, ...answer]) tell({ event: 'info', data: byte })
+      })
+      break
+  }
+}

@@ -1,0 +1,140 @@
+/**
+ * Source selection: which initiator address is ours. Nobody hands them out, so one listens first and then asks.
+ *
+ *   listening ──enough heard──▶ probing a free one ──nobody answers at its target face──▶ admitted
+ *                                    │ somebody does: the next one
+ *                                    └ none left ──▶ none free: listening again, later
+ *   admitted ──somebody else speaks with it──▶ chosen by us: listening again; set by the owner: not ours, silent
+ *
+ * Without an admitted address nothing is ever sent, except the one probe.
+ *
+ * Pure, but for the selection it is given.
+ */
+import { companionInitiator, companionTarget, isInitiator } from '../wire/address.ts'
+import type { Telegram } from '../wire/telegram.ts'
+import type { Result } from '../../core/result.ts'
+import type { BusFault, Reply, SourceState } from './bus.ts'
+
+/** Least important first, so that a gateway never gets in a regulator's way. */
+export const CANDIDATES: readonly number[] = [0xff, 0x7f, 0x3f, 0x1f, 0xf7, 0x77, 0x37, 0x17, 0x07, 0x11, 0x31, 0x00]
+
+/** After a conflict or a full bus: how long until it is worth another look. */
+const RETRY_MS = 60_000
+
+export interface SourceSelection {
+  readonly wanted: number | 'auto'
+  readonly listenMs: number
+  state: SourceState
+  address: number | undefined
+  /** Listening is over at this moment; `undefined` while there is no signal to listen to. */
+  untilMs: number | undefined
+  readonly heard: Set<number>
+  readonly rejected: Set<number>
+}
+
+export function newSourceSelection(wanted: number | 'auto', listenMs: number): SourceSelection {
+  if (wanted !== 'auto' && !isInitiator(wanted)) throw new RangeError(`${wanted} is no initiator address`)
+  const fixed = wanted === 'auto' ? undefined : wanted
+  const state = fixed === undefined ? 'listening' : 'admitted'
+  return { wanted, listenMs, state, address: fixed, untilMs: undefined, heard: new Set(), rejected: new Set() }
+}
+
+/** The bus has a signal: from now on silence means something. */
+export function onSignal(selection: SourceSelection, nowMs: number): void {
+  if (selection.state === 'listening' && selection.untilMs === undefined) selection.untilMs = nowMs + selection.listenMs
+}
+
+/** The signal is gone; what was heard is still true, but the listening has to begin anew. */
+export function onSilence(selection: SourceSelection): void {
+  if (selection.state === 'listening' || selection.state === 'probing') restart(selection, undefined)
+}
+
+/** A telegram of somebody else. */
+export function onForeignTelegram(selection: SourceSelection, { source, target }: Telegram, nowMs: number): void {
+  selection.heard.add(source)
+  const companion = companionInitiator(target)
+  if (companion !== undefined) selection.heard.add(companion)
+  if (source !== selection.address) return
+  if (selection.wanted === 'auto') restart(selection, nowMs + selection.listenMs)
+  else {
+    selection.state = 'not-ours'
+    selection.untilMs = nowMs + RETRY_MS
+  }
+}
+
+/** The candidate to probe, when it is time to. */
+export function onTime(selection: SourceSelection, nowMs: number): number | undefined {
+  if (selection.untilMs === undefined || nowMs < selection.untilMs) return undefined
+  switch (selection.state) {
+    case 'not-ours':
+      selection.state = 'admitted'
+      selection.untilMs = undefined
+      return undefined
+    case 'none-free':
+      selection.rejected.clear()
+      restart(selection, nowMs + selection.listenMs)
+      return undefined
+    case 'listening':
+      return nextCandidate(selection, nowMs)
+    default:
+      return undefined
+  }
+}
+
+export type ProbeVerdict = 'free' | 'taken' | 'unclear'
+
+/** The candidate to probe next, if that was not the end of it. */
+export function onProbe(selection: SourceSelection, verdict: ProbeVerdict, nowMs: number): number | undefined {
+  if (selection.state !== 'probing' || selection.address === undefined) return undefined
+  if (verdict === 'free') {
+    selection.state = 'admitted'
+    selection.untilMs = undefined
+    return undefined
+  }
+  if (verdict === 'taken') {
+    selection.rejected.add(selection.address)
+    return nextCandidate(selection, nowMs)
+  }
+  restart(selection, nowMs + selection.listenMs)
+  return undefined
+}
+
+/** Who are you, asked at the candidate's own target face. */
+export function probeOf(candidate: number): Telegram {
+  return {
+    source: candidate,
+    target: companionTarget(candidate),
+    primary: 0x07,
+    secondary: 0x04,
+    data: new Uint8Array(),
+  }
+}
+
+/** Nobody there is what one hopes for; anybody at all means the address is taken; the rest says nothing. */
+export function verdictOf(probed: Result<Reply, BusFault>): ProbeVerdict {
+  if (probed.ok) return 'taken'
+  switch (probed.fault.kind) {
+    case 'no-answer':
+      return 'free'
+    case 'refused':
+    case 'answer-garbled':
+    case 'answer-lost':
+      return 'taken'
+    default:
+      return 'unclear'
+  }
+}
+
+function nextCandidate(selection: SourceSelection, nowMs: number): number | undefined {
+  const free = CANDIDATES.find((candidate) => !selection.heard.has(candidate) && !selection.rejected.has(candidate))
+  selection.address = free
+  selection.state = free === undefined ? 'none-free' : 'probing'
+  selection.untilMs = free === undefined ? nowMs + RETRY_MS : undefined
+  return free
+}
+
+function restart(selection: SourceSelection, untilMs: number | undefined): void {
+  selection.state = 'listening'
+  selection.address = undefined
+  selection.untilMs = untilMs
+}

@@ -1,0 +1,42 @@
+/**
+ * Stream transport: what TCP and serial connections have in common, being Node streams.
+ *
+ * Does I/O.
+ */
+import type { Duplex } from 'node:stream'
+
+import type { Connection } from './transport.ts'
+
+/** An adapter that does not read what it is told is as good as gone. */
+const MAX_UNSENT_BYTES = 65_536
+
+export function streamConnection(stream: Duplex): Connection {
+  let reason = 'the adapter closed the connection'
+  stream.on('error', (error) => {
+    reason = error.message
+  })
+  return {
+    received: chunks(stream),
+    write(bytes) {
+      if (stream.destroyed || !stream.writable) return
+      if (stream.writableLength <= MAX_UNSENT_BYTES) stream.write(bytes)
+      else stream.destroy(new Error('the adapter does not read what is written to it'))
+    },
+    close() {
+      if (!stream.destroyed) reason = 'closed by us'
+      stream.destroy()
+    },
+    endReason: () => reason,
+  }
+}
+
+async function* chunks(stream: Duplex): AsyncGenerator<Uint8Array> {
+  try {
+    // Iterating a stream also holds the sender back while nobody takes what has come.
+    for await (const chunk of stream) yield chunk as Uint8Array
+  } catch {
+    // The error event has told why; for the consumer the connection simply ends.
+  } finally {
+    stream.destroy()
+  }
+}

@@ -1,0 +1,61 @@
+/**
+ * Text client: a lasting connection that carries lines, cut at their ends and kept to a sane length.
+ *
+ * Does I/O.
+ */
+import { utf8 } from '../../core/bytes.ts'
+import type { LastingConnectionOptions } from './lasting-connection-client.ts'
+import { LastingConnection } from './lasting-connection-client.ts'
+import type { Connection } from './transport.ts'
+
+export interface TextClientOptions extends Omit<LastingConnectionOptions, 'serve'> {
+  readonly onUp: () => void
+  readonly onLine: (line: string) => void
+}
+
+const MAX_LINE = 65_536
+
+export class TextClient {
+  readonly #options: TextClientOptions
+  readonly #connection: LastingConnection
+
+  constructor(options: TextClientOptions) {
+    this.#options = options
+    this.#connection = new LastingConnection({ ...options, serve: (connection) => this.#serve(connection) })
+  }
+
+  get connected(): boolean {
+    return this.#connection.connected
+  }
+
+  get reconnects(): number {
+    return this.#connection.reconnects
+  }
+
+  write(line: string): void {
+    this.#connection.write(utf8(`${line}\n`))
+  }
+
+  drop(): void {
+    this.#connection.drop()
+  }
+
+  async close(): Promise<void> {
+    await this.#connection.close()
+  }
+
+  async #serve(connection: Connection): Promise<boolean> {
+    let unread = ''
+    let heard = false
+    this.#options.onUp()
+    for await (const bytes of connection.received) {
+      heard = true
+      unread += Buffer.from(bytes).toString('latin1')
+      const lines = unread.split('\n')
+      unread = lines.pop() ?? ''
+      if (unread.length > MAX_LINE) connection.close()
+      for (const line of lines) this.#options.onLine(line.replace(/\r$/, ''))
+    }
+    return heard
+  }
+}

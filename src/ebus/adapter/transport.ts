@@ -1,0 +1,31 @@
+/**
+ * Transport: a way to an adapter, and one connection over it. Bytes both ways, nothing about their meaning.
+ *
+ *   connect ──▶ connection ──bytes──▶ … ──▶ its iteration ends: the far end is gone
+ *
+ * Whoever implements this never throws at the consumer: not connecting is a fault, losing the connection ends the
+ * iteration, writing into a lost connection is dropped.
+ *
+ * Pure: the contract only.
+ */
+import type { Result } from '../../core/result.ts'
+
+export interface TransportFault {
+  readonly kind: 'unreachable'
+  readonly reason: string
+}
+
+export interface Connection {
+  /** In order, until the connection ends. To be consumed once. */
+  readonly received: AsyncIterable<Uint8Array>
+  write(bytes: Uint8Array): void
+  close(): void
+  /** Why the iteration ended; a sentence for a person. */
+  readonly endReason: () => string
+}
+
+export interface Transport {
+  /** For logs: `tcp 192.168.1.4:9999`. */
+  readonly name: string
+  connect(signal: AbortSignal): Promise<Result<Connection, TransportFault>>
+}

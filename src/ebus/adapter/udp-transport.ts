@@ -1,0 +1,59 @@
+/**
+ * UDP transport: plain adapters that speak datagrams. A datagram may be lost or come late; the line machine sees to that.
+ *
+ * Does I/O.
+ */
+import { createSocket } from 'node:dgram'
+
+import { fail, ok } from '../../core/result.ts'
+import { BoundedQueue } from './bounded-queue.ts'
+import type { Connection, Transport } from './transport.ts'
+
+export interface UdpOptions {
+  readonly host: string
+  readonly port: number
+}
+
+const MAX_QUEUED = 1_024
+
+export function udpTransport({ host, port }: UdpOptions): Transport {
+  return {
+    name: `udp ${host}:${port}`,
+    connect: (signal) =>
+      new Promise((resolve) => {
+        const socket = createSocket('udp4')
+        const queue = new BoundedQueue<Uint8Array>(MAX_QUEUED)
+        let reason = 'the adapter is gone'
+        const end = (why: string): void => {
+          if (queue.ended) return
+          reason = why
+          queue.end()
+          socket.close()
+        }
+        const onAbort = (): void => {
+          end('cancelled')
+          resolve(fail({ kind: 'unreachable', reason }))
+        }
+        signal.addEventListener('abort', onAbort, { once: true })
+        // A port nobody listens on comes back as an error of the socket.
+        socket.on('error', (error) => {
+          end(error.message)
+          resolve(fail({ kind: 'unreachable', reason }))
+        })
+        socket.on('message', (bytes) => queue.push(bytes))
+        const connection: Connection = {
+          received: queue,
+          write: (bytes) => {
+            if (!queue.ended) socket.send(bytes)
+          },
+          close: () => end('closed by us'),
+          endReason: () => reason,
+        }
+        socket.connect(port, host, () => {
+          signal.removeEventListener('abort', onAbort)
+          resolve(ok(connection))
+        })
+        if (signal.aborted) onAbort()
+      }),
+  }
+}

@@ -1,0 +1,279 @@
+/** The gateway's own adapter code against the virtual heating system, over real TCP sockets. */
+import { afterEach, describe, expect, it } from 'vitest'
+
+import { fromHex, hex } from '../../../src/core/bytes.ts'
+import type { Result } from '../../../src/core/result.ts'
+import type { Bus, BusEvent, BusFault, Reply } from '../../../src/ebus/adapter/bus.ts'
+import type { BusOptions } from '../../../src/ebus/adapter/bus-client.ts'
+import { openBus } from '../../../src/ebus/adapter/bus-client.ts'
+import type { EbusSimulator, EbusSimulatorOptions } from '../../../src/sim/ebus/simulator-server.ts'
+import { startEbusSimulator } from '../../../src/sim/ebus/simulator-server.ts'
+
+const closing: (() => Promise<void>)[] = []
+
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close()
+})
+
+async function simulator(options: EbusSimulatorOptions = {}): Promise<EbusSimulator> {
+  const started = await startEbusSimulator({ speed: 20, chatter: false, ...options })
+  closing.push(started.stop)
+  return started
+}
+
+function bus(port: number, options: Partial<BusOptions> = {}): Bus {
+  const opened = openBus({
+    id: 'test',
+    endpoint: { kind: 'enh', host: '127.0.0.1', port },
+    source: 0x31,
+    listenMs: 100,
+    telemetryMs: 500,
+    backoff: { firstMs: 20, maxMs: 100, factor: 2 },
+    ...options,
+  })
+  closing.push(() => opened.close())
+  return opened
+}
+
+/** The first event that fits; subscribes before it returns. */
+function awaited(of: Bus, fits: (event: BusEvent) => boolean): Promise<BusEvent> {
+  const events = of.events()
+  return (async () => {
+    for await (const event of events) if (fits(event)) return event
+    throw new Error('the bus closed')
+  })()
+}
+
+async function ready(of: Bus): Promise<void> {
+  if (of.status().signal) return
+  await awaited(of, (event) => event.kind === 'signal' && event.present)
+}
+
+function ask(of: Bus, text: string, deadlineMs = 10_000): Promise<Result<Reply, BusFault>> {
+  const [target = 0, primary = 0, secondary = 0, ...data] = fromHex(text)
+  return of.send({ target, primary, secondary, data: Uint8Array.from(data) }, { deadlineMs, repeatable: true })
+}
+
+const answer = (result: Result<Reply, BusFault>): string =>
+  result.ok ? hex(result.value.response ?? new Uint8Array()) : JSON.stringify(result.fault)
+const IDENTITY = 'b5424153563205071704'
+
+describe('enhanced adapter', () => {
+  it('asks a device and gets its answer, at 2400 Bd', async () => {
+    const { port } = await simulator({ speed: 1 })
+    const heating = bus(port)
+    await ready(heating)
+    expect(answer(await ask(heating, '15 0704'))).toBe(IDENTITY)
+  })
+
+  it('escapes what needs it in both directions', async () => {
+    const { port } = await simulator()
+    const heating = bus(port)
+    await ready(heating)
+    // A hysteresis of 5.33 K has bytes A9 and AA in its float, on the way there and back.
+    expect(answer(await ask(heating, '15 b524 02 01 00 00 27 00 aaa9aa40'))).toBe('')
+    expect(answer(await ask(heating, '15 b524 02 00 00 00 27 00'))).toBe('02002700aaa9aa40')
+  })
+
+  it('hears everything on the wire and knows its own telegrams from those of others', async () => {
+    const { port } = await simulator({ chatter: true, speed: 100 })
+    const heating = bus(port)
+    await ready(heating)
+    const foreign = awaited(heating, (event) => event.kind === 'exchange' && !event.own)
+    const own = awaited(heating, (event) => event.kind === 'exchange' && event.own)
+    await ask(heating, '08 0704')
+    expect(await own).toMatchObject({ exchange: { telegram: { source: 0x31, target: 0x08 } } })
+    expect(await foreign).toMatchObject({ kind: 'exchange', own: false })
+  })
+
+  it('learns what the adapter is and how it feels', async () => {
+    const { port } = await simulator()
+    const heating = bus(port)
+    await ready(heating)
+    for (let waited = 0; heating.info()?.rssiDbm === undefined && waited < 10_000; waited += 20)
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    expect(heating.info()).toMatchObject({
+      infoSupported: true,
+      versionLength: 8,
+      firmwareVersion: '26',
+      jumpers: 0x0b,
+      hardwareId: '3485182a7f10000126',
+      celsius: 34,
+      supplyMillivolts: 5_021,
+      busMaxDecivolts: 193,
+      busMinDecivolts: 97,
+      resetCause: 'power_on',
+      rssiDbm: -58,
+    })
+  })
+
+  it('chooses an address nobody uses by listening and asking, and sends nothing before', async () => {
+    const { port } = await simulator({ chatter: true, speed: 100 })
+    const heating = bus(port, { source: 'auto' })
+    await ready(heating)
+    expect(heating.status().address).toBeUndefined()
+    expect(answer(await ask(heating, '15 0704', 20_000))).toBe(IDENTITY)
+    expect(heating.status()).toMatchObject({ source: 'admitted', address: 0xff })
+    expect(heating.status().initiators).toContain(0x10)
+  })
+
+  it('says that it has no address when the deadline comes before one is found', async () => {
+    const { port } = await simulator()
+    const heating = bus(port, { source: 'auto', listenMs: 60_000 })
+    await ready(heating)
+    expect(await ask(heating, '15 0704', 100)).toEqual({ ok: false, fault: { kind: 'no-source', state: 'listening' } })
+  })
+
+  it('answers a hundred callers, each its own', async () => {
+    const { port, house } = await simulator({ speed: 50, chatter: true })
+    const heating = bus(port, { queueCapacity: 128 })
+    await ready(heating)
+    const answers = await Promise.all(
+      Array.from({ length: 100 }, (_, index) => ask(heating, index % 2 === 0 ? '15 0704' : '26 0704', 50_000)),
+    )
+    expect(answers.map(answer)).toEqual(
+      Array.from({ length: 100 }, (_, index) => (index % 2 === 0 ? IDENTITY : 'b556525f373101005904')),
+    )
+    expect(house().zones).toHaveLength(2)
+  })
+
+  it('refuses more than its queue holds', async () => {
+    const { port } = await simulator()
+    const heating = bus(port, { queueCapacity: 4 })
+    await ready(heating)
+    const results = await Promise.all(Array.from({ length: 10 }, () => ask(heating, '15 0704')))
+    const full = results.filter((result) => !result.ok && result.fault.kind === 'queue-full')
+    expect(full.length).toBeGreaterThan(0)
+    expect(results.length - full.length).toBeGreaterThanOrEqual(4)
+  })
+
+  it('forgets what is cancelled, waiting or under way', async () => {
+    const { port } = await simulator()
+    const heating = bus(port)
+    await ready(heating)
+    const cancelled = new AbortController()
+    const request = { target: 0x15, primary: 7, secondary: 4, data: new Uint8Array() }
+    const sends = [1, 2, 3].map(() => heating.send(request, { deadlineMs: 5_000, signal: cancelled.signal }))
+    cancelled.abort()
+    for (const send of sends) expect(await send).toEqual({ ok: false, fault: { kind: 'cancelled' } })
+    expect(answer(await ask(heating, '15 0704'))).toBe(IDENTITY)
+  })
+
+  it('tells an absent device from one that refuses', async () => {
+    const { port } = await simulator()
+    const heating = bus(port)
+    await ready(heating)
+    expect(await ask(heating, '77 0704')).toEqual({ ok: false, fault: { kind: 'no-answer' } })
+    expect(await ask(heating, '08 b599 00')).toEqual({ ok: false, fault: { kind: 'refused' } })
+  })
+
+  it('lets two gateways hammer one bus: both get everything, nothing is mixed up', async () => {
+    const { port } = await simulator({ speed: 100, chatter: true })
+    const gateways = [bus(port, { source: 0x31 }), bus(port, { source: 0x37 })]
+    await Promise.all(gateways.map(ready))
+    const hammer = async (gateway: Bus): Promise<number> => {
+      let right = 0
+      for (let index = 0; index < 100; index++) if (answer(await ask(gateway, '15 0704', 30_000)) === IDENTITY) right++
+      return right
+    }
+    expect(await Promise.all(gateways.map(hammer))).toEqual([100, 100])
+  })
+})
+
+describe('every fault gives a clear error within the deadline, and passes without a restart', () => {
+  async function shaken(): Promise<{ simulated: EbusSimulator; heating: Bus }> {
+    const simulated = await simulator()
+    const heating = bus(simulated.port)
+    await ready(heating)
+    return { simulated, heating }
+  }
+
+  /** Asks until the bus is well again. */
+  async function recovers(heating: Bus): Promise<string> {
+    for (let tries = 0; tries < 400; tries++) {
+      const result = await ask(heating, '15 0704', 2_000)
+      if (result.ok) return answer(result)
+      await new Promise((resolve) => setTimeout(resolve, 25))
+    }
+    return 'never'
+  }
+
+  it('corrupt checksums', async () => {
+    const { simulated, heating } = await shaken()
+    simulated.faults.corruptCrc(1)
+    expect(answer(await ask(heating, '15 0704'))).toBe(IDENTITY)
+    simulated.faults.corruptCrc(2)
+    const request = { target: 0x15, primary: 7, secondary: 4, data: new Uint8Array() }
+    expect(await heating.send(request, { deadlineMs: 5_000 })).toEqual({ ok: false, fault: { kind: 'answer-garbled' } })
+    expect(await recovers(heating)).toBe(IDENTITY)
+  })
+
+  it('lost symbols', async () => {
+    const { simulated, heating } = await shaken()
+    for (let round = 0; round < 5; round++) {
+      simulated.faults.dropByte(1)
+      expect(answer(await ask(heating, '15 0704'))).toBe(IDENTITY)
+    }
+  })
+
+  it('a stuck bus', async () => {
+    const { simulated, heating } = await shaken()
+    const complaint = awaited(heating, (event) => event.kind === 'adapter-error')
+    const lost = awaited(heating, (event) => event.kind === 'signal' && !event.present)
+    simulated.faults.stickBus(2_500)
+    const result = await ask(heating, '15 0704', 5_000)
+    expect(result).toEqual({ ok: false, fault: { kind: 'no-signal' } })
+    expect(await complaint).toMatchObject({ side: 'ebus', code: 0 })
+    await lost
+    expect(await ask(heating, '15 0704', 5_000)).toEqual({ ok: false, fault: { kind: 'no-signal' } })
+    await awaited(heating, (event) => event.kind === 'signal' && event.present)
+    expect(await recovers(heating)).toBe(IDENTITY)
+  })
+
+  it('answers that come too late', async () => {
+    const { simulated, heating } = await shaken()
+    simulated.faults.slowResponse(60, 1)
+    const request = { target: 0x15, primary: 7, secondary: 4, data: new Uint8Array() }
+    const result = await heating.send(request, { deadlineMs: 5_000 })
+    expect(result.ok || ['no-answer', 'answer-lost', 'collision'].includes(result.fault.kind)).toBe(true)
+    expect(await recovers(heating)).toBe(IDENTITY)
+  })
+
+  it('a lost connection, and one refused for a while', async () => {
+    const { simulated, heating } = await shaken()
+    const down = awaited(heating, (event) => event.kind === 'disconnected')
+    const pending = ask(heating, '77 0704', 5_000)
+    simulated.faults.tcpDrop(200)
+    expect(await pending).toMatchObject({ ok: false, fault: { kind: 'disconnected' } })
+    await down
+    expect(await recovers(heating)).toBe(IDENTITY)
+    expect(heating.status().reconnects).toBeGreaterThan(0)
+  })
+
+  it('an adapter that restarts', async () => {
+    const { simulated, heating } = await shaken()
+    // Within three seconds of our INIT a RESETTED is taken for its second answer.
+    await new Promise((resolve) => setTimeout(resolve, 3_100))
+    const noticed = awaited(heating, (event) => event.kind === 'adapter-reset')
+    simulated.faults.adapterReset()
+    await noticed
+    expect(await recovers(heating)).toBe(IDENTITY)
+    for (let waited = 0; heating.info()?.restartCount !== 1 && waited < 10_000; waited += 20)
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    expect(heating.info()).toMatchObject({ resetCause: 'external_reset', restartCount: 1 })
+  })
+
+  it('somebody who wins every arbitration', async () => {
+    const { simulated, heating } = await shaken()
+    simulated.faults.arbitrationStorm(40)
+    const result = await ask(heating, '15 0704', 10_000)
+    expect(result.ok || result.fault.kind === 'arbitration-lost').toBe(true)
+    expect(await recovers(heating)).toBe(IDENTITY)
+  })
+
+  it('nobody there at all', async () => {
+    const heating = bus(1)
+    await awaited(heating, (event) => event.kind === 'disconnected')
+    expect(await ask(heating, '15 0704')).toMatchObject({ ok: false, fault: { kind: 'disconnected' } })
+  })
+})

@@ -1,0 +1,80 @@
+import { describe, expect, it } from 'vitest'
+import { Database } from '../../core/database-store.ts'
+import { configuredAliases, provenanceOf, type Alias } from './alias.ts'
+import { aliasMigrations, AliasStore } from './alias-store.ts'
+
+const open = () => new Database({ path: ':memory:', migrations: [aliasMigrations] })
+const said = (id: number, text: string) => ({ kind: 'device', id, text, confirmedBy: 'ann', atMs: 1 }) as const
+const NAMES: readonly Alias[] = [{ kind: 'device', id: 120, text: 'Kitchen Lamp', origin: 'name' }]
+
+describe('learned aliases', () => {
+  it('survive, and are found in the order of their words', async () => {
+    const database = open()
+    const store = new AliasStore(database)
+    expect(await store.learn(said(120, 'cooking light'), NAMES)).toEqual({ ok: true, value: undefined })
+    expect(await store.learn(said(111, 'Veranda'), NAMES)).toMatchObject({ ok: true })
+    expect(new AliasStore(database).all).toEqual([
+      { kind: 'device', id: 120, text: 'cooking light', origin: 'confirmed' },
+      { kind: 'device', id: 111, text: 'Veranda', origin: 'confirmed' },
+    ])
+    database.close()
+  })
+
+  it('never take a name that something else has, or seems to have', async () => {
+    const database = open()
+    const store = new AliasStore(database)
+    expect(await store.learn(said(141, 'kitchen-lamp'), NAMES)).toEqual({
+      ok: false,
+      fault: { kind: 'taken', byIds: [120] },
+    })
+    expect(await store.learn(said(141, 'Kitсhen Lаmp'), NAMES)).toMatchObject({ fault: { kind: 'taken' } })
+    expect(await store.learn(said(120, 'Kitchen lamp'), NAMES)).toMatchObject({ ok: true })
+    expect(await store.learn(said(120, ' – '), NAMES)).toEqual({ ok: false, fault: { kind: 'not-a-name' } })
+    expect(await store.learn(said(120, 'x'.repeat(101)), NAMES)).toMatchObject({ fault: { kind: 'not-a-name' } })
+    database.close()
+  })
+
+  it('follow the newest confirmation, and can be forgotten', async () => {
+    const database = open()
+    const store = new AliasStore(database)
+    await store.learn(said(120, 'the light'), NAMES)
+    await store.learn(said(111, 'The Light'), [...NAMES, ...store.all])
+    expect(store.all.map((alias) => alias.id)).toEqual([111])
+    const before = store.all
+    expect(store.all).toBe(before)
+    expect(await store.forget('device', 'the LIGHT')).toBe(true)
+    expect(await store.forget('device', 'the light')).toBe(false)
+    expect(store.all).toEqual([])
+    database.close()
+  })
+})
+
+describe('configured aliases', () => {
+  it('are read under any separator, and what cannot be read is told', () => {
+    const file = {
+      'device:412': ['reading lamp'],
+      'EVENT / 31': ['film'],
+      'camera#1': [],
+      lamp: ['x'],
+      'device:1': 'x',
+    }
+    expect(configuredAliases(file)).toEqual({
+      aliases: [
+        { kind: 'device', id: 412, text: 'reading lamp', origin: 'configuration' },
+        { kind: 'event', id: 31, text: 'film', origin: 'configuration' },
+      ],
+      faults: [
+        { kind: 'bad-alias-key', key: 'lamp' },
+        { kind: 'bad-alias-list', key: 'device:1' },
+      ],
+    })
+  })
+
+  it('have the provenance of the contract', () => {
+    expect(['configuration', 'confirmed', 'name'].map((origin) => provenanceOf(origin as Alias['origin']))).toEqual([
+      'config',
+      'learned',
+      'learned',
+    ])
+  })
+})

@@ -1,0 +1,75 @@
+/**
+ * Alias: a text somebody may say for a device, an event or a camera, and where we have it from.
+ *
+ *   configuration  the owner wrote it down
+ *   confirmed      a person confirmed it when asked
+ *   name           follows from how the thing is called in HomeSeer
+ *
+ * Pure.
+ */
+import type { Device } from '../catalog/device.ts'
+import type { ReceivedCamera } from '../wire/camera.ts'
+import type { ReceivedEvent } from '../wire/event.ts'
+
+export type AliasKind = 'device' | 'event' | 'camera'
+export type AliasOrigin = 'configuration' | 'confirmed' | 'name'
+
+export interface Alias {
+  readonly kind: AliasKind
+  readonly id: number
+  readonly text: string
+  readonly origin: AliasOrigin
+}
+
+/** The contract knows two provenances; what a person confirmed was learned. */
+export function provenanceOf(origin: AliasOrigin): 'config' | 'learned' {
+  return origin === 'configuration' ? 'config' : 'learned'
+}
+
+export function deviceAliases(device: Device): readonly Alias[] {
+  const { ref, name, location, location2, voiceCommand } = device
+  const places = [[], [location], [location2], [location, location2]]
+  const called = places.filter((place) => place.every((part) => part !== '')).map((place) => [...place, name].join(' '))
+  return named('device', ref, [...called, voiceCommand, `device ${ref}`])
+}
+
+/** Not the group alone: it would answer for every event in it. */
+export function eventAliases(event: ReceivedEvent): readonly Alias[] {
+  if (event.id === undefined) return []
+  return named('event', event.id, [event.name, `${event.group} ${event.name}`, event.voiceCommand, `event ${event.id}`])
+}
+
+export function cameraAliases(camera: ReceivedCamera): readonly Alias[] {
+  return named('camera', camera.camId, [camera.name, `camera ${camera.camId}`])
+}
+
+export interface AliasFileFault {
+  readonly kind: 'bad-alias-key' | 'bad-alias-list'
+  readonly key: string
+}
+
+const KEY = /^(device|event|camera)\s*[:/#|]\s*(\d{1,15})$/i
+
+/** The owner's file: `{"device:412": ["reading lamp"], "event/31": […]}`. What cannot be read is reported, not dropped. */
+export function configuredAliases(file: Readonly<Record<string, unknown>>): {
+  readonly aliases: readonly Alias[]
+  readonly faults: readonly AliasFileFault[]
+} {
+  const aliases: Alias[] = []
+  const faults: AliasFileFault[] = []
+  for (const [key, texts] of Object.entries(file)) {
+    const [, kind, id] = KEY.exec(key.trim()) ?? []
+    if (kind === undefined || id === undefined) faults.push({ kind: 'bad-alias-key', key })
+    else if (!Array.isArray(texts) || !texts.every((text) => typeof text === 'string'))
+      faults.push({ kind: 'bad-alias-list', key })
+    else
+      for (const text of texts as readonly string[])
+        aliases.push({ kind: kind.toLowerCase() as AliasKind, id: Number(id), text, origin: 'configuration' })
+  }
+  return { aliases, faults }
+}
+
+function named(kind: AliasKind, id: number, texts: readonly string[]): readonly Alias[] {
+  const distinct = new Set(texts.map((text) => text.trim()).filter((text) => text !== ''))
+  return [...distinct].map((text) => ({ kind, id, text, origin: 'name' }))
+}

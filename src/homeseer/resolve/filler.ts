@@ -1,0 +1,22 @@
+/**
+ * Filler: words people put around a name that are not part of it: `turn on the kitchen lamp please`. Words that change what
+ * is meant (not, all, except, and) are none.
+ *
+ * Pure.
+ */
+const FILLER = new Set(
+  [
+    'a an the my our this that',
+    'please can could would you i want need like hey ok just now',
+    'turn switch set put make get bring dim brighten raise lower adjust change start stop run activate trigger',
+    'on off up down to in at of for from into',
+    'bitte schalte schalt mach mache stelle den die das der dem ein aus an auf im in',
+  ].flatMap((line) => line.split(' ')),
+)
+
+/** What is left without filler; `undefined` when nothing is, or when there was none. */
+export function withoutFiller(words: string): string | undefined {
+  const all = words.split(' ')
+  const kept = all.filter((word) => !FILLER.has(word))
+  return kept.length === 0 || kept.length === all.length ? undefined : kept.join(' ')
+}

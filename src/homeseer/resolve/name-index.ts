@@ -1,0 +1,73 @@
+/**
+ * Name index: all aliases of one kind, prepared so that a query touches only what it can match.
+ *
+ *   words      word ▸ aliases that have it                 shared words
+ *   joined     all aliases in one text, searched once      begins with, contains
+ *   by strict, by normal, by skeleton                      equal, and the query's own beginnings
+ *
+ * Pure.
+ */
+import type { Alias } from './alias.ts'
+import { normalise, skeleton, strictKey, tokensOf } from './normalise.ts'
+
+export interface NameIndex {
+  readonly aliases: readonly Alias[]
+  readonly normals: readonly string[]
+  /** The target of each alias, as a position in `ids`. */
+  readonly targets: Int32Array
+  readonly ids: readonly number[]
+  readonly wordCounts: Uint8Array
+  readonly words: ReadonlyMap<string, readonly number[]>
+  readonly byStrict: ReadonlyMap<string, readonly number[]>
+  readonly byNormal: ReadonlyMap<string, readonly number[]>
+  readonly bySkeleton: ReadonlyMap<string, readonly number[]>
+  readonly joined: string
+  readonly starts: Int32Array
+}
+
+/** No normalised text holds one, so no query finds a place that spans two aliases. */
+const BREAK = '\n'
+
+export function buildIndex(given: readonly Alias[]): NameIndex {
+  const named = given.map((alias) => ({ alias, normal: normalise(alias.text) })).filter(({ normal }) => normal !== '')
+  const aliases = named.map(({ alias }) => alias)
+  const normals = named.map(({ normal }) => normal)
+  const words = new Map<string, number[]>()
+  const wordCounts = new Uint8Array(aliases.length)
+  const starts = new Int32Array(aliases.length)
+  let at = BREAK.length
+  for (const [position, normal] of normals.entries()) {
+    const tokens = tokensOf(normal)
+    wordCounts[position] = Math.min(255, tokens.length)
+    for (const token of tokens) add(words, token, position)
+    starts[position] = at
+    at += normal.length + BREAK.length
+  }
+  const ids = [...new Set(aliases.map((alias) => alias.id))]
+  const places = new Map(ids.map((id, place) => [id, place]))
+  return {
+    aliases,
+    normals,
+    targets: Int32Array.from(aliases, (alias) => places.get(alias.id) ?? 0),
+    ids,
+    wordCounts,
+    words,
+    byStrict: grouped(aliases.map((alias) => strictKey(alias.text))),
+    byNormal: grouped(normals),
+    bySkeleton: grouped(aliases.map((alias) => skeleton(alias.text))),
+    joined: `${BREAK}${normals.join(BREAK)}${BREAK}`,
+    starts,
+  }
+}
+
+function grouped(keys: readonly string[]): ReadonlyMap<string, readonly number[]> {
+  const groups = new Map<string, number[]>()
+  for (const [position, key] of keys.entries()) add(groups, key, position)
+  return groups
+}
+
+function add(groups: Map<string, number[]>, key: string, position: number): void {
+  const positions = groups.get(key)
+  if (positions === undefined) groups.set(key, [position])
+  else positions.push(position)
+}

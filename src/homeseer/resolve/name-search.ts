@@ -1,0 +1,178 @@
+/**
+ * Name search: every alias a query can mean, scored, the best of each target first.
+ *
+ * A query is tried as it stands, without filler words, and as what it looks like. Only the name itself scores one.
+ *
+ * Pure.
+ */
+import type { Alias } from './alias.ts'
+import { withoutFiller } from './filler.ts'
+import type { NameIndex } from './name-index.ts'
+import { differsInAccents, normalise, skeleton, strictKey, tokensOf } from './normalise.ts'
+import { BEGINS_WITH_QUERY, CONTAINS_QUERY, finalScore, overlapScore, QUERY_BEGINS_WITH } from './score.ts'
+
+export interface Hit {
+  readonly id: number
+  readonly score: number
+  /** Only the very name is exact: see `strictKey`. */
+  readonly match: 'exact' | 'fuzzy'
+  /** It answers only because some letters look like others. */
+  readonly lookAlike: boolean
+  readonly alias: Alias
+  readonly normalizedAlias: string
+}
+
+/** Nobody says more than this about one lamp. */
+const MAX_QUERY = 200
+/** Equal but for accents: nearly the name. Equal but for look-alikes: not even high confidence. */
+const ACCENT_CAP = 0.99
+const FILLER_CAP = 0.98
+const LOOK_ALIKE_CAP = 0.89
+
+/** The best hit of each target, best first: score, then what the owner wrote, then the lower id. */
+export function searchNames(index: NameIndex, query: string): readonly Hit[] {
+  const asked = query.slice(0, MAX_QUERY)
+  const full = normalise(asked)
+  const scores = new Float64Array(index.aliases.length)
+  scoreInto(scores, index, full)
+  const bare = withoutFiller(full)
+  if (bare !== undefined) scoreInto(scores, index, bare)
+  const looks = skeleton(asked)
+  const guesses = new Float64Array(index.aliases.length)
+  if (looks !== full) scoreInto(guesses, index, looks)
+  for (const position of index.bySkeleton.get(looks) ?? []) guesses[position] = 1
+  const values = new Float64Array(index.aliases.length)
+  for (let position = 0; position < values.length; position++) {
+    const score = scores[position] ?? 0
+    const guess = guesses[position] ?? 0
+    if (score > 0 || guess > 0) values[position] = honestScore(index, position, { asked, score, guess })
+  }
+  const exact = exactPositions(index, asked)
+  for (const position of exact) values[position] = 1
+  const hits = bestPositions(index, values).map((position) => {
+    const guessed =
+      !exact.has(position) && isGuess(scores[position] ?? 0, guesses[position] ?? 0, values[position] ?? 0)
+    return hitAt(index, position, { score: values[position] ?? 0, exact: exact.has(position), lookAlike: guessed })
+  })
+  return hits.sort(compareHits)
+}
+
+/** What an alias may claim that is not the name itself: less than one, and less still where only looks agree. */
+function honestScore(
+  index: NameIndex,
+  position: number,
+  { asked, score, guess }: { readonly asked: string; readonly score: number; readonly guess: number },
+): number {
+  const alias = index.aliases[position]
+  const cap = score === 1 ? capOf(asked, alias?.text ?? '') : ACCENT_CAP
+  const value = finalScore(Math.min(score, cap), alias?.origin === 'configuration')
+  return Math.max(Math.min(value, cap), Math.min(finalScore(guess, false), LOOK_ALIKE_CAP))
+}
+
+function isGuess(score: number, guess: number, value: number): boolean {
+  return guess > score || (score === 1 && value <= LOOK_ALIKE_CAP)
+}
+
+/** For each target the position of its best alias; of equal ones the owner's, then the first. */
+function bestPositions(index: NameIndex, values: Float64Array): readonly number[] {
+  const best = new Int32Array(index.ids.length).fill(-1)
+  for (let position = 0; position < values.length; position++) {
+    const value = values[position] ?? 0
+    if (value === 0) continue
+    const target = index.targets[position] ?? 0
+    const held = best[target] ?? -1
+    const heldValue = held < 0 ? 0 : (values[held] ?? 0)
+    const owners =
+      index.aliases[position]?.origin === 'configuration' && index.aliases[held]?.origin !== 'configuration'
+    if (value > heldValue || (value === heldValue && owners)) best[target] = position
+  }
+  return [...best].filter((position) => position >= 0)
+}
+
+function hitAt(
+  index: NameIndex,
+  position: number,
+  { score, exact, lookAlike }: { readonly score: number; readonly exact: boolean; readonly lookAlike: boolean },
+): Hit {
+  const alias = index.aliases[position]
+  const normalizedAlias = index.normals[position]
+  if (alias === undefined || normalizedAlias === undefined) throw new RangeError(`no alias at ${position}`)
+  return { id: alias.id, score, match: exact ? 'exact' : 'fuzzy', lookAlike, alias, normalizedAlias }
+}
+
+/** Equal only in a forgiving form: as high as that form deserves. */
+function capOf(asked: string, alias: string): number {
+  const bare = withoutFiller(strictKey(asked))
+  if (bare !== undefined && bare === strictKey(alias)) return FILLER_CAP
+  return differsInAccents(asked, alias) || (bare !== undefined && differsInAccents(bare, alias))
+    ? ACCENT_CAP
+    : LOOK_ALIKE_CAP
+}
+
+/** The name itself; or, when nothing is called the whole query, the name left without filler. */
+function exactPositions(index: NameIndex, asked: string): ReadonlySet<number> {
+  const key = strictKey(asked)
+  const whole = index.byStrict.get(key)
+  if (whole !== undefined) return new Set(whole)
+  const bare = withoutFiller(key)
+  return new Set(bare === undefined ? [] : index.byStrict.get(bare))
+}
+
+function scoreInto(scores: Float64Array, index: NameIndex, query: string): void {
+  if (query === '') return
+  const raise = (position: number, score: number) => {
+    if (score > (scores[position] ?? 0)) scores[position] = score
+  }
+  scoreWords(index, query, raise)
+  scoreText(index, query, raise)
+  for (let length = 1; length < query.length; length++)
+    for (const position of index.byNormal.get(query.slice(0, length)) ?? []) raise(position, QUERY_BEGINS_WITH)
+  for (const position of index.byNormal.get(query) ?? []) raise(position, 1)
+}
+
+function scoreWords(index: NameIndex, query: string, raise: (position: number, score: number) => void): void {
+  const tokens = tokensOf(query)
+  const shared = new Uint8Array(index.aliases.length)
+  const touched: number[] = []
+  for (const token of tokens)
+    for (const position of index.words.get(token) ?? []) {
+      if (shared[position] === 0) touched.push(position)
+      shared[position] = (shared[position] ?? 0) + 1
+    }
+  for (const position of touched)
+    raise(position, overlapScore(shared[position] ?? 0, tokens.length, index.wordCounts[position] ?? 1))
+}
+
+/** One pass over all aliases; after a find it goes on behind that alias, so each is found once. */
+function scoreText(index: NameIndex, query: string, raise: (position: number, score: number) => void): void {
+  const { joined, starts } = index
+  let at = joined.indexOf(query)
+  while (at >= 0) {
+    const position = aliasAt(starts, at)
+    raise(position, at === starts[position] ? BEGINS_WITH_QUERY : CONTAINS_QUERY)
+    const next = position + 1 < starts.length ? (starts[position + 1] ?? joined.length) : joined.length
+    at = joined.indexOf(query, next)
+  }
+}
+
+/** The last alias that starts at or before the place. */
+function aliasAt(starts: Int32Array, place: number): number {
+  let low = 0
+  let high = starts.length - 1
+  while (low < high) {
+    const middle = (low + high + 1) >> 1
+    if ((starts[middle] ?? 0) <= place) low = middle
+    else high = middle - 1
+  }
+  return low
+}
+
+function compareHits(left: Hit, right: Hit): number {
+  return (
+    right.score - left.score ||
+    Number(right.match === 'exact') - Number(left.match === 'exact') ||
+    Number(right.alias.origin === 'configuration') - Number(left.alias.origin === 'configuration') ||
+    left.id - right.id ||
+    (left.alias.text < right.alias.text ? -1 : 1)
+  )
+}

@@ -1,0 +1,67 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { withoutFiller } from './filler.ts'
+import { normalise, skeleton, strictKey, tokensOf } from './normalise.ts'
+
+describe('normalise', () => {
+  it('folds case, accents, compatibility forms and punctuation', () => {
+    expect(normalise('  Küchentheke, LINKS ')).toBe('kuchentheke links')
+    expect(normalise('Ｆｒｏｎｔ　Ｄｏｏｒ')).toBe('front door')
+    expect(normalise('A/C № 2')).toBe('a c no 2')
+    expect(tokensOf(normalise('lamp lamp hall'))).toEqual(['lamp', 'hall'])
+  })
+
+  it('has one result, however often it is applied', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), (text) => {
+        expect(normalise(normalise(text))).toBe(normalise(text))
+      }),
+    )
+  })
+
+  it('treats plain letters in the fast way as in the slow one', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'grapheme-ascii' }), (text) => {
+        expect(normalise(text)).toBe(normalise(`${text}\u00a0`))
+      }),
+    )
+  })
+})
+
+describe('strict key', () => {
+  it('forgives case, spaces and punctuation, and nothing else', () => {
+    expect(strictKey('Front-Door  Lock')).toBe(strictKey('front door lock'))
+    expect(strictKey('Ku\u0308che')).toBe(strictKey('Küche'))
+    for (const other of [
+      'Frоnt Door Lock',
+      'Ｆront Door Lock',
+      'Fr\u200bont Door Lock',
+      'Frönt Door Lock',
+      'Front Door Lock²',
+    ])
+      expect(strictKey(other)).not.toBe(strictKey('Front Door Lock'))
+  })
+})
+
+describe('skeleton', () => {
+  it('is the same for names that look the same', () => {
+    for (const other of ['Frоnt Door', 'Ｆront Door', 'Fr\u200bont Door', 'Frοnt Dооr', 'FRONT DOOR'])
+      expect(skeleton(other)).toBe('front door')
+    expect(skeleton('Front Floor')).not.toBe('front door')
+  })
+})
+
+describe('filler', () => {
+  it('is dropped around a name', () => {
+    expect(withoutFiller('turn on the kitchen lamp please')).toBe('kitchen lamp')
+    expect(withoutFiller('schalte bitte die lampe im flur ein')).toBe('lampe flur')
+  })
+
+  it('is no word that changes what is meant, and never everything', () => {
+    expect(withoutFiller('not the lamp')).toBe('not lamp')
+    expect(withoutFiller('all lamps')).toBeUndefined()
+    expect(withoutFiller('turn it on')).toBe('it')
+    expect(withoutFiller('on off')).toBeUndefined()
+    expect(withoutFiller('hall lamp')).toBeUndefined()
+  })
+})

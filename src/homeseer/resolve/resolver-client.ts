@@ -1,0 +1,63 @@
+/**
+ * Resolver client: the resolver for the house as it is now, built again only when the house, its events, its cameras or the
+ * aliases have changed.
+ *
+ * Does I/O (through the catalog).
+ */
+import { fail, ok, type Result } from '../../core/result.ts'
+import type { CatalogClient } from '../catalog/catalog-client.ts'
+import type { House } from '../catalog/house.ts'
+import type { ReceivedCamera } from '../wire/camera.ts'
+import type { ReceivedEvent } from '../wire/event.ts'
+import type { LinkFault } from '../wire/fault.ts'
+import type { Alias } from './alias.ts'
+import { buildResolver, type Resolver } from './resolve.ts'
+
+export interface ResolverClientOptions {
+  readonly catalog: CatalogClient
+  readonly configured: readonly Alias[]
+  /** The names people confirmed, at this moment. */
+  readonly learned: () => readonly Alias[]
+}
+
+export interface CurrentResolver {
+  readonly resolver: Resolver
+  /** Sources that could not be read; what they had is missing from the resolver. */
+  readonly warnings: readonly { readonly source: 'devices' | 'events' | 'cameras'; readonly fault: LinkFault }[]
+}
+
+/** Kept from call to call, so that equal inputs are the same values. */
+const NO_EVENTS: readonly ReceivedEvent[] = []
+const NO_CAMERAS: readonly ReceivedCamera[] = []
+
+export class ResolverClient {
+  readonly #options: ResolverClientOptions
+  #built: { readonly from: readonly [House, unknown, unknown, unknown]; readonly resolver: Resolver } | undefined
+
+  constructor(options: ResolverClientOptions) {
+    this.#options = options
+  }
+
+  /** Fails only when nothing at all could be read; the fault is the devices'. */
+  async current(): Promise<Result<CurrentResolver, LinkFault>> {
+    const { catalog, configured, learned } = this.#options
+    const [house, events, cameras] = await Promise.all([catalog.house(), catalog.events(), catalog.cameras()])
+    if (!house.ok && !events.ok && !cameras.ok) return fail(house.fault)
+    const warnings = [
+      ...(house.ok ? [] : [{ source: 'devices' as const, fault: house.fault }]),
+      ...(events.ok ? [] : [{ source: 'events' as const, fault: events.fault }]),
+      ...(cameras.ok ? [] : [{ source: 'cameras' as const, fault: cameras.fault }]),
+    ]
+    const from = [
+      house.ok ? house.value : catalog.known,
+      events.ok ? events.value : NO_EVENTS,
+      cameras.ok ? cameras.value : NO_CAMERAS,
+      learned(),
+    ] as const
+    if (this.#built === undefined || this.#built.from.some((input, index) => input !== from[index])) {
+      const aliases = [...configured, ...from[3]]
+      this.#built = { from, resolver: buildResolver({ house: from[0], events: from[1], cameras: from[2], aliases }) }
+    }
+    return ok({ resolver: this.#built.resolver, warnings })
+  }
+}

@@ -1,0 +1,71 @@
+/**
+ * Link: everything that connects us to one HomeSeer, wired together: questions, push, web hooks and the mirror they feed.
+ *
+ *   JSON client ◀─ ask ─ mirror ◀─ changes ─ ASCII client
+ *                          ▲
+ *                          └─ changes ─ web hook receiver
+ *
+ * Does I/O.
+ */
+import type { Clock } from '../../core/clock.ts'
+import { AsciiClient, type AsciiState } from './ascii-client.ts'
+import { JsonClient, type JsonClientOptions } from './json-client.ts'
+import { MirrorClient } from './mirror-client.ts'
+import type { MirrorRules } from './mirror.ts'
+import { webhookHandler, type WebhookHandler } from './webhook-server.ts'
+
+export interface LinkOptions {
+  readonly json: JsonClientOptions
+  /** `undefined` where the ASCII port is not open; everything is then polled. */
+  readonly ascii:
+    | { readonly host: string; readonly port: number; readonly pingMs: number; readonly patienceMs: number }
+    | undefined
+  /** `undefined` where no web hook is configured. */
+  readonly webhookKey: string | undefined
+  readonly mirror: MirrorRules
+  readonly clock: Clock
+}
+
+export interface Link {
+  readonly json: JsonClient
+  readonly mirror: MirrorClient
+  /** How the push connection fares; `undefined` where there is none. */
+  readonly pushState: () => AsciiState | undefined
+  /** To be mounted on the listener that HomeSeer can reach. */
+  readonly webhook: WebhookHandler | undefined
+  readonly close: () => void
+}
+
+/** Returns at once; whether HomeSeer is there shows in the answers. */
+export function openLink(options: LinkOptions): Link {
+  const json = new JsonClient(options.json)
+  const mirror = new MirrorClient({ json, rules: options.mirror, clock: options.clock })
+  let pushState: AsciiState | undefined
+  const ascii =
+    options.ascii &&
+    new AsciiClient({
+      ...options.ascii,
+      credentials: options.json.credentials,
+      onChanges: (changes) => mirror.pushed('ascii', changes),
+      onState: (state) => {
+        pushState = state
+        mirror.pushState(state.up)
+      },
+    })
+  const { webhookKey: key } = options
+  const webhook =
+    key === undefined ? undefined : webhookHandler({ key, onChange: (change) => mirror.pushed('webhook', [change]) })
+  mirror.start()
+  ascii?.start()
+  return {
+    json,
+    mirror,
+    pushState: () => pushState,
+    webhook,
+    close: () => {
+      ascii?.stop()
+      mirror.stop()
+      json.close()
+    },
+  }
+}

@@ -9,8 +9,9 @@
  *
  * Does no I/O of its own: it hands events to the log.
  */
-import { hash, randomBytes } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { Caller, Outcome } from '../bus/call.ts'
+import { chanceBytes } from '../core/chance.ts'
 import { canonicalJson } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { concat, hex, utf8 } from '../core/bytes.ts'
@@ -47,7 +48,7 @@ const SALT_BYTES = 16
 export function auditEnter({ log, redact }: AuditOptions): Stage {
   return async (passage, next) => {
     const { call, offer } = passage
-    const salt = randomBytes(SALT_BYTES)
+    const salt = chanceBytes(SALT_BYTES)
     const args = redact(passage)
     let sequenceNo: number | undefined
     const entered: EnterRecord = { salt, sequenceNo: () => sequenceNo }
@@ -85,8 +86,11 @@ export function auditExit({ log, redactResult }: AuditOptions): Stage {
   return async (passage) => {
     const { outcome, entered, offer, call } = passage
     if (outcome === undefined || entered === undefined) throw new Error('audit exit before enter and dispatch')
+    const durable = log.record(() => exitEvent(passage, outcome, entered, redactResult))
+    // Works run in the order they were given: the next holder's events come after this one whenever that is written.
+    passage.release?.()
     try {
-      await log.record(() => exitEvent(passage, outcome, entered, redactResult))
+      await durable
     } catch {
       const acted = offer !== undefined && offer.effect !== 'reads' && passage.refusal === undefined
       return fail(

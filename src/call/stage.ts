@@ -18,6 +18,8 @@ export interface Passage {
   /** Route to a provider and run it there. */
   readonly proceed: Proceed
   readonly refusal?: Fault
+  /** Gives the lock back. Safe to call twice. */
+  readonly release?: () => void
   readonly entered?: EnterRecord
   readonly outcome?: Outcome
 }

@@ -2,7 +2,8 @@
  * Tool lock: stage 1. Two handlers that would touch the same thing do not overlap (spec 5 § 4, design.md § 2).
  *
  * The key names the thing, not the tool: a HomeSeer ref, a bus, a device, the runtime's database. It is held until the
- * exit is on record, so that the next holder's enter comes after it in the ledger.
+ * handler is done and the exit has its place in the ledger; waiting for the disk is not the next holder's business, so
+ * that those who queue for one thing still share one fsync.
  *
  * Pure.
  */
@@ -23,7 +24,7 @@ export function toolLock(lock: KeyedLock, monotonic: () => number): Stage {
     const acquired = await lock.acquire(key, call.signal)
     if (!acquired.ok) return next({ ...passage, refusal: toFault(acquired.fault, call, monotonic()) })
     try {
-      return await next({ ...passage, call: { ...call, heldLocks: [...call.heldLocks, key] } })
+      return await next({ ...passage, release: acquired.value, call: { ...call, heldLocks: [...call.heldLocks, key] } })
     } finally {
       acquired.value()
     }

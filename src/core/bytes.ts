@@ -41,8 +41,10 @@ export function equalBytes(left: Uint8Array, right: Uint8Array): boolean {
   return left.length === right.length && Buffer.compare(left, right) === 0
 }
 
+const encoder = new TextEncoder()
+
 export function utf8(text: string): Uint8Array {
-  return new Uint8Array(Buffer.from(text, 'utf8'))
+  return encoder.encode(text)
 }
 
 const strictDecoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })

@@ -5,11 +5,9 @@
  *
  * Draws from the system's source of chance; otherwise pure.
  */
-import { randomFillSync } from 'node:crypto'
+import { chanceBytes } from './chance.ts'
 
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
-const CHANCE_POOL = new Uint8Array(4_096)
-let poolUsed = CHANCE_POOL.length
 
 let lastMs = -1
 const lastChance = new Uint8Array(16)
@@ -48,12 +46,8 @@ export function traceIdToUlid(traceId: string): string {
 }
 
 function drawChance(target: Uint8Array): void {
-  if (poolUsed + target.length > CHANCE_POOL.length) {
-    randomFillSync(CHANCE_POOL)
-    poolUsed = 0
-  }
-  for (let index = 0; index < target.length; index++) target[index] = (CHANCE_POOL[poolUsed + index] ?? 0) & 31
-  poolUsed += target.length
+  const bytes = chanceBytes(target.length)
+  for (let index = 0; index < target.length; index++) target[index] = (bytes[index] ?? 0) & 31
 }
 
 /** Carries leftwards; 80 bits of chance do not overflow within a millisecond. */

@@ -8,8 +8,8 @@
  *
  * Reads and writes through its stores.
  */
-import { randomFillSync } from 'node:crypto'
 import { equalBytes } from '../core/bytes.ts'
+import { chanceBytes } from '../core/chance.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Database } from '../core/database-store.ts'
 import type { Json } from '../core/json.ts'
@@ -127,7 +127,7 @@ export class Ledger {
     if (endsCall(event) && closes === undefined) throw new TypeError(`${event.kind} names no call`)
     const seq = this.#tree.size
     const at = new Date(this.#options.clock.now()).toISOString()
-    const kept = body === undefined ? undefined : commitTo(body, randomFillSync(new Uint8Array(SALT_BYTES)))
+    const kept = body === undefined ? undefined : commitTo(body, chanceBytes(SALT_BYTES))
     const bytes = encodeEntry(event, { seq, at, bodyHash: kept?.hash })
     if (closes !== undefined && !this.#store.closeCall(closes)) throw new RangeError(`call ${closes} is not open`)
     this.#store.putEntry({ seq, kind: event.kind, closes: closes ?? null, bytes })

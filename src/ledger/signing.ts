@@ -127,8 +127,9 @@ export class Signing {
 
   async #signNow(): Promise<Result<SignedCheckpoint, SigningFault>> {
     const { database, tree, signer, lastSignedPath } = this.#options
-    // Taken together, outside any transaction: what is read here is durable.
-    const checkpoint: Checkpoint = { origin: signer.key.name, size: tree.size, root: tree.root(), extensions: [] }
+    // A commit of its own: when it resolves, everything that this tree holds is on the disk.
+    const { size, root } = await database.commit(() => ({ size: tree.size, root: tree.root() }))
+    const checkpoint: Checkpoint = { origin: signer.key.name, size, root, extensions: [] }
     const signed: SignedCheckpoint = { checkpoint, note: signNote(formatCheckpoint(checkpoint), [signer]) }
     try {
       await writeAtomically(lastSignedPath, checkpointText(signed))

@@ -169,6 +169,7 @@ describe('a WebSocket session', () => {
     const before = play.session.sessionId
     play.text(HELLO)
     expect(play.session.sessionId).not.toBe(before)
+    expect(play.session.flight?.id).toBe(3)
     play.reply({ result: { tools: [VOLUME] } }, listId)
     expect(play.session).toMatchObject({ phase: 'initialising', tools: [] })
     expect(play.requests().map(({ method, id }) => [method, id])).toEqual([
@@ -210,9 +211,9 @@ describe('an MQTT session', () => {
     const play = new Play()
     expect(play.connect('mqtt-broker')).toMatchObject([{ kind: 'send' }])
     expect(play.session.phase).toBe('greeting')
-    play.wait(15_000)
-    play.wait(2_000)
-    expect(play.wait(15_000)).toEqual([{ kind: 'close', reason: 'no answer' }])
+    for (const ms of [4_000, 2_000, 4_000, 4_000]) play.wait(ms)
+    expect(play.wait(4_000)).toEqual([{ kind: 'close', reason: 'no answer' }])
+    expect(play.requests().map(({ method }) => method)).toEqual(['initialize', 'initialize', 'initialize'])
     expect(play.input({ kind: 'disconnected', reason: 'no answer' })).toEqual([])
     play.connect('mqtt-broker')
     expect(play.reply({ result: {} })).toMatchObject([{ kind: 'online' }, { kind: 'send' }])

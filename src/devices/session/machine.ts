@@ -18,6 +18,8 @@ import { tick } from './silence.ts'
 import type { Turn } from './turn.ts'
 import { ask, emit, refuse, send, update, updateLink } from './turn.ts'
 
+const KNOCK_MS = 4_000
+
 export interface Step {
   readonly session: Session
   readonly effects: readonly Effect[]
@@ -171,12 +173,14 @@ function advance(turn: Turn): void {
 
 /** Repeated whenever the picture token changes: firmware keeps the one it was told last. */
 function initialise(turn: Turn, { vision }: Link, kind: 'initialise' | 'vision'): void {
-  const { round, settings } = turn.session
+  const { round, settings, phase } = turn.session
   updateLink(turn, { visionTold: true })
+  // Nobody knows yet whether anybody is there: rather ask again than wait.
+  const timeoutMs = phase === 'greeting' ? Math.min(settings.requestMs, KNOCK_MS) : settings.requestMs
   ask(turn, {
     method: 'initialize',
     params: { capabilities: vision === undefined ? {} : { vision: { url: vision.url, token: vision.token } } },
     purpose: { kind, round },
-    timeoutMs: settings.requestMs,
+    timeoutMs,
   })
 }

@@ -12,8 +12,8 @@ import { ask, close, refuse, send, update, updateLink } from './turn.ts'
 
 /** Discovery is tried this often before the device is taken as it is. */
 const MAX_ATTEMPTS = 3
-/** Requests to a device behind somebody else's broker that may go unanswered. */
-const MAX_UNANSWERED = 2
+/** Probes of a device behind somebody else's broker that may go unanswered. */
+const MAX_PROBES = 2
 const NEVER = Number.POSITIVE_INFINITY
 
 /** The earliest moment at which a tick changes something; `undefined` while only the outside can. */
@@ -79,7 +79,8 @@ function giveUp(turn: Turn, flight: Flight): void {
   const unanswered = (link?.unanswered ?? 0) + 1
   updateLink(turn, { unanswered, lastHeardMs: turn.atMs })
   // Behind somebody else's broker there is no connection to lose: silence is the only way to be absent.
-  if (link?.transport === 'mqtt-broker' && unanswered >= MAX_UNANSWERED) {
+  const patience = purpose.kind === 'probe' ? MAX_PROBES : MAX_ATTEMPTS
+  if (link?.transport === 'mqtt-broker' && unanswered >= patience) {
     close(turn, 'no answer')
     return
   }

@@ -1,0 +1,108 @@
+/**
+ * Device transport contract: what holds for a device whichever way it is connected.
+ */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { mayHaveActed } from '../../src/devices/session/device-fault.ts'
+import type { Transport } from '../../src/devices/session/session.ts'
+import type { SimulatedDevice, SimulatorOptions } from '../../src/sim/devices/simulated-device.ts'
+import type { Tool } from '../../src/sim/devices/tool.ts'
+import type { House } from '../flows/devices/house.ts'
+import { nextEvent } from '../flows/devices/house.ts'
+
+const VOLUME = 'self.audio_speaker.set_volume'
+const LARGE: Tool = { name: 'self.large', description: '', properties: [], run: () => 'é'.repeat(30_000) }
+
+export interface Stage {
+  readonly transport: Transport
+  readonly device: Partial<SimulatorOptions>
+  readonly open: () => Promise<{ readonly house: House; readonly close: () => Promise<void> }>
+}
+
+export function deviceTransportContract(name: string, { transport, device: options, open }: Stage): void {
+  describe(`a device over ${name}`, () => {
+    let house: House
+    let close: () => Promise<void>
+    const enrol = (more: Partial<SimulatorOptions> = {}) => house.enrol(transport, { ...options, ...more })
+    const volume = (device: SimulatedDevice, value: number) =>
+      house.fleet.call(device.identity.deviceId, VOLUME, { volume: value }, { timeoutMs: 2_000 })
+    beforeAll(async () => {
+      ;({ house, close } = await open())
+    })
+    afterAll(() => close())
+
+    it('carries a call and its answer', async () => {
+      const device = await enrol()
+      expect(await volume(device, 33)).toMatchObject({ ok: true, value: { content: [{ text: 'true' }] } })
+      expect(device.state()).toMatchObject({ volume: 33 })
+      expect(house.fleet.device(device.identity.deviceId)).toMatchObject({ online: true, transport })
+    })
+
+    it('carries answers as large as firmware sends them, byte for byte', async () => {
+      const device = await enrol({ tools: [LARGE] })
+      const answer = await house.fleet.call(device.identity.deviceId, 'self.large', {})
+      expect(answer).toMatchObject({ ok: true, value: { content: [{ text: 'é'.repeat(30_000) }] } })
+    })
+
+    it('sends one request at a time', async () => {
+      const device = await enrol()
+      const before = device.transcript().length
+      await Promise.all([1, 2, 3].map((value) => volume(device, value)))
+      const order = device
+        .transcript()
+        .slice(before)
+        .map(({ from }) => from)
+      expect(order).toEqual(['backend', 'device', 'backend', 'device', 'backend', 'device'])
+    })
+
+    it('carries notifications', async () => {
+      const device = await enrol()
+      const event = nextEvent(house, 'notification')
+      device.notify('notifications/state_changed', { newState: 'idle' })
+      expect(await event).toMatchObject({ device: device.identity.deviceId, params: { newState: 'idle' } })
+    })
+
+    it('carries announcements', async () => {
+      const device = await enrol()
+      const alert = { kind: 'alert', status: 'Door', message: 'Somebody rings', emotion: 'happy' } as const
+      expect(house.fleet.announce(device.identity.deviceId, alert)).toEqual({ ok: true, value: 'sent' })
+      await volume(device, 1)
+      expect(device.shown()).toEqual(['Door / Somebody rings / happy'])
+    })
+
+    it('survives noise', async () => {
+      const device = await enrol()
+      for (const noise of ['', 'x', '{"type":"mcp"', '[]', '{"type":"listen","state":"start"}', '\u0000'])
+        device.say(noise)
+      expect(await volume(device, 5)).toMatchObject({ ok: true })
+    })
+
+    it('discovers again at every hello, and calls go on', async () => {
+      const device = await enrol()
+      const first = device.sessionId()
+      const listed = nextEvent(house, 'tools')
+      device.sleep()
+      await device.wake()
+      await listed
+      expect(device.sessionId()).not.toBe(first)
+      expect(await volume(device, 6)).toMatchObject({ ok: true })
+    })
+
+    it('leaves no call unanswered when the device vanishes in the middle of it', async () => {
+      const device = await enrol()
+      device.faults.dropOnCall = true
+      const answer = await volume(device, 7)
+      expect(answer.ok).toBe(false)
+      expect(!answer.ok && mayHaveActed(answer.fault)).toBe(true)
+    })
+
+    it('finds a device again after its connection broke', async () => {
+      const device = await enrol()
+      const id = device.identity.deviceId
+      const listed = nextEvent(house, 'tools')
+      device.cut()
+      await listed
+      await house.until(id, ({ phase }) => phase === 'ready')
+      expect(await volume(device, 8)).toMatchObject({ ok: true })
+    })
+  })
+}

@@ -48,10 +48,18 @@ export async function verifyFiles(dataRoot: string, origin: string): Promise<Res
   }
 }
 
+/** `even-refusing`: the work is to mend what the ledger refuses over. */
+export type LedgerCondition = 'sound' | 'even-refusing'
+
+export interface LedgerPlace {
+  readonly dataRoot: string
+  readonly origin: string
+  readonly state: LedgerCondition
+}
+
 /** Runs `work` on the ledger of a data directory that no gateway uses. The fault is a sentence. */
 export async function withLedger<Value>(
-  dataRoot: string,
-  origin: string,
+  { dataRoot, origin, state: wanted }: LedgerPlace,
   work: (ledger: Ledger) => Promise<Value>,
 ): Promise<Result<Value, string>> {
   const data = dataDirectory(dataRoot)
@@ -72,7 +80,8 @@ export async function withLedger<Value>(
         clock: systemClock,
       })
       const state = ledger.state()
-      return state.kind === 'refusing' ? fail(ledgerFaultSentence(state.fault)) : ok(await work(ledger))
+      if (state.kind === 'refusing' && wanted === 'sound') return fail(ledgerFaultSentence(state.fault))
+      return ok(await work(ledger))
     } finally {
       database.close()
     }

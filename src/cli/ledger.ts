@@ -11,10 +11,12 @@ import { verifyExport } from '../ledger/export-store.ts'
 import { checkpointText } from '../ledger/checkpoint.ts'
 import { findingSentence } from '../ledger/finding.ts'
 import type { Finding } from '../ledger/finding.ts'
+import type { Ledger } from '../ledger/ledger.ts'
 import { formatVerifierKey, parseVerifierKey } from '../ledger/note-key.ts'
 import { ask, configOf, dataRootOf, globalOptions, say } from './command-client.ts'
 import { findGateway } from './gateway-client.ts'
 import { originOf, verifyFiles, withLedger } from './ledger-files-client.ts'
+import type { LedgerCondition } from './ledger-files-client.ts'
 import { EXIT } from './print.ts'
 import type { Answer } from './print.ts'
 
@@ -40,6 +42,23 @@ export function addLedgerCommands(program: Command): void {
     .command('export <folder>')
     .description('the whole log as static files (C2SP tiles)')
     .action((folder: string, _, command: Command) => exportTo(command, resolve(folder)))
+  ledger
+    .command('adopt')
+    .description('go on although the last signed checkpoint is lost; only if you know that this database is the newest')
+    .action((_, command: Command) =>
+      offline(
+        command,
+        async (log) => {
+          const adopted = await log.adopt()
+          if (!adopted.ok) return refusal(adopted.fault.kind)
+          return {
+            json: { ok: true },
+            text: `Adopted and signed at ${adopted.value.checkpoint.size} entries. The ledger records that this was done.`,
+          }
+        },
+        'even-refusing',
+      ),
+    )
 }
 
 async function verifyHere(command: Command): Promise<void> {
@@ -107,11 +126,12 @@ function exportSentence({ size, files, vkey }: ExportView, folder: string): stri
 
 async function offline(
   command: Command,
-  work: (ledger: Parameters<Parameters<typeof withLedger>[2]>[0]) => Promise<Answer>,
+  work: (ledger: Ledger) => Promise<Answer>,
+  state: LedgerCondition = 'sound',
 ): Promise<void> {
   const config = configOf(command)
   if (config === undefined) return
-  const done = await withLedger(dataRootOf(command), originOf(config), work)
+  const done = await withLedger({ dataRoot: dataRootOf(command), origin: originOf(config), state }, work)
   say(
     command,
     done.ok ? done.value : { json: { ok: false, message: done.fault }, text: done.fault, exit: EXIT.integrity },

@@ -82,7 +82,11 @@ const guardSection = z
 
 const ledgerSection = z
   .strictObject({
-    origin: z.string().optional().describe('Name of the log in its checkpoints; made from the node name if absent.'),
+    origin: z
+      .string()
+      .regex(/^[^\s+]{1,128}$/, 'a name without spaces or plus signs, such as example.com/house')
+      .optional()
+      .describe('Name of the log in its checkpoints; made from the node name if absent.'),
     checkpointSeconds: z.int().min(1).default(60).describe('A new checkpoint is signed at least so often.'),
     witnesses: z
       .array(

@@ -7,6 +7,8 @@ import type { Config } from '../config/schema.ts'
 import type { Logger } from '../core/logger.ts'
 import { ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
+import { cosignNewest } from '../ledger/cosigning.ts'
+import { ledgerFaultSentence } from '../ledger/fork.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { parseVerifierKey } from '../ledger/note-key.ts'
 import { WitnessClient } from '../ledger/witness-client.ts'
@@ -15,7 +17,7 @@ import type { StartFault } from './start-fault.ts'
 
 const TIMEOUT_MS = 10_000
 
-/** Signs, and has it cosigned. A witness that is away is a line in the log, never a reason to stop. */
+/** A witness that is away is a line in the log; one that remembers another tree of ours stops the ledger. */
 export function createCosigning(
   config: Config,
   ledger: Ledger,
@@ -27,20 +29,15 @@ export function createCosigning(
     if (!key.ok) return refused(`ledger.witnesses: ${vkey} is no witness's key: ${key.fault.reason}`)
     witnesses.push(new WitnessClient({ url, key: key.value, timeoutMs: TIMEOUT_MS }))
   }
+  let cosignedSize = -1
   return ok(async () => {
-    const before = ledger.latestCheckpoint()?.checkpoint.size
-    const signed = await ledger.checkpoint()
-    if (!signed.ok) {
-      logger.error({ fault: signed.fault.kind }, 'the ledger could not be signed')
+    if (ledger.state().kind === 'refusing' || ledger.size() === cosignedSize) return
+    const round = await cosignNewest(ledger, witnesses)
+    if (!round.ok) {
+      logger.error({ fault: round.fault }, ledgerFaultSentence(round.fault))
       return
     }
-    if (signed.value.checkpoint.size === before) return
-    const prove = (from: number, to: number): ReturnType<Ledger['consistency']> => ledger.consistency(from, to)
-    const answers = await Promise.all(
-      witnesses.map((witness) => witness.cosign(signed.value, ledger.verifierKey, prove)),
-    )
-    const cosignatures = answers.flatMap((answer) => (answer.ok ? [answer.value] : []))
-    for (const answer of answers) if (!answer.ok) logger.warn({ fault: answer.fault }, 'a witness did not cosign')
-    if (cosignatures.length > 0) await ledger.addCosignatures(signed.value, cosignatures)
+    for (const fault of round.value.faults) logger.warn({ fault }, 'a witness did not cosign')
+    if (round.value.faults.length === 0) cosignedSize = ledger.size()
   })
 }

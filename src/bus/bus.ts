@@ -76,6 +76,7 @@ export class CapabilityBus {
   readonly #clock: Clock
   readonly #log: BusLog
   readonly #timer: WheelTimer
+  readonly #sweeper: StickySweeper
   readonly #dispatcher: Dispatcher
   readonly #proceed: Proceed
   readonly #peers = new Map<string, { readonly record: PeerRecord; readonly seenMs: number }>()
@@ -104,7 +105,8 @@ export class CapabilityBus {
       remote: options.remote,
       log: this.#log,
     })
-    new StickySweeper(this.router.sticky, (sweeper, dueMs) => this.#timer.set(sweeper, dueMs)).ring(clock.monotonic())
+    this.#sweeper = new StickySweeper(this.router.sticky, (sweeper, dueMs) => this.#timer.set(sweeper, dueMs))
+    this.#sweeper.ring(clock.monotonic())
     this.#proceed = (call) => this.#dispatcher.dispatch(call)
   }
 
@@ -274,7 +276,7 @@ export class CapabilityBus {
     for (const alarm of this.#timer.alarms())
       if (alarm instanceof LiveTicket) alarm.end('cancelled', new DOMException('the node stops', 'AbortError'))
     this.registry.events.close()
-    this.#timer.stop()
+    this.#timer.clear(this.#sweeper)
   }
 
   async #throughStreaming(

@@ -22,10 +22,12 @@ export function isSafeToRetry(fault: Fault, offer: Offer): boolean {
   return isNothingTried(fault) || (offer.idempotent && PERHAPS_TRIED.has(fault.kind))
 }
 
-const SHARE = 0.2
-const RESERVE = 10
-const MAX_BALANCE = 100
-const TRICKLE_PER_MS = 1 / 1_000
+/** Every call brings 1, a retry costs 5: a fifth. */
+const COST = 5
+const RESERVE = 10 * COST
+const MAX_BALANCE = 100 * COST
+/** One retry per second comes back by itself, up to the reserve. */
+const TRICKLE_PER_MS = COST / 1_000
 
 export class RetryBudget {
   #balance = RESERVE
@@ -33,16 +35,16 @@ export class RetryBudget {
 
   /** A call came in. */
   deposit(): void {
-    if (this.#balance < MAX_BALANCE) this.#balance += SHARE
+    if (this.#balance < MAX_BALANCE) this.#balance++
   }
 
   /** Whether one more try can be afforded; if so, it is paid for. */
   withdraw(nowMs: number): boolean {
-    if (this.#balance < RESERVE)
-      this.#balance = Math.min(RESERVE, this.#balance + Math.max(0, nowMs - this.#atMs) * TRICKLE_PER_MS)
+    const trickle = Math.max(0, nowMs - this.#atMs) * TRICKLE_PER_MS
+    if (this.#balance < RESERVE) this.#balance = Math.min(RESERVE, this.#balance + trickle)
     this.#atMs = nowMs
-    if (this.#balance < 1) return false
-    this.#balance--
+    if (this.#balance < COST) return false
+    this.#balance -= COST
     return true
   }
 }

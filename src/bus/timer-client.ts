@@ -44,11 +44,6 @@ export class WheelTimer {
     return this.#wheel.alarms()
   }
 
-  stop(): void {
-    clearTimeout(this.#handle)
-    this.#armedForMs = Infinity
-  }
-
   #arm(dueMs: number): void {
     clearTimeout(this.#handle)
     this.#armedForMs = dueMs

@@ -1,0 +1,206 @@
+import { describe, expect, it } from 'vitest'
+import { answering, collect, echo, ME, node, reply, settled, streaming } from '../../test/bus-village.ts'
+import { manualClock } from '../core/clock.ts'
+import type { Frame } from './call.ts'
+
+/** Counts up for ever, and says how far it got and whether it was let go. */
+function counter(facts = {}) {
+  const clock = manualClock()
+  const bus = node('a', { clock })
+  const state = { made: 0, letGo: false }
+  bus.registerCapability(
+    streaming({ name: 'count.up', ...facts }, async function* () {
+      try {
+        for (;;) {
+          state.made++
+          yield { event: 'count', data: state.made }
+        }
+      } finally {
+        state.letGo = true
+      }
+    }),
+  )
+  const entry = bus.registry.named('count.up')[0]
+  return { bus, clock, state, entry }
+}
+
+describe('a streamed call', () => {
+  // test_streaming_call_records_full_trace
+  it('streaming call records full trace', async () => {
+    const clock = manualClock()
+    const bus = node('a', { clock })
+    bus.registerCapability(
+      streaming({ name: 'llm.chat', version: [1, 3], params: { model: 'm', backend: 'b' } }, async function* () {
+        for (const word of ['Guten', 'Morgen']) {
+          clock.advance(40)
+          yield { event: 'token', data: word }
+        }
+        return { ok: true, value: { data: { text: 'Guten Morgen' }, usage: { tokensIn: 3, tokensOut: 2 } } }
+      }),
+    )
+    const stream = bus.stream('llm.chat', [1, 0], {}, { ...ME, traceId: '01K9Z3N8QK6R3M0V6V5A8B4C2D' })
+    expect(await collect(stream)).toEqual([
+      { event: 'token', data: 'Guten' },
+      { event: 'token', data: 'Morgen' },
+    ])
+    expect(await stream.outcome).toMatchObject({ ok: true, value: { data: { text: 'Guten Morgen' } } })
+    expect(bus.recentTraces()).toEqual([
+      {
+        ts: '2026-01-01T00:00:00.080Z',
+        traceId: '01K9Z3N8QK6R3M0V6V5A8B4C2D',
+        capability: 'llm.chat',
+        version: '1.3',
+        fromNode: 'a',
+        toNode: 'a',
+        isLocal: true,
+        result: 'ok',
+        ms: 80,
+        tokensIn: 3,
+        tokensOut: 2,
+        bytesIn: 0,
+        bytesOut: 0,
+        caller: 'tester',
+        channel: 'api',
+        attempts: 1,
+        frames: 2,
+        stages: { provider: 80 },
+      },
+    ])
+    expect(bus.registry.named('llm.chat')[0]?.health).toMatchObject({ samples: 1, p50Ms: 80 })
+  })
+
+  it('makes no frame before the one before it was taken', async () => {
+    const { bus, state } = counter()
+    const stream = bus.stream('count.up', [1, 0], {}, ME)
+    await settled()
+    expect(state.made).toBe(1)
+    await stream.next()
+    await settled()
+    expect(state.made).toBe(2)
+    await stream.return()
+  })
+
+  it('is withdrawn when its consumer leaves the loop', async () => {
+    const { bus, state, entry } = counter()
+    for await (const frame of bus.stream('count.up', [1, 0], {}, ME)) if (frame.data === 3) break
+    expect(state.letGo).toBe(true)
+    expect(entry?.inFlight).toBe(0)
+    expect(entry?.health.samples).toBe(0)
+    expect(bus.recentTraces()).toMatchObject([{ result: 'cancelled', frames: 3 }])
+    expect(bus.stats().capabilities[0]?.activeStreams).toBe(0)
+  })
+
+  it('is withdrawn at the end of a block that disposes of it', async () => {
+    const { bus, entry } = counter()
+    {
+      await using stream = bus.stream('count.up', [1, 0], {}, ME)
+      await stream.next()
+    }
+    expect(entry?.inFlight).toBe(0)
+  })
+
+  it('ends with its deadline when nobody reads it, which is not held against the provider', async () => {
+    const { bus, clock, state, entry } = counter({ timeoutSeconds: 2 })
+    const stream = bus.stream('count.up', [1, 0], {}, ME)
+    await settled()
+    for (const ms of [2_000, 100]) {
+      clock.advance(ms)
+      bus.tick()
+    }
+    expect(await stream.outcome).toMatchObject({ fault: { kind: 'timed-out' } })
+    await settled()
+    expect(state.letGo).toBe(true)
+    expect([entry?.inFlight, entry?.health.samples]).toEqual([0, 0])
+    expect(await stream.next()).toEqual({ done: true, value: undefined })
+  })
+
+  it('of a provider that is stuck ends for its consumer all the same', async () => {
+    const clock = manualClock()
+    const bus = node('a', { clock })
+    bus.registerCapability(
+      streaming({ name: 'x.stuck', timeoutSeconds: 1 }, async function* () {
+        yield { event: 'token', data: 1 }
+        await new Promise(() => undefined)
+        return reply(null)
+      }),
+    )
+    const stream = bus.stream('x.stuck', [1, 0], {}, ME)
+    const frames = collect(stream)
+    await settled()
+    for (const ms of [1_000, 100]) {
+      clock.advance(ms)
+      bus.tick()
+    }
+    expect(await frames).toHaveLength(1)
+    expect(await stream.outcome).toMatchObject({ fault: { kind: 'timed-out' } })
+    expect(bus.registry.named('x.stuck')[0]?.health.successRate).toBe(0)
+    clock.advance(5_000)
+    bus.tick()
+    expect(bus.stats().inFlight).toBe(0)
+  })
+
+  it('does not count the time of its consumer as the time of its provider', async () => {
+    const { bus, clock, entry } = counter()
+    const stream = bus.stream('count.up', [1, 0], {}, ME)
+    for (let taken = 0; taken < 5; taken++) {
+      await stream.next()
+      clock.advance(1_000)
+    }
+    await stream.return()
+    expect(entry?.latency.latencyMs).toBeLessThan(1)
+  })
+
+  it('of something that does not stream has no frames, only an outcome', async () => {
+    const bus = node('a')
+    bus.registerCapability(answering({ name: 'x.y' }, echo))
+    const stream = bus.stream('x.y', [1, 0], { a: 1 }, ME)
+    expect(await collect(stream)).toEqual([])
+    expect(await stream.outcome).toEqual(reply({ a: 1 }))
+  })
+
+  it('asked for as one answer tells its progress on the way', async () => {
+    const bus = node('a')
+    bus.registerCapability(
+      streaming({ name: 'x.slow' }, async function* () {
+        yield { event: 'progress', data: { current: 1, total: 2, stage: 'half way' } }
+        yield { event: 'token', data: 'not heard' }
+        yield { event: 'progress', data: { current: 2 } }
+        return reply('all of it')
+      }),
+    )
+    const heard: unknown[] = []
+    const interaction = { progress: (...told: unknown[]) => heard.push(told) }
+    expect(await bus.call('x.slow', [1, 0], {}, { ...ME, interaction })).toEqual(reply('all of it'))
+    expect(heard).toEqual([
+      [1, 2, 'half way'],
+      [2, undefined, undefined],
+    ])
+  })
+
+  it('that is refused has no frames', async () => {
+    const bus = node('a')
+    const requestSchema = { type: 'object', required: ['text'] }
+    bus.registerCapability(
+      streaming({ name: 'x.y', requestSchema }, async function* (): AsyncGenerator<Frame, ReturnType<typeof reply>> {
+        yield { event: 'token', data: 1 }
+        return reply(null)
+      }),
+    )
+    const stream = bus.stream('x.y', [1, 0], {}, ME)
+    expect(await collect(stream)).toEqual([])
+    expect(await stream.outcome).toMatchObject({ fault: { code: 'schema_mismatch' } })
+  })
+
+  it('whose provider throws between frames ends in a fault after the frames that came', async () => {
+    const bus = node('a')
+    bus.registerCapability(
+      streaming({ name: 'x.y' }, async function* (): AsyncGenerator<Frame, ReturnType<typeof reply>> {
+        yield { event: 'token', data: 1 }
+        throw new Error('inside')
+      }),
+    )
+    const stream = bus.stream('x.y', [1, 0], {}, ME)
+    expect(await collect(stream)).toHaveLength(1)
+    expect(await stream.outcome).toMatchObject({ fault: { kind: 'internal' } })
+  })
+})

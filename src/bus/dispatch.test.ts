@@ -1,0 +1,334 @@
+import { describe, expect, it } from 'vitest'
+import { answering, collect, echo, ME, node, reply, settled, streaming, validating } from '../../test/bus-village.ts'
+import { manualClock } from '../core/clock.ts'
+import { stillWorking } from './attempt.ts'
+import type { CapabilityBus } from './bus.ts'
+import type { Call, Outcome } from './call.ts'
+import type { Offer } from './capability.ts'
+
+/** A handler that does nothing until the test says what happened. */
+function held(): { handle: (call: Call) => Promise<Outcome>; calls: Call[]; finish: (outcome: Outcome) => void } {
+  const calls: Call[] = []
+  const finishers: ((outcome: Outcome) => void)[] = []
+  return {
+    calls,
+    handle: (call) => {
+      calls.push(call)
+      return new Promise((resolve) => finishers.push(resolve))
+    },
+    finish: (outcome) => finishers.shift()?.(outcome),
+  }
+}
+
+function world(facts: Partial<Offer> = {}) {
+  const clock = manualClock()
+  const logged: object[] = []
+  const log = { warn: () => undefined, error: (details: object) => logged.push(details) }
+  const bus = node('a', { clock, log })
+  const worker = held()
+  bus.registerCapability(answering({ name: 'x.y', ...facts }, worker.handle))
+  const pass = async (ms: number): Promise<void> => {
+    clock.advance(ms)
+    bus.tick()
+    await settled()
+  }
+  const entry = bus.registry.named('x.y')[0]
+  if (entry === undefined) throw new Error('not registered')
+  return { bus, clock, worker, pass, entry, logged }
+}
+
+function ask(bus: CapabilityBus, options = {}): Promise<Outcome> {
+  return bus.call('x.y', [1, 0], {}, { ...ME, ...options })
+}
+
+describe('a handler that throws', () => {
+  // test_in_flight_decrements_on_handler_exception
+  it.each([
+    [
+      'at once',
+      () => {
+        throw new Error('secret detail')
+      },
+    ],
+    ['later', () => Promise.reject(new Error('secret detail'))],
+  ])('in flight decrements on handler exception, thrown %s', async (_, handle) => {
+    const { bus, logged } = world()
+    bus.registerCapability(answering({ name: 'x.boom' }, handle))
+    const outcome = await bus.call('x.boom', [1, 0], {}, ME)
+    expect(outcome).toMatchObject({ ok: false, fault: { kind: 'internal', code: 'internal_error' } })
+    expect(JSON.stringify(outcome)).not.toContain('secret')
+    expect(logged).toMatchObject([{ err: { message: 'secret detail' }, capability: 'x.boom' }])
+    expect(bus.registry.named('x.boom')[0]).toMatchObject({ inFlight: 0, health: { samples: 1, successRate: 0 } })
+  })
+
+  it('counts as a failure just as an error that is returned does', async () => {
+    const { bus, entry, worker } = world()
+    const asked = ask(bus)
+    worker.finish({ ok: false, fault: { kind: 'failed', message: 'the device said no' } })
+    await asked
+    expect(entry.health.successRate).toBe(0)
+    expect(bus.recentTraces()[0]?.result).toBe('failed')
+  })
+
+  it('is traced like any other call', async () => {
+    const { bus } = world()
+    bus.registerCapability(answering({ name: 'x.boom' }, () => Promise.reject(new Error('no'))))
+    await bus.call('x.boom', [1, 0], {}, ME)
+    expect(bus.recentTraces()).toMatchObject([{ capability: 'x.boom', result: 'internal_error', toNode: 'a' }])
+  })
+})
+
+describe("a caller's fault", () => {
+  it.each(['invalid-arguments', 'not-found', 'not-permitted', 'approval-required', 'conflict', 'unsupported'] as const)(
+    '%s says nothing about the provider',
+    async (kind) => {
+      const { bus, entry, worker } = world()
+      const asked = ask(bus)
+      worker.finish({ ok: false, fault: { kind, message: 'your fault' } })
+      expect(await asked).toMatchObject({ fault: { kind } })
+      expect(entry.health.samples).toBe(0)
+    },
+  )
+})
+
+describe('a deadline', () => {
+  it("is the caller's or the capability's, whichever comes first", async () => {
+    const { bus, worker } = world({ timeoutSeconds: 2 })
+    void ask(bus)
+    void ask(bus, { timeoutMs: 500 })
+    void ask(bus, { timeoutMs: 60_000 })
+    await settled()
+    expect(worker.calls.map((call) => call.deadlineMs)).toEqual([2_000, 500, 2_000])
+  })
+
+  it('aborts the signal of the handler, whose own word then counts', async () => {
+    const { bus, worker, pass } = world({ timeoutSeconds: 2 })
+    const asked = ask(bus)
+    await pass(2_000)
+    expect(worker.calls[0]?.signal.aborted).toBe(true)
+    expect(worker.calls[0]?.signal.reason).toMatchObject({ name: 'TimeoutError' })
+    worker.finish({ ok: false, fault: { kind: 'timed-out', message: 'no answer on the bus for 2 s' } })
+    expect(await asked).toMatchObject({ fault: { message: 'no answer on the bus for 2 s' } })
+  })
+
+  it('answers the caller even if the handler ignores its signal', async () => {
+    const { bus, worker, pass, entry } = world({ timeoutSeconds: 2 })
+    const asked = ask(bus)
+    await pass(2_000)
+    await pass(100)
+    expect(await asked).toMatchObject({ fault: { kind: 'timed-out', code: 'timeout' } })
+    expect(entry.health.successRate).toBe(0)
+    expect(bus.stats().cutOff).toBe(1)
+    worker.finish(reply('too late'))
+  })
+
+  it('leaves open whether a change that was not answered for took effect', async () => {
+    const { bus, pass } = world({ timeoutSeconds: 2, effect: 'writes' })
+    const asked = ask(bus)
+    await pass(2_000)
+    await pass(100)
+    expect(await asked).toMatchObject({ fault: { kind: 'unknown-outcome', code: 'timeout' } })
+  })
+
+  it('that the caller cut short is not held against the provider', async () => {
+    const { bus, pass, entry } = world({ timeoutSeconds: 30 })
+    const asked = ask(bus, { timeoutMs: 200 })
+    await pass(200)
+    await pass(100)
+    expect(await asked).toMatchObject({ fault: { kind: 'timed-out' } })
+    expect(entry.health.samples).toBe(0)
+  })
+
+  it('that has passed before a provider was found calls nobody', async () => {
+    const clock = manualClock()
+    const worker = held()
+    const bus = node('a', {
+      clock,
+      admit: async (call, offer, proceed) => {
+        clock.advance(31_000)
+        bus.tick()
+        return validating(call, offer, proceed)
+      },
+    })
+    bus.registerCapability(answering({ name: 'x.y', effect: 'writes' }, worker.handle))
+    expect(await ask(bus)).toMatchObject({ fault: { kind: 'timed-out' } })
+    expect(worker.calls).toEqual([])
+  })
+})
+
+describe('a slot', () => {
+  it('stays taken while a handler that was cut off is still at work', async () => {
+    const { bus, worker, pass, entry } = world({ timeoutSeconds: 2, maxConcurrent: 1 })
+    const asked = ask(bus)
+    await pass(2_000)
+    await pass(100)
+    await asked
+    expect(entry.inFlight).toBe(1)
+    const over = worker.calls[0] === undefined ? undefined : stillWorking(worker.calls[0])
+    expect(over).toBeInstanceOf(Promise)
+    worker.finish(reply('at last'))
+    await over
+    expect(entry.inFlight).toBe(0)
+  })
+
+  it('is free again after five seconds even if the handler never ends', async () => {
+    const { bus, worker, pass, entry } = world({ timeoutSeconds: 2, maxConcurrent: 1 })
+    const asked = ask(bus)
+    await pass(2_000)
+    await pass(100)
+    await asked
+    await pass(5_000)
+    expect(entry.inFlight).toBe(0)
+    worker.finish(reply('years later'))
+    await settled()
+    expect(entry.inFlight).toBe(0)
+  })
+
+  it('is waited for in turn, at most a second', async () => {
+    const { bus, worker, pass, entry } = world({ maxConcurrent: 1 })
+    const [first, second, third] = [ask(bus), ask(bus), ask(bus)]
+    await settled()
+    expect([worker.calls.length, entry.waiting.length]).toEqual([1, 2])
+    worker.finish(reply(1))
+    expect(await first).toEqual(reply(1))
+    await settled()
+    expect([worker.calls.length, entry.inFlight, entry.waiting.length]).toEqual([2, 1, 1])
+    await pass(1_000)
+    expect(await third).toMatchObject({ fault: { kind: 'busy', code: 'capacity_exceeded', retryAfterMs: 100 } })
+    worker.finish(reply(2))
+    expect(await second).toEqual(reply(2))
+    expect([entry.inFlight, entry.waiting.length]).toEqual([0, 0])
+  })
+
+  it('has a queue that is bounded', async () => {
+    const { bus, worker, entry } = world({ maxConcurrent: 1 })
+    const asked = Array.from({ length: 18 }, () => ask(bus))
+    expect(await asked.at(-1)).toMatchObject({ fault: { kind: 'busy' } })
+    expect(entry.waiting).toHaveLength(16)
+    for (let turn = 0; turn < 17; turn++) {
+      worker.finish(reply(turn))
+      await settled()
+    }
+    expect(await Promise.all(asked.slice(0, 17))).toEqual(Array.from({ length: 17 }, (_, turn) => reply(turn)))
+  })
+
+  it('is not taken by a caller who left the queue', async () => {
+    const { bus, worker, entry } = world({ maxConcurrent: 1 })
+    const controller = new AbortController()
+    const first = ask(bus)
+    const second = ask(bus, { signal: controller.signal })
+    await settled()
+    controller.abort()
+    expect(await second).toMatchObject({ fault: { kind: 'cancelled' } })
+    expect(entry.waiting).toEqual([])
+    worker.finish(reply(1))
+    await first
+    expect([entry.inFlight, worker.calls.length]).toEqual([0, 1])
+  })
+})
+
+describe('cancelling', () => {
+  it('reaches the handler with the reason of the caller', async () => {
+    const { bus, worker, pass, entry } = world()
+    const controller = new AbortController()
+    const asked = ask(bus, { signal: controller.signal })
+    await settled()
+    controller.abort('the client hung up')
+    expect(worker.calls[0]?.signal.reason).toBe('the client hung up')
+    await pass(100)
+    expect(await asked).toMatchObject({ fault: { kind: 'cancelled' } })
+    expect(entry.health.samples).toBe(0)
+    worker.finish(reply(null))
+    await settled()
+    expect(entry.inFlight).toBe(0)
+  })
+
+  it('before the call begins calls nobody', async () => {
+    const { bus, worker } = world()
+    expect(await ask(bus, { signal: AbortSignal.abort() })).toMatchObject({ fault: { kind: 'cancelled' } })
+    expect(worker.calls).toEqual([])
+  })
+
+  it('takes the word of a handler that finished all the same', async () => {
+    const { bus, worker } = world({ effect: 'writes' })
+    const controller = new AbortController()
+    const asked = ask(bus, { signal: controller.signal })
+    await settled()
+    controller.abort()
+    worker.finish(reply('done before I heard'))
+    expect(await asked).toEqual(reply('done before I heard'))
+  })
+
+  it('a rehearsal leaves nothing open, as nothing was to happen', async () => {
+    const clock = manualClock()
+    const worker = held()
+    const bus = node('a', { clock, admit: (call, _, proceed) => proceed({ ...call, rehearsal: true }) })
+    bus.registerCapability(answering({ name: 'x.y', effect: 'writes' }, worker.handle))
+    const asked = ask(bus)
+    for (const ms of [30_000, 100]) {
+      clock.advance(ms)
+      bus.tick()
+    }
+    expect(await asked).toMatchObject({ fault: { kind: 'timed-out' } })
+  })
+
+  it('all of them at once ends every call and every stream', async () => {
+    const { bus, worker, pass } = world()
+    bus.registerCapability(
+      streaming({ name: 'x.stream' }, async function* (call) {
+        yield { event: 'token', data: 1 }
+        await new Promise((resolve) => call.signal.addEventListener('abort', resolve))
+        return reply(null)
+      }),
+    )
+    const asked = ask(bus)
+    const stream = bus.stream('x.stream', [1, 0], {}, ME)
+    const frames = collect(stream)
+    await settled()
+    bus.close()
+    worker.finish({ ok: false, fault: { kind: 'cancelled', message: 'stopping' } })
+    await pass(100)
+    expect(await asked).toMatchObject({ fault: { kind: 'cancelled' } })
+    expect(await frames).toHaveLength(1)
+    expect(bus.stats().inFlight).toBe(0)
+  })
+})
+
+describe('a call of a name that nobody offers', () => {
+  it('still goes through the chain, which writes down that somebody asked', async () => {
+    const seen: unknown[] = []
+    const bus = node('a', {
+      admit: (call, offer, proceed) => {
+        seen.push([call.capability, offer])
+        return proceed(call)
+      },
+    })
+    expect(await bus.call('no.such', undefined, {}, ME)).toMatchObject({ fault: { kind: 'not-found' } })
+    expect(seen).toEqual([['no.such', undefined]])
+    expect(bus.recentTraces()).toMatchObject([{ capability: 'no.such', toNode: undefined, result: 'not_found' }])
+  })
+
+  it('adds no name of a stranger to what is counted', async () => {
+    const bus = node('a')
+    for (let count = 0; count < 100; count++) await bus.call(`no.such.${count}`, undefined, {}, ME)
+    expect(bus.stats().capabilities).toMatchObject([{ name: 'unknown', calls: 100, errors: { not_found: 100 } }])
+  })
+})
+
+describe('a chain that throws', () => {
+  it('is our mistake and ends the call', async () => {
+    const bus = node('a', { admit: () => Promise.reject(new Error('disk full')) })
+    bus.registerCapability(answering({ name: 'x.y' }, echo))
+    expect(await ask(bus)).toMatchObject({ fault: { kind: 'internal' } })
+    expect(bus.recentTraces()).toMatchObject([{ result: 'internal_error' }])
+  })
+
+  it('and one that loses the ticket is told so', async () => {
+    const logged: { err?: Error }[] = []
+    const log = { warn: () => undefined, error: (details: object) => logged.push(details) }
+    const bus = node('a', { log, admit: (call, _, proceed) => proceed({ ...call, ticket: undefined }) })
+    bus.registerCapability(answering({ name: 'x.y' }, echo))
+    expect(await ask(bus)).toMatchObject({ fault: { kind: 'internal' } })
+    expect(logged[0]?.err?.message).toContain('without the ticket')
+  })
+})

@@ -1,0 +1,285 @@
+import { describe, expect, it } from 'vitest'
+import { answering, echo, introduce, ME, node, offered, reply, settled } from '../../test/bus-village.ts'
+import type { NodeOptions } from '../../test/bus-village.ts'
+import { manualClock } from '../core/clock.ts'
+import type { FaultKind } from '../core/fault.ts'
+import type { CapabilityBus } from './bus.ts'
+import type { Call, Outcome } from './call.ts'
+import type { Offer, UnaryHandler } from './capability.ts'
+import type { RemoteProvider } from './peer.ts'
+import { announce } from './peer.ts'
+import { isSafeToRetry, RetryBudget } from './retry.ts'
+
+function fault(kind: FaultKind, facts = {}): Outcome {
+  return { ok: false, fault: { kind, message: kind, ...facts } }
+}
+
+/** A caller and peers whose answers the test decides, in the order of the attempts. */
+function scripted(answers: readonly Outcome[], facts: Partial<Offer> = {}, options: NodeOptions = {}) {
+  const clock = manualClock()
+  const asked: string[] = []
+  const script = [...answers]
+  const remote: RemoteProvider = {
+    call: (entry) => {
+      asked.push(entry.nodeId)
+      return Promise.resolve(script.shift() ?? reply('at last'))
+    },
+    stream: async (entry, _, emit) => {
+      asked.push(entry.nodeId)
+      const answer = script.shift() ?? reply('at last')
+      if (!answer.ok && answer.fault.details?.['after'] === 'a frame') await emit({ event: 'token', data: 1 })
+      return answer
+    },
+  }
+  const bus = node('a', { clock, remote, ...options })
+  const meet = (...nodeIds: readonly string[]): void => {
+    for (const nodeId of nodeIds) {
+      const capabilities = [announce(offered({ name: 'x.y', ...facts }))]
+      bus.onPeerUpdated({ nodeId, endpoint: undefined, manifest: { nodeId, capabilities } })
+    }
+  }
+  const pass = async (ms: number): Promise<void> => {
+    await settled()
+    clock.advance(ms)
+    bus.tick()
+    await settled()
+  }
+  return { bus, asked, meet, pass, clock }
+}
+
+function ask(bus: CapabilityBus): Promise<Outcome> {
+  return bus.call('x.y', [1, 0], {}, ME)
+}
+
+describe('a second try', () => {
+  it.each<[FaultKind, boolean, boolean]>([
+    ['busy', true, true],
+    ['offline', true, true],
+    ['timed-out', true, false],
+    ['internal', true, false],
+    ['failed', true, false],
+    ['unknown-outcome', false, false],
+    ['invalid-arguments', false, false],
+    ['not-permitted', false, false],
+    ['cancelled', false, false],
+    ['conflict', false, false],
+  ])('after %s is safe for an idempotent call: %s, for another: %s', (kind, idempotent, other) => {
+    const after = { kind, message: '' }
+    expect(isSafeToRetry(after, offered({ name: 'x', idempotent: true }))).toBe(idempotent)
+    expect(isSafeToRetry(after, offered({ name: 'x', idempotent: false }))).toBe(other)
+  })
+
+  it('goes to somebody else, at most twice', async () => {
+    const { bus, asked, meet } = scripted([fault('offline'), fault('internal'), fault('offline')])
+    meet('b', 'c', 'd', 'e')
+    expect(await ask(bus)).toEqual(fault('offline'))
+    expect(new Set(asked).size).toBe(3)
+    expect(bus.stats().retries).toBe(2)
+    expect(bus.recentTraces()).toMatchObject([{ attempts: 3, result: 'offline' }])
+  })
+
+  it('of a call that must not happen twice is made only if nothing was tried', async () => {
+    const { bus, asked, meet } = scripted([fault('offline'), fault('timed-out')], {
+      idempotent: false,
+      effect: 'writes',
+    })
+    meet('b', 'c', 'd')
+    expect(await ask(bus)).toEqual(fault('timed-out'))
+    expect(asked).toHaveLength(2)
+  })
+
+  it('at the same node comes after a pause, if there is nobody else and nothing was tried', async () => {
+    const { bus, asked, meet, pass } = scripted([fault('offline')], { anywhere: false })
+    meet('b')
+    const answer = ask(bus)
+    await settled()
+    expect(asked).toEqual(['b'])
+    await pass(60)
+    expect(await answer).toEqual(reply('at last'))
+    expect(asked).toEqual(['b', 'b'])
+  })
+
+  it('waits as long as the provider asked for', async () => {
+    const { bus, asked, meet, pass } = scripted([fault('busy', { retryAfterMs: 800 })])
+    meet('b')
+    const answer = ask(bus)
+    await pass(799)
+    expect(asked).toEqual(['b'])
+    await pass(20)
+    expect(await answer).toEqual(reply('at last'))
+  })
+
+  it('is not waited for beyond the deadline', async () => {
+    const { bus, asked, meet } = scripted([fault('busy', { retryAfterMs: 20_000 })], { timeoutSeconds: 5 })
+    meet('b')
+    expect(await ask(bus)).toMatchObject(fault('busy'))
+    expect(asked).toEqual(['b'])
+  })
+
+  it('of what acts on its own house is never made at another', async () => {
+    const { bus, asked, meet } = scripted([fault('internal')], { anywhere: false })
+    meet('b', 'c')
+    expect(await ask(bus)).toEqual(fault('internal'))
+    expect(asked).toHaveLength(1)
+  })
+
+  it('of a stream is made only before its first frame', async () => {
+    const stream = { streamSchema: {} }
+    const early = scripted([fault('offline')], stream)
+    early.meet('b', 'c')
+    expect(await early.bus.stream('x.y', [1, 0], {}, ME).outcome).toEqual(reply('at last'))
+    const late = scripted([fault('offline', { details: { after: 'a frame' } })], stream)
+    late.meet('b', 'c')
+    const frames = late.bus.stream('x.y', [1, 0], {}, ME)
+    expect(await frames.next()).toMatchObject({ value: { data: 1 } })
+    expect(await frames.outcome).toMatchObject({ fault: { kind: 'offline' } })
+    expect(late.asked).toHaveLength(1)
+  })
+
+  it('is not made when the budget is used up', async () => {
+    const { bus, meet } = scripted(Array.from({ length: 1_000 }, () => fault('internal')))
+    for (let round = 0; round < 200; round++) {
+      // Fresh peers: nobody is in quarantine yet, only the budget stands in the way.
+      for (const nodeId of ['b', 'c', 'd']) bus.onPeerRemoved(nodeId)
+      meet('b', 'c', 'd')
+      await ask(bus)
+    }
+    // 200 calls × 20 % + the reserve of 10.
+    expect(bus.stats().retries).toBe(50)
+  })
+})
+
+describe('the budget', () => {
+  it('is a fifth of the calls and a reserve that comes back', () => {
+    const budget = new RetryBudget()
+    let allowed = 0
+    while (budget.withdraw(0)) allowed++
+    expect(allowed).toBe(10)
+    for (let call = 0; call < 10; call++) budget.deposit()
+    expect([budget.withdraw(0), budget.withdraw(0), budget.withdraw(0)]).toEqual([true, true, false])
+    expect([budget.withdraw(1_000), budget.withdraw(1_000)]).toEqual([true, false])
+  })
+})
+
+describe('hedging', () => {
+  interface Held {
+    readonly call: Call
+    readonly nodeId: string
+    readonly finish: (outcome: Outcome) => void
+  }
+
+  async function slowVillage(hedge: boolean): Promise<{
+    bus: CapabilityBus
+    held: Held[]
+    pass: (ms: number) => Promise<void>
+  }> {
+    const held: Held[] = []
+    let isSlow = false
+    const remote: RemoteProvider = {
+      call: (entry, call) =>
+        isSlow
+          ? new Promise((finish) => held.push({ call, nodeId: entry.nodeId, finish }))
+          : Promise.resolve(reply('quick')),
+      stream: () => Promise.reject(new Error('not here')),
+    }
+    const { bus, meet, pass } = scripted([], {}, { remote, config: { hedge } })
+    meet('b', 'c')
+    for (let call = 0; call < 80; call++) await ask(bus)
+    isSlow = true
+    return { bus, held, pass }
+  }
+
+  it('asks a second provider when the first takes unusually long, and takes the first good answer', async () => {
+    const { bus, held, pass } = await slowVillage(true)
+    const answer = ask(bus)
+    await pass(10)
+    expect(held.map(({ nodeId }) => nodeId).toSorted()).toEqual(['b', 'c'])
+    held[1]?.finish(reply('second'))
+    expect(await answer).toEqual(reply('second'))
+    expect(held[0]?.call.signal.aborted).toBe(true)
+    expect(held[1]?.call.signal.aborted).toBe(false)
+    expect(bus.stats().inFlight).toBe(1)
+    held[0]?.finish(fault('cancelled'))
+    await settled()
+    expect(bus.stats()).toMatchObject({ inFlight: 0, hedges: 1 })
+    expect(bus.recentTraces(1)).toMatchObject([{ toNode: held[1]?.nodeId, attempts: 2 }])
+  })
+
+  it('waits for the other one when the quicker answer is a failure', async () => {
+    const { bus, held, pass } = await slowVillage(true)
+    const answer = ask(bus)
+    await pass(10)
+    held[1]?.finish(fault('invalid-arguments'))
+    await settled()
+    held[0]?.finish(reply('first after all'))
+    expect(await answer).toEqual(reply('first after all'))
+    expect(bus.stats().inFlight).toBe(0)
+  })
+
+  it('ends both when the caller leaves', async () => {
+    const { bus, held, pass } = await slowVillage(true)
+    const controller = new AbortController()
+    const answer = bus.call('x.y', [1, 0], {}, { ...ME, signal: controller.signal })
+    await pass(10)
+    controller.abort()
+    expect(held.map(({ call }) => call.signal.aborted)).toEqual([true, true])
+    await pass(100)
+    expect(await answer).toMatchObject({ fault: { kind: 'cancelled' } })
+    for (const { finish } of held) finish(reply('late'))
+    await settled()
+    expect(bus.stats().inFlight).toBe(0)
+  })
+
+  it('gives back the slot of a loser that never ends', async () => {
+    const { bus, held, pass } = await slowVillage(true)
+    const answer = ask(bus)
+    await pass(10)
+    held[1]?.finish(reply('second'))
+    await answer
+    await pass(100)
+    await pass(5_000)
+    expect(bus.stats().inFlight).toBe(0)
+  })
+
+  it('is off unless it was asked for', async () => {
+    const { bus, held, pass } = await slowVillage(false)
+    const answer = ask(bus)
+    await pass(1_000)
+    expect(held).toHaveLength(1)
+    held[0]?.finish(reply('slow'))
+    expect(await answer).toEqual(reply('slow'))
+  })
+})
+
+describe('asking all', () => {
+  it('brings the answer of every node, errors included, under one trace', async () => {
+    const buses = ['a', 'b', 'c'].map((nodeId) => node(nodeId))
+    const say: UnaryHandler = (call) =>
+      Promise.resolve(call.caller.kind === 'peer' ? reply('a guest') : reply('family'))
+    for (const [index, bus] of buses.entries())
+      bus.registerCapability(
+        answering({ name: 'rag.query' }, index === 2 ? () => Promise.resolve(fault('failed')) : say),
+      )
+    introduce(...buses)
+    const [caller] = buses
+    const answers = (await caller?.callAll('rag.query', [1, 0], {}, ME)) ?? []
+    expect(answers.toSorted((left, right) => left.nodeId.localeCompare(right.nodeId))).toEqual([
+      { nodeId: 'a', outcome: reply('family') },
+      { nodeId: 'b', outcome: reply('a guest') },
+      { nodeId: 'c', outcome: fault('failed') },
+    ])
+    const traces = caller?.recentTraces() ?? []
+    expect([traces.length, new Set(traces.map(({ traceId }) => traceId)).size]).toEqual([3, 1])
+  })
+
+  it('asks nobody for what nobody offers', async () => {
+    expect(await node('a').callAll('no.such', undefined, {}, ME)).toEqual([])
+  })
+
+  it('asks only those that serve the params', async () => {
+    const bus = node('a')
+    const matches = { corpus: 'equals' } as const
+    bus.registerCapability(answering({ name: 'rag.query', params: { corpus: 'x' }, matches }, echo))
+    expect(await bus.callAll('rag.query', [1, 0], { params: { corpus: 'y' } }, ME)).toEqual([])
+  })
+})

@@ -14,7 +14,6 @@ import { fail } from '../../core/result.ts'
 import type { Heard, Line } from '../wire/line.ts'
 import { SILENCE, newLine, step } from '../wire/line.ts'
 import { SYN } from '../wire/symbol.ts'
-import type { Telegram } from '../wire/telegram.ts'
 import type { Access, AccessEffect, SeatId } from './access.ts'
 import {
   cancel,
@@ -28,6 +27,7 @@ import {
   takeSeat,
   want,
 } from './access.ts'
+import { AddressClient } from './address-client.ts'
 import { BusEvents } from './bus-events.ts'
 import type { Bus, BusEvent, BusFault, BusRequest, BusStatus, Reply, SendOptions, TransportClass } from './bus.ts'
 import type { InfoDesk } from './info-desk.ts'
@@ -38,17 +38,6 @@ import { PortClient } from './port-client.ts'
 import type { PortEvent, PortProtocol } from './port.ts'
 import { SendClient } from './send-client.ts'
 import type { SeatHost, SeatNews, SharedSeat } from './shared-seat.ts'
-import type { SourceSelection } from './source-selection.ts'
-import {
-  newSourceSelection,
-  onForeignTelegram,
-  onProbe,
-  onSignal,
-  onSilence,
-  onTime,
-  probeOf,
-  verdictOf,
-} from './source-selection.ts'
 import type { Transport } from './transport.ts'
 
 export interface AdapterBusOptions {
@@ -82,7 +71,7 @@ export class AdapterBus implements Bus, SeatHost {
   readonly #sender: SendClient
   readonly #line: Line = newLine()
   readonly #access: Access = newAccess()
-  readonly #selection: SourceSelection
+  readonly #address: AddressClient
   readonly #desk: InfoDesk = newInfoDesk()
   readonly #events: BusEvents
   readonly #seats = new Map<SeatId, (news: SeatNews) => void>()
@@ -98,13 +87,21 @@ export class AdapterBus implements Bus, SeatHost {
   constructor(options: AdapterBusOptions) {
     this.id = options.id
     this.#options = options
-    this.#selection = newSourceSelection(options.source, options.listenMs)
     this.#events = new BusEvents(options.clock)
+    this.#address = new AddressClient({
+      ...options,
+      probe: (telegram) => this.#sender.probe(telegram, PROBE_DEADLINE_MS),
+      onChange: (state, address) => {
+        this.#events.emit({ kind: 'source', state, address })
+        this.#sender.pump()
+      },
+    })
     takeSeat(this.#access, OWN_SEAT)
     this.#sender = new SendClient({
       capacity: options.queueCapacity,
-      address: () => (this.#ready && this.#signal === 'present' ? this.#admitted() : undefined),
-      excuse: () => (this.#admitted() === undefined ? { kind: 'no-source', state: this.#selection.state } : undefined),
+      address: () => (this.#ready && this.#signal === 'present' ? this.#address.admitted : undefined),
+      excuse: () =>
+        this.#address.admitted === undefined ? { kind: 'no-source', state: this.#address.state } : undefined,
       want: (address) => this.#apply(want(this.#access, OWN_SEAT, address)),
       cancel: () => this.#apply(cancel(this.#access, OWN_SEAT)),
       say: (symbol) => this.#apply(say(this.#access, OWN_SEAT, symbol)),
@@ -132,12 +129,12 @@ export class AdapterBus implements Bus, SeatHost {
   }
 
   status(): BusStatus {
-    const address = this.#admitted()
+    const address = this.#address.admitted
     return {
       transport: this.#options.transportClass,
       connected: this.#port.connected,
       signal: this.#signal === 'present',
-      source: this.#selection.state,
+      source: this.#address.state,
       address,
       passive: 'symbols',
       queued: this.#sender.queued,
@@ -177,16 +174,12 @@ export class AdapterBus implements Bus, SeatHost {
     this.#events.end()
   }
 
-  #admitted(): number | undefined {
-    return this.#selection.state === 'admitted' ? this.#selection.address : undefined
-  }
-
   /** Why nothing can be sent at all; what can pass within the deadline is waited for instead. */
   #refusal(): BusFault | undefined {
     if (this.#closed) return { kind: 'closed' }
     if (!this.#port.connected) return { kind: 'disconnected', reason: this.#downReason }
     if (this.#signal === 'absent') return { kind: 'no-signal' }
-    const { state } = this.#selection
+    const { state } = this.#address
     return state === 'none-free' || state === 'not-ours' ? { kind: 'no-source', state } : undefined
   }
 
@@ -222,7 +215,7 @@ export class AdapterBus implements Bus, SeatHost {
     this.#downReason = reason
     this.#signal = 'unknown'
     this.#startAfresh()
-    onSilence(this.#selection)
+    this.#address.onSilence()
     forget(this.#desk, undefined)
     this.#sender.failAll({ kind: 'disconnected', reason })
     for (const tell of this.#seats.values()) tell({ kind: 'down' })
@@ -283,15 +276,11 @@ export class AdapterBus implements Bus, SeatHost {
     }
     const { exchange } = heard
     // A client of the shared port may use our address: it takes turns with us, so there is no conflict.
-    if (owner === undefined) this.#onForeign(exchange.telegram)
+    if (owner === undefined) {
+      this.#access.initiatorsHeard.add(exchange.telegram.source)
+      this.#address.onForeign(exchange.telegram)
+    }
     this.#events.emit({ kind: 'exchange', exchange, own })
-  }
-
-  #onForeign(telegram: Telegram): void {
-    const before = this.#selection.state
-    this.#access.initiatorsHeard.add(telegram.source)
-    onForeignTelegram(this.#selection, telegram, this.#options.clock.monotonic())
-    if (this.#selection.state !== before) this.#tellSource()
   }
 
   #onSyn(): void {
@@ -299,7 +288,7 @@ export class AdapterBus implements Bus, SeatHost {
     this.#lastSynMs = nowMs
     if (this.#signal === 'present') return
     this.#signal = 'present'
-    onSignal(this.#selection, nowMs)
+    this.#address.onSignal()
     this.#events.emit({ kind: 'signal', present: true })
     this.#sender.pump()
   }
@@ -312,10 +301,7 @@ export class AdapterBus implements Bus, SeatHost {
     if (nowMs - this.#telemetryMs >= this.#options.telemetryMs) this.#askTelemetry(nowMs)
     this.#pumpInfo()
     if (this.#signal !== 'present' || !this.#ready) return
-    const before = this.#selection.state
-    const candidate = onTime(this.#selection, nowMs)
-    if (this.#selection.state !== before) this.#tellSource()
-    if (candidate !== undefined) void this.#probe(candidate)
+    this.#address.tick()
     this.#sender.pump()
   }
 
@@ -325,22 +311,9 @@ export class AdapterBus implements Bus, SeatHost {
     if (silentMs < SIGNAL_LOST_MS || this.#signal === 'absent') return
     this.#signal = 'absent'
     this.#startAfresh()
-    onSilence(this.#selection)
+    this.#address.onSilence()
     this.#sender.failAll({ kind: 'no-signal' })
     this.#events.emit({ kind: 'signal', present: false })
-  }
-
-  async #probe(candidate: number): Promise<void> {
-    for (let next: number | undefined = candidate; next !== undefined && !this.#closed;) {
-      const probed = await this.#sender.probe(probeOf(next), PROBE_DEADLINE_MS)
-      next = onProbe(this.#selection, verdictOf(probed), this.#options.clock.monotonic())
-      this.#tellSource()
-    }
-    this.#sender.pump()
-  }
-
-  #tellSource(): void {
-    this.#events.emit({ kind: 'source', state: this.#selection.state, address: this.#admitted() })
   }
 
   /** Nothing that was under way on the wire is still true. */

@@ -15,6 +15,7 @@ export interface UdpOptions {
 }
 
 const MAX_QUEUED = 1_024
+const NOTHING = new Uint8Array()
 
 export function udpTransport({ host, port }: UdpOptions): Transport {
   return {
@@ -51,6 +52,8 @@ export function udpTransport({ host, port }: UdpOptions): Transport {
         }
         socket.connect(port, host, () => {
           signal.removeEventListener('abort', onAbort)
+          // Carries no symbol, but tells an adapter that answers whoever spoke last where we are.
+          socket.send(NOTHING)
           resolve(ok(connection))
         })
         if (signal.aborted) onAbort()

@@ -2,7 +2,7 @@
  * Simulator: a heating system a stranger's client can connect to.
  *
  *   enhanced adapter (TCP) ─┐
- *   plain adapter (TCP) ────┼─▶ virtual bus ◀─ regulator, boiler, mixer, internet gateway ◀─▶ house
+ *   plain adapter (TCP, UDP)┼─▶ virtual bus ◀─ regulator, boiler, mixer, internet gateway ◀─▶ house
  *   ebusd's own port (TCP) ─┘
  *
  * Does I/O.
@@ -11,15 +11,17 @@ import type { House } from '../house-state.ts'
 import { AdapterServer } from './adapter-server.ts'
 import { EbusdServer } from './ebusd-server.ts'
 import { HeatingSystem } from './heating-system.ts'
+import { PlainUdpServer } from './plain-udp-server.ts'
 import type { RegulatorFamily } from './regulator.ts'
 import { VirtualClock } from './virtual-clock-server.ts'
 
 export interface EbusSimulatorOptions {
   readonly listen?: {
     readonly host?: string
-    /** 0 takes any free port. The two others are only opened when named. */
+    /** 0 takes any free port. The others are only opened when named. */
     readonly port?: number
     readonly plainPort?: number
+    readonly udpPort?: number
     readonly ebusdPort?: number
   }
   readonly seed?: number
@@ -50,6 +52,7 @@ export interface SimulatorFaults {
 export interface EbusSimulator {
   readonly port: number
   readonly plainPort: number | undefined
+  readonly udpPort: number | undefined
   readonly ebusdPort: number | undefined
   /** As it is this moment. */
   readonly house: () => House
@@ -64,7 +67,7 @@ const OUTSIDE_PATIENCE_MS = 200
 
 export async function startEbusSimulator(options: EbusSimulatorOptions = {}): Promise<EbusSimulator> {
   const { listen = {}, seed = 1, speed = 1, house = {}, regulator = '720', chatter = true } = options
-  const { host = '127.0.0.1', port = 0, plainPort, ebusdPort } = listen
+  const { host = '127.0.0.1', port = 0, plainPort, udpPort, ebusdPort } = listen
   const system = new HeatingSystem({
     seed,
     regulator,
@@ -78,11 +81,13 @@ export async function startEbusSimulator(options: EbusSimulatorOptions = {}): Pr
   const enhanced = await AdapterServer.open({ ...shared, port, protocol: 'enhanced' })
   const plain =
     plainPort === undefined ? undefined : await AdapterServer.open({ ...shared, port: plainPort, protocol: 'plain' })
+  const udp = udpPort === undefined ? undefined : await PlainUdpServer.open({ ...shared, port: udpPort })
   const ebusd = ebusdPort === undefined ? undefined : await EbusdServer.open({ ...shared, port: ebusdPort })
   const { faults } = system
   return {
     port: enhanced.port,
     plainPort: plain?.port,
+    udpPort: udp?.port,
     ebusdPort: ebusd?.port,
     house: () => system.house,
     changeHouse: (change) => system.changeHouse(change),
@@ -103,7 +108,7 @@ export async function startEbusSimulator(options: EbusSimulatorOptions = {}): Pr
     },
     stop: async () => {
       clock.stop()
-      for (const server of [enhanced, plain, ebusd]) await server?.close()
+      for (const server of [enhanced, plain, udp, ebusd]) await server?.close()
     },
   }
 }

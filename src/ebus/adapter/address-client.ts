@@ -1,0 +1,80 @@
+/**
+ * Address client: finds the bus an address of its own, keeps an eye on it, and asks the one question that takes.
+ *
+ * Does I/O: through the probe it is given.
+ */
+import type { Clock } from '../../core/clock.ts'
+import type { Result } from '../../core/result.ts'
+import type { Telegram } from '../wire/telegram.ts'
+import type { BusFault, Reply, SourceState } from './bus.ts'
+import type { SourceSelection } from './source-selection.ts'
+import {
+  newSourceSelection,
+  onForeignTelegram,
+  onProbe,
+  onSignal,
+  onSilence,
+  onTime,
+  probeOf,
+  verdictOf,
+} from './source-selection.ts'
+
+export interface AddressClientOptions {
+  readonly source: number | 'auto'
+  readonly listenMs: number
+  readonly clock: Clock
+  readonly probe: (telegram: Telegram) => Promise<Result<Reply, BusFault>>
+  /** Told whenever the state has changed. */
+  readonly onChange: (state: SourceState, address: number | undefined) => void
+}
+
+export class AddressClient {
+  readonly #options: AddressClientOptions
+  readonly #selection: SourceSelection
+
+  constructor(options: AddressClientOptions) {
+    this.#options = options
+    this.#selection = newSourceSelection(options.source, options.listenMs)
+  }
+
+  get state(): SourceState {
+    return this.#selection.state
+  }
+
+  /** The address to speak with; `undefined` as long as none is admitted. */
+  get admitted(): number | undefined {
+    return this.#selection.state === 'admitted' ? this.#selection.address : undefined
+  }
+
+  onSignal(): void {
+    onSignal(this.#selection, this.#options.clock.monotonic())
+  }
+
+  onSilence(): void {
+    this.#watched(() => onSilence(this.#selection))
+  }
+
+  onForeign(telegram: Telegram): void {
+    this.#watched(() => onForeignTelegram(this.#selection, telegram, this.#options.clock.monotonic()))
+  }
+
+  /** To be called now and then while the bus can be used. */
+  tick(): void {
+    const candidate = this.#watched(() => onTime(this.#selection, this.#options.clock.monotonic()))
+    if (candidate !== undefined) void this.#probe(candidate)
+  }
+
+  async #probe(candidate: number): Promise<void> {
+    for (let next: number | undefined = candidate; next !== undefined;) {
+      const probed = await this.#options.probe(probeOf(next))
+      next = this.#watched(() => onProbe(this.#selection, verdictOf(probed), this.#options.clock.monotonic()))
+    }
+  }
+
+  #watched<Value>(change: () => Value): Value {
+    const before = this.#selection.state
+    const value = change()
+    if (this.#selection.state !== before) this.#options.onChange(this.#selection.state, this.admitted)
+    return value
+  }
+}

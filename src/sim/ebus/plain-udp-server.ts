@@ -1,0 +1,59 @@
+/**
+ * Plain UDP server: the virtual bus as datagrams, for whoever spoke to it last.
+ *
+ * Does I/O.
+ */
+import type { Socket } from 'node:dgram'
+import { createSocket } from 'node:dgram'
+
+import type { HeatingSystem } from './heating-system.ts'
+import { PlainHead } from './plain-head.ts'
+import type { VirtualClock } from './virtual-clock-server.ts'
+
+export interface PlainUdpOptions {
+  readonly system: HeatingSystem
+  readonly clock: VirtualClock
+  readonly host: string
+  readonly port: number
+}
+
+export class PlainUdpServer {
+  readonly #socket: Socket
+  #peer: { readonly address: string; readonly port: number } | undefined
+
+  private constructor({ system, clock }: PlainUdpOptions) {
+    this.#socket = createSocket('udp4')
+    const unsent: number[] = []
+    const head = new PlainHead((symbol) => void unsent.push(symbol))
+    system.bus.join(head)
+    clock.afterwards(() => {
+      if (unsent.length > 0 && this.#peer !== undefined)
+        this.#socket.send(Uint8Array.from(unsent), this.#peer.port, this.#peer.address)
+      unsent.length = 0
+    })
+    this.#socket.on('error', () => undefined)
+    this.#socket.on('message', (bytes, peer) => {
+      this.#peer = peer
+      clock.act((nowMs) => {
+        for (const symbol of bytes) {
+          head.speaks()
+          system.bus.send(head, symbol, nowMs)
+        }
+      })
+    })
+  }
+
+  static async open(options: PlainUdpOptions): Promise<PlainUdpServer> {
+    const server = new PlainUdpServer(options)
+    await new Promise<void>((resolve) => server.#socket.bind(options.port, options.host, resolve))
+    return server
+  }
+
+  get port(): number {
+    return this.#socket.address().port
+  }
+
+  async close(): Promise<void> {
+    await new Promise<void>((resolve) => this.#socket.close(() => resolve()))
+  }
+}

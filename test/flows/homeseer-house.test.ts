@@ -1,0 +1,229 @@
+/**
+ * The house of hard cases, seen through the real link, catalog and resolver over sockets: each trap comes out right.
+ */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { systemClock } from '../../src/core/clock.ts'
+import { CatalogClient } from '../../src/homeseer/catalog/catalog-client.ts'
+import { chooseControl, controlExchange } from '../../src/homeseer/catalog/control.ts'
+import { EventFileStore } from '../../src/homeseer/catalog/event-file-store.ts'
+import { eventSensitivity } from '../../src/homeseer/catalog/event.ts'
+import type { House } from '../../src/homeseer/catalog/house.ts'
+import { expectationOf, outcomeOf } from '../../src/homeseer/catalog/outcome.ts'
+import type { Alias } from '../../src/homeseer/resolve/alias.ts'
+import { resolveCameras, resolveDevices, resolveEvents } from '../../src/homeseer/resolve/resolve.ts'
+import { ResolverClient } from '../../src/homeseer/resolve/resolver-client.ts'
+import { openLink, type Link } from '../../src/homeseer/wire/link-client.ts'
+import { HOME_REFS } from '../../src/sim/homeseer/home.ts'
+import { startHomeseerSimulator, type HomeseerSimulator } from '../../src/sim/homeseer/homeseer-server.ts'
+import { part } from '../../src/sim/homeseer/part.ts'
+
+let directory: string
+let simulator: HomeseerSimulator
+let link: Link
+let catalog: CatalogClient
+let requests: string[]
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'hearthbus-homeseer-'))
+  simulator = await startHomeseerSimulator({
+    host: '127.0.0.1',
+    httpPort: 0,
+    asciiPort: 0,
+    sensors: 2_500,
+    dataDirectory: directory,
+  })
+  requests = []
+  link = openLink({
+    json: {
+      baseUrl: `http://127.0.0.1:${simulator.httpPort}`,
+      credentials: { user: 'default', password: 'default' },
+      authentication: 'basic',
+      timeoutMs: 10_000,
+      readRetries: 2,
+      readRetryBackoffMs: 10,
+      maxReplyBytes: 32_000_000,
+      onAttempt: ({ request }) => requests.push(request),
+    },
+    ascii: { host: '127.0.0.1', port: simulator.asciiPort, pingMs: 60_000, patienceMs: 5_000 },
+    webhookKey: undefined,
+    mirror: { pollMs: 60_000, resyncMs: 60_000 },
+    clock: systemClock,
+  })
+  catalog = new CatalogClient({ ...link, clock: systemClock, listsHoldMs: 60_000, controlsHoldMs: 60_000 })
+})
+
+afterAll(async () => {
+  link.close()
+  await simulator.stop()
+  await rm(directory, { recursive: true })
+})
+
+async function house(): Promise<House> {
+  const result = await catalog.house()
+  if (!result.ok) throw new Error(result.fault.kind)
+  return result.value
+}
+
+async function device(ref: number) {
+  const found = (await house()).byRef.get(ref)
+  if (found === undefined) throw new Error(`no device ${ref}`)
+  return found
+}
+
+describe('catalog of the house of hard cases', () => {
+  it('holds every device, with its pairs, in two questions', async () => {
+    const { devices } = await house()
+    expect(devices).toHaveLength(simulator.house.refs.length)
+    expect(devices.every((one) => one.controlsKnown)).toBe(true)
+    expect(requests.filter((request) => request === 'getcontrol')).toHaveLength(1)
+  })
+
+  it('knows roots, features and wrappers', async () => {
+    expect(await device(HOME_REFS.hallLampRoot)).toMatchObject({ wrapper: true, childRefs: [101] })
+    expect(await device(HOME_REFS.hallLamp)).toMatchObject({ wrapper: false, parentRef: 100 })
+    expect(await device(HOME_REFS.porchMaster)).toMatchObject({ wrapper: true })
+    expect((await device(HOME_REFS.thermostatRoot)).childRefs).toEqual([161, 162, 163, 164, 165])
+  })
+
+  it('knows what each can do, the battery that shows a percentage included', async () => {
+    const capabilities = async (ref: number) => (await device(ref)).capabilities
+    expect(await capabilities(HOME_REFS.kitchenSwitch)).toEqual(['on_off'])
+    expect(await capabilities(HOME_REFS.diningDimmer)).toEqual(['on_off', 'dimmer'])
+    expect(await capabilities(HOME_REFS.frontDoorLock)).toEqual(['lock'])
+    expect(await capabilities(HOME_REFS.garageDoor)).toEqual(['cover'])
+    expect(await capabilities(HOME_REFS.gardenValve)).toEqual(['on_off'])
+    expect(await capabilities(HOME_REFS.heatSetpoint)).toEqual(['setpoint'])
+    expect(await capabilities(HOME_REFS.thermostatMode)).toEqual(['thermostat_mode'])
+    expect(await capabilities(HOME_REFS.thermostatFan)).toEqual(['fan'])
+    expect(await capabilities(HOME_REFS.thermostatBattery)).toEqual(['battery'])
+    expect(await capabilities(HOME_REFS.windowContact)).toEqual(['contact'])
+    expect(await capabilities(HOME_REFS.messageBoard)).toEqual(['text'])
+    expect(await capabilities(HOME_REFS.moodLight)).toEqual(['color'])
+  })
+
+  it('knows where to be careful', async () => {
+    const reasons = async (ref: number) => (await device(ref)).sensitivity
+    expect(await reasons(HOME_REFS.frontDoorLock)).toEqual(['lock', 'door-or-gate', 'voice-confirm'])
+    expect(await reasons(HOME_REFS.frontDoorRoot)).toEqual(['voice-confirm'])
+    expect(await reasons(HOME_REFS.frontDoorBattery)).toEqual(['relative'])
+    expect(await reasons(HOME_REFS.garageDoor)).toEqual(['door-or-gate'])
+    const careful = (await house()).devices.filter((one) => one.sensitivity.length > 0).map((one) => one.ref)
+    expect(careful).toEqual([140, 141, 142, 150])
+  })
+
+  it('sends what HomeSeer takes, and refuses what it would refuse', async () => {
+    const { controls } = await device(HOME_REFS.gardenValve)
+    const on = chooseControl(controls, { kind: 'use', use: 'On' })
+    if (!on.ok) throw new Error(on.fault.kind)
+    expect(await link.json.call(controlExchange(on.value))).toMatchObject({ ok: true })
+    expect(simulator.house.hardware(HOME_REFS.gardenValve)?.value).toBe(0)
+    const dimmer = await device(HOME_REFS.diningDimmer)
+    expect(chooseControl(dimmer.controls, { kind: 'value', value: 100 })).toMatchObject({ ok: false })
+  })
+
+  it('can tell a lamp that came on from one that is stuck', async () => {
+    const tryOn = async (ref: number) => {
+      const { controls } = await device(ref)
+      const choice = chooseControl(controls, { kind: 'label', label: 'On' })
+      if (!choice.ok) throw new Error(choice.fault.kind)
+      const before = link.mirror.entries.get(ref)?.record ?? { value: undefined, status: '' }
+      const expected = expectationOf(choice.value, controls)
+      await link.json.call(controlExchange(choice.value))
+      const entry = await link.mirror.waitFor(ref, ({ live }) => live.value === 255, { timeoutMs: 400 })
+      return outcomeOf(expected, before, { value: entry?.live.value ?? before.value, status: '' })
+    }
+    expect(await tryOn(HOME_REFS.kitchenSwitch)).toBe('reached')
+    expect(await tryOn(HOME_REFS.stuckLamp)).toBe('elsewhere')
+  })
+
+  it('learns of a new device, and asks only about that one', async () => {
+    const before = requests.filter((request) => request === 'getcontrol').length
+    const built = await house()
+    simulator.house.add(part({ ref: 300, name: 'New Plug', pairs: [{ label: 'On', value: 255, use: 'On' }] }))
+    expect(await house()).toBe(built)
+    await link.mirror.refresh()
+    expect(await device(300)).toMatchObject({ controls: [{ label: 'On' }] })
+    expect(requests.filter((request) => request === 'getcontrol').length).toBe(before + 1)
+    expect((await catalog.freshControls(300)).ok).toBe(true)
+  })
+
+  it('judges events by what HomeSeer wrote down about them', async () => {
+    if (simulator.eventFiles === undefined) throw new Error('no event files')
+    const files = await new EventFileStore(simulator.eventFiles).read()
+    const events = await catalog.events()
+    if (!files.ok || !events.ok) throw new Error('events cannot be read')
+    const home = await house()
+    const reasons = events.value.map((event) => {
+      const definition = files.value.definitions.find(({ id }) => id === event.id)
+      return [event.id, eventSensitivity(event, definition, home)] as const
+    })
+    expect(Object.fromEntries(reasons)).toEqual({
+      31: [],
+      32: [],
+      33: [],
+      34: ['runs-script'],
+      35: ['touches-sensitive-device', 'security-flag'],
+      36: [],
+    })
+  })
+})
+
+describe('resolver of the house of hard cases', () => {
+  async function resolver() {
+    const client = new ResolverClient({ catalog, configured: [], learned: () => [] })
+    const current = await client.current()
+    if (!current.ok) throw new Error(current.fault.kind)
+    return current.value.resolver
+  }
+
+  it('finds the right device among thousands, or asks', async () => {
+    const names = await resolver()
+    const first = (query: string) => {
+      const { candidates, verdict } = resolveDevices(names, query)
+      return [candidates[0]?.target.ref, verdict.kind]
+    }
+    expect(first('hall lamp')).toEqual([HOME_REFS.hallLamp, 'act'])
+    expect(first('porch')).toEqual([HOME_REFS.porch, 'act'])
+    expect(first('turn on the kitchen lamp please')).toEqual([HOME_REFS.kitchenSwitch, 'act'])
+    expect(first('front door')).toEqual([HOME_REFS.frontDoorLock, 'act'])
+    expect(first('Küchentheke, links')).toEqual([HOME_REFS.kitchenCounter, 'act'])
+    expect(first('kuchentheke links')).toEqual([HOME_REFS.kitchenCounter, 'ask'])
+    expect(first('bedroom lamp')[1]).toBe('ask')
+    expect(first('temperature sensor 1')).toEqual([10_000, 'act'])
+    expect(first('temperature sensor')[1]).toBe('ask')
+  })
+
+  it('keeps events, groups, devices and cameras of one name apart', async () => {
+    const names = await resolver()
+    expect(resolveEvents(names, 'movie night').verdict).toEqual({ kind: 'ask', reason: 'several-exact' })
+    expect(resolveEvents(names, 'evening').candidates.every((one) => one.match === 'fuzzy')).toBe(true)
+    expect(resolveDevices(names, 'evening').verdict).toEqual({ kind: 'act' })
+    expect(resolveCameras(names, 'driveway').verdict).toEqual({ kind: 'act' })
+  })
+
+  it('says which source could not be read, and works with the rest', async () => {
+    const client = new ResolverClient({ catalog, configured: [], learned: () => [] })
+    catalog.forget()
+    simulator.faults.failWith = { status: 404, times: 1 }
+    const current = await client.current()
+    expect(current).toMatchObject({ ok: true, value: { warnings: [{ fault: { kind: 'http-status', status: 404 } }] } })
+  })
+
+  it('is the same one until something has changed', async () => {
+    let learned: readonly Alias[] = []
+    const client = new ResolverClient({ catalog, configured: [], learned: () => learned })
+    const resolverNow = async () => {
+      const current = await client.current()
+      return current.ok ? current.value.resolver : undefined
+    }
+    const first = await resolverNow()
+    expect(await resolverNow()).toBe(first)
+    learned = [{ kind: 'device', id: HOME_REFS.porch, text: 'veranda', origin: 'confirmed' }]
+    const second = await resolverNow()
+    expect(second).not.toBe(first)
+    expect(second && resolveDevices(second, 'veranda').verdict).toEqual({ kind: 'act' })
+  })
+})

@@ -118,7 +118,7 @@ export function createApprovals(options: {
            WHERE (?1 IS NULL OR state = ?1) AND (?2 IS NULL OR principal = ?2) AND (?3 IS NULL OR id < ?3)
            ORDER BY id DESC LIMIT ?4`,
         )
-        .all(state ?? null, principal ?? null, before ?? null, Math.min(limit ?? MAX_LIST, MAX_LIST))
+        .all(state ?? null, principal ?? null, before ?? null, Math.max(1, Math.min(limit ?? MAX_LIST, MAX_LIST)))
         .map(toApproval),
 
     get: (id) => readIn(database, id),

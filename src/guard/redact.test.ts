@@ -93,6 +93,12 @@ describe('redact', () => {
     expect(JSON.stringify(redactArguments(deep))).toContain('[cut]')
   })
 
+  it('does not cut a credential in half', () => {
+    const url = `http://anna:${'s3cr3t'.repeat(20)}@10.0.0.5/`
+    for (let before = 4_050; before < 4_110; before += 7)
+      expect(redactArguments({ text: `${'x'.repeat(before)} ${url}` })['text']).not.toContain('s3cr3t')
+  })
+
   it('cuts nothing where an answer must come back whole', () => {
     const data = { text: 'x'.repeat(100_000), token: 'abc' }
     expect(hideSecrets(data)).toEqual({ text: data.text, token: '[redacted]' })

@@ -21,6 +21,7 @@ const CUT = '[cut]'
 const MAX_SCHEMA_STEPS = 5_000
 
 const SHORTEST_CREDENTIAL = 8
+const LONGEST_CREDENTIAL = 1_100
 /** One cheap look spares most texts the four careful ones. */
 const MAY_HOLD_CREDENTIAL = /_|:\/\/|=|bearer|basic/i
 
@@ -117,7 +118,10 @@ function redactArray(list: readonly Json[], schema: JsonSchema | undefined, walk
 
 function redactString(text: string, walk: Walk): Json {
   const room = Math.max(0, Math.min(walk.bounds.text, walk.left))
-  const shown = redactText(text.slice(0, room)).toWellFormed()
+  // Looks beyond the cut, lest it fall into the middle of a credential and leave its first half.
+  const shown = redactText(text.slice(0, room + LONGEST_CREDENTIAL))
+    .slice(0, room)
+    .toWellFormed()
   return spend(text.length > room ? `${shown}${CUT}` : shown, walk)
 }
 

@@ -1,0 +1,60 @@
+import { describe, expect, it } from 'vitest'
+import { callOf, offerOf, openHouse } from '../../test/guard-house.ts'
+import { argumentsHash, definitionHash, leafHashes, leavesOf, promiseHash } from './binding.ts'
+
+const KEY = new Uint8Array(32).fill(1)
+const OTHER = new Uint8Array(32).fill(2)
+
+describe('binding', () => {
+  it('hashes arguments under a key that differs from house to house, so that no table of codes fits', async () => {
+    expect(argumentsHash(KEY, { code: '1234' })).toBe(
+      'f8a19b6eaf54ff69e6d7240e329a0fa2706fe15d03a12c6032ffd1b9146b4cde',
+    )
+    expect(argumentsHash(KEY, { code: '1234' })).not.toBe(argumentsHash(OTHER, { code: '1234' }))
+    expect(leafHashes(KEY, { a: 1 })).not.toEqual(leafHashes(OTHER, { a: 1 }))
+    expect(promiseHash(KEY, { after: 1 })).not.toBe(promiseHash(OTHER, { after: 1 }))
+    const published = async () => {
+      using house = openHouse()
+      const offer = offerOf('sensitive')
+      await house.guard.around(callOf(offer, { code: '1234' }), offer, () => Promise.reject(new Error('it acted')))
+      return house.events('approval.requested')[0]?.['args_hash']
+    }
+    expect(await published()).not.toBe(await published())
+  })
+
+  it('is the same for the same arguments in another order, and undefined for what is no Unicode', () => {
+    expect(argumentsHash(KEY, { a: 1, b: [2] })).toBe(argumentsHash(KEY, { b: [2], a: 1 }))
+    expect(argumentsHash(KEY, { a: 1, b: [2, 3] })).not.toBe(argumentsHash(KEY, { a: 1, b: [3, 2] }))
+    expect(argumentsHash(KEY, { a: '\ud800' })).toBeUndefined()
+  })
+
+  it('knows a tool by everything that a model or an approver is told about it', () => {
+    const offer = offerOf('sensitive')
+    const changed = [
+      { description: 'other' },
+      { title: 'other' },
+      { effect: 'writes' },
+      { version: [1, 1] },
+      { requestSchema: { type: 'object', additionalProperties: false } },
+      { responseSchema: undefined },
+      { params: { model: 'x' } },
+    ] as const
+    const hashes = [offer, { ...offer }, ...changed.map((change) => ({ ...offer, ...change }))].map(definitionHash)
+    expect(hashes[0]).toBe(hashes[1])
+    expect(new Set(hashes).size).toBe(changed.length + 1)
+  })
+
+  it('takes what is now out of the promise', () => {
+    expect(promiseHash(KEY, { before: 1, after: 2 })).toBe(promiseHash(KEY, { before: 7, after: 2 }))
+    expect(promiseHash(KEY, { before: 1, after: 2 })).not.toBe(promiseHash(KEY, { before: 1, after: 3 }))
+    expect(promiseHash(KEY, undefined)).toBe(promiseHash(KEY, {}))
+  })
+
+  it('names arguments by pointer and takes lists whole', () => {
+    expect(leavesOf({ a: { 'b/c': 1, 'd~': {} }, e: [{ f: 1 }] })).toEqual([
+      ['/a/b~1c', 1],
+      ['/a/d~0', {}],
+      ['/e', [{ f: 1 }]],
+    ])
+  })
+})

@@ -1,0 +1,58 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { JsonObject } from '../core/json.ts'
+import { leafHashes, leavesOf } from './binding.ts'
+import { covers, frameOf, pointerOf } from './grant.ts'
+
+const KEY = new Uint8Array(32)
+
+const value = fc.oneof(fc.integer({ min: -3, max: 3 }), fc.constantFrom('a', 'b', true, null), fc.constant([1, 2]))
+const body: fc.Arbitrary<JsonObject> = fc.dictionary(
+  fc.constantFrom('celsius', 'zone', 'mode', 'reason', 'a/b'),
+  fc.oneof(value, fc.dictionary(fc.constantFrom('x', 'y~'), value, { maxKeys: 2 })),
+  { maxKeys: 4 },
+)
+
+describe('grant', () => {
+  it('covers nothing that differs in an argument that was not loosened', () => {
+    const loosened = fc.subarray(['/celsius', '/zone', '/a~1b/x'])
+    const found = fc.check(
+      fc.property(body, body, loosened, loosened, (approved, made, free, bounded) => {
+        const leaves = leafHashes(KEY, approved) ?? {}
+        const bounds = Object.fromEntries(bounded.map((pointer) => [pointer, { min: -1, max: 2 }]))
+        const grant = { target: undefined, bounds, free, frame: frameOf(leaves, [...bounded, ...free]) }
+        if (!covers(grant, { target: 'any', body: made, leaves: leafHashes(KEY, made) })) return true
+        const strict = (given: JsonObject) =>
+          leavesOf(given).filter(([pointer]) => ![...free, ...bounded, '/reason'].includes(pointer))
+        const sorted = (given: JsonObject) => JSON.stringify(strict(given).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+        const values = new Map(leavesOf(made))
+        const within = bounded.every((pointer) => {
+          const number = values.get(pointer)
+          return typeof number === 'number' && number >= -1 && number <= 2
+        })
+        return within && sorted(approved) === sorted(made)
+      }),
+      { numRuns: 3_000 },
+    )
+    expect(found.counterexample).toBeNull()
+  })
+
+  it('covers the very call that it was given for, when its numbers are within bounds', () => {
+    const made = { zone: 1, celsius: 20, nested: { deep: [1, { x: 2 }] } }
+    const leaves = leafHashes(KEY, made) ?? {}
+    const bounds = { '/celsius': { min: 18, max: 22 } }
+    const grant = { target: 'zone:1', bounds, free: [], frame: frameOf(leaves, ['/celsius']) }
+    expect(covers(grant, { target: 'zone:1', body: made, leaves })).toBe(true)
+    expect(covers(grant, { target: 'zone:2', body: made, leaves })).toBe(false)
+    expect(covers(grant, { target: undefined, body: made, leaves })).toBe(false)
+    expect(covers(grant, { target: 'zone:1', body: made, leaves: undefined })).toBe(false)
+  })
+
+  it('takes a name for a pointer to the top', () => {
+    expect([pointerOf('celsius'), pointerOf('/params/value'), pointerOf('a~b')]).toEqual([
+      '/celsius',
+      '/params/value',
+      '/a~0b',
+    ])
+  })
+})

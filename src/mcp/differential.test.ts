@@ -15,7 +15,9 @@ import type { House } from '../../test/mcp-house.ts'
 import { systemClock } from '../core/clock.ts'
 import { silentLogger } from '../core/logger.ts'
 import { fail, ok } from '../core/result.ts'
+import type { Catalogue } from './catalogue.ts'
 import { createCatalogues } from './catalogues.ts'
+import { openConnection } from './connection.ts'
 import { createSdkServer } from './sdk-server.ts'
 import { createStateSeal } from './state-seal.ts'
 
@@ -79,17 +81,12 @@ beforeAll(async () => {
   const catalogues = createCatalogues({ bus, profiles: {}, families: [] })
   const door = { profile: undefined, style: 'dots' } as const
   const answering = { bus, stateSeal: createStateSeal(systemClock), log: silentLogger }
-  const connection = { principal: agent, channel: 'mcp-http', era: 'modern', id: undefined } as const
+  const client = { principal: agent, channel: 'mcp-http', era: 'modern', id: undefined } as const
+  const catalogue = (): Catalogue => catalogues.current(agent, door)
   referee = await serve(
-    createMcpHandler(
-      () =>
-        createSdkServer(answering, SERVER_INFO, {
-          ...connection,
-          subscriptions: new Set(),
-          catalogue: () => catalogues.current(agent, door),
-        }),
-      { legacy: 'reject' },
-    ),
+    createMcpHandler(() => createSdkServer(answering, SERVER_INFO, openConnection({ ...client, catalogue })), {
+      legacy: 'reject',
+    }),
   )
 })
 afterAll(async () => {

@@ -128,6 +128,19 @@ describe('a tool called over HTTP', () => {
     ])
   })
 
+  it('becomes a stream when its answer takes long', async () => {
+    let finish: () => void = () => undefined
+    const slow = capability(
+      { name: 'slow' },
+      () => new Promise((resolve) => (finish = () => resolve(ok({ data: 'at last' })))),
+    )
+    const { url } = await open([slow], { limits: { keepAliveMs: 5 } })
+    const response = await fetch(url, modernRequest('tools/call', { name: 'slow' }))
+    expect(response.headers.get('content-type')).toBe('text/event-stream')
+    finish()
+    expect(await events(response)()).toMatchObject({ id: 1, result: { structuredContent: { data: 'at last' } } })
+  })
+
   it('says nothing about the inside when a handler throws', async () => {
     const { url } = await open([
       capability({ name: 'bug' }, () => {

@@ -9,6 +9,7 @@
  */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import { classifyInboundRequest } from '@modelcontextprotocol/server'
+import type { Server } from '@modelcontextprotocol/server'
 import type { Clock } from '../core/clock.ts'
 import { systemClock } from '../core/clock.ts'
 import type { Json } from '../core/json.ts'
@@ -17,6 +18,8 @@ import type { Result } from '../core/result.ts'
 import { readJsonBody } from './body-transport.ts'
 import { createCatalogues } from './catalogues.ts'
 import { watchChanges } from './changes.ts'
+import { openConnection } from './connection.ts'
+import type { Connection } from './connection.ts'
 import { doorOf } from './door.ts'
 import type { FaceBus, Principal } from './face-bus.ts'
 import { LegacyServer } from './legacy-server.ts'
@@ -87,30 +90,23 @@ export function mcpHttpHandler(options: McpHttpOptions): McpHttpHandler {
   const answering = { bus, stateSeal: createStateSeal(clock), log }
   const modern = { ...answering, text: modernText(serverInfo), keepAliveMs: limits.keepAliveMs }
   const envelopes = rememberedEnvelopes()
+  const createServer = (connection: Connection): Server => createSdkServer(answering, serverInfo, connection)
 
   const sdk = createSdkHttpServer({
     ...limits,
     log,
     createServer: ({ principal, door }) =>
-      createSdkServer(answering, serverInfo, {
-        principal,
-        channel: 'mcp-http',
-        era: 'modern',
-        id: undefined,
-        subscriptions: new Set(),
-        catalogue: () => catalogues.current(principal, door),
-      }),
+      createServer(
+        openConnection({
+          principal,
+          channel: 'mcp-http',
+          era: 'modern',
+          id: undefined,
+          catalogue: () => catalogues.current(principal, door),
+        }),
+      ),
   })
-  const legacy = new LegacyServer({
-    ...limits,
-    clock,
-    log,
-    createServer: (connection, door) =>
-      createSdkServer(answering, serverInfo, {
-        ...connection,
-        catalogue: () => catalogues.current(connection.principal, door),
-      }),
-  })
+  const legacy = new LegacyServer({ ...limits, clock, log, answering, createServer, catalogue: catalogues.current })
   const stopWatching = watchChanges(bus, {
     onList: (kind) => {
       sdk.publish({ kind: `${kind}s_list_changed` })

@@ -1,8 +1,10 @@
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { afterEach, describe, expect, it } from 'vitest'
 import { agent, capability, hear, legacyClient, openHouse, recordedBus } from '../../test/mcp-house.ts'
 import type { House } from '../../test/mcp-house.ts'
 import type { Capability } from '../bus/capability.ts'
 import { manualClock } from '../core/clock.ts'
+import type { JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Principal } from './face-bus.ts'
 import type { McpHttpOptions } from './http-server.ts'
@@ -182,6 +184,80 @@ describe('a session of the 2025 family', () => {
     const { status } = await post({ method: 'notifications/cancelled', params: { requestId: 9 } })
     expect(status).toBe(202)
     await heardOf
+  })
+
+  it('ends the response of a call that was withdrawn, without an answer', async () => {
+    let begun: () => void = () => undefined
+    const endless = (name: string, timeoutSeconds: number): Capability =>
+      capability({ name, timeoutSeconds }, ({ signal }) => {
+        begun()
+        return new Promise((resolve) =>
+          signal.addEventListener('abort', () => resolve(fail({ kind: 'cancelled', message: 'withdrawn' }))),
+        )
+      })
+    const { url } = await open([endless('short', 30), endless('long', 600)])
+    const { post } = await legacyClient(url)
+    for (const name of ['short', 'long']) {
+      const running = new Promise<void>((resolve) => (begun = resolve))
+      const asked = post({ id: name, method: 'tools/call', params: { name } })
+      await running
+      await post({ method: 'notifications/cancelled', params: { requestId: name } })
+      expect((await asked).messages).toEqual([])
+    }
+  })
+
+  it('gets a plain answer to a plain request, and a stream when the handler logs', async () => {
+    const chatty = capability({ name: 'chatty' }, ({ interaction }) => {
+      interaction?.log?.('info', 'working')
+      interaction?.log?.('error', 'worried')
+      return ok({ data: 'done' })
+    })
+    const { url } = await open([echo, chatty])
+    const { post, sessionId } = await legacyClient(url)
+    const plain = await post(callEcho)
+    expect(plain.headers.get('content-type')).toBe('application/json')
+    expect(plain.headers.get('mcp-session-id')).toBe(sessionId)
+    const call = { id: 2, method: 'tools/call', params: { name: 'chatty' } }
+    const heard = async () =>
+      (await post(call)).messages.map(({ params, id }) => (params as JsonObject)?.['data'] ?? id)
+    expect(await heard()).toEqual(['working', 'worried', 2])
+    await post({ id: 3, method: 'logging/setLevel', params: { level: 'warning' } })
+    expect(await heard()).toEqual(['worried', 2])
+  })
+
+  it('hears progress that it asked for as it happens', async () => {
+    const steps = capability({ name: 'steps' }, ({ interaction }) => {
+      interaction?.progress?.(1, 2)
+      return ok({ data: 'done' })
+    })
+    const { url } = await open([steps])
+    const { post } = await legacyClient(url)
+    const params = { name: 'steps', _meta: { progressToken: 'p' } }
+    const { messages } = await post({ id: 1, method: 'tools/call', params })
+    expect(messages).toMatchObject([{ params: { progressToken: 'p', progress: 1, total: 2 } }, { id: 1 }])
+  })
+
+  it('is asked back once for each question, and the handler is asked again with the answer', async () => {
+    const asking = capability({ name: 'asking' }, ({ interaction }) => {
+      interaction?.log?.('info', 'asked')
+      if (interaction?.inputResponses !== undefined)
+        return ok({ data: [interaction.requestState ?? '', interaction.inputResponses] })
+      const params = { message: 'Name?', requestedSchema: { type: 'object', properties: {} } }
+      const requests = { name: { method: 'elicitation/create', params } }
+      return ok({ data: null, inputRequired: { requests, state: 'round 1' } })
+    })
+    const { url, calls } = await open([asking])
+    const options = { capabilities: { elicitation: {} }, versionNegotiation: { mode: 'legacy' as const } }
+    const client = new Client({ name: 'test', version: '1' }, options)
+    client.setRequestHandler('elicitation/create', () => ({ action: 'accept', content: { name: 'ada' } }))
+    await client.connect(new StreamableHTTPClientTransport(new URL(url)))
+    const { structuredContent } = await client.callTool({ name: 'asking', arguments: {} })
+    expect(structuredContent).toEqual({
+      ok: true,
+      data: ['round 1', { name: { action: 'accept', content: { name: 'ada' } } }],
+    })
+    expect(calls).toHaveLength(2)
+    await client.close()
   })
 
   it('says what is wrong with parameters, and what is not there', async () => {

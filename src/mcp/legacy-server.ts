@@ -13,18 +13,27 @@ import type { Clock } from '../core/clock.ts'
 import { ulid } from '../core/ids.ts'
 import type { Json } from '../core/json.ts'
 import type { Logger } from '../core/logger.ts'
+import type { Answering } from './answer.ts'
+import type { Catalogue } from './catalogue.ts'
 import type { Door } from './catalogues.ts'
 import type { ListKind } from './changes.ts'
+import { openConnection } from './connection.ts'
+import type { Connection } from './connection.ts'
 import type { Principal } from './face-bus.ts'
+import { readLegacyRequest, withdrawnRequest } from './legacy-request.ts'
+import { servePlain } from './plain-server.ts'
+import type { PlainServing, PlainSession } from './plain-server.ts'
 import { refuse } from './refusal-transport.ts'
 import type { Refusal } from './refusal-transport.ts'
+import { resultText } from './result-text.ts'
 import { announceList, announceResource } from './sdk-server.ts'
-import type { Connection } from './sdk-server.ts'
 import type { Visit } from './visit.ts'
 import { webExchange } from './web-exchange-transport.ts'
 
 export interface LegacyOptions {
-  readonly createServer: (connection: Omit<Connection, 'catalogue'>, door: Door) => Server
+  readonly answering: Answering
+  readonly createServer: (connection: Connection) => Server
+  readonly catalogue: (principal: Principal, door: Door) => Catalogue
   readonly clock: Clock
   readonly log: Logger
   readonly maxSessions: number
@@ -33,10 +42,8 @@ export interface LegacyOptions {
   readonly keepAliveMs: number
 }
 
-interface Session {
-  readonly server: Server
+interface Session extends PlainSession {
   readonly transport: WebStandardStreamableHTTPServerTransport
-  readonly connection: Omit<Connection, 'catalogue'>
   readonly door: Door
   /** Requests and streams that are open now. While there are any, the session is not idle. */
   open: number
@@ -53,15 +60,14 @@ export class LegacyServer {
   readonly #options: LegacyOptions
   readonly #sessions = new Map<string, Session>()
   readonly #sweeper: NodeJS.Timeout
+  readonly #plain: PlainServing
 
   constructor(options: LegacyOptions) {
     this.#options = options
+    const text = resultText((_, result) => result)
+    this.#plain = { ...options.answering, text, keepAliveMs: options.keepAliveMs }
     this.#sweeper = setInterval(() => this.sweep(), SWEEP_MS)
     this.#sweeper.unref()
-  }
-
-  get size(): number {
-    return this.#sessions.size
   }
 
   /** `body` is `undefined` for GET and DELETE. */
@@ -72,9 +78,13 @@ export class LegacyServer {
     const session = this.#sessions.get(id)
     // Somebody else's session is none of the caller's business, not even that it exists.
     if (session === undefined || !isFor(session, visit)) return refuse(visit.response, NO_SESSION)
-    if (Array.isArray(body) && session.server.getNegotiatedProtocolVersion() !== '2025-03-26')
-      return refuse(visit.response, NO_BATCH)
-    return this.#pass(session, visit, body)
+    const revision = session.server.getNegotiatedProtocolVersion() ?? ''
+    if (Array.isArray(body) && revision !== '2025-03-26') return refuse(visit.response, NO_BATCH)
+    const plain = readLegacyRequest(visit.request.headers, body, revision)
+    await this.#during(session, async () => {
+      const done = plain !== undefined && (await servePlain(this.#plain, { ...visit, session, sessionId: id }, plain))
+      if (!done) await this.#pass(session, visit, body)
+    })
   }
 
   listChanged(kind: ListKind): void {
@@ -100,37 +110,50 @@ export class LegacyServer {
 
   async #begin(visit: Visit, body: Json): Promise<void> {
     if (!this.#makeRoom(visit.principal)) return refuse(visit.response, FULL)
-    const { createServer, keepAliveMs, clock, log } = this.#options
+    const { createServer, catalogue, keepAliveMs, clock, log } = this.#options
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: randomUUID,
       keepAliveMs,
       onsessioninitialized: (id) => void this.#sessions.set(id, session),
     })
     const { principal, door } = visit
-    const connection = {
+    const connection = openConnection({
       principal,
       channel: 'mcp-http',
       era: 'legacy',
       id: ulid(),
-      subscriptions: new Set<string>(),
-    } as const
-    const server = createServer(connection, door)
-    const session: Session = { server, transport, connection, door, open: 0, lastSeenMs: clock.monotonic() }
-    server.onclose = () => void this.#sessions.delete(transport.sessionId ?? '')
+      catalogue: () => catalogue(principal, door),
+    })
+    const server = createServer(connection)
+    const underWay: Session['underWay'] = new Map()
+    const lastSeenMs = clock.monotonic()
+    const session: Session = { server, transport, connection, underWay, door, open: 0, lastSeenMs }
+    server.onclose = () => {
+      this.#sessions.delete(transport.sessionId ?? '')
+      for (const request of underWay.values()) request.abort()
+    }
     server.onerror = (error) => log.debug({ err: error }, 'an MCP session met an error')
     await server.connect(transport)
-    await this.#pass(session, visit, body)
+    await this.#during(session, () => this.#pass(session, visit, body))
     if (transport.sessionId === undefined) await server.close()
   }
 
-  async #pass(session: Session, visit: Visit, body: Json | undefined): Promise<void> {
+  async #during(session: Session, serve: () => Promise<void>): Promise<void> {
     session.open += 1
     try {
-      await webExchange(visit, body, (request) => session.transport.handleRequest(request, { parsedBody: body }))
+      await serve()
     } finally {
       session.open -= 1
       session.lastSeenMs = this.#options.clock.monotonic()
     }
+  }
+
+  async #pass(session: Session, visit: Visit, body: Json | undefined): Promise<void> {
+    const withdrawn = withdrawnRequest(body)
+    if (withdrawn !== undefined) session.underWay.get(withdrawn)?.abort()
+    await webExchange(visit, body, (request) => session.transport.handleRequest(request, { parsedBody: body }))
+    // The SDK leaves the stream of a withdrawn request open for ever.
+    if (withdrawn !== undefined) session.transport.closeSSEStream(withdrawn)
   }
 
   /** A client that forgets its sessions loses its own oldest, never another's. */

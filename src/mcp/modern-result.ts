@@ -2,11 +2,12 @@
  * Modern result: what revision 2026-07-28 wants on every result: its type, how long it may be kept and by whom, and
  * who answered.
  *
- * Pure; remembers the text of lists, which are the same objects until the catalogue changes.
+ * Pure.
  */
-import type { JsonObject } from '../core/json.ts'
 import { HEADER_MISMATCH, MISSING_CAPABILITY } from './protocol-error.ts'
 import type { ProtocolFault } from './protocol-error.ts'
+import { resultText } from './result-text.ts'
+import type { ResultText } from './result-text.ts'
 
 /** `Implementation` in MCP's schema. */
 export interface ServerInfo {
@@ -32,24 +33,13 @@ export const CACHE_HINTS: CacheHints = Object.fromEntries(
   Object.entries(TTL_MS).map(([method, ttlMs]) => [method, { ttlMs, cacheScope: 'private' as const }]),
 )
 
-export type ModernText = (method: string, result: JsonObject) => string
-
-/** The JSON text of a result. */
-export function modernText(serverInfo: ServerInfo): ModernText {
-  const texts = new WeakMap<JsonObject, string>()
+export function modernText(serverInfo: ServerInfo): ResultText {
   const meta = { 'io.modelcontextprotocol/serverInfo': { ...serverInfo } }
-  return (method, result) => {
-    const kept = texts.get(result)
-    if (kept !== undefined) return kept
-    const complete = result['resultType'] === undefined
-    const text = JSON.stringify({
-      ...result,
-      ...(complete ? { resultType: 'complete', ...CACHE_HINTS[method] } : {}),
-      _meta: meta,
-    })
-    if (method.endsWith('/list')) texts.set(result, text)
-    return text
-  }
+  return resultText((method, result) => ({
+    ...result,
+    ...(result['resultType'] === undefined ? { resultType: 'complete', ...CACHE_HINTS[method] } : {}),
+    _meta: meta,
+  }))
 }
 
 /** An error of a call is still an answer (200), unless the request itself is at fault. */

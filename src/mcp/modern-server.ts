@@ -17,7 +17,6 @@ import { speaking } from './interaction.ts'
 import { MODERN_REVISION } from './modern-request.ts'
 import type { ModernRequest } from './modern-request.ts'
 import { statusOf } from './modern-result.ts'
-import type { ModernText } from './modern-result.ts'
 import { paramHeaderMismatch } from './param-headers.ts'
 import type { Headers } from './param-headers.ts'
 import { HEADER_MISMATCH, INVALID_PARAMS } from './protocol-error.ts'
@@ -26,12 +25,13 @@ import { replyTransport } from './reply-transport.ts'
 import type { ReplyTransport } from './reply-transport.ts'
 import { METHODS, readRequest } from './request.ts'
 import type { McpRequest } from './request.ts'
+import type { ResultText } from './result-text.ts'
 import { CAPABILITIES } from './sdk-server.ts'
 import { parseTraceparent } from './traceparent.ts'
 import type { Visit } from './visit.ts'
 
 export interface ModernServing extends Answering {
-  readonly text: ModernText
+  readonly text: ResultText
   readonly keepAliveMs: number
 }
 

@@ -1,9 +1,9 @@
 /**
  * Reply: the HTTP response to one JSON-RPC request. A single JSON body, unless something has to be said before the
- * result: then it becomes a stream of events whose last one is the result.
+ * result, or nothing could be said for long: then it becomes a stream of events whose last one is the result.
  *
  *   nothing yet ──finish──▶ application/json
- *        └───notify──▶ text/event-stream ──notify…──▶ ──finish──▶ end
+ *        └──notify, silence──▶ text/event-stream ──notify…──▶ ──finish──▶ end
  *
  * Does I/O.
  */
@@ -15,6 +15,8 @@ export interface ReplyTransport {
   readonly notify: (method: string, params: JsonObject) => void
   /** `text` is the whole JSON-RPC message. The status counts only while nothing was streamed. */
   readonly finish: (text: string, status?: number) => void
+  /** Ends it without an answer, as a request ends that its client has withdrawn. */
+  readonly abandon: () => void
 }
 
 export interface ReplyOptions {
@@ -30,29 +32,42 @@ const STREAM_HEADERS = {
 }
 
 export function replyTransport(response: ServerResponse, { keepAliveMs, headers = {} }: ReplyOptions): ReplyTransport {
-  let heartbeat: NodeJS.Timeout | undefined
+  let isStream = false
+  // A client, or a proxy before it, that hears nothing for long takes us for dead.
+  const heartbeat = setInterval(() => {
+    beginStream()
+    response.write(': keepalive\n\n')
+  }, keepAliveMs)
+  heartbeat.unref()
+  response.once('close', () => clearInterval(heartbeat))
 
   function beginStream(): void {
+    if (isStream) return
+    isStream = true
     response.writeHead(200, { ...STREAM_HEADERS, ...headers })
-    heartbeat = setInterval(() => response.write(': keepalive\n\n'), keepAliveMs)
-    heartbeat.unref()
-    response.once('close', () => clearInterval(heartbeat))
+  }
+
+  function isOver(): boolean {
+    return response.destroyed || response.writableEnded
   }
 
   return {
     notify: (method, params) => {
-      if (response.destroyed || response.writableEnded || response.writableNeedDrain) return
-      if (heartbeat === undefined) beginStream()
+      if (isOver() || response.writableNeedDrain) return
+      beginStream()
       response.write(event(JSON.stringify({ jsonrpc: '2.0', method, params })))
     },
     finish: (text, status = 200) => {
-      if (response.destroyed || response.writableEnded) return
-      if (heartbeat === undefined) {
-        sendJson(response, status, text, headers)
-        return
-      }
       clearInterval(heartbeat)
-      response.end(event(text))
+      if (isOver()) return
+      if (isStream) response.end(event(text))
+      else sendJson(response, status, text, headers)
+    },
+    abandon: () => {
+      clearInterval(heartbeat)
+      if (isOver()) return
+      beginStream()
+      response.end()
     },
   }
 }

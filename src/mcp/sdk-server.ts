@@ -4,18 +4,17 @@
  *
  * Does I/O through the transport that it is connected to.
  */
-import { CLIENT_CAPABILITIES_META_KEY, ProtocolError, Server } from '@modelcontextprotocol/server'
+import { CLIENT_CAPABILITIES_META_KEY, LOG_LEVEL_META_KEY, ProtocolError, Server } from '@modelcontextprotocol/server'
 import type { ServerContext } from '@modelcontextprotocol/server'
 import { z } from 'zod'
-import type { Channel, Interaction } from '../bus/call.ts'
+import type { Interaction } from '../bus/call.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { isJsonObject } from '../core/json.ts'
 import { answer } from './answer.ts'
 import type { Answering } from './answer.ts'
 import type { Asker } from './asker.ts'
-import type { Catalogue } from './catalogue.ts'
 import type { ListKind } from './changes.ts'
-import type { Principal } from './face-bus.ts'
+import type { Connection } from './connection.ts'
 import { INSTRUCTIONS } from './instructions.ts'
 import { speaking } from './interaction.ts'
 import { isLogLevel } from './log-level.ts'
@@ -24,18 +23,6 @@ import type { ServerInfo } from './modern-result.ts'
 import { INVALID_PARAMS, SERVER_ERROR } from './protocol-error.ts'
 import { METHODS, readRequest } from './request.ts'
 import { parseTraceparent } from './traceparent.ts'
-
-/** One client, for as long as its connection, its session or its request lasts. */
-export interface Connection {
-  readonly principal: Principal
-  readonly channel: Channel
-  readonly era: Asker['era']
-  readonly id: string | undefined
-  /** Asked at every request: offers come and go. */
-  readonly catalogue: () => Catalogue
-  /** URIs that a client of the 2025 family subscribed to. */
-  readonly subscriptions: Set<string>
-}
 
 export const CAPABILITIES = {
   tools: { listChanged: true },
@@ -56,9 +43,17 @@ export function createSdkServer(parts: Answering, serverInfo: ServerInfo, connec
   )
   for (const method of METHODS)
     // With a schema of our own: the SDK's answer to parameters of the wrong shape is an internal error.
-    server.setRequestHandler(method, { params: anything }, (params, context) =>
-      respond(parts, method, params as JsonObject, askerOf(connection, server, context)),
-    )
+    server.setRequestHandler(method, { params: anything }, (params, context) => {
+      const begun = connection.begun.get(context.mcpReq.id)
+      if (begun === undefined) return respond(parts, method, params as JsonObject, askerOf(connection, server, context))
+      connection.begun.delete(context.mcpReq.id)
+      for (const each of begun.said) unheard(context.mcpReq.notify({ ...each, params: { ...each.params } }))
+      return begun.result
+    })
+  server.setRequestHandler('logging/setLevel', ({ params: { level } }) => {
+    connection.logLevel = level
+    return {}
+  })
   server.setRequestHandler('resources/subscribe', ({ params: { uri } }) => subscribe(connection, uri))
   server.setRequestHandler('resources/unsubscribe', ({ params: { uri } }) => {
     connection.subscriptions.delete(uri)
@@ -94,7 +89,8 @@ function subscribe({ catalogue, subscriptions }: Connection, uri: string): Recor
   return {}
 }
 
-function askerOf(connection: Connection, server: Server, { mcpReq, http }: ServerContext): Asker {
+function askerOf(connection: Connection, server: Server, context: ServerContext): Asker {
+  const { mcpReq, http } = context
   const meta: Readonly<Record<string, unknown>> = mcpReq._meta ?? {}
   const client = server.getClientVersion()?.name
   return {
@@ -105,26 +101,23 @@ function askerOf(connection: Connection, server: Server, { mcpReq, http }: Serve
     connection: connection.id,
     signal: mcpReq.signal,
     trace: parseTraceparent(meta['traceparent'] ?? http?.req?.headers.get('traceparent')),
-    interaction: interactionOf(server, mcpReq, meta['progressToken']),
+    interaction: interactionOf(connection, server, context),
   }
 }
 
-function interactionOf(server: Server, mcpReq: ServerContext['mcpReq'], progressToken: unknown): Interaction {
+function interactionOf(connection: Connection, server: Server, { mcpReq }: ServerContext): Interaction {
   const envelope: Readonly<Record<string, unknown>> = { ...mcpReq.envelope }
   const declared = envelope[CLIENT_CAPABILITIES_META_KEY] ?? server.getClientCapabilities()
+  const wanted = connection.era === 'modern' ? envelope[LOG_LEVEL_META_KEY] : connection.logLevel
+  const progressToken = mcpReq._meta?.progressToken
   const requestState = mcpReq.requestState()
   const responses = mcpReq.inputResponses as Json | undefined
-  const hears = typeof progressToken === 'string' || typeof progressToken === 'number'
   return {
     ...speaking({
-      progressToken: hears ? progressToken : undefined,
-      logLevel: undefined,
+      progressToken,
+      logLevel: isLogLevel(wanted) ? wanted : undefined,
       notify: (method, params) => unheard(mcpReq.notify({ method, params: { ...params } })),
     }),
-    // Which levels are wanted is the SDK's to know: per request in 2026-07-28, per session before.
-    log: (level, data, logger) => {
-      if (isLogLevel(level)) unheard(mcpReq.log(level, data, logger))
-    },
     ...(isJsonObject(declared) ? { clientCapabilities: declared } : {}),
     ...(isJsonObject(responses) ? { inputResponses: responses } : {}),
     ...(typeof requestState === 'string' ? { requestState } : {}),

@@ -13,11 +13,12 @@ import type { Catalogue } from './catalogue.ts'
 import { createCatalogues } from './catalogues.ts'
 import type { Door } from './catalogues.ts'
 import { watchChanges } from './changes.ts'
+import { openConnection } from './connection.ts'
+import type { Connection } from './connection.ts'
 import type { FaceBus, Principal } from './face-bus.ts'
 import type { ServerInfo } from './modern-result.ts'
 import type { ProfileTable } from './profile.ts'
 import { announceList, announceResource, createSdkServer } from './sdk-server.ts'
-import type { Connection } from './sdk-server.ts'
 import { createStateSeal } from './state-seal.ts'
 import { StdioTransport } from './stdio-transport.ts'
 import type { StdioStreams } from './stdio-transport.ts'
@@ -52,16 +53,10 @@ export function serveStdio(options: McpStdioOptions): McpStdio | undefined {
 
   function createServer(era: Connection['era']): Server {
     const catalogue = (): Catalogue => catalogues.current(principal, door)
-    const connection = {
-      principal,
-      channel: 'mcp-stdio',
-      era,
-      id,
-      catalogue,
-      subscriptions: new Set<string>(),
-    } as const
-    current = { connection, server: createSdkServer(answering, serverInfo, connection) }
-    return current.server
+    const connection = openConnection({ principal, channel: 'mcp-stdio', era, id, catalogue })
+    const server = createSdkServer(answering, serverInfo, connection)
+    current = { connection, server }
+    return server
   }
 
   const transport = new StdioTransport(options.streams)

@@ -1,0 +1,111 @@
+/**
+ * Plain server: requests of the 2025 family that ask for one answer, answered by hand with one. Most calls are such,
+ * and the SDK's way costs ten times as much.
+ *
+ *   answer ─┬─▶ said nothing else      application/json
+ *           ├─▶ logged meanwhile       text/event-stream: the logs, then the result
+ *           └─▶ the handler asks back  handed to the SDK with what is known so far: it asks the client and goes on
+ *
+ * Does I/O.
+ */
+import type { Server } from '@modelcontextprotocol/server'
+import type { JsonObject } from '../core/json.ts'
+import { isJsonObject } from '../core/json.ts'
+import { answer } from './answer.ts'
+import type { Answering } from './answer.ts'
+import type { Answer, Asker } from './asker.ts'
+import type { Connection, Said } from './connection.ts'
+import { speaking } from './interaction.ts'
+import type { LegacyRequest } from './legacy-request.ts'
+import type { RequestId } from './modern-request.ts'
+import { INVALID_PARAMS } from './protocol-error.ts'
+import { replyTransport } from './reply-transport.ts'
+import { readRequest } from './request.ts'
+import type { ResultText } from './result-text.ts'
+import { parseTraceparent } from './traceparent.ts'
+import type { Visit } from './visit.ts'
+
+export interface PlainServing extends Answering {
+  readonly text: ResultText
+  readonly keepAliveMs: number
+}
+
+export interface PlainSession {
+  readonly server: Server
+  readonly connection: Connection
+  /** Requests under way, for when the client withdraws one. */
+  readonly underWay: Map<RequestId, AbortController>
+}
+
+export interface PlainVisit extends Visit {
+  readonly session: PlainSession
+  readonly sessionId: string
+}
+
+/** More than this is not a log any more. */
+const MAX_SAID = 1_000
+/** A call that may take longer needs a stream from the start: nobody waits for the head of a response for ever. */
+const MAX_PLAIN_SECONDS = 60
+
+/** `false`: it is not plain after all, and the session's SDK server goes on from what is known so far. */
+export async function servePlain(serving: PlainServing, visit: PlainVisit, asked: LegacyRequest): Promise<boolean> {
+  const { session, sessionId, response } = visit
+  if (mayTakeLong(visit, asked)) return false
+  const withdrawn = new AbortController()
+  const said: Said[] = []
+  session.underWay.set(asked.id, withdrawn)
+  const found = await answered(serving, asked, askerOf(visit, asked, { said, signal: withdrawn.signal }))
+  if (session.underWay.get(asked.id) === withdrawn) session.underWay.delete(asked.id)
+  const reply = replyTransport(response, { ...serving, headers: { 'mcp-session-id': sessionId } })
+  if (withdrawn.signal.aborted) {
+    reply.abandon()
+    return true
+  }
+  if ('result' in found && found.result['resultType'] === 'input_required') {
+    session.connection.begun.set(asked.id, { said, result: found.result })
+    return false
+  }
+  for (const { method, params } of said) reply.notify(method, params)
+  const id = JSON.stringify(asked.id)
+  if ('result' in found)
+    reply.finish(`{"jsonrpc":"2.0","id":${id},"result":${serving.text(asked.method, found.result)}}`)
+  else reply.finish(`{"jsonrpc":"2.0","id":${id},"error":${JSON.stringify(found.error)}}`)
+  return true
+}
+
+function mayTakeLong({ catalogue }: PlainVisit, { method, params: { name } }: LegacyRequest): boolean {
+  if (method !== 'tools/call' || typeof name !== 'string') return false
+  const entry = catalogue.tool(catalogue.canonicalTool(name) ?? name)
+  return entry !== undefined && entry.offer.timeoutSeconds > MAX_PLAIN_SECONDS
+}
+
+function answered(serving: PlainServing, { method, params }: LegacyRequest, asker: Asker): Promise<Answer> {
+  const wanted = readRequest(method, params)
+  if (wanted !== undefined) return answer(serving, wanted, asker)
+  return Promise.resolve({ error: { code: INVALID_PARAMS, message: `Invalid params for ${method}` } })
+}
+
+function askerOf(
+  { session: { server, connection }, principal, catalogue, request }: PlainVisit,
+  { meta }: LegacyRequest,
+  { said, signal }: { readonly said: Said[]; readonly signal: AbortSignal },
+): Asker {
+  const client = server.getClientVersion()?.name
+  const declared: unknown = server.getClientCapabilities()
+  const notify = (method: string, params: JsonObject): void => {
+    if (said.length < MAX_SAID) said.push({ method, params })
+  }
+  return {
+    principal: client === undefined ? principal : { ...principal, client },
+    catalogue,
+    channel: connection.channel,
+    era: 'legacy',
+    connection: connection.id,
+    signal,
+    trace: parseTraceparent(meta['traceparent'] ?? request.headers['traceparent']),
+    interaction: {
+      ...speaking({ progressToken: undefined, logLevel: connection.logLevel, notify }),
+      ...(isJsonObject(declared) ? { clientCapabilities: declared } : {}),
+    },
+  }
+}

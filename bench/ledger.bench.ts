@@ -1,0 +1,79 @@
+/**
+ * The ledger at 10⁴, 10⁵ and 10⁶ entries: appending, proving, verifying. What matters is how the figures grow: appends
+ * and verification per entry should not, proofs should grow like the logarithm.
+ *
+ * Does I/O.
+ */
+import { generateKeyPairSync } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { systemClock } from '../src/core/clock.ts'
+import { Database } from '../src/core/database-store.ts'
+import { ledgerMigrations } from '../src/ledger/ledger-store.ts'
+import { Ledger } from '../src/ledger/ledger.ts'
+import { noteSigner } from '../src/ledger/note-key.ts'
+
+const SIZES = [10_000, 100_000, 1_000_000]
+const BATCH = 256
+const PROOFS = 500
+
+const folder = mkdtempSync(join(tmpdir(), 'hearthbus-bench-'))
+const database = new Database({ path: join(folder, 'ledger.db'), migrations: [ledgerMigrations] })
+const origin = 'hearthbus.local/bench'
+const signer = noteSigner(origin, generateKeyPairSync('ed25519').privateKey)
+const ledger = await Ledger.open({
+  database,
+  signer,
+  origin,
+  lastSignedPath: join(folder, 'signed'),
+  clock: systemClock,
+})
+
+process.stdout.write(
+  '   entries   append/s (in 256s)   append/s (each durable, 64 callers)   inclusion   consistency   verify/s\n',
+)
+for (const size of SIZES) {
+  const before = ledger.size()
+  const batched = await perSecond(size - before - 2_000, () => fill(size - 2_000))
+  const single = await perSecond(2_000, () => fillSingly(2_000, 64))
+  await ledger.checkpoint()
+  const inclusion = await perSecond(PROOFS, () => prove((seq) => ledger.inclusion(seq)))
+  const consistency = await perSecond(PROOFS, () => prove((seq) => ledger.consistency(seq + 1)))
+  const verified = await perSecond(size, () => ledger.verify())
+  process.stdout.write(
+    `${size.toString().padStart(10)}   ${batched.toFixed(0).padStart(18)}   ${single.toFixed(0).padStart(35)}   ${(1_000 / inclusion).toFixed(3).padStart(6)} ms   ${(1_000 / consistency).toFixed(3).padStart(8)} ms   ${verified.toFixed(0).padStart(8)}\n`,
+  )
+}
+database.close()
+rmSync(folder, { recursive: true })
+
+async function fill(size: number): Promise<void> {
+  while (ledger.size() < size)
+    await database.commit(() => {
+      for (let index = 0; index < BATCH && ledger.size() < size; index++) ledger.appendIn(event(index))
+    })
+}
+
+async function fillSingly(count: number, callers: number): Promise<void> {
+  let left = count
+  const caller = async (): Promise<void> => {
+    while (left-- > 0) await ledger.append(event(left))
+  }
+  await Promise.all(Array.from({ length: callers }, caller))
+}
+
+async function prove(make: (seq: number) => { readonly ok: boolean }): Promise<void> {
+  for (let index = 0; index < PROOFS; index++)
+    if (!make(Math.floor(Math.random() * (ledger.size() - 1))).ok) throw new Error('no proof')
+}
+
+function event(index: number): { kind: string; tool: string; index: number; principal: string } {
+  return { kind: 'bench.event', tool: 'task_create', index, principal: 'local' }
+}
+
+async function perSecond(count: number, work: () => Promise<unknown>): Promise<number> {
+  const began = performance.now()
+  await work()
+  return (count * 1_000) / (performance.now() - began)
+}

@@ -84,6 +84,17 @@ export function createApprovals(options: {
     announce(transaction, id, { was: state, because })
   }
 
+  /** Where questions are added, old ones go; a no that still holds stays. */
+  function pruneIn({ sql, nowMs }: Transaction): void {
+    const closed = `state IN ('denied', 'expired', 'used')`
+    sql
+      .prepare(
+        `DELETE FROM guard_approval WHERE expires_at <= ? AND id IN
+         (SELECT id FROM guard_approval WHERE ${closed} ORDER BY id DESC LIMIT -1 OFFSET ?)`,
+      )
+      .run(nowMs, config.maxKept)
+  }
+
   function readIn({ sql }: Pick<Transaction, 'sql'>, id: string): Approval | undefined {
     const row = sql.prepare('SELECT * FROM guard_approval WHERE id = ?').get(id)
     return row === undefined ? undefined : toApproval(row)
@@ -168,6 +179,7 @@ export function createApprovals(options: {
     requestIn: (transaction, { binding, shown, leaves }) => {
       const { sql, nowMs } = transaction
       store.sweepIn(transaction)
+      pruneIn(transaction)
       const open = sql.prepare(
         `SELECT COUNT(*) AS n FROM guard_approval WHERE state = 'requested' AND (?1 IS NULL OR principal = ?1)`,
       )
@@ -231,12 +243,6 @@ export function createApprovals(options: {
         .map(toApproval)
       for (const approval of lapsed)
         expireIn(transaction, approval, lapseOf(approval, policyVersion, nowMs) ?? 'the clock was set back')
-      sql
-        .prepare(
-          `DELETE FROM guard_approval WHERE state IN ('denied', 'expired', 'used') AND expires_at <= ?1 AND id NOT IN
-           (SELECT id FROM guard_approval WHERE state IN ('denied', 'expired', 'used') ORDER BY id DESC LIMIT ?2)`,
-        )
-        .run(nowMs, config.maxKept)
       return lapsed.length
     },
 

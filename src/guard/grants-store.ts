@@ -90,6 +90,12 @@ export function createGrants(options: {
       const inForce = Number(sql.prepare('SELECT COUNT(*) AS n FROM guard_grant WHERE ended_at IS NULL').get()?.['n'])
       if (inForce >= MAX_IN_FORCE)
         return fail({ kind: 'busy', message: `This node keeps ${MAX_IN_FORCE} grants; end some first.` })
+      sql
+        .prepare(
+          `DELETE FROM guard_grant WHERE id IN
+           (SELECT id FROM guard_grant WHERE ended_at IS NOT NULL ORDER BY id DESC LIMIT -1 OFFSET ${MAX_ENDED_KEPT})`,
+        )
+        .run()
       const id = ulid(nowMs)
       const { principal, tool, target, definitionHash } = approval.binding
       const bounds = Object.fromEntries(
@@ -171,12 +177,6 @@ export function createGrants(options: {
         .all(nowMs, policyVersion)
         .map(toGrant)
       for (const grant of over) endIn(transaction, grant.id, endOf(grant, policyVersion))
-      sql
-        .prepare(
-          `DELETE FROM guard_grant WHERE ended_at IS NOT NULL AND id NOT IN
-           (SELECT id FROM guard_grant WHERE ended_at IS NOT NULL ORDER BY id DESC LIMIT ${MAX_ENDED_KEPT})`,
-        )
-        .run()
       return over.length
     },
 

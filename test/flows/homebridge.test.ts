@@ -5,10 +5,10 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
 import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { HOME_REFS } from '../../src/sim/homeseer/home.ts'
 import { startHomeseerSimulator, type HomeseerSimulator } from '../../src/sim/homeseer/homeseer-server.ts'
@@ -33,9 +33,9 @@ beforeAll(async () => {
   const port = await freePort()
   base = `http://127.0.0.1:${port}`
   await writeFile(join(directory, 'config.json'), JSON.stringify(configuration(port)))
-  const modules = fileURLToPath(new URL('../../node_modules', import.meta.url))
-  const program = join(modules, 'homebridge/bin/homebridge')
-  const plugin = ['-P', join(modules, 'homebridge-homeseer4'), '--strict-plugin-resolution']
+  const require = createRequire(import.meta.url)
+  const program = join(dirname(require.resolve('homebridge/package.json')), 'bin/homebridge')
+  const plugin = ['-P', dirname(require.resolve('homebridge-homeseer4/package.json')), '--strict-plugin-resolution']
   homebridge = spawn(process.execPath, [program, '-I', '-Q', '-T', '-U', directory, ...plugin], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { PATH: process.env['PATH'], HOME: directory },

@@ -42,7 +42,7 @@ export interface Device {
 
 /** HomeSeer's numbers for the place of a record in its physical device. */
 export const ROOT = 2
-export const CHILD = 4
+const CHILD = 4
 
 /** What one record and its pairs say; children and relatives are the house's to add. */
 export function normaliseDevice(record: ReceivedDevice, known: readonly ControlPair[] | undefined): Device {

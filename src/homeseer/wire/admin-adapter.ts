@@ -29,7 +29,7 @@ export interface AdapterRequest {
   readonly args: JsonObject
 }
 
-export const ADAPTER_CODES = ['unknown-operation', 'invalid', 'not-found', 'conflict', 'failed'] as const
+const ADAPTER_CODES = ['unknown-operation', 'invalid', 'not-found', 'conflict', 'failed'] as const
 export type AdapterCode = (typeof ADAPTER_CODES)[number]
 
 export type AdapterReply =
@@ -84,7 +84,7 @@ export const ADAPTER_WRITES = [
   'config.category.delete',
 ] as const
 
-export const ADAPTER_SCRIPT = 'hearthbus_admin.cs'
+const ADAPTER_SCRIPT = 'hearthbus_admin.cs'
 const MARK = 'hb1.'
 const VERSION = 1
 const COMMAND = new RegExp(

@@ -41,7 +41,7 @@ export interface DeviceRecord {
   readonly controls: readonly ControlPair[] | undefined
 }
 
-export interface DeviceType {
+interface DeviceType {
   readonly api: number
   readonly type: number
   readonly subType: number

@@ -18,7 +18,7 @@ export interface HttpForm {
   readonly body: HttpBody | undefined
 }
 
-export interface HttpBody {
+interface HttpBody {
   readonly contentType: string
   readonly text: string
 }
@@ -32,7 +32,7 @@ export interface Exchange<Value> {
   readonly decode: (reply: Reply) => Result<Value, ReplyFault>
 }
 
-export const JSON_PATH = '/JSON'
+const JSON_PATH = '/JSON'
 
 /** What a parameter may be given as; `undefined` leaves it out, and HomeSeer then means all. */
 export type ParameterValue = string | number | boolean | readonly number[] | undefined

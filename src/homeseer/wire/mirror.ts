@@ -12,7 +12,7 @@
  */
 import { MAX_DEVICES, type ReceivedDevice } from './device.ts'
 
-export type MirrorSource = 'ascii' | 'webhook' | 'poll' | 'read'
+type MirrorSource = 'ascii' | 'webhook' | 'poll' | 'read'
 
 export interface LiveValue {
   readonly value: number | undefined

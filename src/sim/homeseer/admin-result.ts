@@ -8,13 +8,13 @@ import { fail, ok, type Result } from '../../core/result.ts'
 import type { AdapterCode } from '../../homeseer/wire/admin-adapter.ts'
 import type { World } from './world.ts'
 
-export interface Refusal {
+interface Refusal {
   readonly code: AdapterCode
   readonly message: string
 }
 
 export type OperationResult = Result<JsonObject, Refusal>
-export type Operation = (world: World, args: JsonObject, nowMs: number) => OperationResult
+type Operation = (world: World, args: JsonObject, nowMs: number) => OperationResult
 export type Operations = Readonly<Record<string, Operation>>
 
 /** Every write says what it found and what it left; `null` where there was or is nothing. */

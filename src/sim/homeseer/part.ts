@@ -8,7 +8,7 @@ import { CONTROL_TYPE, type ControlUse } from '../../homeseer/wire/control-use.t
 import type { DeviceRecord } from '../../homeseer/wire/device.ts'
 
 /** How hardware answers to a command HomeSeer accepted. */
-export type Behaviour =
+type Behaviour =
   | { readonly kind: 'prompt' }
   /** The hardware takes its time before anything moves. */
   | { readonly kind: 'slow'; readonly afterMs: number }

@@ -151,7 +151,7 @@ export class LegacyServer {
   async #pass(session: Session, visit: Visit, body: Json | undefined): Promise<void> {
     const withdrawn = withdrawnRequest(body)
     if (withdrawn !== undefined) session.underWay.get(withdrawn)?.abort()
-    await webExchange(visit, body, (request) => session.transport.handleRequest(request, { parsedBody: body }))
+    await webExchange(visit, (request) => session.transport.handleRequest(request, { parsedBody: body }))
     // The SDK leaves the stream of a withdrawn request open for ever.
     if (withdrawn !== undefined) session.transport.closeSSEStream(withdrawn)
   }

@@ -40,7 +40,7 @@ export function createSdkHttpServer(options: SdkHttpOptions): SdkHttpServer {
 
   function pass(visit: Visit, body: Json): Promise<void> {
     const authInfo = authInfoOf(visit)
-    return webExchange(visit, body, (request) => handler.fetch(request, { parsedBody: body, authInfo }))
+    return webExchange(visit, (request) => handler.fetch(request, { parsedBody: body, authInfo }))
   }
 
   async function listen(visit: Visit, body: JsonObject): Promise<void> {

@@ -6,21 +6,17 @@
  */
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { toWebRequest } from '@modelcontextprotocol/node'
-import type { NodeIncomingMessageLike } from '@modelcontextprotocol/node'
-import type { Json } from '../core/json.ts'
 
 export type WebHandler = (request: Request) => Promise<Response>
 
-/** `body` was read and parsed already; `undefined` for a request that has none. Ends when the response has. */
+/** The body was read already and is not handed on here. Ends when the response has. */
 export async function webExchange(
   { request, response }: { readonly request: IncomingMessage; readonly response: ServerResponse },
-  body: Json | undefined,
   handle: WebHandler,
 ): Promise<void> {
   const gone = new AbortController()
   response.once('close', () => gone.abort())
-  const answer = await handle(await toWebRequest(request as NodeIncomingMessageLike, body, { signal: gone.signal }))
+  const answer = await handle(webRequest(request, gone.signal))
   if (response.destroyed) {
     await answer.body?.cancel()
     return
@@ -31,6 +27,11 @@ export async function webExchange(
     await pipe(answer.body, response, gone.signal)
   }
   response.end()
+}
+
+function webRequest({ method = 'GET', url = '/', headers }: IncomingMessage, signal: AbortSignal): Request {
+  const pairs = Object.entries(headers).map(([name, value = '']) => [name, String(value)] as [string, string])
+  return new Request(new URL(url, 'http://localhost'), { method, headers: pairs, signal })
 }
 
 /** Ends early, and lets the source know, when nobody reads any more. */

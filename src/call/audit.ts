@@ -83,7 +83,7 @@ export function auditEnter({ log, redact }: AuditOptions): Stage {
 }
 
 export function auditExit({ log, redactResult }: AuditOptions): Stage {
-  return async (passage) => {
+  return async (passage, next) => {
     const { outcome, entered, offer, call } = passage
     if (outcome === undefined || entered === undefined) throw new Error('audit exit before enter and dispatch')
     const durable = log.record(() => exitEvent(passage, outcome, entered, redactResult))
@@ -99,7 +99,7 @@ export function auditExit({ log, redactResult }: AuditOptions): Stage {
         ),
       )
     }
-    return outcome
+    return next(passage)
   }
 }
 
@@ -121,6 +121,8 @@ function exitEvent(
         call,
         outcome: kind === 'not-permitted' || kind === 'approval-required' ? 'denied' : 'error',
         error_code: code ?? kind,
+        // A code is a family's word; what became of a change must be readable without knowing the family.
+        fault: kind,
         reasons: refusedBy,
       },
     }

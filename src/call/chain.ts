@@ -7,6 +7,7 @@
  * Pure: its stages do what they were given to do.
  */
 import type { Admit } from '../bus/admit.ts'
+import type { Outcome } from '../bus/call.ts'
 import { auditEnter, auditExit } from './audit.ts'
 import type { AuditOptions } from './audit.ts'
 import { dispatch } from './dispatch.ts'
@@ -14,7 +15,7 @@ import type { Gate } from './dispatch.ts'
 import type { KeyedLock } from './keyed-lock.ts'
 import { schemaValidate } from './schema-validate.ts'
 import type { ValidateRequest } from './schema-validate.ts'
-import type { Next, Stage } from './stage.ts'
+import type { Next, Passage, Stage } from './stage.ts'
 import { toolLock } from './tool-lock.ts'
 
 export interface ChainParts {
@@ -25,21 +26,43 @@ export interface ChainParts {
   readonly monotonic: () => number
 }
 
+interface NamedStage {
+  /** What the trace of a call calls the time that it spent here. */
+  readonly name: string
+  readonly stage: Stage
+}
+
 /** The order is part of the contract. */
-export function stagesOf(parts: ChainParts): readonly Stage[] {
+export function stagesOf(parts: ChainParts): readonly NamedStage[] {
   return [
-    toolLock(parts.lock, parts.monotonic),
-    schemaValidate(parts.validateRequest),
-    auditEnter(parts.audit),
-    dispatch(parts.gate),
-    auditExit(parts.audit),
+    { name: 'lock', stage: toolLock(parts.lock, parts.monotonic) },
+    { name: 'validate', stage: schemaValidate(parts.validateRequest) },
+    { name: 'audit enter', stage: auditEnter(parts.audit) },
+    { name: 'dispatch', stage: dispatch(parts.gate) },
+    { name: 'audit exit', stage: auditExit(parts.audit) },
   ]
 }
 
 export function createChain(parts: ChainParts): Admit {
   const walk = stagesOf(parts).reduceRight<Next>(
-    (rest, stage) => (passage) => stage(passage, rest),
-    () => Promise.reject(new Error('audit exit is the last stage')),
+    (rest, named) => timed(named, rest, parts.monotonic),
+    (passage) => Promise.resolve(decided(passage)),
   )
   return (call, offer, proceed) => walk({ call, offer, proceed })
+}
+
+/** A stage's time ends where it hands the passage on. */
+function timed({ name, stage }: NamedStage, rest: Next, monotonic: () => number): Next {
+  return (passage) => {
+    const beganMs = monotonic()
+    return stage(passage, (next) => {
+      passage.call.ticket?.mark(name, monotonic() - beganMs)
+      return rest(next)
+    })
+  }
+}
+
+function decided({ outcome }: Passage): Outcome {
+  if (outcome === undefined) throw new Error('nobody dispatched the call')
+  return outcome
 }

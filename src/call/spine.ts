@@ -55,7 +55,7 @@ export async function openSpine({ database, ledger, clock, logger, ...options }:
     audit: {
       log: auditLog(database, ledger),
       redact: ({ call, offer }) => redactArguments(call.body, offer),
-      redactResult: (_, data) => redactData(data),
+      redactResult: ({ offer }, data) => redactData(data, offer?.secrets),
     },
     gate: guard,
     monotonic: clock.monotonic,

@@ -54,9 +54,10 @@ export function redactArguments(body: JsonObject, offer?: Pick<Offer, 'requestSc
   return redactObject(body, schema, newWalk({ bounds: KEPT, secrets, root: schema, bareCode: true }), 0)
 }
 
-/** Anything else that is kept: results, previews, details. */
-export function redactData(data: Json): Json {
-  return redactValue(data, undefined, newWalk({ ...PLAIN, bounds: KEPT }), 0)
+/** Anything else that is kept: results, previews, details. What is secret going in is secret coming back. */
+export function redactData(data: Json, secretNames: readonly string[] = []): Json {
+  const secrets = new Set(secretNames.map((name) => name.toLowerCase()))
+  return redactValue(data, undefined, newWalk({ ...PLAIN, secrets, bounds: KEPT }), 0)
 }
 
 /** Hides secrets and cuts nothing: for answers that are told again later. */

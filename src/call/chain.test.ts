@@ -1,0 +1,193 @@
+import { setTimeout as rest } from 'node:timers/promises'
+import { describe, expect, it } from 'vitest'
+import type { Call, Outcome } from '../bus/call.ts'
+import type { Effect, Offer } from '../bus/capability.ts'
+import { busFamily } from '../bus/family.ts'
+import type { Fault } from '../core/fault.ts'
+import type { JsonObject } from '../core/json.ts'
+import { fail, ok } from '../core/result.ts'
+import type { AuditEvent } from './audit.ts'
+import { createChain, stagesOf } from './chain.ts'
+import type { ChainParts } from './chain.ts'
+import { keyedLock } from './keyed-lock.ts'
+
+/** A chain whose every step leaves a word, and a log that can be told to fail. */
+function chainWithDiary(options: { readonly logFails?: (kind: string) => boolean; readonly denial?: Fault } = {}): {
+  readonly diary: string[]
+  readonly parts: ChainParts
+  readonly run: (offer: Offer | undefined, body?: JsonObject, handler?: () => Promise<Outcome>) => Promise<Outcome>
+} {
+  const diary: string[] = []
+  let seq = 0
+  const parts: ChainParts = {
+    lock: keyedLock(1),
+    validateRequest: (_, body) => {
+      diary.push('validate')
+      return body['bad'] === true ? fail({ kind: 'invalid-arguments', message: 'bad' }) : ok({ ...body, parsed: true })
+    },
+    audit: {
+      log: {
+        record: async (make: () => AuditEvent, appended) => {
+          const { event } = make()
+          if (options.logFails?.(event.kind) === true) throw new Error('disk full')
+          diary.push(typeof event['outcome'] === 'string' ? `${event.kind} ${event['outcome']}` : event.kind)
+          appended?.(seq++)
+          await rest(1)
+          diary.push(`${event.kind} durable`)
+        },
+      },
+      redact: ({ call }) => call.body,
+      redactResult: (_, data) => data,
+    },
+    gate: {
+      around: async (call, _, proceed) => {
+        diary.push('guard')
+        return options.denial === undefined ? proceed(call) : fail(options.denial)
+      },
+    },
+    monotonic: () => 0,
+  }
+  const chain = createChain(parts)
+  const run = (offer: Offer | undefined, body: JsonObject = {}, handler?: () => Promise<Outcome>): Promise<Outcome> =>
+    chain(callWith(body), offer, async (call) => {
+      diary.push(`handler ${JSON.stringify(call.body)}`)
+      return handler === undefined ? ok({ data: 1 }) : handler()
+    })
+  return { diary, parts, run }
+}
+
+function callWith(body: JsonObject): Call {
+  return {
+    capability: 'test.tool',
+    versionReq: [1, 0],
+    body,
+    caller: { kind: 'principal', id: 'local', role: 'agent' },
+    channel: 'api',
+    traceId: '01ARZ3NDEKTSV4RRFFQ69G5FAV',
+    deadlineMs: 1_000,
+    stream: false,
+    signal: new AbortController().signal,
+    hopBudget: 0,
+    rehearsal: false,
+    heldLocks: [],
+  }
+}
+
+function offerOf(effect: Effect, lock?: string): Offer {
+  return {
+    name: 'test.tool',
+    version: [1, 0],
+    stability: 'stable',
+    requestSchema: {},
+    responseSchema: {},
+    streamSchema: undefined,
+    params: {},
+    maxConcurrent: 1,
+    trustRequired: 'member',
+    timeoutSeconds: 1,
+    idempotent: false,
+    title: 'Test',
+    description: 'Does nothing.',
+    effect,
+    lock,
+    family: busFamily,
+    face: { kind: 'tool' },
+  }
+}
+
+describe('chain', () => {
+  it('has the five stages of spec 5, in its order', () => {
+    expect(stagesOf(chainWithDiary().parts).map(({ name }) => name)).toEqual([
+      'lock',
+      'validate',
+      'audit enter',
+      'dispatch',
+      'audit exit',
+    ])
+  })
+
+  it('has a change on record before it is made, and answers after its end is on the disk', async () => {
+    const { diary, run } = chainWithDiary()
+    expect(await run(offerOf('writes'), { a: 1 })).toEqual(ok({ data: 1 }))
+    expect(diary).toEqual([
+      'validate',
+      'call.enter',
+      'call.enter durable',
+      'guard',
+      'handler {"a":1,"parsed":true}',
+      'call.exit ok',
+      'call.exit durable',
+    ])
+  })
+
+  it('does not keep a read waiting for its enter', async () => {
+    const { diary, run } = chainWithDiary()
+    await run(offerOf('reads'))
+    expect(diary.indexOf('guard')).toBeLessThan(diary.indexOf('call.enter durable'))
+    expect(diary.at(-1)).toBe('call.exit durable')
+  })
+
+  it('audits arguments that do not fit, and neither guard nor handler sees them', async () => {
+    const { diary, run } = chainWithDiary()
+    expect(await run(offerOf('writes'), { bad: true })).toMatchObject({
+      ok: false,
+      fault: { kind: 'invalid-arguments' },
+    })
+    expect(diary).toEqual(['validate', 'call.enter', 'call.enter durable', 'call.exit error', 'call.exit durable'])
+  })
+
+  it('records a denial as denied', async () => {
+    const { diary, run } = chainWithDiary({ denial: { kind: 'not-permitted', message: 'no' } })
+    expect((await run(offerOf('writes'))).ok).toBe(false)
+    expect(diary).toContain('call.exit denied')
+  })
+
+  it('audits a name that nobody offers', async () => {
+    const { diary, run } = chainWithDiary()
+    await run(undefined, {}, async () => fail({ kind: 'not-found', message: 'nobody' }))
+    expect(diary.filter((word) => word.startsWith('call.') && !word.endsWith('durable'))).toEqual([
+      'call.enter',
+      'call.exit error',
+    ])
+  })
+
+  it('does nothing when it cannot be recorded that something is about to be done', async () => {
+    const { diary, run } = chainWithDiary({ logFails: (kind) => kind === 'call.enter' })
+    expect(await run(offerOf('writes'))).toMatchObject({ ok: false, fault: { code: 'LEDGER_UNAVAILABLE' } })
+    expect(diary).toEqual(['validate'])
+  })
+
+  it('does not claim success when the end could not be recorded', async () => {
+    const { run } = chainWithDiary({ logFails: (kind) => kind === 'call.exit' })
+    const outcome = await run(offerOf('writes'))
+    expect(outcome).toMatchObject({ ok: false, fault: { code: 'LEDGER_UNAVAILABLE' } })
+    expect(outcome.ok ? '' : outcome.fault.message).toContain('was carried out')
+  })
+
+  it('withholds a read whose enter could not be recorded', async () => {
+    const { run } = chainWithDiary({ logFails: (kind) => kind === 'call.enter' })
+    expect(await run(offerOf('reads'))).toMatchObject({ ok: false, fault: { code: 'LEDGER_UNAVAILABLE' } })
+  })
+
+  it('never lets two handlers that hold one lock overlap, and audits whom it turns away', async () => {
+    const { diary, run } = chainWithDiary()
+    let inside = 0
+    let most = 0
+    const handler = async (): Promise<Outcome> => {
+      most = Math.max(most, ++inside)
+      await rest(2)
+      inside--
+      return ok({ data: null })
+    }
+    const outcomes = await Promise.all([1, 2, 3].map(() => run(offerOf('writes', 'house'), {}, handler)))
+    expect(most).toBe(1)
+    expect(outcomes.map((outcome) => (outcome.ok ? 'ok' : outcome.fault.kind)).toSorted()).toEqual(['busy', 'ok', 'ok'])
+    expect(diary.filter((word) => word === 'call.exit error')).toHaveLength(1)
+  })
+
+  it('gives the lock back when a handler throws', async () => {
+    const { run } = chainWithDiary()
+    await expect(run(offerOf('writes', 'house'), {}, () => Promise.reject(new Error('bug')))).rejects.toThrow('bug')
+    expect((await run(offerOf('writes', 'house'))).ok).toBe(true)
+  })
+})

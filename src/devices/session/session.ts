@@ -103,6 +103,8 @@ export interface SessionSettings {
   readonly helloMs: number
   /** For `initialize`, `tools/list` and probes; calls bring their own. */
   readonly requestMs: number
+  /** Before discovery is tried again; doubles with every attempt. */
+  readonly retryMs: number
   readonly queueLimit: number
   /** Text frames that keep a WebSocket channel usable; `undefined` spares the battery. Below 120 s to have effect. */
   readonly keepAliveMs: number | undefined
@@ -118,6 +120,7 @@ export const DEFAULT_SESSION_SETTINGS: SessionSettings = {
   withUserTools: false,
   helloMs: 10_000,
   requestMs: 15_000,
+  retryMs: 2_000,
   queueLimit: 16,
   keepAliveMs: 90_000,
   probeMs: 240_000,

@@ -86,7 +86,7 @@ function giveUp(turn: Turn, flight: Flight): void {
   }
   if (purpose.kind === 'probe' || purpose.kind === 'vision' || purpose.round !== turn.session.round) return
   if (attempts + 1 < MAX_ATTEMPTS) {
-    update(turn, { attempts: attempts + 1, retryAtMs: turn.atMs + 2_000 * 2 ** attempts })
+    update(turn, { attempts: attempts + 1, retryAtMs: turn.atMs + settings.retryMs * 2 ** attempts })
     return
   }
   endListing(turn, `${purpose.kind === 'list' ? 'tools/list' : 'initialize'} was not answered`)

@@ -118,13 +118,11 @@ class DeviceClient implements SimulatedDevice {
     if (awake === true) await this.wake()
   }
 
-  readonly wake = async (): Promise<void> => {
-    if (this.channelOpen()) return
-    // A WebSocket device opens a fresh socket for every channel and simply drops the old one.
-    if (this.#mqtt === undefined) this.#hangUp()
-    if (this.#line === undefined) await this.#dial()
-    await this.#greet()
-  }
+  /** On the main loop: whatever arrives meanwhile is parsed, but nothing is answered before the channel is open. */
+  readonly wake = (): Promise<void> =>
+    new Promise((resolve, reject) => {
+      this.#task.loop.schedule(() => this.#open().then(resolve, reject))
+    })
 
   readonly sleep = (): void => {
     this.#greeted = false
@@ -154,6 +152,14 @@ class DeviceClient implements SimulatedDevice {
     this.#closeAudio()
     for (const line of this.#extraLines) line.destroy()
     this.#hangUp()
+  }
+
+  async #open(): Promise<void> {
+    if (this.channelOpen()) return
+    // A WebSocket device opens a fresh socket for every channel and simply drops the old one.
+    if (this.#mqtt === undefined) this.#hangUp()
+    if (this.#line === undefined) await this.#dial()
+    await this.#greet()
   }
 
   #connect(events: LineEvents): Promise<void> {
@@ -191,8 +197,6 @@ class DeviceClient implements SimulatedDevice {
     const gaveUp = setTimeout(() => this.#greeting?.(false), this.#timing.helloMs)
     this.#sessionId = ''
     this.#send(helloText(this.#profile, this.#mqtt === undefined ? 'websocket' : 'udp'))
-    // Whatever arrives meanwhile is parsed, but nothing is answered before the loop goes on.
-    this.#task.loop.schedule(async () => void (await answered))
     const ok = await answered
     clearTimeout(gaveUp)
     this.#greeting = undefined

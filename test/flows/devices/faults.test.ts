@@ -1,0 +1,178 @@
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { EnrolStore } from '../../../src/devices/enrol/enrol-store.ts'
+import { createFleet } from '../../../src/devices/session/fleet-server.ts'
+import type { Tool } from '../../../src/sim/devices/tool.ts'
+import type { House } from './house.ts'
+import { nextEvent, openHouse } from './house.ts'
+
+const VOLUME = 'self.audio_speaker.set_volume'
+const SLOW: Tool = { name: 'self.slow', description: '', properties: [], takesMs: 150, run: () => 'slow' }
+
+let house: House
+beforeAll(async () => {
+  house = await openHouse({ fleet: { settings: { requestMs: 200, retryMs: 10, relistMs: 200, queueLimit: 4 } } })
+})
+afterAll(() => house.stop())
+
+const volume = (id: string, value: number, options = {}) => house.fleet.call(id, VOLUME, { volume: value }, options)
+
+describe.each(['websocket', 'mqtt'] as const)('over %s', (transport) => {
+  it('a late answer is nobody else’s', async () => {
+    const device = await house.enrol(transport)
+    const id = device.identity.deviceId
+    device.faults.lateMs = 120
+    expect(await volume(id, 1, { timeoutMs: 40 })).toEqual({
+      ok: false,
+      fault: { kind: 'timed-out', afterMs: expect.any(Number) },
+    })
+    device.faults.lateMs = 0
+    const status = await house.fleet.call(id, 'self.get_device_status', {})
+    expect(status).toMatchObject({ ok: true, value: { structured: { audio_speaker: { volume: 1 } } } })
+    expect(house.fleet.stats().ignored).toMatchObject({ 'late-answer': expect.any(Number) })
+  })
+
+  it('a device that breaks off in the middle of a call leaves nothing behind', async () => {
+    const device = await house.enrol(transport)
+    const id = device.identity.deviceId
+    device.faults.dropOnCall = true
+    const answers = await Promise.all([1, 2, 3].map((value) => volume(id, value)))
+    expect(answers).toEqual([
+      { ok: false, fault: { kind: 'disconnected', sent: true } },
+      { ok: false, fault: { kind: 'disconnected', sent: false } },
+      { ok: false, fault: { kind: 'disconnected', sent: false } },
+    ])
+    expect(house.fleet.stats().pendingCalls).toBe(0)
+  })
+
+  it('answers that are not JSON end in a timeout, and the device goes on', async () => {
+    const device = await house.enrol(transport)
+    const id = device.identity.deviceId
+    device.faults.garbled = true
+    expect(await volume(id, 1, { timeoutMs: 60 })).toMatchObject({ fault: { kind: 'timed-out' } })
+    device.faults.garbled = false
+    expect(await volume(id, 2)).toMatchObject({ ok: true })
+  })
+
+  it('a tool too large to list costs the device only that tool', async () => {
+    const device = await house.enrol(transport, { faults: { oversizedTool: true } })
+    const view = house.fleet.device(device.identity.deviceId)
+    expect(view?.tools.map(({ name }) => name)).toContain(VOLUME)
+    expect(view?.warnings).toEqual([
+      'the list is incomplete: Failed to add tool self.huge because of payload size limit',
+    ])
+  })
+
+  it('a device that answers nothing is taken as it is, and asked again', async () => {
+    const device = await house.enrol(transport)
+    const id = device.identity.deviceId
+    device.faults.silent = true
+    house.fleet.relist(id)
+    const { warnings, tools } = await house.until(id, ({ warnings: said }) => said.length > 0)
+    expect(warnings).toEqual(['the list is incomplete: tools/list was not answered'])
+    expect(tools.length).toBeGreaterThan(0)
+    device.faults.silent = false
+    await house.until(id, ({ warnings: said, phase }) => phase === 'ready' && said.length === 0)
+  })
+
+  it('more calls than may wait are refused at once', async () => {
+    const device = await house.enrol(transport, { tools: [SLOW] })
+    const id = device.identity.deviceId
+    const answers = await Promise.all(Array.from({ length: 7 }, () => house.fleet.call(id, 'self.slow', {})))
+    expect(answers.filter(({ ok }) => ok)).toHaveLength(5)
+    expect(answers.at(-1)).toEqual({ ok: false, fault: { kind: 'queue-full', limit: 4 } })
+  })
+
+  it('a cancelled call is answered at once and its answer ignored', async () => {
+    const device = await house.enrol(transport, { tools: [SLOW] })
+    const id = device.identity.deviceId
+    const abort = new AbortController()
+    const call = house.fleet.call(id, 'self.slow', {}, { signal: abort.signal })
+    abort.abort()
+    expect(await call).toEqual({ ok: false, fault: { kind: 'cancelled', sent: true } })
+    expect(await volume(id, 9)).toMatchObject({ ok: true })
+    expect(await house.fleet.call(id, 'self.slow', {}, { signal: AbortSignal.abort() })).toMatchObject({
+      fault: { kind: 'cancelled', sent: false },
+    })
+  })
+
+  it('a device gone mad is hung up on, and the others do not notice', async () => {
+    const mad = await house.enrol(transport, { timing: { reconnectMs: 60_000 } })
+    const calm = await house.enrol(transport)
+    const gone = nextEvent(house, 'offline')
+    for (let each = 0; each < 600; each++) mad.say('{"type":"listen"}')
+    expect(await gone).toMatchObject({ device: mad.identity.deviceId })
+    expect(await volume(calm.identity.deviceId, 3)).toMatchObject({ ok: true })
+  })
+
+  it('audio is dropped', async () => {
+    const device = await house.enrol(transport)
+    await device.speak(50)
+    expect(await volume(device.identity.deviceId, 4)).toMatchObject({ ok: true })
+  })
+})
+
+describe('a sleeping device', () => {
+  it('fails fast, or keeps the call until somebody wakes it', async () => {
+    const device = await house.enrol('websocket', { timing: { reconnectMs: 60_000 } })
+    const id = device.identity.deviceId
+    device.sleep()
+    await house.until(id, ({ online }) => !online)
+    expect(await volume(id, 1)).toEqual({ ok: false, fault: { kind: 'asleep', device: id, wakesItself: false } })
+    const waiting = volume(id, 2, { whenAsleep: 'queue' })
+    expect(await volume(id, 3, { whenAsleep: 'queue', waitMs: 30 })).toMatchObject({ fault: { kind: 'expired' } })
+    await device.wake()
+    expect(await waiting).toMatchObject({ ok: true })
+    expect(device.state()).toMatchObject({ volume: 2 })
+  })
+
+  it('keeps its tools over a restart of the gateway', async () => {
+    const device = await house.enrol('websocket')
+    const id = device.identity.deviceId
+    await vi.waitFor(() => {
+      const rows = house.database.sql.prepare('SELECT device_id FROM device_memory').all()
+      expect(rows.map((row) => row['device_id'])).toContain(id)
+    })
+    const later = createFleet({ memory: new EnrolStore(house.database).memory(() => undefined) })
+    expect(later.device(id)).toMatchObject({
+      online: false,
+      phase: 'asleep',
+      transport: 'websocket',
+      info: { version: '2.4.2' },
+    })
+    expect(later.device(id)?.tools.map(({ name }) => name)).toContain(VOLUME)
+    expect(await later.call(id, VOLUME, { volume: 200 }, { whenAsleep: 'queue' })).toMatchObject({
+      fault: { kind: 'invalid-arguments' },
+    })
+    later.close()
+  })
+
+  it('is unknown once it is forgotten', async () => {
+    const device = await house.enrol('websocket', { timing: { reconnectMs: 60_000 } })
+    const id = device.identity.deviceId
+    device.sleep()
+    await house.until(id, ({ online }) => !online)
+    const waiting = volume(id, 1, { whenAsleep: 'queue' })
+    await house.registrar.forget(id)
+    house.fleet.forget(id)
+    expect(await waiting).toEqual({ ok: false, fault: { kind: 'unknown-device', device: id } })
+    expect(house.fleet.device(id)).toBeUndefined()
+  })
+})
+
+describe('a WebSocket answer larger than firmware can send', () => {
+  it('never comes, and the caller hears of the silence', async () => {
+    const device = await house.enrol('websocket')
+    const id = device.identity.deviceId
+    device.faults.oversizedReply = true
+    expect(await volume(id, 1, { timeoutMs: 60 })).toMatchObject({ fault: { kind: 'timed-out' } })
+    expect(device.shown()).toContain('server error')
+    expect(device.channelOpen()).toBe(false)
+  })
+})
+
+describe('a board that does not answer pings', () => {
+  it('stays connected as long as it talks', async () => {
+    const device = await house.enrol('websocket', { faults: { noPong: true } })
+    await vi.waitFor(async () => expect(await volume(device.identity.deviceId, 1)).toMatchObject({ ok: true }))
+  })
+})

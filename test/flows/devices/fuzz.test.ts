@@ -1,0 +1,125 @@
+import { connect } from 'node:net'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { concat, utf8 } from '../../../src/core/bytes.ts'
+import { step } from '../../../src/devices/session/machine.ts'
+import type { Input, Session } from '../../../src/devices/session/session.ts'
+import { DEFAULT_SESSION_SETTINGS, newSession } from '../../../src/devices/session/session.ts'
+import { encodeConnect, encodePublish, encodeSubscribe } from '../../../src/devices/wire/mqtt-packet.ts'
+import type { SimulatedDevice } from '../../../src/sim/devices/simulated-device.ts'
+import { encodeFrame } from '../../../src/sim/devices/websocket-frame.ts'
+import type { House } from './house.ts'
+import { openHouse } from './house.ts'
+import { chance, mutatedBytes, mutatedFrame } from './mutation.ts'
+
+const VOLUME = 'self.audio_speaker.set_volume'
+
+describe('mutated frames', () => {
+  it('ninety thousand of them leave a session whole', () => {
+    const random = chance(5)
+    let session: Session = newSession('a0:b1:c2:d3:e4:f5', DEFAULT_SESSION_SETTINGS)
+    let atMs = 0
+    let answered = 0
+    let called = 0
+    const feed = (input: Input) => {
+      const next = step(session, input)
+      session = next.session
+      answered += next.effects.filter((effect) => effect.kind === 'answer').length
+    }
+    for (let each = 0; each < 90_000; each++) {
+      atMs += 10
+      // A few hundred frames to a connection, each of which begins its ids where the last one ended.
+      if (each % 300 === 0) {
+        session = { ...session, nextId: 1 }
+        const transport = (['websocket', 'mqtt', 'mqtt-broker'] as const)[(each / 300) % 3] ?? 'mqtt'
+        feed({ kind: 'connected', atMs, transport, seed: 's', vision: undefined, udp: undefined })
+      }
+      feed({ kind: 'text', atMs, text: mutatedFrame(random) })
+      if (each % 7 === 0) feed({ kind: 'tick', atMs })
+      if (each % 11 === 0) {
+        called++
+        const request = { call: called, tool: 't', arguments: { volume: 1 }, timeoutMs: 500, waitMs: 2_000 }
+        feed({ kind: 'call', atMs, request: { ...request, outlastsSleep: each % 2 === 0 } })
+      }
+    }
+    feed({ kind: 'disconnected', atMs, reason: 'end' })
+    feed({ kind: 'tick', atMs: atMs + 10_000 })
+    expect(answered).toBe(called)
+    expect(session.queue).toEqual([])
+    expect(session.tools.length).toBeLessThanOrEqual(DEFAULT_SESSION_SETTINGS.maxTools)
+    expect(session.warnings.length).toBeLessThanOrEqual(16)
+  })
+})
+
+describe('over real sockets', () => {
+  let house: House
+  let calm: readonly SimulatedDevice[]
+  let sessions: readonly string[]
+  beforeAll(async () => {
+    house = await openHouse()
+    calm = [await house.enrol('websocket'), await house.enrol('mqtt')]
+    sessions = calm.map((device) => device.sessionId())
+  })
+  afterAll(() => house.stop())
+
+  /** Whether every other device still answers. */
+  const isCalm = async () => {
+    const calls = calm.map((device) => house.fleet.call(device.identity.deviceId, VOLUME, { volume: 5 }))
+    return (await Promise.all(calls)).every(({ ok }) => ok)
+  }
+
+  it.each(['websocket', 'mqtt'] as const)('five thousand frames over %s disturb nobody else', async (transport) => {
+    const random = chance(7)
+    const mad = await house.enrol(transport)
+    for (let batch = 0; batch < 20; batch++) {
+      await mad.wake().catch(() => undefined)
+      for (let each = 0; each < 250; each++) mad.say(mutatedFrame(random))
+      expect(await isCalm()).toBe(true)
+      // A fresh connection has a fresh budget; without it the gateway would hang up on a device this talkative.
+      const gone = house.until(mad.identity.deviceId, ({ online }) => !online)
+      mad.cut()
+      await gone
+      await house.until(mad.identity.deviceId, ({ phase }) => phase === 'ready')
+    }
+    expect(await house.fleet.call(mad.identity.deviceId, VOLUME, { volume: 5 })).toMatchObject({ ok: true })
+  })
+
+  const strew = async (port: number, make: (random: () => number) => Uint8Array) => {
+    const random = chance(11)
+    for (let each = 0; each < 400; each++)
+      await new Promise<void>((resolve) => {
+        const socket = connect(port, '127.0.0.1', () => socket.end(make(random)))
+        socket.on('error', () => undefined)
+        socket.on('data', () => undefined)
+        socket.on('close', () => resolve())
+      })
+  }
+
+  it('broken MQTT packets disturb nobody', async () => {
+    const told = calm[1]?.told()?.['mqtt'] as { client_id: string; username: string; password: string }
+    const opening = encodeConnect({
+      clientId: told.client_id.replace(/.$/, '0'),
+      username: told.username,
+      password: told.password,
+      keepAliveSeconds: 1,
+    })
+    const talk = concat(opening, encodeSubscribe(1, '#', 0), encodePublish('device-server', utf8('{"type":"hello"}')))
+    await strew(house.mqttPort ?? 0, (random) => mutatedBytes(talk, random))
+    expect(await isCalm()).toBe(true)
+  })
+
+  it('broken upgrades and WebSocket frames disturb nobody', async () => {
+    const device = calm[0]
+    const told = device?.told()?.['websocket'] as { token: string }
+    const head = utf8(
+      `GET /xiaozhi/v1/ HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nDevice-Id: ${device?.identity.deviceId}\r\nClient-Id: ${device?.identity.clientId}\r\nAuthorization: Bearer ${told.token.slice(1)}\r\n\r\n`,
+    )
+    const talk = concat(head, encodeFrame('text', utf8('{"type":"hello"}'), Uint8Array.of(1, 2, 3, 4)))
+    await strew(house.httpPort, (random) => mutatedBytes(talk, random))
+    expect(await isCalm()).toBe(true)
+  })
+
+  it('nobody’s session was touched', () => {
+    expect(calm.map((device) => device.sessionId())).toEqual(sessions)
+    expect(house.fleet.stats().pendingCalls).toBe(0)
+  })
+})

@@ -12,7 +12,7 @@ import type { Outcome } from './call.ts'
 import type { CapabilityEntry } from './entry.ts'
 import { countsAgainstProvider } from './health.ts'
 import type { HealthChange } from './health.ts'
-import { observe, PENALTY_MS } from './peak-ewma.ts'
+import { forget, observe, PENALTY_MS } from './peak-ewma.ts'
 import type { Registry } from './registry.ts'
 
 /** No provider is believed to be busy for longer than this, whatever it says. */
@@ -38,6 +38,8 @@ export class HealthTracker {
   record(entry: CapabilityEntry, ending: Ending): HealthChange {
     const { outcome, latencyMs, nowMs, isProbe } = ending
     if (outcome.ok) {
+      // A probe that succeeds makes a newcomer of the provider: nothing known, and a slow start.
+      if (isProbe) forget(entry.latency)
       observe(entry.latency, latencyMs, nowMs)
       if (!entry.isLocal) entry.lastSeenMs = nowMs
       return entry.health.record({ success: true, latencyMs, nowMs, isProbe, mayEject: false })

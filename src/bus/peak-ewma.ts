@@ -25,6 +25,10 @@ export function unknownLatency(): PeakEwma {
   return { latencyMs: 0, atMs: 0, answers: 0 }
 }
 
+export function forget(estimate: PeakEwma): void {
+  Object.assign(estimate, unknownLatency())
+}
+
 export function observe(estimate: PeakEwma, latencyMs: number, nowMs: number): void {
   const believed = estimate.answers === 0 ? latencyMs : decayTowards(estimate, latencyMs, nowMs)
   estimate.latencyMs = Math.max(latencyMs, believed)

@@ -1,0 +1,78 @@
+import { describe, expect, it } from 'vitest'
+import { answering, echo, introduce, ME, node, reply, settled, streaming } from '../../test/bus-village.ts'
+import { manualClock } from '../core/clock.ts'
+import { busMetrics } from './metrics.ts'
+
+describe('metrics', () => {
+  it('say what was counted, in Prometheus words', async () => {
+    const clock = manualClock()
+    const bus = node('a', { clock })
+    bus.registerCapability(
+      answering({ name: 'x.y', requestSchema: { required: ['ms'] } }, (call) => {
+        clock.advance(Number(call.body['ms']))
+        return Promise.resolve(reply(null))
+      }),
+    )
+    for (const ms of [0.05, 3, 3, 40, 9_000]) await bus.call('x.y', [1, 0], { ms }, ME)
+    await bus.call('x.y', [1, 0], {}, ME)
+    await bus.call('no.such', [1, 0], {}, ME)
+    const text = await busMetrics(bus).metrics()
+    const lines = text.split('\n')
+    expect(lines).toEqual(
+      expect.arrayContaining([
+        'hearthbus_requests_total{capability="x.y",result="ok"} 5',
+        'hearthbus_requests_total{capability="x.y",result="schema_mismatch"} 1',
+        'hearthbus_requests_total{capability="unknown",result="not_found"} 1',
+        '# TYPE hearthbus_request_duration_ms histogram',
+        'hearthbus_request_duration_ms_bucket{capability="x.y",le="0.1"} 2',
+        'hearthbus_request_duration_ms_bucket{capability="x.y",le="5"} 4',
+        'hearthbus_request_duration_ms_bucket{capability="x.y",le="50"} 5',
+        'hearthbus_request_duration_ms_bucket{capability="x.y",le="5000"} 5',
+        'hearthbus_request_duration_ms_bucket{capability="x.y",le="+Inf"} 6',
+        'hearthbus_request_duration_ms_count{capability="x.y"} 6',
+        'hearthbus_capability_health_success_rate{capability="x.y",node="a"} 1',
+        'hearthbus_quarantines_total 0',
+        'hearthbus_nodes_online{community=""} 1',
+        'hearthbus_in_flight 0',
+      ]),
+    )
+  })
+
+  it('say the same when asked twice', async () => {
+    const bus = node('a')
+    bus.registerCapability(answering({ name: 'x.y' }, echo))
+    await bus.call('x.y', [1, 0], {}, ME)
+    const metrics = busMetrics(bus)
+    expect(await metrics.metrics()).toBe(await metrics.metrics())
+  })
+
+  it('know streams under way, tokens, peers and refusals for load', async () => {
+    const clock = manualClock()
+    const [a, b] = [node('a', { clock }), node('b', { clock })]
+    a.registerCapability(
+      streaming({ name: 'llm.chat', params: { model: 'm7', backend: 'local' }, maxConcurrent: 1 }, async function* () {
+        yield { event: 'token', data: 'x' }
+        return { ok: true, value: { data: null, usage: { tokensOut: 12 } } }
+      }),
+    )
+    introduce(a, b)
+    const stream = a.stream('llm.chat', [1, 0], {}, ME)
+    await settled()
+    const refused = a.call('llm.chat', [1, 0], {}, ME)
+    await settled()
+    clock.advance(1_000)
+    a.tick()
+    await refused
+    const metrics = busMetrics(a)
+    const during = await metrics.metrics()
+    expect(during).toContain('hearthbus_active_streams{capability="llm.chat"} 1')
+    expect(during).toContain('hearthbus_rate_limited_total{capability="llm.chat",reason="capacity_exceeded"} 1')
+    expect(during).toContain('hearthbus_nodes_online{community=""} 2')
+    await stream.next()
+    await stream.next()
+    await stream.outcome
+    const after = await metrics.metrics()
+    expect(after).toContain('hearthbus_active_streams{capability="llm.chat"} 0')
+    expect(after).toContain('hearthbus_llm_tokens_generated_total{model="m7",backend="local"} 12')
+  })
+})

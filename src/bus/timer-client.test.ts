@@ -1,0 +1,47 @@
+import { describe, expect, it } from 'vitest'
+import { answering, ME, node, reply } from '../../test/bus-village.ts'
+import { systemClock } from '../core/clock.ts'
+import { Alarm, DeadlineWheel } from './deadline-wheel.ts'
+import { WheelTimer } from './timer-client.ts'
+
+class Bell extends Alarm {
+  readonly rang = Promise.withResolvers<number>()
+
+  ring(nowMs: number): void {
+    this.rang.resolve(nowMs)
+  }
+}
+
+describe('the timer behind the wheel', () => {
+  it('rings by itself, and not early', async () => {
+    const timer = new WheelTimer(new DeadlineWheel(), systemClock)
+    const startedMs = systemClock.monotonic()
+    const [late, soon] = [new Bell(), new Bell()]
+    timer.set(late, startedMs + 60)
+    timer.set(soon, startedMs + 20)
+    expect(await soon.rang.promise).toBeGreaterThanOrEqual(startedMs + 20)
+    expect(await late.rang.promise).toBeGreaterThanOrEqual(startedMs + 60)
+  })
+
+  it('ends a call whose handler never does', async () => {
+    const bus = node('a', { clock: systemClock })
+    bus.registerCapability(answering({ name: 'x.never' }, () => new Promise(() => undefined)))
+    expect(await bus.call('x.never', [1, 0], {}, { ...ME, timeoutMs: 10 })).toMatchObject({
+      fault: { kind: 'timed-out' },
+    })
+  })
+
+  it('lets a handler that waits for its signal end by itself', async () => {
+    const bus = node('a', { clock: systemClock })
+    bus.registerCapability(
+      answering(
+        { name: 'x.polite' },
+        (call) =>
+          new Promise((resolve) => {
+            call.signal.addEventListener('abort', () => resolve(reply('stopped half way')))
+          }),
+      ),
+    )
+    expect(await bus.call('x.polite', [1, 0], {}, { ...ME, timeoutMs: 10 })).toEqual(reply('stopped half way'))
+  })
+})

@@ -28,8 +28,14 @@ export interface NameIndex {
 /** No normalised text holds one, so no query finds a place that spans two aliases. */
 const BREAK = '\n'
 
+/** A name nobody can say; its bearer still answers to its number. */
+const MAX_ALIAS = 500
+
 export function buildIndex(given: readonly Alias[]): NameIndex {
-  const named = given.map((alias) => ({ alias, normal: normalise(alias.text) })).filter(({ normal }) => normal !== '')
+  const named = given
+    .filter((alias) => alias.text.length <= MAX_ALIAS)
+    .map((alias) => ({ alias, normal: normalise(alias.text) }))
+    .filter(({ normal }) => normal !== '')
   const aliases = named.map(({ alias }) => alias)
   const normals = named.map(({ normal }) => normal)
   const words = new Map<string, number[]>()

@@ -106,5 +106,6 @@ describe('name search', () => {
       }),
     )
     expect(search('x'.repeat(100_000), alias(1, 'x'.repeat(300)))).toHaveLength(1)
+    expect(search('x', alias(1, 'x'.repeat(100_000)))).toEqual([])
   })
 })

@@ -186,24 +186,24 @@ export class House {
     return true
   }
 
-  /** Lets everything happen that is due by now. */
+  /** Lets everything happen that is due by now, in the order it is due. */
   advance(nowMs: number): void {
-    for (;;) {
-      const due = this.#later.filter((later) => later.dueMs <= nowMs).sort((left, right) => left.dueMs - right.dueMs)[0]
-      if (due === undefined) return
-      this.#later = this.#later.filter((later) => later !== due)
-      const fitted = this.#fitted.get(due.ref)
+    const due = this.#later.filter((later) => later.dueMs <= nowMs).sort((left, right) => left.dueMs - right.dueMs)
+    if (due.length === 0) return
+    this.#later = this.#later.filter((later) => later.dueMs > nowMs)
+    for (const { ref, dueMs, hardware, stored } of due) {
+      const fitted = this.#fitted.get(ref)
       if (fitted === undefined) continue
-      if (due.hardware !== undefined) {
-        fitted.hardware = due.hardware
-        if (due.hardware.value > 0) fitted.lastLevel = due.hardware.value
+      if (hardware !== undefined) {
+        fitted.hardware = hardware
+        if (hardware.value > 0) fitted.lastLevel = hardware.value
       }
-      if (due.stored !== undefined) this.#remember(fitted, due.stored, due.dueMs)
+      if (stored !== undefined) this.#remember(fitted, stored, dueMs)
     }
   }
 
   get nextDueMs(): number {
-    return Math.min(Number.POSITIVE_INFINITY, ...this.#later.map((later) => later.dueMs))
+    return this.#later.reduce((soonest, later) => Math.min(soonest, later.dueMs), Number.POSITIVE_INFINITY)
   }
 
   #command(

@@ -1,0 +1,88 @@
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+
+import { fromHex } from '../../core/bytes.ts'
+import { hexCommand, readDirectLine, readGrabLine, readHexAnswer, readState } from './ebusd-text.ts'
+import { parseEndpoint } from './endpoint.ts'
+
+describe('ebusd text', () => {
+  it('writes a request with its count, and its source where one is given', () => {
+    const request = { target: 0x15, primary: 0xb5, secondary: 0x24, data: fromHex('020000007300') }
+    expect(hexCommand(request, undefined)).toBe('hex 15b52406020000007300')
+    expect(hexCommand(request, 0xff)).toBe('hex -s ff 15b52406020000007300')
+  })
+
+  it.each([
+    [['0ab543544c563205140704'], 0x15, { ok: true, value: fromHex('b543544c563205140704') }],
+    [['00'], 0x15, { ok: true, value: new Uint8Array() }],
+    [['ERR: CRC error', '0101'], 0x15, { ok: true, value: fromHex('01') }],
+    [['done'], 0x10, { ok: true, value: undefined }],
+    [['done broadcast'], 0xfe, { ok: true, value: undefined }],
+    [['ERR: read timeout'], 0x15, { ok: false, fault: { kind: 'no-answer' } }],
+    [['ERR: no signal'], 0x15, { ok: false, fault: { kind: 'no-signal' } }],
+    [['ERR: NAK received'], 0x15, { ok: false, fault: { kind: 'refused' } }],
+    [['ERR: arbitration lost'], 0x15, { ok: false, fault: { kind: 'ebusd', message: 'ERR: arbitration lost' } }],
+    [['0ab5'], 0x15, { ok: false, fault: { kind: 'ebusd', message: '0ab5' } }],
+    [[], 0x15, { ok: false, fault: { kind: 'ebusd', message: 'no answer' } }],
+  ])('reads the answer %j', (lines, target, result) => {
+    expect(readHexAnswer(lines, target)).toEqual(result)
+  })
+
+  it('reads telegrams in direct mode and leaves the rest alone', () => {
+    expect(readDirectLine('1008b5110101 0953363008ff5c0000ff')).toMatchObject({
+      telegram: { source: 0x10, target: 0x08, data: Uint8Array.of(1) },
+      response: fromHex('53363008ff5c0000ff'),
+    })
+    expect(readDirectLine('10feb51603013008')).toMatchObject({ response: undefined })
+    for (const line of [
+      'direct mode started',
+      '15070400:0ab5',
+      '1008b51101',
+      '15feb51603013008',
+      '10feb5160301 00',
+      '',
+    ])
+      expect(readDirectLine(line)).toBeUndefined()
+  })
+
+  it('reads a grab with its count, named or not', () => {
+    expect(readGrabLine('1008b5110101 / 0953363008ff5c0000ff = 12: bai Status01')).toMatchObject({ count: 12 })
+    expect(readGrabLine('10feb51603013008 = 3')).toMatchObject({ count: 3 })
+    expect(readGrabLine('grab started')).toBeUndefined()
+  })
+
+  it('knows whether ebusd has a signal', () => {
+    expect(readState(['signal acquired, 23 symbols/sec (78 max), 2 masters'])).toBe(true)
+    expect(readState(['ERR: no signal'])).toBe(false)
+  })
+
+  it('never throws on any line', () => {
+    fc.assert(
+      fc.property(fc.string(), (line) => {
+        expect(() => [readDirectLine(line), readGrabLine(line), readHexAnswer([line], 0x15)]).not.toThrow()
+      }),
+    )
+  })
+})
+
+describe('endpoint', () => {
+  it.each([
+    ['enh:192.168.1.4:9999', { kind: 'enh', host: '192.168.1.4', port: 9_999 }],
+    ['ENS:adapter.local:3335', { kind: 'ens', host: 'adapter.local', port: 3_335 }],
+    ['tcp:[fe80::1]:3333', { kind: 'tcp', host: 'fe80::1', port: 3_333 }],
+    ['udp:h:1', { kind: 'udp', host: 'h', port: 1 }],
+    ['ebusd:localhost:8888', { kind: 'ebusd', host: 'localhost', port: 8_888 }],
+    ['ens:/dev/ttyUSB0', { kind: 'ens', path: '/dev/ttyUSB0' }],
+    ['serial:/dev/ttyAMA0', { kind: 'serial', path: '/dev/ttyAMA0' }],
+  ])('%s', (text, endpoint) => {
+    expect(parseEndpoint(text)).toEqual({ ok: true, value: endpoint })
+  })
+
+  it.each(['', 'enh', 'enh:host', 'enh:host:0', 'enh:host:70000', 'ftp:host:21', 'udp:/dev/ttyUSB0', 'tcp:a b:1'])(
+    'refuses %j and says what would do',
+    (text) => {
+      const parsed = parseEndpoint(text)
+      expect(parsed.ok ? '' : parsed.fault.expected).toContain('enh:host:port')
+    },
+  )
+})

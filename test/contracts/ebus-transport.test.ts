@@ -1,0 +1,86 @@
+import { createSocket } from 'node:dgram'
+import type { AddressInfo, Server, Socket } from 'node:net'
+import { createServer } from 'node:net'
+import { describe } from 'vitest'
+import { hex } from '../../src/core/bytes.ts'
+import { serialTransport } from '../../src/ebus/adapter/serial-transport.ts'
+import { tcpTransport } from '../../src/ebus/adapter/tcp-transport.ts'
+import { udpTransport } from '../../src/ebus/adapter/udp-transport.ts'
+import { hasSerialLine, serialLine } from './ebus-serial-line.ts'
+import type { FarEnd } from './ebus-transport.ts'
+import { transportContract } from './ebus-transport.ts'
+
+const host = '127.0.0.1'
+
+/** A TCP server with one visitor at a time. */
+async function tcpFarEnd(): Promise<Omit<FarEnd, 'transport'> & { readonly port: number }> {
+  let visitor: Socket | undefined
+  let received = ''
+  const server: Server = createServer((socket) => {
+    visitor = socket
+    socket.on('error', () => undefined)
+    socket.on('data', (bytes) => (received += hex(bytes)))
+  })
+  await new Promise<void>((resolve) => server.listen(0, host, resolve))
+  return {
+    port: (server.address() as AddressInfo).port,
+    received: () => received,
+    send: (bytes) => void visitor?.write(bytes),
+    vanish: () => void visitor?.resetAndDestroy(),
+    close: async () => {
+      visitor?.destroy()
+      await new Promise<void>((resolve) => server.close(() => resolve()))
+    },
+  }
+}
+
+transportContract('TCP', {
+  noticesLoss: true,
+  nowhere: () => tcpTransport({ host, port: 1 }),
+  open: async () => {
+    const far = await tcpFarEnd()
+    return { ...far, transport: tcpTransport({ host, port: far.port }) }
+  },
+})
+
+transportContract('UDP', {
+  noticesLoss: false,
+  nowhere: () => udpTransport({ host, port: 1 }),
+  open: async () => {
+    const socket = createSocket('udp4')
+    let received = ''
+    let peer = 0
+    socket.on('message', (bytes, from) => {
+      received += hex(bytes)
+      peer = from.port
+    })
+    await new Promise<void>((resolve) => socket.bind(0, host, resolve))
+    return {
+      transport: udpTransport({ host, port: socket.address().port }),
+      received: () => received,
+      send: (bytes) => socket.send(bytes, peer, host),
+      vanish: () => undefined,
+      close: () => new Promise<void>((resolve) => socket.close(() => resolve())),
+    }
+  },
+})
+
+describe.runIf(hasSerialLine())('serial', () => {
+  transportContract('a serial line', {
+    noticesLoss: true,
+    nowhere: () => serialTransport({ path: '/dev/no-such-line', baud: 9_600 }),
+    open: async () => {
+      const far = await tcpFarEnd()
+      const line = await serialLine(far.port)
+      return {
+        ...far,
+        transport: serialTransport({ path: line.path, baud: 9_600 }),
+        vanish: line.close,
+        close: async () => {
+          line.close()
+          await far.close()
+        },
+      }
+    },
+  })
+})

@@ -80,7 +80,7 @@ export class CapabilityBus {
   readonly #dispatcher: Dispatcher
   readonly #proceed: Proceed
   readonly #peers = new Map<string, { readonly record: PeerRecord; readonly seenMs: number }>()
-  readonly #services = new Map<string, Service>()
+  #metrics: { readonly metrics: () => Promise<string>; readonly contentType: string } | undefined
   readonly #resourceListeners = new Set<(uri: string) => void>()
 
   constructor(options: BusOptions) {
@@ -122,7 +122,6 @@ export class CapabilityBus {
       }
       if (isNew) registered.push(capability.offer)
     }
-    this.#services.set(service.name, service)
     return ok(undefined)
   }
 
@@ -263,6 +262,14 @@ export class CapabilityBus {
       cutOff: this.tally.cutOff,
       capabilities: capabilityStats(this.tally),
     }
+  }
+
+  /** In the text format of Prometheus. */
+  async metrics(): Promise<{ readonly text: string; readonly contentType: string }> {
+    // Loaded with the first question: a node that nobody scrapes does without.
+    const { busMetrics } = await import('./metrics.ts')
+    this.#metrics ??= busMetrics(this)
+    return { text: await this.#metrics.metrics(), contentType: this.#metrics.contentType }
   }
 
   /** Rings what is due: for holders of a clock of their own. With the system's clock it happens by itself. */

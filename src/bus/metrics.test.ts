@@ -42,8 +42,9 @@ describe('metrics', () => {
     const bus = node('a')
     bus.registerCapability(answering({ name: 'x.y' }, echo))
     await bus.call('x.y', [1, 0], {}, ME)
-    const metrics = busMetrics(bus)
-    expect(await metrics.metrics()).toBe(await metrics.metrics())
+    const { text, contentType } = await bus.metrics()
+    expect(contentType).toContain('text/plain')
+    expect(await bus.metrics()).toEqual({ text, contentType })
   })
 
   it('know streams under way, tokens, peers and refusals for load', async () => {

@@ -8,13 +8,21 @@
  */
 import { Counter, Gauge, Registry } from 'prom-client'
 import type { Histogram } from 'prom-client'
-import type { CapabilityBus } from './bus.ts'
+import type { Registry as CapabilityRegistry } from './registry.ts'
 import { DURATION_BUCKETS_MS } from './tally.ts'
 import type { CapabilityTally, Tally } from './tally.ts'
 import { inFlightTotal } from './topology.ts'
 
+/** What there is to read. */
+export interface Measured {
+  readonly communityId: string | undefined
+  readonly registry: CapabilityRegistry
+  readonly tally: Tally
+  readonly stats: () => { readonly peers: number }
+}
+
 /** A registry of its own: two buses in one process, or a library that uses the global one, do not meet in it. */
-export function busMetrics(bus: CapabilityBus): Registry {
+export function busMetrics(bus: Measured): Registry {
   const registry = new Registry()
   const registers = [registry]
   const { tally } = bus
@@ -53,7 +61,7 @@ function counters(tally: Tally, registers: Registry[]): void {
   single(registers, 'hearthbus_cut_off_total', 'Providers that ignored the end of their call.', () => tally.cutOff)
 }
 
-function gauges(bus: CapabilityBus, registers: Registry[]): void {
+function gauges(bus: Measured, registers: Registry[]): void {
   const streams = new Gauge({
     name: 'hearthbus_active_streams',
     help: 'Streamed answers under way, by capability.',

@@ -41,7 +41,7 @@ export interface Catalogue {
   readonly resource: (uri: string) => { readonly offer: Offer; readonly body: JsonObject } | undefined
 }
 
-export interface ToolEntry {
+interface ToolEntry {
   readonly offer: Offer
   readonly inProfile: boolean
   readonly headers: readonly ParamHeader[]

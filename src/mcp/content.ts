@@ -8,12 +8,8 @@ import type { ContentBlock } from '../bus/call.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { isJsonObject } from '../core/json.ts'
 
-export function textBlock(text: string): ContentBlock {
-  return { type: 'text', text }
-}
-
 export function mirror(data: Json): ContentBlock {
-  return textBlock(JSON.stringify(data))
+  return { type: 'text', text: JSON.stringify(data) }
 }
 
 export function wellFormed(blocks: readonly ContentBlock[]): readonly ContentBlock[] {

@@ -41,7 +41,7 @@ export interface NotAuthenticated {
   readonly challenge?: string
 }
 
-export type Authenticate = (
+type Authenticate = (
   headers: IncomingHttpHeaders,
   remoteAddress: string | undefined,
 ) => Result<Principal, NotAuthenticated> | Promise<Result<Principal, NotAuthenticated>>
@@ -57,7 +57,7 @@ export interface McpHttpOptions {
   readonly limits?: Partial<McpLimits>
 }
 
-export interface McpLimits {
+interface McpLimits {
   readonly maxBodyBytes: number
   readonly maxSessions: number
   readonly maxSessionsPerPrincipal: number

@@ -5,7 +5,7 @@ import { agent, capability, recordedBus } from '../../test/mcp-house.ts'
 import type { FaceBus } from './face-bus.ts'
 import type { JsonObject } from '../core/json.ts'
 import { silentLogger } from '../core/logger.ts'
-import { ok } from '../core/result.ts'
+import { fail, ok } from '../core/result.ts'
 import { serveStdio } from './stdio-server.ts'
 
 const META = {
@@ -25,12 +25,17 @@ function connect(bus: FaceBus, profile?: string) {
     serverInfo: { name: 'hearthbus', title: 'Hearthbus', version: '0.0.0' },
     log: silentLogger,
   })
-  const lines = createInterface({ input: output })[Symbol.asyncIterator]()
+  let lines: AsyncIterator<string> | undefined
   return {
     serving,
     input,
     say: (message: JsonObject) => input.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`),
-    hear: async (): Promise<unknown> => JSON.parse((await lines.next()).value ?? 'null'),
+    hear: async (): Promise<unknown> => {
+      // Nothing is read before it is asked for.
+      lines ??= createInterface({ input: output })[Symbol.asyncIterator]()
+      const { value } = await lines.next()
+      return JSON.parse(String(value ?? 'null'))
+    },
   }
 }
 
@@ -92,6 +97,44 @@ describe('MCP over stdio', () => {
     input.end()
     expect(await hear()).toMatchObject({ id: 1, result: { structuredContent: { data: 'done' } } })
     await serving?.ended
+  })
+
+  it.each(['2025 family', '2026-07-28'])('withdraws a call when told to, in the %s', async (era) => {
+    let begun: () => void = () => undefined
+    const running = new Promise<void>((resolve) => (begun = resolve))
+    let withdrawn: () => void = () => undefined
+    const heardOf = new Promise<void>((resolve) => (withdrawn = resolve))
+    const endless = capability({ name: 'endless' }, ({ signal }) => {
+      begun()
+      return new Promise((resolve) =>
+        signal.addEventListener('abort', () => {
+          withdrawn()
+          resolve(fail({ kind: 'cancelled', message: 'withdrawn' }))
+        }),
+      )
+    })
+    const { say, hear } = connect(recordedBus(endless).bus)
+    const _meta = era === '2026-07-28' ? { _meta: META } : {}
+    say(era === '2026-07-28' ? { id: 0, method: 'tools/list', params: _meta } : INITIALIZE)
+    await hear()
+    say({ id: 1, method: 'tools/call', params: { name: 'endless', ..._meta } })
+    await running
+    say({ method: 'notifications/cancelled', params: { requestId: 1 } })
+    await heardOf
+    say({ id: 2, method: 'tools/list', params: _meta })
+    expect(await hear()).toMatchObject({ id: 2 })
+  })
+
+  it('stops listening to a client that does not read', async () => {
+    const big = capability({ name: 'big' }, () => ok({ data: 'x'.repeat(100_000) }))
+    const { bus, calls } = recordedBus(big)
+    const { say, hear, input } = connect(bus)
+    say({ id: 0, method: 'tools/call', params: { name: 'big', _meta: META } })
+    await expect.poll(() => calls.length).toBe(1)
+    say({ id: 1, method: 'tools/call', params: { name: 'big', _meta: META } })
+    await expect.poll(() => input.isPaused()).toBe(true)
+    expect([await hear(), await hear()]).toMatchObject([{ id: 0 }, { id: 1 }])
+    expect(input.isPaused()).toBe(false)
   })
 
   it('says when tools come and go', async () => {

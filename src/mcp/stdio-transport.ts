@@ -21,6 +21,7 @@ export interface StdioStreams {
 }
 
 const NEWLINE = 0x0a
+const CARRIAGE_RETURN = 0x0d
 const MAX_LINE_BYTES = 4_194_304
 /** Long enough for what is under way to be recorded, short enough for a client that waits for us to end. */
 const DRAIN_MS = 2_000
@@ -99,6 +100,17 @@ export class StdioTransport implements Transport {
       rest = rest.subarray(end + 1)
     }
     this.#append(rest)
+    this.#waitForReader()
+  }
+
+  /** A client that does not read what it is told is not listened to either, so that answers do not pile up. */
+  #waitForReader(): void {
+    const { input, output } = this.#streams
+    if (!output.writableNeedDrain) return
+    input.pause()
+    output.once('drain', () => {
+      if (this.#state === 'open') input.resume()
+    })
   }
 
   #append(bytes: Buffer): void {
@@ -119,7 +131,8 @@ export class StdioTransport implements Transport {
     this.#parts = []
     this.#length = 0
     this.#skipping = false
-    if (!skipped && line.toString('latin1').trim() !== '') this.#read(line)
+    const isBlank = line.length === 0 || (line.length === 1 && line[0] === CARRIAGE_RETURN)
+    if (!skipped && !isBlank) this.#read(line)
   }
 
   #read(line: Buffer): void {

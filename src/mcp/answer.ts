@@ -15,6 +15,7 @@ import type { Logger } from '../core/logger.ts'
 import { callOptions } from './asker.ts'
 import type { Answer, Asker } from './asker.ts'
 import { complete } from './completion.ts'
+import type { Catalogue } from './catalogue.ts'
 import type { FaceBus } from './face-bus.ts'
 import { inputRequiredResult, missingCapability } from './input-required.ts'
 import { INTERNAL_ERROR, INVALID_PARAMS, MISSING_CAPABILITY, protocolFault } from './protocol-error.ts'
@@ -64,10 +65,19 @@ async function callTool(parts: Answering, given: string, body: JsonObject, asker
     const round = { method: 'tools/call', target: offer.name, offer, body }
     return ask(parts, round, asker, (outcome) => ({ result: toolResult(outcome, offer) }))
   }
-  // Nobody offers such a tool here, and the ledger hears that somebody tried. `@` is in no capability's name.
-  const tried = entry === undefined ? given : `${entry.offer.name}@${catalogue.view.profileName}`
-  await parts.bus.call(tried, undefined, body, callOptions(asker))
-  return refuse(`Unknown tool: ${given}`)
+  await parts.bus.call(attempted(canonical ?? given, catalogue), undefined, body, callOptions(asker))
+  return refuse(`Unknown tool: ${given.slice(0, MAX_NAME)}`)
+}
+
+const MAX_NAME = 128
+
+/**
+ * Under which name the ledger hears of a call that cannot be made here. Never one that is on the bus, or the call would
+ * be made: a tool of another profile, a resource, a service of our own. `@` and `…` are in no capability's name.
+ */
+function attempted(name: string, catalogue: Catalogue): string {
+  if (catalogue.isOffered(name)) return `${name}@${catalogue.view.profileName}`
+  return name.length > MAX_NAME ? `${name.slice(0, MAX_NAME)}…` : name
 }
 
 const MAX_URI = 2_048

@@ -34,6 +34,8 @@ export type ListMethod = (typeof LIST_METHODS)[number]
 export interface Catalogue {
   readonly view: View
   readonly list: (method: ListMethod) => JsonObject
+  /** Whether anything on the bus is called so, of whatever kind and for whomever. */
+  readonly isOffered: (name: string) => boolean
   /** The canonical name behind either spelling, whether this view shows it or not. */
   readonly canonicalTool: (given: string) => string | undefined
   readonly tool: (canonical: string) => ToolEntry | undefined
@@ -65,8 +67,10 @@ export function buildCatalogue(offers: readonly Offer[], view: View): Catalogue 
     tool: (name) => toolNames.listed(name, view.style),
     prompt: (name) => promptNames.listed(name, view.style),
   })
+  const names = new Set(offers.map(({ name }) => name))
   return {
     view,
+    isOffered: (name) => names.has(name),
     list: (method) => lists[method](),
     canonicalTool: toolNames.canonical,
     tool: (canonical) => tools.get(canonical),

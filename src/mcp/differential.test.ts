@@ -389,4 +389,11 @@ describe('arguments repeated in headers', () => {
     expect(await codes(strict.url, probe)).toEqual(expected)
     expect(await codes(house.url, probe)).toEqual(expected)
   })
+
+  it('are compared on the way through the SDK, too', async () => {
+    // Answers that are none make a request odd, and the SDK serves it.
+    const odd = asked('tools/call', { name: 'regional', arguments: { region: 'eu' }, inputResponses: 7 })
+    expect(await codes(house.url, withHeaders(odd, { 'mcp-param-region': 'eu' }))).toEqual([200, undefined])
+    expect(await codes(house.url, withHeaders(odd, { 'mcp-param-region': 'us' }))).toEqual([200, -32_020])
+  })
 })

@@ -86,6 +86,22 @@ describe('a tool called over HTTP', () => {
     expect(calls.map((call: Call) => call.capability)).toEqual(['no.such'])
   })
 
+  it('cannot be something on the bus that is no tool, nor a name without end', async () => {
+    let ran = false
+    const run = () => {
+      ran = true
+      return ok({ data: 1 })
+    }
+    const inner = capability({ name: 'inner', face: { kind: 'service' } }, run)
+    const { url, calls } = await open([inner, capability({ name: 'test.a', face }, run)])
+    for (const name of ['inner', 'test.a', 'x'.repeat(5_000)]) {
+      const { messages } = await hear(url, modernRequest('tools/call', { name }))
+      expect(messages[0]).toMatchObject({ error: { code: -32_602 } })
+    }
+    expect(calls.map((call: Call) => call.capability)).toEqual(['inner@all', 'test.a@all', `${'x'.repeat(128)}…`])
+    expect(ran).toBe(false)
+  })
+
   it('is withdrawn when the client closes the response', async () => {
     let withdrawn: () => void = () => undefined
     const heardOf = new Promise<void>((resolve) => (withdrawn = resolve))

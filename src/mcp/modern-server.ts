@@ -11,20 +11,16 @@ import type { JsonObject } from '../core/json.ts'
 import { answer } from './answer.ts'
 import type { Answering } from './answer.ts'
 import type { Answer } from './asker.ts'
-import type { Catalogue } from './catalogue.ts'
+import { headerMismatch } from './header-mismatch.ts'
 import { INSTRUCTIONS } from './instructions.ts'
 import { speaking } from './interaction.ts'
 import { MODERN_REVISION } from './modern-request.ts'
 import type { ModernRequest } from './modern-request.ts'
 import { statusOf } from './modern-result.ts'
-import { paramHeaderMismatch } from './param-headers.ts'
-import type { Headers } from './param-headers.ts'
-import { HEADER_MISMATCH, INVALID_PARAMS } from './protocol-error.ts'
-import type { ProtocolFault } from './protocol-error.ts'
+import { INVALID_PARAMS } from './protocol-error.ts'
 import { replyTransport } from './reply-transport.ts'
 import type { ReplyTransport } from './reply-transport.ts'
-import { METHODS, readRequest } from './request.ts'
-import type { McpRequest } from './request.ts'
+import { METHODS, misshapen, readRequest } from './request.ts'
 import type { ResultText } from './result-text.ts'
 import { CAPABILITIES } from './sdk-server.ts'
 import { parseTraceparent } from './traceparent.ts'
@@ -62,7 +58,7 @@ async function answered(
 ): Promise<Answer> {
   if (asked.method === 'server/discover') return { result: DISCOVERED }
   const wanted = readRequest(asked.method, asked.params)
-  if (wanted === undefined) return { error: { code: INVALID_PARAMS, message: `Invalid params for ${asked.method}` } }
+  if (wanted === undefined) return { error: { code: INVALID_PARAMS, message: misshapen(asked.method) } }
   const { principal, catalogue, request, response } = visit
   const mismatch = wanted.method === 'tools/call' ? headerMismatch(wanted, catalogue, request.headers) : undefined
   if (mismatch !== undefined) return { error: mismatch }
@@ -84,16 +80,4 @@ function withdrawal(response: ServerResponse): AbortSignal {
     if (!response.writableFinished) withdrawn.abort()
   })
   return withdrawn.signal
-}
-
-function headerMismatch(
-  { name, arguments: body }: Extract<McpRequest, { method: 'tools/call' }>,
-  catalogue: Catalogue,
-  headers: Headers,
-): ProtocolFault | undefined {
-  const entry = catalogue.tool(catalogue.canonicalTool(name) ?? name)
-  const mismatch = entry === undefined ? undefined : paramHeaderMismatch(entry.headers, body, headers)
-  if (mismatch === undefined) return undefined
-  const message = `Bad Request: the request headers and body disagree: ${mismatch.body}`
-  return { code: HEADER_MISMATCH, message, data: { mismatch } }
 }

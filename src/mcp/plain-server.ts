@@ -20,7 +20,7 @@ import type { LegacyRequest } from './legacy-request.ts'
 import type { RequestId } from './modern-request.ts'
 import { INVALID_PARAMS } from './protocol-error.ts'
 import { replyTransport } from './reply-transport.ts'
-import { readRequest } from './request.ts'
+import { misshapen, readRequest } from './request.ts'
 import type { ResultText } from './result-text.ts'
 import { parseTraceparent } from './traceparent.ts'
 import type { Visit } from './visit.ts'
@@ -82,7 +82,7 @@ function mayTakeLong({ catalogue }: PlainVisit, { method, params: { name } }: Le
 function answered(serving: PlainServing, { method, params }: LegacyRequest, asker: Asker): Promise<Answer> {
   const wanted = readRequest(method, params)
   if (wanted !== undefined) return answer(serving, wanted, asker)
-  return Promise.resolve({ error: { code: INVALID_PARAMS, message: `Invalid params for ${method}` } })
+  return Promise.resolve({ error: { code: INVALID_PARAMS, message: misshapen(method) } })
 }
 
 function askerOf(

@@ -21,6 +21,23 @@ export type McpRequest =
       readonly typed: string
     }
 
+/** What is wrong with parameters that `readRequest` does not take, in words. */
+const SHAPES: Readonly<Record<McpRequest['method'], string>> = {
+  'tools/call': '"name" is a text and "arguments", if given, an object',
+  'resources/read': '"uri" is a text',
+  'prompts/get': '"name" is a text and "arguments", if given, an object of texts',
+  'completion/complete': '"ref" names a prompt or a resource, "argument" has a "name" and a "value" of text',
+  'tools/list': '"cursor", if given, is a text',
+  'resources/list': '"cursor", if given, is a text',
+  'resources/templates/list': '"cursor", if given, is a text',
+  'prompts/list': '"cursor", if given, is a text',
+}
+
+export function misshapen(method: string): string {
+  const shape = Object.hasOwn(SHAPES, method) ? SHAPES[method as McpRequest['method']] : 'they are not understood'
+  return `Invalid params for ${method}: ${shape}`
+}
+
 export const METHODS: readonly McpRequest['method'][] = [
   ...LIST_METHODS,
   'tools/call',

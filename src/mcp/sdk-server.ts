@@ -15,13 +15,15 @@ import type { Answering } from './answer.ts'
 import type { Asker } from './asker.ts'
 import type { ListKind } from './changes.ts'
 import type { Connection } from './connection.ts'
+import { headerMismatch } from './header-mismatch.ts'
 import { INSTRUCTIONS } from './instructions.ts'
 import { speaking } from './interaction.ts'
 import { isLogLevel } from './log-level.ts'
 import { CACHE_HINTS } from './modern-result.ts'
 import type { ServerInfo } from './modern-result.ts'
 import { INVALID_PARAMS, SERVER_ERROR } from './protocol-error.ts'
-import { METHODS, readRequest } from './request.ts'
+import { METHODS, misshapen, readRequest } from './request.ts'
+import type { McpRequest } from './request.ts'
 import { parseTraceparent } from './traceparent.ts'
 
 export const CAPABILITIES = {
@@ -44,11 +46,13 @@ export function createSdkServer(parts: Answering, serverInfo: ServerInfo, connec
   for (const method of METHODS)
     // With a schema of our own: the SDK's answer to parameters of the wrong shape is an internal error.
     server.setRequestHandler(method, { params: anything }, (params, context) => {
-      const begun = connection.begun.get(context.mcpReq.id)
-      if (begun === undefined) return respond(parts, method, params as JsonObject, askerOf(connection, server, context))
-      connection.begun.delete(context.mcpReq.id)
-      for (const each of begun.said) unheard(context.mcpReq.notify({ ...each, params: { ...each.params } }))
-      return begun.result
+      const begun = continued(connection, context)
+      if (begun !== undefined) return begun
+      const request = readRequest(method, params as JsonObject)
+      if (request === undefined) throw new ProtocolError(INVALID_PARAMS, misshapen(method))
+      const asker = askerOf(connection, server, context)
+      checkHeaders(request, asker, context)
+      return respond(parts, request, asker)
     })
   server.setRequestHandler('logging/setLevel', ({ params: { level } }) => {
     connection.logLevel = level
@@ -72,9 +76,23 @@ export function announceResource(server: Server, uri: string): void {
   unheard(server.sendResourceUpdated({ uri }))
 }
 
-async function respond(parts: Answering, method: string, params: JsonObject, asker: Asker): Promise<JsonObject> {
-  const request = readRequest(method, params)
-  if (request === undefined) throw new ProtocolError(INVALID_PARAMS, `Invalid params for ${method}`)
+/** What a handler that was asked elsewhere has answered; the SDK goes on from there. */
+function continued({ begun }: Connection, { mcpReq }: ServerContext): JsonObject | undefined {
+  const known = begun.get(mcpReq.id)
+  if (known === undefined) return undefined
+  begun.delete(mcpReq.id)
+  for (const { method, params } of known.said) unheard(mcpReq.notify({ method, params: { ...params } }))
+  return known.result
+}
+
+/** The SDK compares them only for tools that are registered with it. Our own path has done so before it comes here. */
+function checkHeaders(request: McpRequest, { era, catalogue }: Asker, { http }: ServerContext): void {
+  if (era !== 'modern' || request.method !== 'tools/call' || http?.req === undefined) return
+  const mismatch = headerMismatch(request, catalogue, Object.fromEntries(http.req.headers))
+  if (mismatch !== undefined) throw new ProtocolError(mismatch.code, mismatch.message, mismatch.data)
+}
+
+async function respond(parts: Answering, request: McpRequest, asker: Asker): Promise<JsonObject> {
   const said = await answer(parts, request, asker)
   if ('result' in said) return said.result
   throw new ProtocolError(said.error.code, said.error.message, said.error.data)

@@ -7,6 +7,8 @@
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 
+const STALLED_MS = 60_000
+
 export type WebHandler = (request: Request) => Promise<Response>
 
 /** The body was read already and is not handed on here. Ends when the response has. */
@@ -41,6 +43,13 @@ async function pipe(source: ReadableStream<Uint8Array>, response: ServerResponse
   for (;;) {
     const { done, value } = await reader.read()
     if (done || gone.aborted) return
-    if (!response.write(value)) await once(response, 'drain', { signal: gone }).catch(() => undefined)
+    if (!response.write(value)) await drained(response, gone)
   }
+}
+
+/** A client that takes nothing for so long is cut off: what it does not read would pile up behind it. */
+async function drained(response: ServerResponse, gone: AbortSignal): Promise<void> {
+  const stalled = AbortSignal.timeout(STALLED_MS)
+  await once(response, 'drain', { signal: AbortSignal.any([gone, stalled]) }).catch(() => undefined)
+  if (stalled.aborted) response.destroy()
 }

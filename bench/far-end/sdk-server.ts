@@ -21,7 +21,9 @@ const handler = createMcpHandler(
   { responseMode: 'json' },
 )
 const nodeHandler = toNodeHandler(handler)
-const server = createServer((request, response) => void nodeHandler(request as Parameters<typeof nodeHandler>[0], response))
+const server = createServer(
+  (request, response) => void nodeHandler(request as Parameters<typeof nodeHandler>[0], response),
+)
 server.listen(0, '127.0.0.1', () =>
   process.stdout.write(`http://127.0.0.1:${(server.address() as AddressInfo).port}\n`),
 )

@@ -1,0 +1,97 @@
+/**
+ * Power cuts: a gateway that is killed under load again and again, and looked at after each start.
+ *
+ * Does I/O.
+ */
+import { DatabaseSync } from 'node:sqlite'
+import { join } from 'node:path'
+import { traceIdToUlid } from '../src/core/ids.ts'
+import { createHome, startGatewayProcess } from './gateway-process.ts'
+import type { Home } from './gateway-process.ts'
+import { callTool, newTraceId } from './modern-request.ts'
+
+export interface PowerCuts {
+  readonly kills: number
+  readonly callers: number
+  readonly longestLoadMs: number
+  /** No further cut is begun after this. */
+  readonly budgetMs: number
+}
+
+export interface Aftermath {
+  readonly kills: number
+  readonly acknowledged: number
+  readonly aborted: number
+  /** What a start found that must not be; empty when all is well. */
+  readonly findings: readonly string[]
+}
+
+export async function cutPower({ kills, callers, longestLoadMs, budgetMs }: PowerCuts): Promise<Aftermath> {
+  const home = createHome('guard:\n  callsPerMinute: 1000000\n  writesPerMinute: 1000000\n')
+  const began = performance.now()
+  const acknowledged = new Set<string>()
+  const findings: string[] = []
+  let done = 0
+  try {
+    while (done < kills && performance.now() - began < budgetMs) {
+      const gateway = await startGatewayProcess(home)
+      findings.push(...(await inspect(home, gateway.url, acknowledged)))
+      const dark = new AbortController()
+      const running = load(gateway.url, callers, dark.signal)
+      await new Promise((resolve) => setTimeout(resolve, Math.random() * longestLoadMs))
+      await gateway.kill()
+      dark.abort()
+      for (const traceId of await running) acknowledged.add(traceId)
+      done++
+    }
+    const gateway = await startGatewayProcess(home)
+    findings.push(...(await inspect(home, gateway.url, acknowledged)))
+    const aborted = [...outcomes(home).values()].filter((outcome) => outcome === 'aborted').length
+    if ((await gateway.stop()) !== 0) findings.push('the last gateway did not stop as it should')
+    return { kills: done, acknowledged: acknowledged.size, aborted, findings }
+  } finally {
+    home.remove()
+  }
+}
+
+/** Callers that go on until the line goes dead, reads and records in turn; the traces of what they were answered. */
+async function load(url: string, callers: number, until: AbortSignal): Promise<ReadonlySet<string>> {
+  const acknowledged = new Set<string>()
+  const caller = async (): Promise<void> => {
+    for (let turn = 0; !until.aborted; turn++) {
+      const traceId = newTraceId()
+      try {
+        const { status } =
+          turn % 2 === 0
+            ? await callTool(url, 'task_create', { title: `turn ${turn}` }, traceId)
+            : await callTool(url, 'server_ping', {}, traceId)
+        if (status === 200) acknowledged.add(traceIdToUlid(traceId))
+      } catch {
+        return
+      }
+    }
+  }
+  await Promise.all(Array.from({ length: callers }, caller))
+  return acknowledged
+}
+
+/** The gateway has taken no other call yet: whatever is open was left open by a dead one. */
+async function inspect(home: Home, url: string, acknowledged: ReadonlySet<string>): Promise<readonly string[]> {
+  const recorded = outcomes(home)
+  const missing = [...acknowledged].filter((traceId) => recorded.get(traceId) !== 'ok')
+  const open = [...recorded].filter(([, outcome]) => outcome === 'running')
+  const { body } = await callTool(url, 'ledger_verify', {})
+  const verdict = body.result?.['structuredContent'] as { data?: { valid?: boolean } } | undefined
+  return [
+    ...missing.map((traceId) => `${traceId} was acknowledged and is ${recorded.get(traceId) ?? 'missing'}`),
+    ...open.map(([traceId]) => `${traceId} is still running after a restart`),
+    ...(verdict?.data?.valid === true ? [] : [`the ledger does not verify: ${JSON.stringify(body)}`]),
+  ]
+}
+
+function outcomes(home: Home): Map<string, string> {
+  const database = new DatabaseSync(join(home.data, 'hearthbus.db'), { readOnly: true })
+  const rows = database.prepare('SELECT trace_id, outcome FROM actions').all()
+  database.close()
+  return new Map(rows.map((row) => [String(row['trace_id']), String(row['outcome'])]))
+}

@@ -1,0 +1,149 @@
+/**
+ * Somebody with the disk in hand. Each tampering is tried on a copy of a real data directory and shown to the commands
+ * that an owner would use.
+ */
+import { spawnSync } from 'node:child_process'
+import { cpSync, mkdtempSync, rmSync } from 'node:fs'
+import { DatabaseSync } from 'node:sqlite'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { CLI, createHome, startGatewayProcess } from '../gateway-process.ts'
+import type { Home } from '../gateway-process.ts'
+import { callTool } from '../modern-request.ts'
+
+let home: Home
+/** As it was before the last calls: an old backup. */
+let old: string
+const copies: string[] = []
+
+beforeAll(async () => {
+  home = createHome()
+  let gateway = await startGatewayProcess(home)
+  await work(gateway.url, 'first')
+  await gateway.stop()
+  old = copyOf(home.data)
+  gateway = await startGatewayProcess(home)
+  await work(gateway.url, 'second')
+  await gateway.stop()
+})
+afterAll(() => {
+  home.remove()
+  for (const copy of copies) rmSync(copy, { recursive: true, force: true })
+})
+
+async function work(url: string, title: string): Promise<void> {
+  const created = await callTool(url, 'task_create', { title })
+  const { data } = (created.body.result ?? {})['structuredContent'] as { data: { id: string } }
+  for (const content of ['look', 'decide', 'look back'])
+    await callTool(url, 'thought_record', { type: 'analysis', task_id: data.id, agent_id: 'claude', content })
+}
+
+function copyOf(data: string): string {
+  const copy = mkdtempSync(join(tmpdir(), 'hearthbus-copy-'))
+  copies.push(copy)
+  cpSync(data, copy, { recursive: true })
+  return copy
+}
+
+/** Changes a copy behind everybody's back, past the triggers that keep honest programs honest. */
+function tampered(change: (sql: DatabaseSync) => void): string {
+  const copy = copyOf(home.data)
+  const sql = new DatabaseSync(join(copy, 'hearthbus.db'))
+  sql.exec('PRAGMA foreign_keys = OFF; PRAGMA writable_schema = OFF')
+  for (const { name } of sql.prepare("SELECT name FROM sqlite_master WHERE type = 'trigger'").all())
+    sql.exec(`DROP TRIGGER "${String(name)}"`)
+  change(sql)
+  sql.close()
+  return copy
+}
+
+function cli(data: string, ...args: readonly string[]): { readonly status: number | null; readonly text: string } {
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    [CLI, ...args, '--data', data, '--config', home.config],
+    { encoding: 'utf8' },
+  )
+  return { status, text: stdout + stderr }
+}
+
+async function chainVerdict(data: string): Promise<unknown> {
+  const gateway = await startGatewayProcess({ ...home, data })
+  const { body } = await callTool(gateway.url, 'audit_verify_chain', {})
+  await gateway.kill()
+  return body.result?.['structuredContent']
+}
+
+describe('a ledger that somebody touched', () => {
+  it('verifies as long as nobody did', () => {
+    expect(cli(home.data, 'ledger', 'verify')).toMatchObject({
+      status: 0,
+      text: expect.stringContaining('all in order'),
+    })
+  })
+
+  it('is found out by one changed byte', () => {
+    const copy = tampered((sql) => {
+      const row = sql.prepare("SELECT seq, bytes FROM ledger_entry WHERE kind = 'thought' LIMIT 1").get()
+      const bytes = Buffer.from(row?.['bytes'] as Uint8Array)
+      bytes[20] = (bytes[20] ?? 0) ^ 1
+      sql.prepare('UPDATE ledger_entry SET bytes = ? WHERE seq = ?').run(bytes, Number(row?.['seq']))
+    })
+    expect(cli(copy, 'ledger', 'verify').status).toBe(5)
+  })
+
+  it('is found out by a tail that was cut off', () => {
+    const copy = tampered((sql) =>
+      sql.exec('DELETE FROM ledger_entry WHERE seq >= (SELECT max(seq) - 3 FROM ledger_entry)'),
+    )
+    const { status, text } = cli(copy, 'ledger', 'verify')
+    expect([status, text.includes('missing') || text.includes('signed')]).toEqual([5, true])
+    expect(cli(copy, 'up').status).toBe(5)
+  })
+
+  it('is found out by an event whose agent_id was rewritten, hashes and all', () => {
+    const copy = tampered((sql) => {
+      for (const { seq, bytes } of sql.prepare("SELECT seq, bytes FROM ledger_entry WHERE kind = 'thought'").all()) {
+        const rewritten = Buffer.from(bytes as Uint8Array)
+          .toString()
+          .replace('"claude"', '"nobody"')
+        sql.prepare('UPDATE ledger_entry SET bytes = ? WHERE seq = ?').run(Buffer.from(rewritten), Number(seq))
+      }
+      sql.exec('DELETE FROM ledger_tile')
+    })
+    expect(cli(copy, 'ledger', 'verify').status).toBe(5)
+  })
+
+  it('notices a record whose agent_id was rewritten beside the ledger', async () => {
+    const copy = tampered((sql) => sql.exec("UPDATE thought_records SET agent_id = 'nobody'"))
+    expect(await chainVerdict(copy)).toMatchObject({ ok: true, data: { valid: false } })
+  })
+
+  it('notices that a whole task’s chain was deleted', async () => {
+    const copy = tampered((sql) =>
+      sql.exec('DELETE FROM thought_records WHERE task_id = (SELECT task_id FROM thought_records LIMIT 1)'),
+    )
+    expect(await chainVerdict(copy)).toMatchObject({ ok: true, data: { valid: false } })
+  })
+
+  it('refuses to go on from an old copy of the database, and says what to do', () => {
+    const restored = copyOf(home.data)
+    cpSync(join(old, 'hearthbus.db'), join(restored, 'hearthbus.db'))
+    for (const rest of ['-wal', '-shm']) rmSync(join(restored, `hearthbus.db${rest}`), { force: true })
+    const { status, text } = cli(restored, 'up')
+    expect(status).toBe(5)
+    expect(text).toContain('an older copy of the database was put back')
+    expect(cli(restored, 'ledger', 'checkpoint').status).toBe(5)
+    expect(cli(restored, 'doctor').status).toBe(5)
+  })
+
+  it('verifies as an exported copy with no database, and not when a tile was changed', () => {
+    const exported = mkdtempSync(join(tmpdir(), 'hearthbus-tiles-'))
+    copies.push(exported)
+    const { text } = cli(home.data, 'ledger', 'export', exported)
+    const vkey = /--vkey (\S+)/.exec(text)?.[1] ?? ''
+    expect(cli('/nonexistent', 'ledger', 'verify', '--export', exported, '--vkey', vkey).status).toBe(0)
+    rmSync(join(exported, 'tile', '0'), { recursive: true })
+    expect(cli('/nonexistent', 'ledger', 'verify', '--export', exported, '--vkey', vkey).status).toBe(5)
+  })
+})

@@ -130,7 +130,7 @@ class NodeRegistrar implements Registrar {
     const before = this.#store.device(deviceId)
     // Before the write, so that two approvals of one code cannot both find it.
     this.#waiting.approve(waiting)
-    const device = await this.#store.approve({
+    const approval = this.#store.approve({
       deviceId,
       clientId,
       state: 'approved',
@@ -141,6 +141,10 @@ class NodeRegistrar implements Registrar {
       approvedAtMs: this.#clock.now(),
       approvedBy: options.by,
       bootedAtMs: undefined,
+    })
+    const device = await approval.catch((error: unknown) => {
+      this.#waiting.approve(waiting, false)
+      throw error
     })
     this.#options.onVoid?.(deviceId)
     return ok(device)

@@ -71,8 +71,9 @@ export class WaitingRoom {
     return this.list(nowMs).find((waiting) => waiting.code === code)
   }
 
-  approve(waiting: WaitingDevice): void {
-    this.#waiting.set(keyOf(waiting), { ...waiting, approved: true })
+  /** With `false`, an approval that could not be recorded is taken back. */
+  approve(waiting: WaitingDevice, approved = true): void {
+    this.#waiting.set(keyOf(waiting), { ...waiting, approved })
   }
 
   leave(identity: DeviceIdentity): void {

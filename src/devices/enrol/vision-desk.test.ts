@@ -1,0 +1,63 @@
+import { describe, expect, it } from 'vitest'
+import { manualClock } from '../../core/clock.ts'
+import { createVisionDesk } from './vision-desk.ts'
+
+const ONE = { deviceId: '02:00:00:00:00:01', clientId: '00000001-0000-4000-8000-000000000000' }
+const TWO = { deviceId: '02:00:00:00:00:02', clientId: '00000002-0000-4000-8000-000000000000' }
+const picture = (size = 4) => ({ bytes: new Uint8Array(size), mimeType: 'image/jpeg' })
+
+function open(maxTotalBytes = 100) {
+  const clock = manualClock()
+  const desk = createVisionDesk({ url: () => 'http://h:1/v', maxTotalBytes, keepMs: 1_000, clock })
+  return { clock, desk }
+}
+
+describe('vision desk', () => {
+  it('takes a token once, from the device it was made for', () => {
+    const { desk } = open()
+    const token = desk.issue(ONE, undefined)?.token ?? ''
+    expect(desk.redeem(TWO, token)).toBe(false)
+    expect(desk.redeem({ ...ONE, clientId: TWO.clientId }, token)).toBe(false)
+    expect(desk.redeem(ONE, token)).toBe(true)
+    expect(desk.redeem(ONE, token)).toBe(false)
+  })
+
+  it('voids a token when a new one is made', () => {
+    const { desk } = open()
+    const older = desk.issue(ONE, undefined)?.token ?? ''
+    desk.issue(ONE, undefined)
+    expect(desk.redeem(ONE, older)).toBe(false)
+  })
+
+  it('says when a token is spent', () => {
+    const { desk } = open()
+    const spent: string[] = []
+    desk.onSpent((deviceId) => spent.push(deviceId))
+    desk.redeem(ONE, desk.issue(ONE, undefined)?.token ?? '')
+    expect(spent).toEqual([ONE.deviceId])
+  })
+
+  it('gives a picture up once', () => {
+    const { desk } = open()
+    desk.deposit(ONE.deviceId, picture())
+    expect(desk.collect(TWO.deviceId)).toBeUndefined()
+    expect(desk.collect(ONE.deviceId)).toEqual(picture())
+    expect(desk.collect(ONE.deviceId)).toBeUndefined()
+    expect(desk.heldBytes()).toBe(0)
+  })
+
+  it('keeps pictures neither long nor without bound', () => {
+    const { desk, clock } = open(100)
+    desk.deposit(ONE.deviceId, picture(60))
+    desk.deposit(TWO.deviceId, picture(60))
+    expect(desk.heldBytes()).toBe(60)
+    expect(desk.collect(ONE.deviceId)).toBeUndefined()
+    clock.advance(1_001)
+    expect(desk.collect(TWO.deviceId)).toBeUndefined()
+    expect(desk.heldBytes()).toBe(0)
+  })
+
+  it('issues nothing to a device that could not reach it', () => {
+    expect(createVisionDesk({ url: () => undefined }).issue(ONE, 'fe80::1')).toBeUndefined()
+  })
+})

@@ -1,0 +1,124 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { examine } from '../../../src/devices/enrol/doctor-client.ts'
+import type { Finding } from '../../../src/devices/enrol/diagnosis.ts'
+import { startDeviceSimulator } from '../../../src/sim/devices/device-client.ts'
+import { numberedIdentity } from '../../../src/sim/devices/identity.ts'
+import type { House } from './house.ts'
+import { openHouse, QUICK } from './house.ts'
+
+let house: House
+beforeAll(async () => {
+  house = await openHouse({ server: { timezoneMinutes: () => 120 } })
+})
+afterAll(() => house.stop())
+
+const url = (path: string) => `http://127.0.0.1:${house.httpPort}${path}`
+const HEADERS = {
+  'Device-Id': 'a0:b1:c2:d3:e4:f5',
+  'Client-Id': '7b94d69a-9808-4c59-9c9b-704333b38aff',
+}
+const status = async (path: string, init: RequestInit = {}) => {
+  const response = await fetch(url(path), init)
+  await response.arrayBuffer()
+  return response.status
+}
+
+describe('the OTA endpoint', () => {
+  it('tells people that it works', async () => {
+    const response = await fetch(url('/xiaozhi/ota/'))
+    expect([response.status, await response.text()]).toEqual([
+      200,
+      'Hearthbus: the OTA endpoint works. Devices ask it with POST.\n',
+    ])
+  })
+
+  it('answers with or without the last slash, and the time in minutes from UTC', async () => {
+    const response = await fetch(url('/xiaozhi/ota'), { method: 'POST', headers: HEADERS, body: '{}' })
+    expect(await response.json()).toMatchObject({ server_time: { timezone_offset: 120 }, activation: {} })
+  })
+
+  it.each([
+    ['/xiaozhi/ota/', { method: 'POST', body: '{}' }, 400],
+    ['/xiaozhi/ota/', { method: 'POST', headers: HEADERS, body: 'no' }, 400],
+    ['/xiaozhi/ota/', { method: 'POST', headers: HEADERS, body: 'x'.repeat(40_000) }, 413],
+    ['/xiaozhi/ota/', { method: 'PUT', headers: HEADERS, body: '{}' }, 405],
+    ['/xiaozhi/ota/activate', { method: 'POST', body: '{}' }, 400],
+    ['/xiaozhi/ota/activate', {}, 405],
+    ['/xiaozhi/vision/explain', { method: 'POST', body: 'x' }, 401],
+    ['/xiaozhi/vision/explain', {}, 405],
+    ['/', {}, 404],
+    ['/mcp', { method: 'POST', body: '{}' }, 404],
+  ])('answers %s %j with %i', async (path, init, expected) => {
+    expect(await status(path, init)).toBe(expected)
+  })
+
+  it('shows the same code until somebody approves it, and then lets the device through', async () => {
+    const codes: string[] = []
+    const device = await startDeviceSimulator({
+      profile: 'fw-2.4',
+      kind: 'speaker',
+      identity: { ...numberedIdentity(8_001), serialNumber: '0'.repeat(32) },
+      ota: house.ota,
+      timing: QUICK,
+      onCode: (code) => {
+        codes.push(code)
+        setTimeout(() => void house.registrar.approve(code, { by: 'the test' }), 60)
+      },
+    })
+    expect(new Set(codes).size).toBe(1)
+    expect(device.told()).toHaveProperty('websocket.token')
+    device.stop()
+  })
+})
+
+const sentences = (findings: readonly Finding[], level: Finding['level']) =>
+  findings.filter((finding) => finding.level === level).map(({ text }) => text)
+
+describe('the doctor', () => {
+  it.each(['websocket', 'mqtt'] as const)('sees what a %s device is told and that it is guarded', async (transport) => {
+    const device = await house.enrol(transport)
+    const pending = house.registrar.pending().length
+    const { told, findings } = await examine({ otaUrl: house.ota, identity: device.identity })
+    expect(JSON.stringify(told)).not.toContain('"token":"ey')
+    expect(told).toMatchObject(transport === 'mqtt' ? { mqtt: { password: '' } } : { websocket: { token: '' } })
+    expect(sentences(findings, 'good')).toEqual([expect.stringContaining('lets nobody in without credentials')])
+    // The house of this test is on the loopback, where no real device could reach it: the doctor says so.
+    expect(sentences(findings, 'problem')).toEqual([
+      '127.0.0.1 is this machine: no device can reach it. Ask at the address that devices use.',
+    ])
+    expect(house.registrar.pending()).toHaveLength(pending)
+    expect(device.connected()).toBe(true)
+  })
+
+  it('sees that a stranger would be shown a code, without putting it on the list', async () => {
+    const identity = { deviceId: '02:00:00:00:00:99', clientId: '00000099-0000-4000-8000-000000000000' }
+    const pending = house.registrar.pending().length
+    const { findings, healthy } = await examine({ otaUrl: house.ota, identity })
+    expect(findings.map(({ text }) => text)).toEqual([
+      'A stranger: it shows a code and waits until somebody approves it.',
+    ])
+    expect(healthy).toBe(true)
+    expect(house.registrar.pending()).toHaveLength(pending)
+  })
+
+  it('sees other people’s mistakes', async () => {
+    let answer = '{}'
+    const server = createServer((_request, response) => response.end(answer))
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const { port } = server.address() as AddressInfo
+    const otaUrl = `http://127.0.0.1:${port}/`
+    const identity = { deviceId: '02:00:00:00:00:99', clientId: '00000099-0000-4000-8000-000000000000' }
+    const visit = async (body: string) => {
+      answer = body
+      return sentences((await examine({ otaUrl, identity, timeoutMs: 500 })).findings, 'problem').join(' ')
+    }
+    expect(await visit('nonsense')).toContain('not JSON')
+    expect(await visit('{}')).toContain('Neither websocket nor mqtt')
+    expect(await visit(`{"websocket":{"url":"ws://127.0.0.1:${port}/x","token":""}}`)).toContain('not as a backend')
+    expect(await visit('{"websocket":{"url":"ws://127.0.0.1:1/x","token":""}}')).toContain('cannot be reached')
+    server.close()
+    expect(await visit('')).toContain('did not answer')
+  })
+})

@@ -5,6 +5,8 @@
  *
  * Does I/O.
  */
+import type { SerialPort } from 'serialport'
+
 import { fail, ok } from '../../core/result.ts'
 import { streamConnection } from './stream-transport.ts'
 import type { Transport } from './transport.ts'
@@ -15,16 +17,33 @@ export interface SerialOptions {
   readonly baud: number
 }
 
+const PRESENCE_MS = 2_000
+
 export function serialTransport({ path, baud }: SerialOptions): Transport {
   return {
     name: `serial ${path} at ${baud} Bd`,
     async connect(signal) {
-      const { SerialPort } = await import('serialport')
+      const { SerialPort: Port } = await import('serialport')
       if (signal.aborted) return fail({ kind: 'unreachable', reason: 'cancelled' })
-      const port = new SerialPort({ path, baudRate: baud, autoOpen: false })
+      const port = new Port({ path, baudRate: baud, autoOpen: false })
       const refused = await new Promise<Error | null>((resolve) => port.open((error) => resolve(error)))
       if (refused !== null) return fail({ kind: 'unreachable', reason: refused.message })
+      watchPresence(port)
       return ok(streamConnection(port))
     },
   }
+}
+
+/**
+ * A line that is pulled out while it is being read gives end-of-file for ever, which the package takes for "not yet".
+ * Asking for the modem lines then fails with EIO; that it fails otherwise (no such lines) means nothing.
+ */
+function watchPresence(port: SerialPort): void {
+  const timer = setInterval(() => {
+    port.get((error) => {
+      if (error !== null && /input\/output error/i.test(error.message))
+        port.destroy(new Error('the serial line is gone'))
+    })
+  }, PRESENCE_MS)
+  port.once('close', () => clearInterval(timer))
 }

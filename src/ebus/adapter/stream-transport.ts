@@ -15,6 +15,8 @@ export function streamConnection(stream: Duplex): Connection {
   stream.on('error', (error) => {
     reason = error.message
   })
+  // A serial port that is pulled out closes without being destroyed, and would be waited for for ever.
+  stream.once('close', () => stream.destroy())
   return {
     received: chunks(stream),
     write(bytes) {

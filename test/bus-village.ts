@@ -12,7 +12,7 @@ import type { Call, Frame, Outcome, TrustLevel } from '../src/bus/call.ts'
 import type { Capability, Offer, StreamHandler, UnaryHandler } from '../src/bus/capability.ts'
 import { busFamily } from '../src/bus/family.ts'
 import { announce } from '../src/bus/peer.ts'
-import type { PeerRecord, RemoteProvider } from '../src/bus/peer.ts'
+import type { PeerManifest, PeerRecord, RemoteProvider } from '../src/bus/peer.ts'
 import type { BusLog } from '../src/bus/provider.ts'
 import { validateRequest } from '../src/bus/schema.ts'
 import { manualClock } from '../src/core/clock.ts'
@@ -101,7 +101,8 @@ export function node(nodeId: string, options: NodeOptions = {}): CapabilityBus {
 /** What `bus` would say of itself to others. */
 export function manifestOf(bus: CapabilityBus): PeerRecord {
   const capabilities = bus.registry.allLocal().map((entry) => announce(entry.offer))
-  return { nodeId: bus.nodeId, endpoint: bus, manifest: { nodeId: bus.nodeId, capabilities } }
+  const manifest: PeerManifest = { nodeId: bus.nodeId, capabilities }
+  return { nodeId: bus.nodeId, endpoint: bus, manifest }
 }
 
 /** Everybody hears of everybody. */
@@ -109,7 +110,7 @@ export function introduce(...buses: readonly CapabilityBus[]): void {
   for (const bus of buses) for (const other of buses) if (other !== bus) bus.onPeerUpdated(manifestOf(other))
 }
 
-export function neighbours(from: string, clock: Clock, level: TrustLevel = 'trusted'): RemoteProvider {
+function neighbours(from: string, clock: Clock, level: TrustLevel = 'trusted'): RemoteProvider {
   const inbound = (call: Call): Call => ({
     ...call,
     body: overTheWire(call.body),

@@ -72,7 +72,7 @@ export function leave(entry: CapabilityEntry): void {
 }
 
 /** When the queue is likely to have moved on: half a typical call per place in it. */
-export function retryAfterMs(entry: CapabilityEntry, nowMs: number): number {
+function retryAfterMs(entry: CapabilityEntry, nowMs: number): number {
   const typicalMs = entry.health.p50Ms || 100
   const turns = (entry.waiting.length + 1) / entry.offer.maxConcurrent
   const guess = Math.ceil(typicalMs * Math.max(0.5, turns))

@@ -25,9 +25,9 @@ import type { Emit } from './peer.ts'
 import type { EndCause, LiveTicket, Worker } from './ticket.ts'
 
 /** How long a provider may take to say how far it got, once its signal has aborted. */
-export const GRACE_MS = 100
+const GRACE_MS = 100
 /** How long a provider that was cut off keeps its slot, so that a limit of one means one at a time. */
-export const LINGER_MS = 5_000
+const LINGER_MS = 5_000
 
 /** One call on its way to providers, one after another. */
 export interface Round {

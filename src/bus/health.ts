@@ -14,7 +14,7 @@
  */
 import type { FaultKind } from '../core/fault.ts'
 
-export const HEALTH_WINDOW_CALLS = 100
+const HEALTH_WINDOW_CALLS = 100
 const QUARANTINE_THRESHOLD = 0.5
 const QUARANTINE_MS = 60_000
 const MAX_QUARANTINE_MS = 300_000

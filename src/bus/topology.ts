@@ -33,7 +33,7 @@ export interface EntryView {
   readonly stickySessions: number
 }
 
-export interface PeerView {
+interface PeerView {
   readonly nodeId: string
   readonly displayName: string | undefined
   readonly source: string | undefined

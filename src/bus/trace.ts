@@ -117,7 +117,7 @@ export class Trace {
   }
 }
 
-export function resultOf(outcome: Outcome): string {
+function resultOf(outcome: Outcome): string {
   return outcome.ok ? 'ok' : (outcome.fault.code ?? outcome.fault.kind)
 }
 

@@ -1,5 +1,5 @@
 /**
- * Config store: finds and reads the configuration file.
+ * Config store: finds and reads the configuration file; the contract's environment variables override it.
  *
  * Does I/O.
  */
@@ -9,6 +9,7 @@ import { ok, fail } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { readConfig } from './config-file.ts'
 import type { ConfigProblem } from './config-file.ts'
+import { withHomeseerEnvironment } from './homeseer-environment.ts'
 import type { Config } from './schema.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
@@ -50,5 +51,6 @@ export function loadConfig(
     present = false
   }
   const read = readConfig(path, text)
-  return read.ok ? ok({ config: read.value, path: present ? path : undefined }) : read
+  const config = read.ok ? withHomeseerEnvironment(read.value, environment) : read
+  return config.ok ? ok({ config: config.value, path: present ? path : undefined }) : config
 }

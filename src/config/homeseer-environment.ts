@@ -1,0 +1,170 @@
+/**
+ * HomeSeer environment: the variables of the contract (`HS4_*`, `MCP_*`), which override the configuration file.
+ *
+ *   HS4_ADMIN_USERS_ENABLED=true ─▶ homeseer.admin.users      a value nobody can read ─▶ a problem, and no start
+ *
+ * A safety switch that is spelt wrongly must not mean its opposite, so nothing here falls back to a default.
+ *
+ * Pure.
+ */
+import type { ConfigProblem } from './config-file.ts'
+import { configSchema } from './schema.ts'
+import type { Config } from './schema.ts'
+import { fail, ok } from '../core/result.ts'
+import type { Result } from '../core/result.ts'
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** `undefined` removes the key: the variable says that there is no restriction. */
+type Read = { readonly value: unknown } | { readonly wrong: string }
+
+interface Variable {
+  readonly key: readonly string[]
+  readonly read: (text: string) => Read
+}
+
+const VARIABLES: Readonly<Record<string, Variable>> = {
+  HS4_BASE_URL: to('homeseer.url', baseUrl),
+  HS4_USER: to('homeseer.user', text),
+  HS4_PASS: to('homeseer.password', text),
+  HS4_TIMEOUT_MS: to('homeseer.timeoutMs', number),
+  HS4_READ_RETRIES: to('homeseer.readRetries', number),
+  HS4_READ_RETRY_BACKOFF_MS: to('homeseer.readRetryBackoffMs', number),
+  HS4_STATUS_INCLUDE_EVERYTHING: to('homeseer.statusIncludeEverything', boolean),
+  HS4_MAX_DEVICES_DEFAULT_CAP: to('homeseer.maxDevices', number),
+  HS4_STATUS_CACHE_TTL_MS: to('homeseer.statusCacheMs', number),
+  HS4_SCRIPT_PAGE_PATH: to('homeseer.scriptPage', text),
+  HS4_EVENTS_DATA_PATH: to('homeseer.eventsPath', text),
+  HS4_EVENT_GROUPS_DATA_PATH: to('homeseer.eventGroupsPath', text),
+  HS4_SAFE_MODE: to('homeseer.safeMode', text),
+  HS4_REQUIRE_CONFIRM: to('homeseer.requireConfirm', boolean),
+  HS4_DEFAULT_DRY_RUN: to('homeseer.defaultDryRun', boolean),
+  HS4_ALLOWED_DEVICE_REFS: to('homeseer.allow.devices', list),
+  HS4_ALLOWED_EVENT_IDS: to('homeseer.allow.events', list),
+  HS4_ALLOWED_CAMERA_IDS: to('homeseer.allow.cameras', list),
+  HS4_ALLOWED_SCRIPTS: to('homeseer.allow.scripts', list),
+  HS4_ALLOWED_PLUGIN_FUNCTIONS: to('homeseer.allow.pluginFunctions', list),
+  HS4_ADMIN_ENABLED: to('homeseer.admin.enabled', boolean),
+  HS4_ADMIN_USERS_ENABLED: to('homeseer.admin.users', boolean),
+  HS4_ADMIN_PLUGINS_ENABLED: to('homeseer.admin.plugins', boolean),
+  HS4_ADMIN_INTERFACES_ENABLED: to('homeseer.admin.interfaces', boolean),
+  HS4_ADMIN_SYSTEM_ENABLED: to('homeseer.admin.system', boolean),
+  HS4_ADMIN_CAMERAS_ENABLED: to('homeseer.admin.cameras', boolean),
+  HS4_ADMIN_EVENTS_ENABLED: to('homeseer.admin.events', boolean),
+  HS4_ADMIN_CONFIG_ENABLED: to('homeseer.admin.config', boolean),
+  HS4_ADMIN_MAINTENANCE_WINDOW_ID: to('homeseer.admin.maintenanceWindowId', optionalText),
+  HS4_ADMIN_ALLOWED_MAINTENANCE_WINDOW_IDS: to('homeseer.admin.allowedMaintenanceWindowIds', list),
+  // The older spelling first, so that the contract's own wins where both are set.
+  HS4_REQUIRE_CHANGE_TICKET: to('homeseer.admin.requireChangeTicket', boolean),
+  HS4_ADMIN_REQUIRE_CHANGE_TICKET: to('homeseer.admin.requireChangeTicket', boolean),
+  HS4_ADMIN_ROLLBACK_ENABLED: to('homeseer.admin.rollback', boolean),
+  HS4_ADMIN_EXECUTION_MODE: to('homeseer.admin.executionMode', text),
+  HS4_ADMIN_DIRECT_FALLBACK: to('homeseer.admin.directFallback', boolean),
+  HS4_ADMIN_CAPABILITY_CACHE_TTL_SEC: to('homeseer.admin.capabilityCacheSeconds', number),
+  HS4_ADMIN_ALLOWED_USER_IDS: to('homeseer.admin.allowedUserIds', list),
+  HS4_ADMIN_ALLOWED_PLUGIN_IDS: to('homeseer.admin.allowedPluginIds', list),
+  HS4_ADMIN_ALLOWED_INTERFACE_IDS: to('homeseer.admin.allowedInterfaceIds', list),
+  HS4_ADMIN_ALLOWED_CATEGORY_IDS: to('homeseer.admin.allowedCategoryIds', list),
+  HS4_ALIAS_LEARNED_ENABLED: to('homeseer.learnAliases', boolean),
+  HS4_ALIAS_CONFIG_PATH: to('homeseer.aliasFile', optionalText),
+  HS4_CHANGE_TOKEN_TTL_SEC: to('homeseer.changeTokenSeconds', number),
+  MCP_HTTP_HOST: to('listen.host', text),
+  MCP_HTTP_PORT: to('listen.port', number),
+  MCP_LOG_LEVEL: to('logLevel', text),
+}
+
+/**
+ * Variables whose purpose is met here in another way: records are durable, tokens are kept hashed, the transport follows
+ * from the command. They change nothing, except the last one, which would promise a lock that is not there.
+ */
+const NOT_A_PASSWORD = 'tokens are made with `hearthbus tokens create` and stored hashed; set `listen.anonymous: off`'
+const REFUSED: Readonly<Record<string, string>> = { MCP_HTTP_AUTH_TOKEN: NOT_A_PASSWORD }
+
+export function withHomeseerEnvironment(
+  config: Config,
+  environment: Environment,
+): Result<Config, readonly ConfigProblem[]> {
+  const problems: ConfigProblem[] = []
+  let raw: unknown = config
+  const sources = new Map<string, string>()
+  for (const [name, why] of Object.entries(REFUSED))
+    if (given(environment[name])) problems.push(problem(name, `has no effect here: ${why}`))
+  for (const [name, { key, read }] of Object.entries(VARIABLES)) {
+    const said = environment[name]
+    if (!given(said)) continue
+    const found = read(said.trim())
+    if ('wrong' in found) problems.push(problem(name, found.wrong))
+    else raw = replaced(raw, key, found.value)
+    sources.set(key.join('.'), name)
+  }
+  if (problems.length > 0) return fail(problems)
+  if (sources.size === 0) return ok(config)
+  const parsed = configSchema.safeParse(raw)
+  if (parsed.success) return ok(parsed.data)
+  return fail(parsed.error.issues.map(({ path, message }) => problem(sourceOf(sources, path.map(String)), message)))
+}
+
+function given(value: string | undefined): value is string {
+  return value !== undefined && value.trim() !== ''
+}
+
+function to(key: string, read: Variable['read']): Variable {
+  return { key: key.split('.'), read }
+}
+
+function text(value: string): Read {
+  return { value }
+}
+
+function optionalText(value: string): Read {
+  return { value }
+}
+
+function boolean(value: string): Read {
+  if (/^(1|true|yes|on)$/i.test(value)) return { value: true }
+  if (/^(0|false|no|off)$/i.test(value)) return { value: false }
+  return { wrong: `${JSON.stringify(value)} is neither true nor false` }
+}
+
+function number(value: string): Read {
+  return /^-?\d{1,12}(\.\d{1,6})?$/.test(value)
+    ? { value: Math.floor(Number(value)) }
+    : { wrong: `${JSON.stringify(value)} is no number` }
+}
+
+/** A list of nothing but commas is a mistake, and a mistake in an allow list must not allow everything. */
+function list(value: string): Read {
+  if (value === '*') return { value: undefined }
+  const items = value.split(',').map((item) => item.trim())
+  const kept = items.filter((item) => item !== '')
+  return kept.length === 0 ? { wrong: 'holds nothing but commas; use * for no restriction' } : { value: kept }
+}
+
+/** Credentials do not belong into an address: it is shown, logged and compared. */
+function baseUrl(value: string): Read {
+  const url = URL.parse(value)
+  if (url === null || !/^https?:$/.test(url.protocol)) return { wrong: 'is no http address' }
+  url.username = ''
+  url.password = ''
+  url.searchParams.delete('user')
+  url.searchParams.delete('pass')
+  return { value: url.href.replace(/\/+$/, '') }
+}
+
+function replaced(from: unknown, [step = '', ...rest]: readonly string[], value: unknown): unknown {
+  const { [step]: inner, ...others } = (from ?? {}) as Record<string, unknown>
+  if (rest.length > 0) return { ...others, [step]: replaced(inner, rest, value) }
+  return value === undefined ? others : { ...others, [step]: value }
+}
+
+function sourceOf(sources: ReadonlyMap<string, string>, path: readonly string[]): string {
+  for (let length = path.length; length > 0; length--) {
+    const name = sources.get(path.slice(0, length).join('.'))
+    if (name !== undefined) return name
+  }
+  return path.join('.')
+}
+
+function problem(name: string, message: string): ConfigProblem {
+  return { file: 'environment', line: undefined, key: name, message }
+}

@@ -12,6 +12,8 @@ import type { Refusal } from './refusal-transport.ts'
 import { readJson } from './strict-json.ts'
 
 const PARSE_ERROR = -32_700
+const MAX_DISCARDED_BYTES = 67_108_864
+const MAX_DISCARDING_MS = 5_000
 
 /** `undefined`: the client went away before it had said everything. */
 export async function readJsonBody(
@@ -23,9 +25,8 @@ export async function readJsonBody(
   const bytes = await readBytes(request, maxBytes)
   if (bytes === 'cut-off') return undefined
   if (bytes === 'too-large') {
-    const message = `Payload Too Large: Request body must not exceed ${maxBytes} bytes`
-    // What is still to come is not read, so the connection is of no further use.
-    return fail({ status: 413, message, headers: { connection: 'close' } })
+    discard(request)
+    return fail({ status: 413, message: `Payload Too Large: Request body must not exceed ${maxBytes} bytes` })
   }
   const read = readJson(bytes)
   if (read.ok) return ok(read.value)
@@ -40,15 +41,31 @@ function readBytes(request: IncomingMessage, maxBytes: number): Promise<Buffer |
     let length = 0
     request.on('data', (chunk: Buffer) => {
       length += chunk.length
-      if (length > maxBytes) {
-        request.removeAllListeners('data').pause()
+      if (length <= maxBytes) chunks.push(chunk)
+      else {
+        request.removeAllListeners('data')
         resolve('too-large')
-      } else chunks.push(chunk)
+      }
     })
     request.once('end', () => resolve(joined(chunks)))
     request.once('error', () => resolve('cut-off'))
     request.once('close', () => resolve('cut-off'))
   })
+}
+
+/**
+ * Takes what is still coming and drops it, for a while: a client that is cut off in the middle of its sentence sees a
+ * broken connection and never reads why.
+ */
+function discard(request: IncomingMessage): void {
+  let left = MAX_DISCARDED_BYTES
+  const impatience = setTimeout(() => request.destroy(), MAX_DISCARDING_MS)
+  impatience.unref()
+  request.on('data', (chunk: Buffer) => {
+    left -= chunk.length
+    if (left < 0) request.destroy()
+  })
+  request.once('close', () => clearTimeout(impatience))
 }
 
 function joined(chunks: readonly Buffer[]): Buffer {

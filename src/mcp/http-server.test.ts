@@ -278,11 +278,11 @@ describe('requests that are not let in', () => {
     expect(JSON.stringify(messages)).toContain(reason.replaceAll('"', String.raw`\"`))
   })
 
-  it('are told how much is too much, and the connection ends', async () => {
+  it('are told how much is too much, however much it is', async () => {
     const { url } = await open([echo], { limits: { maxBodyBytes: 1_000 } })
-    const body = JSON.stringify({ long: 'x'.repeat(1_000) })
+    const body = JSON.stringify({ long: 'x'.repeat(5_000_000) })
     const announced = await hear(url, { ...modernRequest('tools/list'), body })
-    expect([announced.status, announced.headers.get('connection')]).toEqual([413, 'close'])
+    expect(announced.status).toBe(413)
     expect(announced.messages[0]).toMatchObject({
       error: { message: 'Payload Too Large: Request body must not exceed 1000 bytes' },
     })

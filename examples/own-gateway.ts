@@ -1,0 +1,32 @@
+/**
+ * A gateway inside one's own program, with a service of one's own beside the built-in families.
+ *
+ *   node examples/own-gateway.ts /tmp/garden
+ */
+import { readConfig } from '../src/config/config-file.ts'
+import { createLogger } from '../src/core/logger.ts'
+import { startGateway } from '../src/main.ts'
+import { gardenService } from './own-service.ts'
+
+const config = readConfig('inline', 'listen: { port: 0 }')
+if (!config.ok) throw new Error(config.fault.map((problem) => problem.message).join('\n'))
+
+const started = await startGateway({
+  config: config.value,
+  dataRoot: process.argv[2] ?? '/tmp/hearthbus-garden',
+  version: '1.0.0',
+  logger: createLogger('warn'),
+  listen: true,
+  services: () => [gardenService()],
+})
+if (!started.ok) throw new Error(started.fault.message)
+const gateway = started.value
+
+const watered = await gateway.bus.call(
+  'garden.tap.set',
+  undefined,
+  { open: true },
+  { caller: { kind: 'principal', id: 'gardener', role: 'agent' }, channel: 'service' },
+)
+process.stdout.write(`${JSON.stringify(watered)}\n${gateway.ledger.size()} entries in the ledger\n`)
+await gateway.stop()

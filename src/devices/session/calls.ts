@@ -113,5 +113,6 @@ function check(
   call: { readonly tool: string; readonly arguments: Json | undefined },
 ): Result<JsonObject, DeviceFault> {
   const tool = session.tools.find(({ name }) => name === call.tool)
-  return tool === undefined ? fail({ kind: 'unknown-tool', tool: call.tool }) : checkArguments(tool, call.arguments)
+  if (tool !== undefined) return checkArguments(tool, call.arguments)
+  return fail({ kind: 'unknown-tool', tool: call.tool, listed: session.tools.length > 0 })
 }

@@ -9,7 +9,8 @@ export type DeviceFault =
   | { readonly kind: 'unknown-device'; readonly device: string }
   /** Not connected. Nothing was sent. */
   | { readonly kind: 'asleep'; readonly device: string; readonly wakesItself: boolean }
-  | { readonly kind: 'unknown-tool'; readonly tool: string }
+  /** `listed` is false when the device has not told us a single tool, so that nobody can say. */
+  | { readonly kind: 'unknown-tool'; readonly tool: string; readonly listed: boolean }
   | ArgumentsFault
   | { readonly kind: 'queue-full'; readonly limit: number }
   /** Waited for its turn, or for the device to wake, for too long. Nothing was sent. */
@@ -37,7 +38,9 @@ export function faultSentence(fault: DeviceFault): string {
         ? `The device ${fault.device} is offline. It connects by itself as soon as it has power and network.`
         : `The device ${fault.device} is asleep. It connects only when somebody wakes it by voice or button.`
     case 'unknown-tool':
-      return `The device has no tool ${fault.tool}.`
+      return fault.listed
+        ? `The device has no tool ${fault.tool}.`
+        : `The device has not listed any tools, so ${fault.tool} was not sent.`
     case 'invalid-arguments':
       return `Nothing was sent: ${fault.problems.join('; ')}.`
     case 'queue-full':

@@ -19,8 +19,8 @@ export function greet(turn: Turn, link: Link, hello: DeviceHello): void {
   send(turn, helloAnswer(link, hello, greetings, sessionId))
   const { phase, round, flight } = turn.session
   if (phase === 'greeting') emit(turn, { kind: 'online' })
-  // A question of ours from before the hello may never have reached it; a call may have, and keeps its time.
-  if (flight?.purpose.kind !== 'call') update(turn, { flight: undefined })
+  // Through somebody else's broker, a question from before the hello may never have reached it. A call keeps its time.
+  if (link.transport === 'mqtt-broker' && flight?.purpose.kind !== 'call') update(turn, { flight: undefined })
   update(turn, { sessionId, round: round + 1, attempts: 0, retryAtMs: undefined, listing: NO_LISTING })
   if (hello.mcp) {
     update(turn, { phase: 'initialising' })

@@ -169,7 +169,7 @@ describe('a WebSocket session', () => {
     const before = play.session.sessionId
     play.text(HELLO)
     expect(play.session.sessionId).not.toBe(before)
-    expect(play.session.flight?.id).toBe(3)
+    expect(play.session.flight?.id).toBe(listId)
     play.reply({ result: { tools: [VOLUME] } }, listId)
     expect(play.session).toMatchObject({ phase: 'initialising', tools: [] })
     expect(play.requests().map(({ method, id }) => [method, id])).toEqual([
@@ -218,6 +218,16 @@ describe('an MQTT session', () => {
     play.connect('mqtt-broker')
     expect(play.reply({ result: {} })).toMatchObject([{ kind: 'online' }, { kind: 'send' }])
     expect(play.session.phase).toBe('listing')
+  })
+
+  it('is asked again at its hello, if it was asked before anybody listened', () => {
+    const play = new Play()
+    play.connect('mqtt-broker')
+    play.text('{"type":"hello","features":{"mcp":true},"transport":"udp"}')
+    expect(play.requests().map(({ method, id }) => [method, id])).toEqual([
+      ['initialize', 1],
+      ['initialize', 2],
+    ])
   })
 
   it('probes a device behind another broker and lets it go after two silences', () => {
@@ -320,7 +330,9 @@ describe('a call', () => {
 
   it('is refused without being sent when the device could not know what to do with it', () => {
     const play = new Play().ready()
-    expect(play.call(1, { tool: 'self.reboot' })).toEqual([refusal(1, { kind: 'unknown-tool', tool: 'self.reboot' })])
+    expect(play.call(1, { tool: 'self.reboot' })).toEqual([
+      refusal(1, { kind: 'unknown-tool', tool: 'self.reboot', listed: true }),
+    ])
     expect(play.call(2, { arguments: { volume: 200 } })).toMatchObject([
       { result: { fault: { kind: 'invalid-arguments' } } },
     ])

@@ -1,0 +1,186 @@
+import { describe, expect, it } from 'vitest'
+import { manualClock } from '../../core/clock.ts'
+import type { JsonObject } from '../../core/json.ts'
+import type { DeviceLink, LinkEars, Picture } from './fleet.ts'
+import { createFleet } from './fleet-server.ts'
+
+const IDENTITY = { deviceId: 'a0:b1:c2:d3:e4:f5', clientId: '7b94d69a-9808-4c59-9c9b-704333b38aff' }
+const ID = IDENTITY.deviceId
+const TOOL = { name: 't', description: '', inputSchema: { type: 'object', properties: {} } }
+
+/** The far end of a link: what it was sent, and whether it was hung up on. */
+class FarEnd {
+  readonly sent: JsonObject[] = []
+  closedFor: string | undefined
+  ears: LinkEars = { text: () => undefined, closed: () => undefined }
+  readonly link: DeviceLink = {
+    transport: 'mqtt',
+    remoteAddress: '10.0.0.9',
+    localAddress: '10.0.0.1',
+    udp: undefined,
+    send: (text) => void this.sent.push(JSON.parse(text) as JsonObject),
+    close: (reason) => {
+      this.closedFor = reason
+    },
+  }
+
+  reply(body: JsonObject): void {
+    const { id } = (this.sent.at(-1)?.['payload'] ?? {}) as { id?: number }
+    this.ears.text(JSON.stringify({ type: 'mcp', payload: { jsonrpc: '2.0', id: id ?? 0, ...body } }))
+  }
+
+  discovered(version = '2.4.2'): void {
+    this.reply({ result: { serverInfo: { name: 'b', version } } })
+    this.reply({ result: { tools: [TOOL] } })
+  }
+}
+
+function attach(fleet = createFleet()) {
+  const far = new FarEnd()
+  far.ears = fleet.attach(IDENTITY, far.link)
+  return { fleet, far }
+}
+
+const TEXT = { result: { content: [{ type: 'text', text: 'ok' }] } }
+
+describe('fleet', () => {
+  it('knows nobody it has not met', async () => {
+    const fleet = createFleet()
+    expect(await fleet.call('x', 't', {})).toEqual({ ok: false, fault: { kind: 'unknown-device', device: 'x' } })
+    expect(fleet.device('x')).toBeUndefined()
+    expect(fleet.announce('x', { kind: 'alert', status: '', message: '', emotion: '' }).ok).toBe(false)
+  })
+
+  it('shows a device as it is', () => {
+    const { fleet, far } = attach()
+    far.discovered()
+    expect(fleet.devices()).toMatchObject([
+      {
+        id: ID,
+        online: true,
+        phase: 'ready',
+        transport: 'mqtt',
+        remoteAddress: '10.0.0.9',
+        info: { name: 'b', version: '2.4.2' },
+        tools: [{ name: 't' }],
+        queued: 0,
+      },
+    ])
+    expect(fleet.stats()).toEqual({ devices: 1, connected: 1, pendingCalls: 0, ignored: {} })
+  })
+
+  it('hangs up on the older connection and no longer listens to it', async () => {
+    const { fleet, far: older } = attach()
+    older.discovered()
+    const { far: newer } = attach(fleet)
+    expect(older.closedFor).toBe('replaced by a newer connection')
+    older.ears.closed('late')
+    older.ears.text('{"type":"hello"}')
+    newer.discovered()
+    const call = fleet.call(ID, 't', {})
+    newer.reply(TEXT)
+    expect(await call).toMatchObject({ ok: true })
+    expect(fleet.stats().connected).toBe(1)
+  })
+
+  it('tells subscribers what happens to devices', async () => {
+    const clock = manualClock(1_000)
+    const fleet = createFleet({ clock })
+    const events = fleet.subscribe()
+    const { far } = attach(fleet)
+    far.discovered()
+    far.ears.text('{"type":"mcp","payload":{"jsonrpc":"2.0","method":"n","params":{"a":1}}}')
+    far.ears.closed('gone')
+    const about = { device: ID, atMs: 1_000 }
+    for (const expected of [
+      { kind: 'online', transport: 'mqtt', ...about },
+      { kind: 'tools', changed: true, ...about },
+      { kind: 'notification', method: 'n', params: { a: 1 }, ...about },
+      { kind: 'offline', reason: 'gone', ...about },
+    ])
+      expect(await events.next()).toEqual({ done: false, value: expected })
+  })
+
+  it('hands over a picture that was posted during the call, and none from before', async () => {
+    let posted: Picture | undefined
+    let spent: (deviceId: string) => void = () => undefined
+    const vision = {
+      issue: () => ({ url: 'http://h:1/v', token: 'k' }),
+      collect: () => {
+        const picture = posted
+        posted = undefined
+        return picture
+      },
+      onSpent: (listener: (deviceId: string) => void) => {
+        spent = listener
+      },
+    }
+    const { fleet, far } = attach(createFleet({ vision }))
+    far.discovered()
+    posted = { bytes: Uint8Array.of(1), mimeType: 'image/jpeg' }
+    const plain = fleet.call(ID, 't', {})
+    far.reply(TEXT)
+    expect(await plain).toMatchObject({ value: { content: [{ type: 'text' }] } })
+    const photo = fleet.call(ID, 't', {})
+    posted = { bytes: Uint8Array.of(2), mimeType: 'image/jpeg' }
+    spent(ID)
+    const next = fleet.call(ID, 't', {})
+    far.reply(TEXT)
+    expect(await photo).toMatchObject({ value: { content: [{ type: 'image', data: 'Ag==' }, { type: 'text' }] } })
+    expect(far.sent.at(-1)).toMatchObject({ payload: { method: 'initialize' } })
+    far.reply({ result: {} })
+    far.reply(TEXT)
+    expect(await next).toMatchObject({ ok: true })
+  })
+
+  it('announces only what the firmware has', () => {
+    const { fleet, far } = attach()
+    far.discovered('2.4.2')
+    const notify = { kind: 'notify', audioUrl: 'http://h:1/a.ogg', subtitles: [] } as const
+    expect(fleet.announce(ID, notify)).toEqual({
+      ok: false,
+      fault: { kind: 'unsupported', needs: 'firmware newer than 2.4.2' },
+    })
+    const { fleet: newer, far: device } = attach(createFleet())
+    device.discovered('2.5.0')
+    expect(newer.announce(ID, notify)).toEqual({ ok: true, value: 'sent' })
+    expect(device.sent.at(-1)).toMatchObject({ type: 'notify' })
+  })
+
+  it('hangs up on a device that says more than its budget', () => {
+    const { fleet, far } = attach(createFleet({ clock: manualClock() }))
+    for (let each = 0; each < 401; each++) far.ears.text('{"type":"x"}')
+    expect(far.closedFor).toBe('too many messages')
+    expect(fleet.stats().ignored).toEqual({ x: 400, 'too-many-messages': 1 })
+  })
+
+  it('counts made-up message types together once there are many', () => {
+    const { fleet, far } = attach()
+    for (let each = 0; each < 300; each++) far.ears.text(`{"type":"t${each}"}`)
+    expect(Object.keys(fleet.stats().ignored)).toHaveLength(65)
+    expect(fleet.stats().ignored['other']).toBe(236)
+  })
+
+  it('answers everybody and hangs up when it closes', async () => {
+    const { fleet, far } = attach()
+    far.discovered()
+    const calls = [fleet.call(ID, 't', {}), fleet.call(ID, 't', {})]
+    fleet.close()
+    expect(await Promise.all(calls)).toEqual([
+      { ok: false, fault: { kind: 'disconnected', sent: true } },
+      { ok: false, fault: { kind: 'disconnected', sent: false } },
+    ])
+    expect(far.closedFor).toBe('the gateway stops')
+    expect(await fleet.call(ID, 't', {})).toMatchObject({ fault: { kind: 'cancelled' } })
+    const late = attach(fleet)
+    expect(late.far.closedFor).toBe('the gateway stops')
+  })
+
+  it('records every step for a trace', () => {
+    const steps: string[] = []
+    const onStep = (device: string, input: { kind: string }, effects: readonly { kind: string }[]) =>
+      steps.push(`${device} ${input.kind} → ${effects.map(({ kind }) => kind).join()}`)
+    attach(createFleet({ onStep })).far.discovered()
+    expect(steps).toEqual([`${ID} connected → online,send`, `${ID} text → send`, `${ID} text → tools`])
+  })
+})

@@ -1,0 +1,30 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { DEFAULT_SESSION_SETTINGS, newSession } from './session.ts'
+import type { TraceLine } from './trace.ts'
+import { decodeTrace, encodeTrace, replay } from './trace.ts'
+
+const TRACES = new URL('../../../test/traces/devices/', import.meta.url)
+const NAMES = readdirSync(TRACES).filter((name) => name.endsWith('.jsonl'))
+
+function read(name: string): readonly TraceLine[] {
+  const decoded = decodeTrace(readFileSync(new URL(name, TRACES), 'utf8'))
+  if (!decoded.ok) throw new Error(`${name}: line ${decoded.fault.line}`)
+  return decoded.value
+}
+
+describe('trace', () => {
+  it.each(NAMES)('%s replays to the last word', (name) => {
+    const recorded = read(name)
+    const device = 'a0:b1:c2:d3:e4:f5'
+    const played = replay(newSession(device, DEFAULT_SESSION_SETTINGS), recorded)
+    // Through JSON, because a trace has no way to say `undefined`.
+    expect(decodeTrace(encodeTrace(played))).toEqual({ ok: true, value: recorded })
+    expect(recorded.filter((line) => 'out' in line).length).toBeGreaterThan(5)
+  })
+
+  it('names the line that is not one', () => {
+    expect(decodeTrace('{"note":"x"}\n\n{"in":')).toEqual({ ok: false, fault: { kind: 'bad-trace', line: 3 } })
+    expect(decodeTrace('{"other":1}')).toEqual({ ok: false, fault: { kind: 'bad-trace', line: 1 } })
+  })
+})

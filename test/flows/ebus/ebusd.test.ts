@@ -1,0 +1,107 @@
+/** Behind somebody's ebusd: what it refuses and what it is slow at. */
+import type { AddressInfo, Socket } from 'node:net'
+import { createServer } from 'node:net'
+import { afterEach, describe, expect, it } from 'vitest'
+import { fromHex } from '../../../src/core/bytes.ts'
+import type { Bus } from '../../../src/ebus/adapter/bus.ts'
+import { openBus } from '../../../src/ebus/adapter/bus-client.ts'
+import { hasSignal } from '../../contracts/ebus-bus.ts'
+
+const closing: (() => Promise<void> | void)[] = []
+
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close()
+})
+
+/** An ebusd that answers each line with what `answers` makes of it; `undefined` is silence. */
+async function fakeEbusd(answers: (line: string, socket: Socket) => string | undefined): Promise<Bus> {
+  const sockets = new Set<Socket>()
+  const server = createServer((socket) => {
+    sockets.add(socket)
+    socket.setEncoding('latin1')
+    socket.on('error', () => undefined)
+    socket.on('data', (text: string) => {
+      for (const line of text.split('\n').filter((each) => each !== '')) {
+        const answer = answers(line, socket)
+        if (answer !== undefined) socket.write(answer)
+      }
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  const bus = openBus({ id: 'ebusd', endpoint: { kind: 'ebusd', host: '127.0.0.1', port }, source: 'auto' })
+  closing.push(
+    () => new Promise<void>((resolve) => server.close(() => resolve())),
+    () => sockets.forEach((socket) => socket.destroy()),
+    () => bus.close(),
+  )
+  return bus
+}
+
+const STATE = 'signal acquired, 24 symbols/sec (78 max), 2 masters\n\n'
+const identify = { target: 0x15, primary: 7, secondary: 4, data: new Uint8Array() }
+
+describe('ebusd', () => {
+  it('is watched through its grab where it refuses direct mode', async () => {
+    let count = 0
+    const bus = await fakeEbusd((line) => {
+      if (line === 'state') return STATE
+      if (line === 'direct') return 'ERR: command not enabled\n\n'
+      if (line.startsWith('grab result'))
+        return `10feb51603013008 = ${++count}\n1008b5110101 / 0953363008ff5c0000ff = 1\n\n`
+      return 'done\n\n'
+    })
+    await hasSignal(bus)
+    using events = bus.events()
+    const seen: string[] = []
+    for await (const event of events) {
+      if (event.kind === 'exchange') seen.push(event.exchange.telegram.target.toString(16))
+      // The counted telegram comes again, the other one, whose count stays, does not.
+      if (seen.length === 3) break
+    }
+    expect(seen).toEqual(['fe', '8', 'fe'])
+  })
+
+  it('is not waited for beyond the deadline, and its late answer is not taken for the next one', async () => {
+    let asked = 0
+    const bus = await fakeEbusd((line, socket) => {
+      if (line === 'state') return STATE
+      if (!line.startsWith('hex')) return 'direct mode started\n'
+      asked++
+      if (asked > 1) return '0155\n\n'
+      setTimeout(() => socket.write('01aa\n\n'), 300)
+      return undefined
+    })
+    await hasSignal(bus)
+    expect(await bus.send(identify, { deadlineMs: 50 })).toEqual({
+      ok: false,
+      fault: { kind: 'timed-out', afterMs: 50, phase: 'talking' },
+    })
+    const second = await bus.send(identify, { deadlineMs: 5_000 })
+    expect(second.ok && second.value.response).toEqual(fromHex('55'))
+  })
+
+  it('says in its own words what it will not do', async () => {
+    const bus = await fakeEbusd((line) => (line === 'state' ? STATE : 'ERR: command not enabled\n\n'))
+    await hasSignal(bus)
+    expect(await bus.send(identify, { deadlineMs: 5_000 })).toEqual({
+      ok: false,
+      fault: { kind: 'ebusd', message: 'ERR: command not enabled' },
+    })
+  })
+
+  it('without a signal is a bus without a signal', async () => {
+    const bus = await fakeEbusd((line) => (line === 'state' ? 'ERR: no signal\n\n' : 'ERR: no signal\n\n'))
+    expect(
+      await (async () => {
+        for (let tries = 0; tries < 100; tries++) {
+          const result = await bus.send(identify, { deadlineMs: 1_000 })
+          if (!result.ok && result.fault.kind !== 'disconnected') return result
+          await new Promise((resolve) => setTimeout(resolve, 10))
+        }
+        return undefined
+      })(),
+    ).toEqual({ ok: false, fault: { kind: 'no-signal' } })
+    expect(bus.status().signal).toBe(false)
+  })
+})

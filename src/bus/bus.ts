@@ -112,15 +112,13 @@ export class CapabilityBus {
 
   /** All of its capabilities or none. Starting and stopping the service is its holder's business. */
   registerService(service: Service): Result<void, Fault> {
-    const registered: Offer[] = []
+    const before = new Set(this.registry.allLocal())
     for (const capability of service.capabilities()) {
-      const isNew = this.registry.named(capability.offer.name).every((entry) => !entry.isLocal)
       const result = this.registerCapability(capability, service)
-      if (!result.ok) {
-        for (const offer of registered) this.deregister(offer.name, offer.version)
-        return result
-      }
-      if (isNew) registered.push(capability.offer)
+      if (result.ok) continue
+      for (const entry of this.registry.allLocal())
+        if (!before.has(entry)) this.deregister(entry.offer.name, entry.offer.version, entry.instanceId)
+      return result
     }
     return ok(undefined)
   }
@@ -228,7 +226,8 @@ export class CapabilityBus {
 
   topologySnapshot(): TopologySnapshot {
     const nowMs = this.#clock.monotonic()
-    const all = this.registry.all().map((entry) => entryView(entry, this.router.sticky, nowMs))
+    const sessions = this.router.sticky.sessions()
+    const all = this.registry.all().map((entry) => entryView(entry, sessions.get(entry) ?? 0, nowMs))
     return {
       ourNodeId: this.nodeId,
       communityId: this.communityId,

@@ -61,6 +61,14 @@ describe('a handler that throws', () => {
     expect(bus.registry.named('x.boom')[0]).toMatchObject({ inFlight: 0, health: { samples: 1, successRate: 0 } })
   })
 
+  it('is no worse than one that answers with nothing', async () => {
+    const { bus, logged } = world()
+    bus.registerCapability(answering({ name: 'x.nothing' }, () => Promise.resolve(undefined as never)))
+    expect(await bus.call('x.nothing', [1, 0], {}, ME)).toMatchObject({ fault: { kind: 'internal' } })
+    expect(logged).toHaveLength(1)
+    expect(bus.stats().inFlight).toBe(0)
+  })
+
   it('counts as a failure just as an error that is returned does', async () => {
     const { bus, entry, worker } = world()
     const asked = ask(bus)

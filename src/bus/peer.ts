@@ -42,6 +42,8 @@ export interface PeerCapability {
   readonly title: string
   readonly description: string
   readonly matches?: ParamsMatcher
+  /** Arguments that a caller's own records must not keep either. */
+  readonly secrets?: readonly string[]
   readonly instanceId: string
   /** Absent until fetched: calls are then checked by the provider alone. */
   readonly schemas?: PeerSchemas
@@ -108,6 +110,7 @@ export function announce(offer: Offer): PeerCapability {
     title: offer.title,
     description: offer.description,
     ...(typeof offer.matches === 'object' ? { matches: offer.matches } : {}),
+    ...(offer.secrets === undefined ? {} : { secrets: offer.secrets }),
     instanceId: instanceId(params),
     schemas: {
       request: offer.requestSchema,
@@ -150,5 +153,6 @@ export function peerOffer(capability: PeerCapability, family: Family): Offer {
     face: capability.face,
     ...(capability.matches === undefined ? {} : { matches: capability.matches }),
     ...(capability.anywhere ? { anywhere: true } : {}),
+    ...(capability.secrets === undefined ? {} : { secrets: capability.secrets }),
   }
 }

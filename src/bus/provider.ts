@@ -37,9 +37,17 @@ export function startProvider(attempt: Attempt, round: Round, around: Surroundin
     return
   }
   answer.then(
-    (outcome) => attempt.settle(outcome),
+    (outcome) =>
+      isOutcome(outcome) ? attempt.settle(outcome) : crash(attempt, round, { error: NO_OUTCOME, log: around.log }),
     (error: unknown) => crash(attempt, round, { error, log: around.log }),
   )
+}
+
+const NO_OUTCOME = new TypeError('a handler answered with no outcome')
+
+/** Types end where plugins and wires begin. */
+function isOutcome(outcome: Outcome | undefined): outcome is Outcome {
+  return typeof outcome === 'object' && typeof outcome.ok === 'boolean'
 }
 
 function invoke(entry: CapabilityEntry, round: Round, around: Surroundings): Promise<Outcome> {

@@ -130,7 +130,7 @@ describe('peers', () => {
     a.onPeerUpdated(manifestOf(b))
     expect(a.registry.named('llm.chat')[0]).toBe(entry)
     expect(entry).toMatchObject({ inFlight: 3, health: { samples: 1 }, offer: { maxConcurrent: 99 } })
-    expect(a.router.sticky.sessionsOf(entry)).toBe(1)
+    expect(a.router.sticky.sessions().get(entry)).toBe(1)
   })
 
   it('believes no peer that speaks for this node or for a third one', () => {

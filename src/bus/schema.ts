@@ -21,9 +21,14 @@ import { isOurOwn } from './tool.ts'
 
 type Part = 'requestSchema' | 'responseSchema' | 'streamSchema'
 
-/** `thorough` is the request schema once more, for explaining refusals. */
+type Check = ValidateFunction | Error
+
+/** What is compiled so far. `thorough` is the request schema once more, for explaining refusals. */
 interface Contract {
-  readonly checks: Map<Part | 'thorough', ValidateFunction | Error>
+  requestSchema: Check | undefined
+  responseSchema: Check | undefined
+  streamSchema: Check | undefined
+  thorough: Check | undefined
 }
 
 const PARTS: readonly Part[] = ['requestSchema', 'responseSchema', 'streamSchema']
@@ -32,6 +37,13 @@ const PARTS: readonly Part[] = ['requestSchema', 'responseSchema', 'streamSchema
 const contracts = new Map<string, Contract>()
 const MAX_CONTRACTS = 2_048
 const contractOfOffer = new WeakMap<Offer, Contract>()
+
+const NOTHING_COMPILED: Contract = {
+  requestSchema: undefined,
+  responseSchema: undefined,
+  streamSchema: undefined,
+  thorough: undefined,
+}
 
 const MAX_ISSUES = 20
 /** Larger bodies are refused with their first error only: collecting all of them would be work for an attacker. */
@@ -85,31 +97,31 @@ function wrongAnswer(offer: Offer, part: Part, value: unknown): Fault | undefine
   }
 }
 
-function checkOf(offer: Offer, part: Part, mode: 'fast' | 'thorough' = 'fast'): ValidateFunction | Error | undefined {
+function checkOf(offer: Offer, part: Part, mode: 'fast' | 'thorough' = 'fast'): Check | undefined {
   let contract = contractOfOffer.get(offer)
   if (contract === undefined) {
     contract = contractByHash(schemaHash(offer))
     contractOfOffer.set(offer, contract)
   }
   const slot = mode === 'fast' ? part : 'thorough'
-  const known = contract.checks.get(slot)
+  const known = contract[slot]
   if (known !== undefined) return known
   const schema = offer[part]
   if (schema === undefined) return undefined
   const check = compiled(schema, mode)
-  contract.checks.set(slot, check)
+  contract[slot] = check
   return check
 }
 
 function contractByHash(hash: string): Contract {
-  const contract = contracts.get(hash) ?? { checks: new Map() }
+  const contract = contracts.get(hash) ?? { ...NOTHING_COMPILED }
   contracts.delete(hash)
   contracts.set(hash, contract)
   if (contracts.size > MAX_CONTRACTS) contracts.delete(contracts.keys().next().value ?? hash)
   return contract
 }
 
-function compiled(schema: JsonSchema, mode: 'fast' | 'thorough'): ValidateFunction | Error {
+function compiled(schema: JsonSchema, mode: 'fast' | 'thorough'): Check {
   try {
     return compileSchema(schema, mode)
   } catch (error) {

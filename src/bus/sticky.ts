@@ -69,10 +69,11 @@ export class Sticky {
     }
   }
 
-  sessionsOf(entry: CapabilityEntry): number {
-    let count = 0
-    for (const binding of this.#bindings.values()) if (binding.entry === entry) count++
-    return count
+  /** How many are bound to each provider. */
+  sessions(): ReadonlyMap<CapabilityEntry, number> {
+    const counts = new Map<CapabilityEntry, number>()
+    for (const { entry } of this.#bindings.values()) counts.set(entry, (counts.get(entry) ?? 0) + 1)
+    return counts
   }
 }
 

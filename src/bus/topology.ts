@@ -8,7 +8,6 @@ import { versionText } from './capability.ts'
 import type { Effect, Stability } from './capability.ts'
 import type { CapabilityEntry } from './entry.ts'
 import type { Registry } from './registry.ts'
-import type { Sticky } from './sticky.ts'
 import type { Tally } from './tally.ts'
 
 export interface EntryView {
@@ -50,7 +49,7 @@ export interface TopologySnapshot {
   readonly inFlightTotal: number
 }
 
-export function entryView(entry: CapabilityEntry, sticky: Sticky, nowMs: number): EntryView {
+export function entryView(entry: CapabilityEntry, stickySessions: number, nowMs: number): EntryView {
   const { offer, health } = entry
   return {
     nodeId: entry.nodeId,
@@ -70,7 +69,7 @@ export function entryView(entry: CapabilityEntry, sticky: Sticky, nowMs: number)
     successRate: health.successRate,
     samples: health.samples,
     quarantinedForMs: health.isEjected() ? Math.max(0, health.quarantinedUntilMs - nowMs) : 0,
-    stickySessions: sticky.sessionsOf(entry),
+    stickySessions,
   }
 }
 

@@ -20,13 +20,15 @@ export interface UpOptions {
 }
 
 export async function up({ config, dataRoot, version, command }: UpOptions): Promise<ExitCode> {
+  // Before anything is started, so that a stop is a clean one from the first moment.
+  const stopWanted = untilSignal()
   const started = await startGateway({ config, dataRoot, version, logger: createLogger(config.logLevel), listen: true })
   if (!started.ok) {
     process.stderr.write(`${started.fault.message}\n`)
     return started.fault.kind === 'running-already' ? EXIT.unreachable : EXIT.integrity
   }
   process.stdout.write(welcome(started.value, dataRoot, command))
-  await untilSignal()
+  await stopWanted
   process.stdout.write('\nStopping …\n')
   await started.value.stop()
   process.stdout.write('Stopped. Everything is recorded.\n')

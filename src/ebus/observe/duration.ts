@@ -1,0 +1,22 @@
+/**
+ * Duration: a length of time as the contract writes it, `250ms`, `30s`, `1m30.5s`, `2h0m0s`.
+ *
+ * Pure.
+ */
+const SECOND_MS = 1_000
+const MINUTE_MS = 60_000
+const HOUR_MS = 3_600_000
+
+export function durationText(ms: number): string {
+  if (ms < SECOND_MS) return `${trimmed(ms)}ms`
+  const hours = Math.floor(ms / HOUR_MS)
+  const minutes = Math.floor((ms % HOUR_MS) / MINUTE_MS)
+  const seconds = `${trimmed((ms % MINUTE_MS) / SECOND_MS)}s`
+  if (hours > 0) return `${hours}h${minutes}m${seconds}`
+  return minutes > 0 ? `${minutes}m${seconds}` : seconds
+}
+
+/** At most microseconds, no trailing zeros: nobody measures more finely. */
+function trimmed(value: number): string {
+  return String(Number(value.toFixed(3)))
+}

@@ -1,0 +1,50 @@
+/**
+ * Incident: something that happened to a bus and that whoever looks at it later wants to know about.
+ *
+ * Pure, but for the book it is given.
+ */
+import { Ring } from './ring.ts'
+
+export const INCIDENT_KINDS = [
+  'connected',
+  'disconnected',
+  'signal_lost',
+  'signal_back',
+  'adapter_reset',
+  'adapter_error',
+  'decode_fault',
+  'address_changed',
+  'events_missed',
+  'send_failed',
+  'device_refused',
+  'restored',
+] as const
+export type IncidentKind = (typeof INCIDENT_KINDS)[number]
+
+export interface Incident {
+  readonly atMs: number
+  readonly kind: IncidentKind
+  readonly detail: string
+}
+
+const KEPT = 32
+const MAX_DETAIL = 200
+
+export class IncidentBook {
+  readonly #recent = new Ring<Incident>(KEPT)
+  readonly #counts = new Map<IncidentKind, number>()
+
+  note(kind: IncidentKind, detail: string, atMs: number): void {
+    this.#counts.set(kind, (this.#counts.get(kind) ?? 0) + 1)
+    this.#recent.push({ atMs, kind, detail: detail.slice(0, MAX_DETAIL) })
+  }
+
+  /** Oldest first. */
+  recent(): readonly Incident[] {
+    return this.#recent.newest()
+  }
+
+  counts(): ReadonlyMap<IncidentKind, number> {
+    return this.#counts
+  }
+}

@@ -1,0 +1,259 @@
+/**
+ * Observation: what is kept of one telegram that passed on the wire, whole or in pieces.
+ *
+ *   exchange ─▶ success                       broken ─▶ abandoned_partial, with the contract's word for why
+ *
+ * Pure.
+ */
+import { companionTarget } from '../wire/address.ts'
+import type { Breakage } from '../wire/line.ts'
+import { BROADCAST, SYMBOL_MS } from '../wire/symbol.ts'
+import { telegramForm } from '../wire/telegram.ts'
+import type { BusEvent } from '../adapter/bus.ts'
+
+/** `active` is what this gateway said, `passive` is what others said. */
+export type Scope = 'active' | 'passive'
+
+export const FAMILIES = ['B509', 'B516', 'B524', 'B555', 'other'] as const
+export type TrafficFamily = (typeof FAMILIES)[number]
+
+export const FRAME_TYPES = [
+  'broadcast',
+  'initiator_initiator',
+  'initiator_target',
+  'local_participant_inbound',
+  'abandoned_partial',
+] as const
+export type FrameType = (typeof FRAME_TYPES)[number]
+
+export const OUTCOMES = [
+  'success',
+  // Of our own telegrams.
+  'timeout',
+  'nack',
+  'crc_mismatch',
+  'echo_mismatch',
+  // Of what others said.
+  'corrupted_request',
+  'corrupted_target',
+  'no_response',
+  'no_progress',
+  'unexpected_syn',
+  'unexpected_symbol',
+  'transport_reset',
+  'decode_fault',
+  'disconnected',
+  'scan_timeout',
+  'scan_collision',
+  'arbitration_fragment',
+] as const
+export type TrafficOutcome = (typeof OUTCOMES)[number]
+
+export interface Observation {
+  readonly scope: Scope
+  readonly family: TrafficFamily
+  readonly frameType: FrameType
+  readonly outcome: TrafficOutcome
+  /** Wall clock at the last symbol. */
+  readonly atMs: number
+  /** Of a fragment, only what was heard of it. */
+  readonly source: number | undefined
+  readonly target: number | undefined
+  readonly primary: number | undefined
+  readonly secondary: number | undefined
+  /** QQ ZZ PB SB NN DD… CRC and NN DD… CRC, logical bytes; no response has no bytes. */
+  readonly requestLength: number
+  readonly responseLength: number
+  /** How long the line was taken, from the number of symbols: acknowledges and the closing SYN included. */
+  readonly wireMs: number
+}
+
+export type ExchangeEvent = Extract<BusEvent, { readonly kind: 'exchange' }>
+export type BrokenEvent = Extract<BusEvent, { readonly kind: 'broken' }>
+
+/** What cut a telegram off when nothing on the wire did. */
+export type SilenceCause = 'transport_reset' | 'decode_fault' | 'disconnected' | 'no_progress'
+
+const REQUEST_FRAME = 6
+const RESPONSE_FRAME = 2
+
+export function observeExchange(event: ExchangeEvent, ourAddress: number | undefined): Observation {
+  const { telegram, response } = event.exchange
+  const { source, target, primary, secondary } = telegram
+  const requestLength = REQUEST_FRAME + telegram.data.length
+  const responseLength = response === undefined ? 0 : RESPONSE_FRAME + response.length
+  // An acknowledge after each part that somebody answers, and the SYN.
+  const others = (target === BROADCAST ? 0 : 1) + (response === undefined ? 0 : 1) + 1
+  return {
+    scope: event.own ? 'active' : 'passive',
+    family: familyOf(primary, secondary),
+    frameType: frameTypeOf(target, event.own ? undefined : ourAddress),
+    outcome: 'success',
+    atMs: event.atMs,
+    source,
+    target,
+    primary,
+    secondary,
+    requestLength,
+    responseLength,
+    wireMs: (requestLength + responseLength + others) * SYMBOL_MS,
+  }
+}
+
+export function observeBroken(event: BrokenEvent, cause?: SilenceCause): Observation {
+  const { command, response, own, reason } = event
+  const [source, target, primary, secondary] = command
+  return {
+    scope: own ? 'active' : 'passive',
+    family: primary === undefined || secondary === undefined ? 'other' : familyOf(primary, secondary),
+    frameType: 'abandoned_partial',
+    outcome: own ? activeOutcome(reason) : passiveOutcome(event, cause),
+    atMs: event.atMs,
+    source,
+    target,
+    primary,
+    secondary,
+    requestLength: command.length,
+    responseLength: response.length,
+    wireMs: (command.length + response.length + 1) * SYMBOL_MS,
+  }
+}
+
+export function familyOf(primary: number, secondary: number): TrafficFamily {
+  if (primary !== 0xb5) return 'other'
+  switch (secondary) {
+    case 0x09:
+      return 'B509'
+    case 0x16:
+      return 'B516'
+    case 0x24:
+      return 'B524'
+    case 0x55:
+      return 'B555'
+    default:
+      return 'other'
+  }
+}
+
+function frameTypeOf(target: number, ourAddress: number | undefined): FrameType {
+  if (ourAddress !== undefined && (target === ourAddress || target === companionTarget(ourAddress)))
+    return 'local_participant_inbound'
+  switch (telegramForm(target)) {
+    case 'broadcast':
+      return 'broadcast'
+    case 'initiator-initiator':
+      return 'initiator_initiator'
+    default:
+      return 'initiator_target'
+  }
+}
+
+function activeOutcome(reason: Breakage): TrafficOutcome {
+  switch (reason) {
+    case 'no-ack':
+    case 'no-response':
+    case 'cut-response':
+    case 'no-final-ack':
+    case 'silence':
+      return 'timeout'
+    case 'nak':
+    case 'response-nak':
+      return 'nack'
+    case 'response-crc':
+      return 'crc_mismatch'
+    default:
+      return 'echo_mismatch'
+  }
+}
+
+/** Up to three bytes between two SYN are a contest, not a telegram. */
+const FRAGMENT_LENGTH = 3
+
+function passiveOutcome({ reason, command }: BrokenEvent, cause: SilenceCause | undefined): TrafficOutcome {
+  const scan = command[2] === 0x07 && command[3] === 0x04
+  switch (reason) {
+    case 'arbitration':
+      return 'arbitration_fragment'
+    case 'cut-command':
+      if (command.length <= FRAGMENT_LENGTH) return 'arbitration_fragment'
+      return scan ? 'scan_collision' : 'corrupted_request'
+    case 'no-ack':
+      return scan ? 'scan_timeout' : 'no_response'
+    case 'no-response':
+      return 'no_response'
+    case 'invalid-source':
+    case 'invalid-target':
+    case 'command-crc':
+      return 'corrupted_request'
+    case 'invalid-escape':
+      return 'decode_fault'
+    case 'response-crc':
+      return 'crc_mismatch'
+    case 'response-nak':
+      return 'corrupted_target'
+    case 'nak':
+      return 'nack'
+    case 'cut-response':
+    case 'no-final-ack':
+      return 'unexpected_syn'
+    case 'unexpected-symbol':
+      return 'unexpected_symbol'
+    default:
+      return cause ?? 'no_progress'
+  }
+}
+
+export const ERROR_CLASSES = [
+  'timeout',
+  'nack',
+  'crc_mismatch',
+  'echo_mismatch',
+  'collision',
+  'transport_reset',
+  'decode_fault',
+  'abandoned',
+] as const
+export type ErrorClass = (typeof ERROR_CLASSES)[number]
+
+/** Contests, scans that find nobody and noise belong to a healthy bus; the rest is counted as an error. */
+export function errorClassOf(outcome: TrafficOutcome): ErrorClass | undefined {
+  switch (outcome) {
+    case 'timeout':
+    case 'no_response':
+      return 'timeout'
+    case 'nack':
+      return 'nack'
+    case 'crc_mismatch':
+    case 'corrupted_target':
+      return 'crc_mismatch'
+    case 'echo_mismatch':
+      return 'echo_mismatch'
+    case 'transport_reset':
+    case 'disconnected':
+      return 'transport_reset'
+    case 'decode_fault':
+      return 'decode_fault'
+    case 'unexpected_syn':
+    case 'unexpected_symbol':
+    case 'no_progress':
+      return 'abandoned'
+    default:
+      return undefined
+  }
+}
+
+export const ERROR_PHASES: Readonly<Record<ErrorClass, string>> = {
+  timeout: 'terminal',
+  nack: 'ack',
+  crc_mismatch: 'response',
+  echo_mismatch: 'request',
+  collision: 'request',
+  transport_reset: 'terminal',
+  decode_fault: 'request',
+  abandoned: 'terminal',
+}
+
+/** How an address is written where it is a name: `0x10`. */
+export function addressText(address: number): string {
+  return `0x${address.toString(16).padStart(2, '0')}`
+}

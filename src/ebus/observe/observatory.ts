@@ -1,0 +1,288 @@
+/**
+ * Observatory: everything that is known about the traffic of one bus, from its events.
+ *
+ *   event ▸ dedup ▸ ring of messages · periodicity · counters · busy time · warm-up · incidents
+ *
+ * Every store has a bound, and what falls out of it is counted. Pure, but for the observatory it is given: time and the
+ * state of the bus come with each event.
+ */
+import type { BusEvent, BusFault, BusStatus } from '../adapter/bus.ts'
+import { BusyAccount } from './busy.ts'
+import type { Classified } from './dedup.ts'
+import { Dedup } from './dedup.ts'
+import { IncidentBook } from './incident.ts'
+import type { BrokenEvent, ErrorClass, Observation, Scope, SilenceCause } from './observation.ts'
+import {
+  ERROR_CLASSES,
+  FAMILIES,
+  FRAME_TYPES,
+  addressText,
+  errorClassOf,
+  observeBroken,
+  observeExchange,
+} from './observation.ts'
+import { PeriodicityTable } from './periodicity.ts'
+import { Ring } from './ring.ts'
+import { BoundedSeries } from './series.ts'
+import type { WarmUp, WarmUpInput, WarmUpThresholds } from './warm-up.ts'
+import { newWarmUp, stepWarmUp } from './warm-up.ts'
+
+/** What the machines need to know beside the event. */
+export interface Situation {
+  /** Monotonic. */
+  readonly nowMs: number
+  readonly symbols: number
+  readonly address: number | undefined
+  readonly passive: BusStatus['passive']
+}
+
+export interface ObservatoryOptions {
+  /** Monotonic. */
+  readonly nowMs: number
+  /** The owner lets us listen. */
+  readonly listens: boolean
+  readonly thresholds: WarmUpThresholds
+}
+
+export const MESSAGE_CAPACITY = 1_024
+const FRAME_SERIES = 384
+const ERROR_SERIES = 128
+/** Stands for an address that was not heard: SYN is nobody's. */
+const NOBODY = 0xaa
+
+export class Observatory {
+  readonly messages = new Ring<Observation>(MESSAGE_CAPACITY)
+  readonly periodicity = new PeriodicityTable()
+  readonly incidents = new IncidentBook()
+  readonly busy = new BusyAccount()
+  readonly #dedup: Dedup
+  readonly #frames = new BoundedSeries(FRAME_SERIES)
+  readonly #errors = new BoundedSeries(ERROR_SERIES)
+  readonly #repeats = { command: 0, response: 0 }
+  #warmUp: WarmUp
+  /** A telegram that silence cut off; the event behind it says why there was silence. */
+  #cutOff: BrokenEvent | undefined
+  #updatedAtMs: number | undefined
+
+  constructor({ nowMs, listens, thresholds }: ObservatoryOptions) {
+    this.#dedup = new Dedup(nowMs)
+    this.#warmUp = newWarmUp(nowMs, thresholds)
+    if (!listens) this.#warm({ kind: 'withdrawn' }, { nowMs, symbols: 0 })
+  }
+
+  get warmUp(): WarmUp {
+    return this.#warmUp
+  }
+
+  get dedupDegraded(): boolean {
+    return this.#dedup.degraded !== undefined
+  }
+
+  /** Wall clock of the last telegram or incident; `undefined` before the first. */
+  get updatedAtMs(): number | undefined {
+    return this.#updatedAtMs
+  }
+
+  get repeats(): { readonly command: number; readonly response: number } {
+    return this.#repeats
+  }
+
+  /** What was counted without a label of its own, because labels are bounded. */
+  get seriesOverflow(): number {
+    return this.#frames.overflow + this.#errors.overflow
+  }
+
+  /** The exchanges about which it is certain now whose they are, copies of our own left out. */
+  hear(event: BusEvent, situation: Situation): readonly Classified[] {
+    this.#updatedAtMs = event.atMs
+    if (this.#cutOff !== undefined) this.#settleCutOff(causeOf(event), situation)
+    switch (event.kind) {
+      case 'exchange':
+        return this.#recordAll(this.#dedup.hear(event, situation.address, situation.nowMs), situation)
+      case 'broken':
+        if (event.reason === 'silence') this.#cutOff = event
+        else this.#recordBroken(event, undefined, situation)
+        return NOTHING
+      default:
+        this.#onHappening(event, situation)
+        return NOTHING
+    }
+  }
+
+  tick(situation: Situation, atMs: number): readonly Classified[] {
+    if (this.#cutOff !== undefined) this.#settleCutOff('no_progress', situation)
+    if (situation.passive === 'none' && this.#warmUp.endpoint === 'connected')
+      this.#warm({ kind: 'unsupported' }, situation)
+    else if (situation.passive !== 'none' && this.#warmUp.endpoint === 'unsupported_or_misconfigured')
+      this.#warm({ kind: 'connected' }, situation)
+    this.#warm({ kind: 'tick' }, situation)
+    this.periodicity.sweep(atMs)
+    return this.#recordAll(this.#dedup.tick(situation.nowMs), situation)
+  }
+
+  /** A telegram of ours that never reached the wire, or of which the wire shows nothing. */
+  noteSendFault(fault: BusFault, target: number, atMs: number): void {
+    this.#updatedAtMs = atMs
+    const errorClass = sendErrorClass(fault)
+    if (errorClass !== undefined) this.#countError('active', errorClass)
+    const kind = fault.kind === 'refused' ? 'device_refused' : 'send_failed'
+    this.incidents.note(kind, `${fault.kind} asking ${addressText(target)}`, atMs)
+  }
+
+  close(nowMs: number): void {
+    this.#warm({ kind: 'closed' }, { nowMs, symbols: 0 })
+    this.busy.end()
+  }
+
+  /** Largest first. */
+  frames(count: number): readonly (Pick<Observation, 'scope' | 'family' | 'frameType' | 'source' | 'target'> & {
+    readonly count: number
+  })[] {
+    const address = (value: number): number | undefined => (value === NOBODY ? undefined : value)
+    return this.#frames.top(count).map(([label, times]) => ({
+      scope: label >> 22 === 1 ? 'active' : 'passive',
+      family: FAMILIES[(label >> 19) & 7] ?? 'other',
+      frameType: FRAME_TYPES[(label >> 16) & 7] ?? 'abandoned_partial',
+      source: address((label >> 8) & 0xff),
+      target: address(label & 0xff),
+      count: times,
+    }))
+  }
+
+  errors(): readonly { readonly scope: Scope; readonly errorClass: ErrorClass; readonly count: number }[] {
+    return this.#errors.top(ERROR_SERIES).map(([label, count]) => ({
+      scope: label >> 4 === 1 ? 'active' : 'passive',
+      errorClass: ERROR_CLASSES[label & 0xf] ?? 'abandoned',
+      count,
+    }))
+  }
+
+  #recordAll(classified: readonly Classified[], situation: Situation): readonly Classified[] {
+    if (classified.length === 1 && classified[0]?.disposition !== 'duplicate') {
+      this.#recordExchange(classified[0] as Classified, situation)
+      return classified
+    }
+    const kept = classified.filter(({ disposition }) => disposition !== 'duplicate')
+    for (const each of kept) this.#recordExchange(each, situation)
+    return kept
+  }
+
+  #recordExchange({ event, disposition }: Classified, situation: Situation): void {
+    const observation = observeExchange(event, situation.address)
+    this.#record(observation)
+    this.#repeats.command += event.exchange.commandRepeats
+    this.#repeats.response += event.exchange.responseRepeats
+    if (disposition === 'own') return
+    this.#warm({ kind: 'frame', good: true }, situation)
+    if (this.#warmUp.state !== 'unavailable') this.periodicity.see(observation, this.#dedup.epoch)
+  }
+
+  #recordBroken(event: BrokenEvent, cause: SilenceCause | undefined, situation: Situation): void {
+    const observation = observeBroken(event, cause)
+    this.#record(observation)
+    const errorClass = errorClassOf(observation.outcome)
+    if (errorClass !== undefined) this.#countError(observation.scope, errorClass)
+    if (!event.own) this.#warm({ kind: 'frame', good: false }, situation)
+  }
+
+  #record(observation: Observation): void {
+    const { scope, family, frameType, source = NOBODY, target = NOBODY } = observation
+    this.messages.push(observation)
+    this.busy.add(observation.atMs, observation.wireMs)
+    const kinds = (FAMILIES.indexOf(family) << 3) | FRAME_TYPES.indexOf(frameType)
+    this.#frames.add((Number(scope === 'active') << 22) | (kinds << 16) | (source << 8) | target)
+  }
+
+  #countError(scope: Scope, errorClass: ErrorClass): void {
+    this.#errors.add((Number(scope === 'active') << 4) | ERROR_CLASSES.indexOf(errorClass))
+  }
+
+  #settleCutOff(cause: SilenceCause, situation: Situation): void {
+    const event = this.#cutOff
+    this.#cutOff = undefined
+    if (event !== undefined) this.#recordBroken(event, cause, situation)
+  }
+
+  #onHappening(event: Exclude<BusEvent, { readonly kind: 'exchange' | 'broken' }>, situation: Situation): void {
+    const { atMs } = event
+    const { nowMs } = situation
+    switch (event.kind) {
+      case 'connected':
+        this.#dedup.discontinue('epoch_reset', nowMs)
+        this.#warm({ kind: 'connected' }, situation)
+        this.busy.begin(atMs)
+        this.incidents.note('connected', 'the adapter is connected', atMs)
+        break
+      case 'disconnected':
+        this.#dedup.discontinue('epoch_reset', nowMs)
+        this.#warm({ kind: 'disconnected' }, situation)
+        this.busy.end()
+        this.incidents.note('disconnected', event.reason, atMs)
+        break
+      case 'signal':
+        this.#dedup.discontinue('explicit_discontinuity', nowMs)
+        if (event.present) this.incidents.note('signal_back', 'SYN is heard', atMs)
+        else this.incidents.note('signal_lost', 'no SYN for a second: cable, power, or a stuck line', atMs)
+        break
+      case 'adapter-reset':
+        this.#dedup.discontinue('epoch_reset', nowMs)
+        this.#warm({ kind: 'reset' }, situation)
+        this.incidents.note('adapter_reset', 'the adapter restarted by itself', atMs)
+        break
+      case 'adapter-error':
+        this.incidents.note('adapter_error', `${event.side} error ${event.code}`, atMs)
+        break
+      case 'decode-fault':
+        this.#dedup.discontinue('explicit_discontinuity', nowMs)
+        this.#warm({ kind: 'reset' }, situation)
+        this.#countError('passive', 'decode_fault')
+        this.incidents.note('decode_fault', event.detail, atMs)
+        break
+      case 'source':
+        this.#dedup.discontinue('epoch_reset', nowMs)
+        this.incidents.note('address_changed', sourceText(event.state, event.address), atMs)
+        break
+      case 'missed':
+        this.#dedup.discontinue('critical_overflow', nowMs)
+        this.incidents.note('events_missed', `${event.count} events came faster than they were taken`, atMs)
+        break
+    }
+  }
+
+  #warm(input: WarmUpInput, { nowMs, symbols }: Pick<Situation, 'nowMs' | 'symbols'>): void {
+    this.#warmUp = stepWarmUp(this.#warmUp, input, { nowMs, symbols })
+  }
+}
+
+const NOTHING: readonly Classified[] = []
+
+function causeOf(event: BusEvent): SilenceCause {
+  switch (event.kind) {
+    case 'disconnected':
+      return 'disconnected'
+    case 'adapter-reset':
+      return 'transport_reset'
+    case 'decode-fault':
+      return 'decode_fault'
+    default:
+      return 'no_progress'
+  }
+}
+
+/** Faults that the wire shows are counted where they are seen. */
+function sendErrorClass(fault: BusFault): ErrorClass | undefined {
+  switch (fault.kind) {
+    case 'arbitration-lost':
+      return 'collision'
+    case 'timed-out':
+      return 'timeout'
+    case 'ebusd':
+      return 'abandoned'
+    default:
+      return undefined
+  }
+}
+
+function sourceText(state: string, address: number | undefined): string {
+  return address === undefined ? `own address: ${state}` : `own address ${addressText(address)}: ${state}`
+}

@@ -1,0 +1,115 @@
+/**
+ * Periodicity: how often each kind of telegram comes by. One tuple per source, target and service.
+ *
+ *   seen ▸ seen ▸ seen ▸ …   intervals between two sightings of one epoch; a gap that we slept through is no interval
+ *
+ * Bounded: the tuple that was not seen for longest makes room, and that is counted. A tuple not seen for an hour goes.
+ *
+ * Pure, but for the table it is given.
+ */
+import type { Observation, TrafficFamily } from './observation.ts'
+
+export interface PeriodicTuple {
+  readonly source: number
+  readonly target: number
+  readonly primary: number
+  readonly secondary: number
+  family: TrafficFamily
+  lastSeenMs: number
+  epoch: number
+  /** Intervals, one fewer than sightings within each epoch. */
+  samples: number
+  lastMs: number | undefined
+  minMs: number
+  maxMs: number
+  sumMs: number
+}
+
+export const PERIODICITY_CAPACITY = 256
+/** Intervals before a tuple's figures mean something. */
+export const SETTLED_SAMPLES = 3
+const FORGET_MS = 3_600_000
+
+export class PeriodicityTable {
+  readonly capacity: number
+  /** Least recently seen first: a Map keeps the order in which keys were set. */
+  readonly #tuples = new Map<number, PeriodicTuple>()
+  #evictions = 0
+
+  constructor(capacity = PERIODICITY_CAPACITY) {
+    this.capacity = capacity
+  }
+
+  get size(): number {
+    return this.#tuples.size
+  }
+
+  /** Tuples that had to make room. */
+  get evictions(): number {
+    return this.#evictions
+  }
+
+  see(observation: Observation, epoch: number): void {
+    const { source, target, primary, secondary, atMs, family } = observation
+    if (source === undefined || target === undefined || primary === undefined || secondary === undefined) return
+    const key = ((source << 24) | (target << 16) | (primary << 8) | secondary) >>> 0
+    const known = this.#tuples.get(key)
+    if (known === undefined) {
+      this.#makeRoom(atMs)
+      this.#tuples.set(key, firstSeen({ source, target, primary, secondary, family }, atMs, epoch))
+      return
+    }
+    const intervalMs = atMs - known.lastSeenMs
+    if (known.epoch === epoch && intervalMs > 0) addInterval(known, intervalMs)
+    known.family = family
+    known.epoch = epoch
+    known.lastSeenMs = Math.max(known.lastSeenMs, atMs)
+    this.#tuples.delete(key)
+    this.#tuples.set(key, known)
+  }
+
+  /** Forgets what has not been seen for an hour. */
+  sweep(nowMs: number): void {
+    for (const [key, tuple] of this.#tuples) {
+      if (nowMs - tuple.lastSeenMs <= FORGET_MS) break
+      this.#tuples.delete(key)
+    }
+  }
+
+  /** Least recently seen first. */
+  tuples(): readonly PeriodicTuple[] {
+    return [...this.#tuples.values()].toSorted(
+      (left, right) => left.lastSeenMs - right.lastSeenMs || orderOf(left) - orderOf(right),
+    )
+  }
+
+  #makeRoom(nowMs: number): void {
+    if (this.#tuples.size < this.capacity) return
+    this.sweep(nowMs)
+    if (this.#tuples.size < this.capacity) return
+    const [oldest] = this.#tuples.keys()
+    if (oldest === undefined) return
+    this.#tuples.delete(oldest)
+    this.#evictions++
+  }
+}
+
+function firstSeen(
+  tuple: Pick<PeriodicTuple, 'source' | 'target' | 'primary' | 'secondary' | 'family'>,
+  lastSeenMs: number,
+  epoch: number,
+): PeriodicTuple {
+  return { ...tuple, lastSeenMs, epoch, samples: 0, lastMs: undefined, minMs: Infinity, maxMs: 0, sumMs: 0 }
+}
+
+function addInterval(tuple: PeriodicTuple, intervalMs: number): void {
+  tuple.samples++
+  tuple.lastMs = intervalMs
+  tuple.minMs = Math.min(tuple.minMs, intervalMs)
+  tuple.maxMs = Math.max(tuple.maxMs, intervalMs)
+  tuple.sumMs += intervalMs
+}
+
+function orderOf({ source, target, primary, secondary }: PeriodicTuple): number {
+  return ((source << 24) | (target << 16) | (primary << 8) | secondary) >>> 0
+}

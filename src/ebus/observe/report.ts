@@ -1,0 +1,106 @@
+/**
+ * Report: the stores of an observatory as the `ebus.v1.bus.*` tools show them.
+ *
+ * Pure.
+ */
+import type { Json, JsonObject } from '../../core/json.ts'
+import { durationText } from './duration.ts'
+import type { Observation } from './observation.ts'
+import { ERROR_PHASES, addressText } from './observation.ts'
+import type { Observatory } from './observatory.ts'
+import type { PeriodicTuple } from './periodicity.ts'
+import { SETTLED_SAMPLES } from './periodicity.ts'
+import { isoTime } from './status.ts'
+
+/** Enough to see who talks; the rest is a number. */
+const SHOWN_FRAMES = 24
+
+export function summaryJson(observatory: Observatory, status: JsonObject, atMs: number): JsonObject {
+  const { messages, periodicity, updatedAtMs, repeats, incidents, busy } = observatory
+  const ratios = busy.ratios(atMs)
+  return {
+    ...(updatedAtMs === undefined ? {} : { last_updated_at: isoTime(updatedAtMs) }),
+    status,
+    messages: { count: messages.size, capacity: messages.capacity },
+    periodicity: { count: periodicity.size, capacity: periodicity.capacity },
+    counters: {
+      series_budget_overflow_total: observatory.seriesOverflow,
+      periodicity_budget_overflow_total: periodicity.evictions,
+    },
+    frames: observatory.frames(SHOWN_FRAMES).map(({ scope, family, frameType, source, target, count }) => ({
+      scope,
+      family,
+      frame_type: frameType,
+      ...(source === undefined ? {} : { source: addressText(source) }),
+      ...(target === undefined ? {} : { target: addressText(target) }),
+      count,
+    })),
+    errors: observatory
+      .errors()
+      .map(({ scope, errorClass, count }) => ({ scope, class: errorClass, phase: ERROR_PHASES[errorClass], count })),
+    repeats: { commands: repeats.command, responses: repeats.response },
+    ...(ratios.length === 0
+      ? {}
+      : {
+          busy: {
+            total_seconds: Number((busy.totalMs / 1_000).toFixed(1)),
+            windows: ratios.map((each) => ({ ...each })),
+          },
+        }),
+    incidents: {
+      counts: Object.fromEntries(incidents.counts()),
+      recent: incidents
+        .recent()
+        .map(({ atMs: incidentMs, kind, detail }) => ({ at: isoTime(incidentMs), kind, detail })),
+    },
+  }
+}
+
+export function messagesJson(observatory: Observatory): readonly JsonObject[] {
+  return observatory.messages.newest().map(messageJson)
+}
+
+function messageJson(observation: Observation): JsonObject {
+  const { source, target, primary, secondary } = observation
+  return {
+    scope: observation.scope,
+    family: observation.family,
+    frame_type: observation.frameType,
+    outcome: observation.outcome,
+    observed_at: isoTime(observation.atMs),
+    ...(source === undefined ? {} : { source_address: source }),
+    ...(target === undefined ? {} : { target_address: target }),
+    ...(primary === undefined ? {} : { primary }),
+    ...(secondary === undefined ? {} : { secondary }),
+    request_len: observation.requestLength,
+    response_len: observation.responseLength,
+  }
+}
+
+export function periodicityJson({ periodicity, warmUp }: Observatory): readonly JsonObject[] {
+  return periodicity.tuples().map((tuple) => tupleJson(tuple, warmUp.state === 'available'))
+}
+
+function tupleJson(tuple: PeriodicTuple, pathAvailable: boolean): JsonObject {
+  const { samples, lastMs, minMs, maxMs, sumMs } = tuple
+  const intervals: Record<string, Json> =
+    lastMs === undefined
+      ? {}
+      : {
+          last_interval: durationText(lastMs),
+          mean_interval: durationText(sumMs / samples),
+          min_interval: durationText(minMs),
+          max_interval: durationText(maxMs),
+        }
+  return {
+    source_bucket: addressText(tuple.source),
+    target_bucket: addressText(tuple.target),
+    primary: tuple.primary,
+    secondary: tuple.secondary,
+    family: tuple.family,
+    state: pathAvailable && samples >= SETTLED_SAMPLES ? 'available' : 'warming_up',
+    last_seen: isoTime(tuple.lastSeenMs),
+    sample_count: samples,
+    ...intervals,
+  }
+}

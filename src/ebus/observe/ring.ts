@@ -1,0 +1,34 @@
+/**
+ * Ring: the newest so many of something, in the order they came. The oldest makes room.
+ *
+ * Pure, but for the ring it is given.
+ */
+export class Ring<Item> {
+  readonly capacity: number
+  readonly #items: Item[] = []
+  /** Where the next one goes once the ring is full: over the oldest. */
+  #next = 0
+
+  constructor(capacity: number) {
+    this.capacity = capacity
+  }
+
+  get size(): number {
+    return this.#items.length
+  }
+
+  push(item: Item): void {
+    if (this.#items.length < this.capacity) {
+      this.#items.push(item)
+      return
+    }
+    this.#items[this.#next] = item
+    this.#next = (this.#next + 1) % this.capacity
+  }
+
+  /** The newest `count`, oldest of them first; all of them when no number is given. */
+  newest(count = this.capacity): readonly Item[] {
+    const ordered = [...this.#items.slice(this.#next), ...this.#items.slice(0, this.#next)]
+    return count >= ordered.length ? ordered : ordered.slice(ordered.length - count)
+  }
+}

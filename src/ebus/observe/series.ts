@@ -1,0 +1,34 @@
+/**
+ * Series: counters by label that cannot grow without end. What does not fit is counted together as `other`.
+ *
+ * Pure, but for the series it is given.
+ */
+export class BoundedSeries {
+  readonly #capacity: number
+  readonly #counts = new Map<number, number>()
+  #other = 0
+
+  constructor(capacity: number) {
+    this.#capacity = capacity
+  }
+
+  get size(): number {
+    return this.#counts.size
+  }
+
+  /** What was counted without a label of its own. */
+  get overflow(): number {
+    return this.#other
+  }
+
+  add(label: number): void {
+    const count = this.#counts.get(label)
+    if (count === undefined && this.#counts.size >= this.#capacity) this.#other++
+    else this.#counts.set(label, (count ?? 0) + 1)
+  }
+
+  /** Largest first. */
+  top(count: number): readonly (readonly [label: number, count: number])[] {
+    return [...this.#counts].toSorted((left, right) => right[1] - left[1] || left[0] - right[0]).slice(0, count)
+  }
+}

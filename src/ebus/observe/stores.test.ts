@@ -1,0 +1,158 @@
+/** The bounded stores of the observatory, one by one. */
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { BusyAccount } from './busy.ts'
+import { durationText } from './duration.ts'
+import type { Observation } from './observation.ts'
+import { PeriodicityTable } from './periodicity.ts'
+import { Ring } from './ring.ts'
+import { BoundedSeries } from './series.ts'
+
+const START = Date.UTC(2026, 0, 5)
+
+function seen(atMs: number, secondary = 0x24, source = 0x10): Observation {
+  return {
+    scope: 'passive',
+    family: 'B524',
+    frameType: 'initiator_target',
+    outcome: 'success',
+    atMs,
+    source,
+    target: 0x15,
+    primary: 0xb5,
+    secondary,
+    requestLength: 12,
+    responseLength: 10,
+    wireMs: 104,
+  }
+}
+
+describe('ring', () => {
+  it('keeps the newest, oldest of them first', () => {
+    const ring = new Ring<number>(3)
+    for (const item of [1, 2, 3, 4, 5]) ring.push(item)
+    expect(ring.newest()).toEqual([3, 4, 5])
+    expect(ring.newest(2)).toEqual([4, 5])
+    expect(ring.size).toBe(3)
+  })
+
+  it('is the tail of everything that was put in', () => {
+    fc.assert(
+      fc.property(fc.array(fc.integer()), fc.integer({ min: 1, max: 9 }), fc.nat(12), (items, capacity, count) => {
+        const ring = new Ring<number>(capacity)
+        for (const item of items) ring.push(item)
+        const kept = items.slice(-capacity)
+        expect(ring.newest()).toEqual(kept)
+        expect(ring.newest(count)).toEqual(count === 0 ? [] : kept.slice(-count))
+      }),
+    )
+  })
+})
+
+describe('periodicity', () => {
+  it('measures the time between two sightings', () => {
+    const table = new PeriodicityTable()
+    for (const atMs of [0, 30_000, 58_000, 90_000]) table.see(seen(START + atMs), 1)
+    expect(table.tuples()).toEqual([
+      expect.objectContaining({ samples: 3, lastMs: 32_000, minMs: 28_000, maxMs: 32_000, sumMs: 90_000 }),
+    ])
+  })
+
+  it('takes an outage for no interval', () => {
+    const table = new PeriodicityTable()
+    table.see(seen(START), 1)
+    table.see(seen(START + 10_000), 1)
+    table.see(seen(START + 3_000_000), 2)
+    table.see(seen(START + 3_010_000), 2)
+    expect(table.tuples()[0]).toMatchObject({ samples: 2, maxMs: 10_000 })
+  })
+
+  it('ignores a clock that went back', () => {
+    const table = new PeriodicityTable()
+    table.see(seen(START + 10_000), 1)
+    table.see(seen(START), 1)
+    expect(table.tuples()[0]).toMatchObject({ samples: 0, lastMs: undefined, lastSeenMs: START + 10_000 })
+  })
+
+  it('lets the tuple go that was not seen for longest, and counts it', () => {
+    const table = new PeriodicityTable(2)
+    table.see(seen(START, 1), 1)
+    table.see(seen(START + 1, 2), 1)
+    table.see(seen(START + 2, 1), 1)
+    table.see(seen(START + 3, 3), 1)
+    expect(table.tuples().map(({ secondary }) => secondary)).toEqual([1, 3])
+    expect(table.evictions).toBe(1)
+  })
+
+  it('forgets what was not seen for an hour', () => {
+    const table = new PeriodicityTable()
+    table.see(seen(START, 1), 1)
+    table.see(seen(START + 1_800_000, 2), 1)
+    table.sweep(START + 3_600_001)
+    expect(table.tuples().map(({ secondary }) => secondary)).toEqual([2])
+    expect(table.evictions).toBe(0)
+  })
+
+  it('never holds more than its capacity', () => {
+    fc.assert(
+      fc.property(fc.array(fc.tuple(fc.nat(40), fc.nat(100_000)), { maxLength: 200 }), (sightings) => {
+        const table = new PeriodicityTable(8)
+        let atMs = START
+        for (const [secondary, forMs] of sightings) table.see(seen((atMs += forMs), secondary), 1)
+        expect(table.size).toBeLessThanOrEqual(8)
+        for (const { samples, minMs, maxMs, sumMs } of table.tuples())
+          if (samples > 0) expect(sumMs / samples >= minMs && sumMs / samples <= maxMs).toBe(true)
+      }),
+    )
+  })
+})
+
+describe('series', () => {
+  it('counts what has no label of its own together', () => {
+    const series = new BoundedSeries(2)
+    for (const label of [7, 8, 7, 9, 9, 7]) series.add(label)
+    expect(series.top(10)).toEqual([
+      [7, 3],
+      [8, 1],
+    ])
+    expect(series.overflow).toBe(2)
+  })
+})
+
+describe('busy', () => {
+  it('knows only windows that were listened to from end to end', () => {
+    const busy = new BusyAccount()
+    expect(busy.ratios(START)).toEqual([])
+    busy.begin(START)
+    for (let atMs = 0; atMs < 60_000; atMs += 1_000) busy.add(START + atMs, 250)
+    expect(busy.ratios(START + 59_999)).toEqual([])
+    expect(busy.ratios(START + 60_000)).toEqual([{ window: '1m', ratio: 0.25 }])
+    expect(busy.ratios(START + 300_000)).toEqual([
+      { window: '1m', ratio: 0 },
+      { window: '5m', ratio: 0.05 },
+    ])
+  })
+
+  it('says nothing about a time in which nobody listened', () => {
+    const busy = new BusyAccount()
+    busy.begin(START)
+    busy.add(START, 500)
+    busy.end()
+    expect(busy.ratios(START + 120_000)).toEqual([])
+    expect(busy.totalMs).toBe(500)
+  })
+})
+
+describe('duration', () => {
+  it.each([
+    [0, '0ms'],
+    [250, '250ms'],
+    [1_000, '1s'],
+    [29_000, '29s'],
+    [30_500, '30.5s'],
+    [90_500, '1m30.5s'],
+    [7_200_000, '2h0m0s'],
+  ])('writes %i ms as %s', (ms, text) => {
+    expect(durationText(ms)).toBe(text)
+  })
+})

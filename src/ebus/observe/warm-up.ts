@@ -1,0 +1,261 @@
+/**
+ * Warm-up: whether what is heard passively can be relied on yet.
+ *
+ *   unavailable ──connected──▶ warming_up ──window over, enough telegrams──▶ available  (thresholds_met)
+ *        ▲                        │  ▲       outer window over, some life ──▶ available  (fallback_path)
+ *        │                        │  └──────── adapter restarted ────────────────┘
+ *        ├──── connection lost ◀──┴────────────────────────── connection lost
+ *        └──── outer window over, no life: startup_timeout, later reconnect_timeout
+ *
+ * Three sessions within ten minutes that came to nothing dampen the next: flap_dampened. Three times dampened, and the
+ * path counts as unsupported_or_misconfigured for half an hour. One session that gets through forgives everything.
+ *
+ * Pure.
+ */
+export type PassiveState = 'unavailable' | 'warming_up' | 'available'
+export type PassiveReason =
+  | 'startup_timeout'
+  | 'reconnect_timeout'
+  | 'socket_loss'
+  | 'flap_dampened'
+  | 'unsupported_or_misconfigured'
+  | 'capability_withdrawn'
+export type EndpointState =
+  | 'unknown'
+  | 'connected'
+  | 'temporarily_disconnected'
+  | 'unsupported_or_misconfigured'
+  | 'closed'
+export type Blocker =
+  | 'post_reset_settling'
+  | 'completed_transactions'
+  | 'healthy_symbol_ingress'
+  | 'connected_observation_window'
+  | 'startup_outer_window'
+export type CompletionMode = 'thresholds_met' | 'fallback_path'
+
+export interface WarmUpThresholds {
+  readonly windowMs: number
+  readonly transactions: number
+  readonly settlingMs: number
+  readonly settlingTransactions: number
+  /** From the start of the process, and again from each later session's start. */
+  readonly outerMs: number
+  readonly fallbackSymbols: number
+}
+
+export const WARM_UP: WarmUpThresholds = {
+  windowMs: 30_000,
+  transactions: 20,
+  settlingMs: 5_000,
+  settlingTransactions: 10,
+  outerMs: 300_000,
+  fallbackSymbols: 100,
+}
+
+interface Session {
+  readonly startedMs: number
+  readonly required: number
+  /** The observation window, or the settling after a restart, is over at this moment. */
+  readonly windowEndMs: number
+  readonly settling: boolean
+  readonly deadlineMs: number
+  readonly symbolsBefore: number
+  readonly completed: number
+  /** A telegram came to its end, well or not. */
+  readonly terminal: boolean
+  readonly healthy: boolean
+}
+
+export interface WarmUp {
+  readonly thresholds: WarmUpThresholds
+  readonly startedMs: number
+  readonly state: PassiveState
+  readonly reason: PassiveReason | undefined
+  readonly endpoint: EndpointState
+  /** The current one, or the one that made the path available. */
+  readonly session: Session | undefined
+  readonly completionMode: CompletionMode | undefined
+  /** When sessions ended that came to nothing, newest last. */
+  readonly failures: readonly number[]
+  readonly dampenedUntilMs: number | undefined
+  readonly dampenedTimes: number
+}
+
+export type WarmUpInput =
+  | { readonly kind: 'connected' | 'reset' }
+  | { readonly kind: 'disconnected' | 'closed' | 'withdrawn' | 'unsupported' }
+  /** A telegram came to its end. */
+  | { readonly kind: 'frame'; readonly good: boolean }
+  | { readonly kind: 'tick' }
+
+/** Monotonic time, and the symbols heard so far. */
+export interface Moment {
+  readonly nowMs: number
+  readonly symbols: number
+}
+
+const FLAP_WINDOW_MS = 600_000
+const FLAP_FAILURES = 3
+const FLAP_TIMES = 3
+const UNSUPPORTED_MS = 1_800_000
+
+export function newWarmUp(nowMs: number, thresholds: WarmUpThresholds = WARM_UP): WarmUp {
+  return {
+    thresholds,
+    startedMs: nowMs,
+    state: 'unavailable',
+    // Nobody is connected before somebody is.
+    reason: 'socket_loss',
+    endpoint: 'unknown',
+    session: undefined,
+    completionMode: undefined,
+    failures: [],
+    dampenedUntilMs: undefined,
+    dampenedTimes: 0,
+  }
+}
+
+export function stepWarmUp(warmUp: WarmUp, input: WarmUpInput, moment: Moment): WarmUp {
+  switch (input.kind) {
+    case 'connected':
+      return onConnected({ ...warmUp, endpoint: 'connected' }, moment)
+    case 'reset':
+      return canListen(warmUp) ? beginSession(warmUp, moment, true) : warmUp
+    case 'disconnected':
+      return onLost({ ...warmUp, endpoint: 'temporarily_disconnected' }, 'socket_loss', moment.nowMs)
+    case 'closed':
+      return onLost({ ...warmUp, endpoint: 'closed' }, 'capability_withdrawn', moment.nowMs)
+    case 'withdrawn':
+      return { ...warmUp, state: 'unavailable', reason: 'capability_withdrawn', session: undefined }
+    case 'unsupported':
+      return {
+        ...warmUp,
+        state: 'unavailable',
+        reason: 'unsupported_or_misconfigured',
+        endpoint: 'unsupported_or_misconfigured',
+        session: undefined,
+      }
+    case 'frame':
+      return onFrame(warmUp, input.good, moment)
+    case 'tick':
+      return onTick(warmUp, moment)
+  }
+}
+
+/** What keeps the path from being available now. */
+export function blockerOf(warmUp: WarmUp, nowMs: number): Blocker | undefined {
+  const { state, session, startedMs, thresholds } = warmUp
+  if (state === 'available') return undefined
+  if (state === 'unavailable' || session === undefined)
+    return nowMs < startedMs + thresholds.outerMs && warmUp.reason === 'socket_loss'
+      ? 'startup_outer_window'
+      : undefined
+  if (session.settling && nowMs < session.windowEndMs) return 'post_reset_settling'
+  // Without any sign of life there is nothing to count.
+  if (!session.healthy) return 'healthy_symbol_ingress'
+  if (session.completed < session.required) return 'completed_transactions'
+  return 'connected_observation_window'
+}
+
+function canListen({ endpoint, reason }: WarmUp): boolean {
+  return endpoint === 'connected' && reason !== 'capability_withdrawn'
+}
+
+function onConnected(warmUp: WarmUp, moment: Moment): WarmUp {
+  if (!canListen(warmUp)) return warmUp
+  const { nowMs } = moment
+  if (warmUp.dampenedUntilMs !== undefined && nowMs < warmUp.dampenedUntilMs) return warmUp
+  const recent = warmUp.failures.filter((failedMs) => nowMs - failedMs < FLAP_WINDOW_MS)
+  if (recent.length < FLAP_FAILURES) return beginSession({ ...warmUp, failures: recent }, moment, false)
+  const times = warmUp.dampenedTimes + 1
+  const hopeless = times >= FLAP_TIMES
+  return {
+    ...warmUp,
+    state: 'unavailable',
+    reason: hopeless ? 'unsupported_or_misconfigured' : 'flap_dampened',
+    session: undefined,
+    failures: [],
+    dampenedUntilMs: hopeless ? nowMs + UNSUPPORTED_MS : (recent[0] ?? nowMs) + FLAP_WINDOW_MS,
+    dampenedTimes: hopeless ? 0 : times,
+  }
+}
+
+function beginSession(warmUp: WarmUp, { nowMs, symbols }: Moment, settling: boolean): WarmUp {
+  const { thresholds, startedMs } = warmUp
+  const startupEndMs = startedMs + thresholds.outerMs
+  return {
+    ...warmUp,
+    state: 'warming_up',
+    reason: undefined,
+    dampenedUntilMs: undefined,
+    session: {
+      startedMs: nowMs,
+      settling,
+      required: settling ? thresholds.settlingTransactions : thresholds.transactions,
+      windowEndMs: nowMs + (settling ? thresholds.settlingMs : thresholds.windowMs),
+      deadlineMs: nowMs < startupEndMs ? startupEndMs : nowMs + thresholds.outerMs,
+      symbolsBefore: symbols,
+      completed: 0,
+      terminal: false,
+      healthy: false,
+    },
+  }
+}
+
+function onLost(warmUp: WarmUp, reason: PassiveReason, nowMs: number): WarmUp {
+  if (warmUp.reason === 'capability_withdrawn') return warmUp
+  const failed = warmUp.state === 'warming_up'
+  const dampened = warmUp.dampenedUntilMs !== undefined && nowMs < warmUp.dampenedUntilMs
+  return {
+    ...warmUp,
+    state: 'unavailable',
+    reason: dampened ? warmUp.reason : reason,
+    session: undefined,
+    failures: failed ? [...warmUp.failures.slice(-FLAP_FAILURES), nowMs] : warmUp.failures,
+  }
+}
+
+function onFrame(warmUp: WarmUp, good: boolean, moment: Moment): WarmUp {
+  if (warmUp.state === 'available') return warmUp
+  const { session } = warmUp
+  if (warmUp.state !== 'warming_up' || session === undefined) {
+    // Timed out, and yet there is life: another session, as if somebody had just connected.
+    const begun = good ? onConnected(warmUp, moment) : warmUp
+    return begun.state === 'warming_up' ? onFrame(begun, good, moment) : begun
+  }
+  const completed = session.completed + (good ? 1 : 0)
+  return promoted({ ...warmUp, session: { ...session, completed, terminal: true } }, moment)
+}
+
+function onTick(warmUp: WarmUp, moment: Moment): WarmUp {
+  const { nowMs } = moment
+  if (warmUp.state === 'warming_up') return promoted(warmUp, moment)
+  if (warmUp.state === 'available') return warmUp
+  const { dampenedUntilMs, startedMs, thresholds } = warmUp
+  if (dampenedUntilMs !== undefined && nowMs >= dampenedUntilMs) {
+    const calm = { ...warmUp, dampenedUntilMs: undefined, reason: 'socket_loss' } as const
+    return onConnected(calm, moment)
+  }
+  const neverWorked = warmUp.completionMode === undefined && warmUp.reason === 'socket_loss'
+  if (neverWorked && nowMs >= startedMs + thresholds.outerMs) return { ...warmUp, reason: 'startup_timeout' }
+  return warmUp
+}
+
+/** Looks whether the session is over, one way or the other. */
+function promoted(warmUp: WarmUp, { nowMs, symbols }: Moment): WarmUp {
+  const { session, thresholds } = warmUp
+  if (session === undefined) return warmUp
+  const lively = session.terminal && symbols - session.symbolsBefore >= thresholds.fallbackSymbols
+  const healthy = session.healthy || session.completed > 0 || lively
+  const next = healthy === session.healthy ? warmUp : { ...warmUp, session: { ...session, healthy } }
+  if (nowMs >= session.windowEndMs && session.completed >= session.required) return available(next, 'thresholds_met')
+  if (nowMs < session.deadlineMs) return next
+  if (healthy) return available(next, 'fallback_path')
+  const first = session.deadlineMs === warmUp.startedMs + thresholds.outerMs
+  return onLost(next, first ? 'startup_timeout' : 'reconnect_timeout', nowMs)
+}
+
+function available(warmUp: WarmUp, completionMode: CompletionMode): WarmUp {
+  return { ...warmUp, state: 'available', reason: undefined, completionMode, failures: [], dampenedTimes: 0 }
+}

@@ -10,11 +10,13 @@ import type { Spine } from '../call/spine.ts'
 import type { DataDirectory } from '../config/data-directory.ts'
 import type { Config } from '../config/schema.ts'
 import { hex } from '../core/bytes.ts'
+import { systemClock } from '../core/clock.ts'
 import type { Logger } from '../core/logger.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { createAuthenticate } from '../guard/authenticate.ts'
 import type { Authenticate } from '../guard/authenticate.ts'
+import { createLimits } from '../guard/limits.ts'
 import { openOwnerToken } from '../guard/owner-token-store.ts'
 import type { Principal } from '../mcp/face-bus.ts'
 import { mcpHttpHandler } from '../mcp/http-server.ts'
@@ -25,7 +27,7 @@ import { isLoopback } from '../web/host-check.ts'
 import { startListener } from '../web/listener-server.ts'
 import type { Listener, Route } from '../web/listener-server.ts'
 import { monitorHandler } from '../web/monitor-server.ts'
-import { profileHolds } from './guard-config.ts'
+import { guardConfig, profileHolds } from './guard-config.ts'
 import { refused } from './start-fault.ts'
 import type { StartFault } from './start-fault.ts'
 
@@ -50,9 +52,10 @@ export async function startFaces(parts: FaceParts): Promise<Result<Faces, StartF
   if (!isLoopback(host) && spine.guard.tokens.list().length === 0) return refused(noToken(host))
   const owner = openOwnerToken(parts.data.ownerToken)
   const authenticate = createAuthenticate({ findToken: spine.guard.tokens.find, isOwner: owner.matches, anonymous })
+  const door = createDoor(config)
   const mcp = mcpHttpHandler({
     bus: spine.bus,
-    authenticate: (headers, remoteAddress) => asPrincipal(authenticate(headers, remoteAddress)),
+    authenticate: (headers, remoteAddress) => door(asPrincipal(authenticate(headers, remoteAddress))),
     serverInfo: { name: 'hearthbus', title: 'Hearthbus', version },
     log: logger,
     profiles: config.profiles,
@@ -134,6 +137,29 @@ function asPrincipal(known: ReturnType<Authenticate>): Result<Principal, NotAuth
     return fail(known.fault.status === 401 ? { ...known.fault, challenge: 'Bearer realm="hearthbus"' } : known.fault)
   if (known.value.kind !== 'principal') throw new Error('only principals have credentials')
   return ok(known.value)
+}
+
+type Authenticated = Result<Principal, NotAuthenticated>
+
+/**
+ * Turns away a flood before it becomes calls: the guard limits calls, but every call, also a senseless one, is written
+ * down, and a disk has an end. Twice what the guard allows passes, so that it is the guard who speaks first.
+ */
+function createDoor(config: Config): (known: Authenticated) => Authenticated {
+  const { limits } = guardConfig(config)
+  const { perMinute, burst } = limits.calls
+  const flood = createLimits(
+    { ...limits, calls: { perMinute: perMinute * 2, burst: burst * 2 } },
+    systemClock.monotonic,
+  )
+  return (known) => {
+    const verdict = known.ok ? flood.arrive(known.value.id) : undefined
+    if (verdict === undefined || verdict.ok) return known
+    return fail({
+      status: 429,
+      message: `Too many requests; try again in ${Math.ceil(verdict.retryAfterMs / 1_000)} s.`,
+    })
+  }
 }
 
 function noToken(host: string): string {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { answering, echo, introduce, ME, node, reply } from '../../test/bus-village.ts'
+import { answering, callOf, echo, introduce, manifestOf, ME, node, reply } from '../../test/bus-village.ts'
+import { manualClock } from '../core/clock.ts'
 
 describe('bus', () => {
   it('calls a capability of its own', async () => {
@@ -32,5 +33,64 @@ describe('bus', () => {
       { capability: 'embed.text', fromNode: 'a', toNode: 'b', isLocal: true },
       { capability: 'llm.chat', fromNode: 'b', toNode: 'a', isLocal: false },
     ])
+  })
+
+  it('shows who offers what, how it goes, and nothing that JSON cannot say', async () => {
+    const clock = manualClock()
+    const [a, b] = [node('a', { clock }), node('b', { clock })]
+    a.registerCapability(answering({ name: 'here.say' }, echo))
+    b.registerCapability(answering({ name: 'there.say', params: { model: 'm' } }, echo))
+    a.onPeerAdded({ ...manifestOf(b), displayName: 'Cellar', source: 'mdns' })
+    await a.call('there.say', [1, 0], {}, { ...ME, sessionId: 's' })
+    clock.advance(2_000)
+    const snapshot = a.topologySnapshot()
+    expect(JSON.parse(JSON.stringify(snapshot))).toEqual({
+      ourNodeId: 'a',
+      peers: [{ nodeId: 'b', displayName: 'Cellar', source: 'mdns', capabilities: 1, seenAgoMs: 2_000 }],
+      capabilitiesLocal: [expect.objectContaining({ name: 'here.say', isLocal: true, samples: 0, owner: 'local' })],
+      capabilitiesRemote: [
+        expect.objectContaining({
+          name: 'there.say',
+          nodeId: 'b',
+          params: { model: 'm' },
+          samples: 1,
+          stickySessions: 1,
+        }),
+      ],
+      inFlightTotal: 0,
+    })
+    a.onPeerRemoved('b')
+    expect(a.topologySnapshot()).toMatchObject({ peers: [], capabilitiesRemote: [] })
+  })
+
+  it('passes on that a resource has changed, until nobody wants to know', () => {
+    const bus = node('a')
+    const heard: string[] = []
+    const stop = bus.onResource((uri) => heard.push(uri))
+    bus.announceResource('ebus://zones/1')
+    stop()
+    bus.announceResource('ebus://zones/2')
+    expect(heard).toEqual(['ebus://zones/1'])
+  })
+
+  it('finds the provider on the node that was asked for', async () => {
+    const buses = ['a', 'b', 'c'].map((nodeId) => node(nodeId))
+    for (const bus of buses)
+      bus.registerCapability(answering({ name: 'who.are', anywhere: false }, () => Promise.resolve(reply(bus.nodeId))))
+    introduce(...buses)
+    const [a] = buses
+    expect(await a?.call('who.are', undefined, {}, { ...ME, node: 'c' })).toEqual(reply('c'))
+    expect(await a?.call('who.are', undefined, {}, ME)).toEqual(reply('a'))
+    expect(await a?.call('who.are', undefined, {}, { ...ME, node: 'z' })).toMatchObject({
+      fault: { kind: 'not-found', details: { reason: 'node' } },
+    })
+  })
+
+  it('does not serve a peer that is not trusted enough', async () => {
+    const bus = node('a')
+    bus.registerCapability(answering({ name: 'door.open', trustRequired: 'trusted' }, echo))
+    const inbound = callOf('door.open', { caller: { kind: 'peer', id: 'p', level: 'member' }, deadlineMs: 1_000 })
+    expect(await bus.handleCall(inbound)).toMatchObject({ fault: { kind: 'not-permitted', code: 'unauthorized' } })
+    expect(bus.recentTraces()).toMatchObject([{ fromNode: 'p', toNode: undefined, result: 'unauthorized' }])
   })
 })

@@ -161,13 +161,15 @@ export class Registry {
     return this.#offers
   }
 
-  /** The offer that faces show for a name, or the one that a version and a node asked for mean. */
+  /**
+   * The offer that faces show for a name, or the one that a version and a node asked for mean. A node that does not
+   * offer it changes nothing: what would have been called is still the same thing.
+   */
   offer(name: CapabilityName, versionReq?: Version, nodeId?: string): Offer | undefined {
     let best: CapabilityEntry | undefined
     for (const entry of this.named(name)) {
       if (versionReq !== undefined && !satisfies(entry.offer.version, versionReq)) continue
-      if (nodeId !== undefined && entry.nodeId !== nodeId) continue
-      if (best === undefined || isShownBefore(entry, best)) best = entry
+      if (best === undefined || isShownBefore(entry, best, nodeId)) best = entry
     }
     return best?.offer
   }
@@ -251,7 +253,8 @@ function checkPeerOffer(capability: PeerCapability, offer: Offer): Result<void, 
   })
 }
 
-function isShownBefore(entry: CapabilityEntry, other: CapabilityEntry): boolean {
+function isShownBefore(entry: CapabilityEntry, other: CapabilityEntry, nodeId: string | undefined): boolean {
+  if (nodeId !== undefined && (entry.nodeId === nodeId) !== (other.nodeId === nodeId)) return entry.nodeId === nodeId
   if (entry.isLocal !== other.isLocal) return entry.isLocal
   const [major, minor] = entry.offer.version
   const [otherMajor, otherMinor] = other.offer.version

@@ -16,7 +16,7 @@ export interface Slot {
 /** Monday first. */
 export type WeekProgram = readonly (readonly Slot[])[]
 
-export interface Weather {
+interface Weather {
   readonly yearMeanCelsius: number
   readonly outsideCelsius: number
   /** Over the last day. */
@@ -25,7 +25,7 @@ export interface Weather {
   readonly sunWattsPerM2: number
 }
 
-export interface Holiday {
+interface Holiday {
   readonly startMs: number
   readonly endMs: number
   readonly celsius: number
@@ -70,7 +70,7 @@ export interface Circuit {
   readonly exchangeWPerK: number
 }
 
-export interface HotWater {
+interface HotWater {
   readonly mode: OperatingMode
   readonly targetCelsius: number
   readonly hysteresisK: number
@@ -86,7 +86,7 @@ export interface HotWater {
   readonly circulation: WeekProgram
 }
 
-export interface Boiler {
+interface Boiler {
   readonly mode: 'standby' | 'heating' | 'dhw'
   readonly flame: boolean
   readonly modulationPct: number
@@ -109,7 +109,7 @@ export interface Boiler {
   readonly pumpHours: number
 }
 
-export interface Solar {
+interface Solar {
   readonly enabled: boolean
   readonly collectorCelsius: number
   readonly cylinderMaxCelsius: number
@@ -128,7 +128,7 @@ export interface EnergyMeter {
   readonly totalWh: number
 }
 
-export interface Energy {
+interface Energy {
   readonly gasHeating: EnergyMeter
   readonly gasDhw: EnergyMeter
   readonly electricHeating: EnergyMeter

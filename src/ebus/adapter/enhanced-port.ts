@@ -21,7 +21,7 @@ import type { InfoId } from './info.ts'
 import type { PortEvent, PortOutput, PortProtocol } from './port.ts'
 import { NO_BYTES } from './port.ts'
 
-export const INIT_TIMEOUT_MS = 500
+const INIT_TIMEOUT_MS = 500
 /** ebusd's figure: adapters answer one INIT twice, and the second time is no restart. */
 const INIT_ECHO_MS = 3_000
 const INFO_TIMEOUT_MS = 1_000

@@ -12,10 +12,10 @@ export type InfoId = 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7
 
 /** Asked once per connection; the rest again and again. */
 export const IDENTITY_IDS: readonly InfoId[] = [0, 1, 2]
-export const TELEMETRY_IDS: readonly InfoId[] = [6, 3, 4, 5]
+const TELEMETRY_IDS: readonly InfoId[] = [6, 3, 4, 5]
 const RSSI_ID: InfoId = 7
 
-export type ResetCause =
+type ResetCause =
   | 'power_on'
   | 'brown_out'
   | 'watchdog'

@@ -10,7 +10,7 @@
  */
 import type { Result } from '../../core/result.ts'
 
-export interface TransportFault {
+interface TransportFault {
   readonly kind: 'unreachable'
   readonly reason: string
 }

@@ -80,6 +80,14 @@ describe('conversation', () => {
     expect(wire).toBe('080700')
   })
 
+  it.each([
+    ['the checksum', 4],
+    ['the acknowledge of the answer', 9],
+  ])('does not call it a mere collision when %s comes back changed: the target may have acted', (_, changed) => {
+    const { outcome } = talk(identify, '00 01 01 9a', (symbol, at) => (at === changed ? symbol ^ 0x10 : symbol))
+    expect(outcome).toEqual({ kind: 'fault', fault: 'answer-lost' })
+  })
+
   it('escapes what it says and understands escapes in the answer', () => {
     const { wire, outcome } = talk({ ...identify, data: fromHex('aa a9') }, '00 01 a9 01 fa')
     expect(wire).toContain('02a901a900')

@@ -64,7 +64,7 @@ export function continueConversation(conversation: Conversation, symbol: number)
   const { line, wire, outcome } = conversation
   // The closing SYN, or whatever somebody put there: the matter is decided either way.
   if (outcome !== undefined) return { kind: 'over', outcome }
-  if (conversation.awaiting !== undefined && symbol !== conversation.awaiting) return over('collision')
+  if (conversation.awaiting !== undefined && symbol !== conversation.awaiting) return over(spokenOver(conversation))
   conversation.awaiting = undefined
   const heard = hear(line, symbol)
   if (heard !== undefined) return finish(conversation, heard, symbol)
@@ -78,6 +78,11 @@ export function continueConversation(conversation: Conversation, symbol: number)
     default:
       return LISTEN
   }
+}
+
+/** Up to its last symbol nobody can have acted on a command; from there on somebody may have. */
+function spokenOver({ line, wire, at }: Conversation): ConversationFault {
+  return line.phase === 'command' && at < wire.length - 1 ? 'collision' : 'answer-lost'
 }
 
 function finish(conversation: Conversation, heard: Heard, symbol: number): Turn {

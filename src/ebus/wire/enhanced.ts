@@ -9,8 +9,8 @@
  *
  * Pure, but for the parser it is given.
  */
-export type HostCommand = 'init' | 'send' | 'start' | 'info'
-export type AdapterEvent = 'resetted' | 'received' | 'started' | 'info' | 'failed' | 'error-ebus' | 'error-host'
+type HostCommand = 'init' | 'send' | 'start' | 'info'
+type AdapterEvent = 'resetted' | 'received' | 'started' | 'info' | 'failed' | 'error-ebus' | 'error-host'
 
 export interface HostMessage {
   readonly command: HostCommand
@@ -26,9 +26,8 @@ export interface AdapterMessage {
 export const START_CANCEL = 0xaa
 /** Feature bit of INIT and RESETTED. */
 export const FEATURE_INFO = 0x01
-/** Data of ERROR_EBUS and ERROR_HOST. */
+/** Data of ERROR_EBUS and ERROR_HOST; the other one, 01, is overrun. */
 export const ERROR_FRAMING = 0x00
-export const ERROR_OVERRUN = 0x01
 
 const HOST_CODES: Readonly<Record<HostCommand, number>> = { init: 0x0, send: 0x1, start: 0x2, info: 0x3 }
 const ADAPTER_CODES: Readonly<Record<AdapterEvent, number>> = {

@@ -55,7 +55,7 @@ export type Heard =
       readonly response: Uint8Array
     }
 
-export type LinePhase = 'deaf' | 'idle' | 'command' | 'command-ack' | 'response' | 'response-ack' | 'closing'
+type LinePhase = 'deaf' | 'idle' | 'command' | 'command-ack' | 'response' | 'response-ack' | 'closing'
 
 export interface Line {
   phase: LinePhase

@@ -28,7 +28,7 @@ export function answerIdentity(identity: Identity, { primary, secondary, data }:
   return Uint8Array.from([0x00, ...utf8(text)])
 }
 
-export function identification({ id, software, hardware }: Identity): Uint8Array {
+function identification({ id, software, hardware }: Identity): Uint8Array {
   const word = (value: number): readonly number[] => [value >> 8, value & 0xff]
   return Uint8Array.from([VAILLANT, ...utf8(id.padEnd(5, ' ').slice(0, 5)), ...word(software), ...word(hardware)])
 }

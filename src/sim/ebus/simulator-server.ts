@@ -37,7 +37,7 @@ export interface EbusSimulatorOptions {
   readonly chatter?: boolean
 }
 
-export interface SimulatorFaults {
+interface SimulatorFaults {
   readonly corruptCrc: (times?: number) => void
   readonly dropByte: (times?: number) => void
   /** In real milliseconds. */

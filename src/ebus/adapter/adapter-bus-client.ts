@@ -176,9 +176,10 @@ export class AdapterBus implements Bus, SeatHost {
 
   /** Why nothing can be sent at all; what can pass within the deadline is waited for instead. */
   #refusal(): BusFault | undefined {
-    if (this.#closed) return { kind: 'closed' }
-    if (!this.#port.connected) return { kind: 'disconnected', reason: this.#downReason }
-    if (this.#signal === 'absent') return { kind: 'no-signal' }
+    const phase = 'queued'
+    if (this.#closed) return { kind: 'closed', phase }
+    if (!this.#port.connected) return { kind: 'disconnected', reason: this.#downReason, phase }
+    if (this.#signal === 'absent') return { kind: 'no-signal', phase }
     const { state } = this.#address
     return state === 'none-free' || state === 'not-ours' ? { kind: 'no-source', state } : undefined
   }

@@ -4,7 +4,7 @@
  *   send(request) ▸ queue ▸ arbitration ▸ telegram ▸ reply or fault
  *   events()      ◂ every exchange on the wire, our own among them, and what happens to the adapter
  *
- * Pure: the contract only.
+ * Pure.
  */
 import type { Result } from '../../core/result.ts'
 import type { Breakage } from '../wire/line.ts'
@@ -35,11 +35,23 @@ export interface Reply {
   readonly response: Uint8Array | undefined
 }
 
-export type BusFault =
-  /** The adapter is not connected. */
+/** How far a telegram had got: nothing of it was on the bus before `talking`. */
+export type SendPhase = 'queued' | 'arbitrating' | 'talking'
+
+/** What can strike a send at any moment. */
+export type Interruption =
+  /** The adapter is not connected, or no longer. */
   | { readonly kind: 'disconnected'; readonly reason: string }
   /** Connected, but the bus carries no SYN: cable, power, or a stuck line. */
   | { readonly kind: 'no-signal' }
+  /** The adapter restarted. */
+  | { readonly kind: 'adapter-reset' }
+  | { readonly kind: 'cancelled' }
+  | { readonly kind: 'closed' }
+
+export type BusFault =
+  | (Interruption & { readonly phase: SendPhase })
+  | { readonly kind: 'timed-out'; readonly afterMs: number; readonly phase: SendPhase }
   /** No initiator address is free, or the search for one has not ended. */
   | { readonly kind: 'no-source'; readonly state: SourceState }
   | { readonly kind: 'arbitration-lost'; readonly winner: number; readonly attempts: number }
@@ -47,20 +59,34 @@ export type BusFault =
   | { readonly kind: 'collision'; readonly attempts: number }
   /** Nobody acknowledged: the target is not there. */
   | { readonly kind: 'no-answer' }
-  /** Acknowledged, but the answer never came or was cut. The target may have acted. */
+  /** Acknowledged, but the answer never came or was cut. */
   | { readonly kind: 'answer-lost' }
-  /** The answer came garbled, twice. The target has acted. */
+  /** The answer came garbled, twice. */
   | { readonly kind: 'answer-garbled' }
   /** The target refused, twice. */
   | { readonly kind: 'refused' }
-  | { readonly kind: 'timed-out'; readonly afterMs: number; readonly phase: 'queued' | 'arbitrating' | 'talking' }
-  | { readonly kind: 'cancelled' }
   | { readonly kind: 'queue-full'; readonly capacity: number }
-  /** The adapter restarted in the middle of it. */
-  | { readonly kind: 'adapter-reset' }
   /** ebusd said no, in its own words. */
   | { readonly kind: 'ebusd'; readonly message: string }
-  | { readonly kind: 'closed' }
+
+/** Whether the target may have done what it was told although there is no answer: the outcome of a write is unknown. */
+export function mayHaveActed(fault: BusFault): boolean {
+  switch (fault.kind) {
+    case 'answer-lost':
+    case 'answer-garbled':
+    case 'ebusd':
+      return true
+    case 'no-source':
+    case 'arbitration-lost':
+    case 'collision':
+    case 'no-answer':
+    case 'refused':
+    case 'queue-full':
+      return false
+    default:
+      return fault.phase === 'talking'
+  }
+}
 
 export type TransportClass = 'enh' | 'ens' | 'tcp-plain' | 'udp-plain' | 'serial-plain' | 'ebusd-tcp'
 

@@ -16,7 +16,17 @@ import { fail, ok } from '../../core/result.ts'
 import type { Exchange } from '../wire/telegram.ts'
 import { commandBytes } from '../wire/telegram.ts'
 import { BusEvents } from './bus-events.ts'
-import type { Bus, BusEvent, BusFault, BusRequest, BusStatus, Reply, SendOptions } from './bus.ts'
+import type {
+  Bus,
+  BusEvent,
+  BusFault,
+  BusRequest,
+  BusStatus,
+  Interruption,
+  Reply,
+  SendOptions,
+  SendPhase,
+} from './bus.ts'
 import { hexCommand, readDirectLine, readGrabLine, readHexAnswer, readState } from './ebusd-text.ts'
 import { dequeue, drain, enqueue, newSendQueue, withdraw } from './send-queue.ts'
 import { tcpTransport } from './tcp-transport.ts'
@@ -93,9 +103,10 @@ export class EbusdBus implements Bus {
   }
 
   send(request: BusRequest, options: SendOptions): Promise<Result<Reply, BusFault>> {
-    if (this.#closed) return Promise.resolve(fail({ kind: 'closed' }))
-    if (options.signal?.aborted === true) return Promise.resolve(fail({ kind: 'cancelled' }))
-    if (!this.#commands.connected) return Promise.resolve(fail({ kind: 'disconnected', reason: this.#downReason }))
+    if (this.#closed) return Promise.resolve(fail({ kind: 'closed', phase: 'queued' }))
+    if (options.signal?.aborted === true) return Promise.resolve(fail({ kind: 'cancelled', phase: 'queued' }))
+    if (!this.#commands.connected)
+      return Promise.resolve(fail({ kind: 'disconnected', reason: this.#downReason, phase: 'queued' }))
     const { promise, resolve } = Promise.withResolvers<Result<Reply, BusFault>>()
     const { deadlineMs, signal } = options
     const source = this.#options.source === 'auto' ? undefined : this.#options.source
@@ -120,11 +131,9 @@ export class EbusdBus implements Bus {
       withdraw(this.#queue, command)
       finish(fail(fault))
     }
-    const onAbort = (): void => giveUp({ kind: 'cancelled' })
-    const timer = setTimeout(() => {
-      const phase = this.#active?.command === command ? 'talking' : 'queued'
-      giveUp({ kind: 'timed-out', afterMs: deadlineMs, phase })
-    }, deadlineMs)
+    const phase = (): SendPhase => (this.#active?.command === command ? 'talking' : 'queued')
+    const onAbort = (): void => giveUp({ kind: 'cancelled', phase: phase() })
+    const timer = setTimeout(() => giveUp({ kind: 'timed-out', afterMs: deadlineMs, phase: phase() }), deadlineMs)
     signal?.addEventListener('abort', onAbort, { once: true })
     const { capacity } = this.#queue
     if (!enqueue(this.#queue, options.caller ?? '', command)) finish(fail({ kind: 'queue-full', capacity }))
@@ -176,10 +185,11 @@ export class EbusdBus implements Bus {
     this.#events.emit({ kind: 'disconnected', reason })
   }
 
-  #failAll(fault: BusFault): void {
-    const waiting = [...(this.#active === undefined ? [] : [this.#active.command]), ...drain(this.#queue)]
+  #failAll(interruption: Interruption): void {
+    const active = this.#active?.command
     this.#active = undefined
-    for (const command of waiting) command.answer(fail(fault))
+    active?.answer(fail({ ...interruption, phase: 'talking' }))
+    for (const command of drain(this.#queue)) command.answer(fail({ ...interruption, phase: 'queued' }))
   }
 
   #pump(): void {

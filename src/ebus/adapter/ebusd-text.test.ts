@@ -19,7 +19,7 @@ describe('ebusd text', () => {
     [['done'], 0x10, { ok: true, value: undefined }],
     [['done broadcast'], 0xfe, { ok: true, value: undefined }],
     [['ERR: read timeout'], 0x15, { ok: false, fault: { kind: 'no-answer' } }],
-    [['ERR: no signal'], 0x15, { ok: false, fault: { kind: 'no-signal' } }],
+    [['ERR: no signal'], 0x15, { ok: false, fault: { kind: 'no-signal', phase: 'queued' } }],
     [['ERR: NAK received'], 0x15, { ok: false, fault: { kind: 'refused' } }],
     [['ERR: arbitration lost'], 0x15, { ok: false, fault: { kind: 'ebusd', message: 'ERR: arbitration lost' } }],
     [['0ab5'], 0x15, { ok: false, fault: { kind: 'ebusd', message: '0ab5' } }],

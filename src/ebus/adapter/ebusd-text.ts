@@ -22,7 +22,7 @@ export function hexCommand({ target, primary, secondary, data }: BusRequest, sou
 }
 
 const FAULTS: readonly (readonly [start: string, fault: BusFault])[] = [
-  ['ERR: no signal', { kind: 'no-signal' }],
+  ['ERR: no signal', { kind: 'no-signal', phase: 'queued' }],
   ['ERR: read timeout', { kind: 'no-answer' }],
   ['ERR: NAK received', { kind: 'refused' }],
   ['ERR: CRC error', { kind: 'answer-garbled' }],

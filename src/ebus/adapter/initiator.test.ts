@@ -48,7 +48,7 @@ describe('initiator', () => {
     expect(talk(initiator, '08 05')).toEqual([WANT])
     expect(talk(initiator, '08 05')).toEqual([WANT])
     expect(talk(initiator, '08 05')).toEqual([{ kind: 'fault', fault: { kind: 'collision', attempts: 3 } }])
-    expect(phaseOf(initiator)).toBe('idle')
+    expect(phaseOf(initiator)).toBe('queued')
   })
 
   it.each([

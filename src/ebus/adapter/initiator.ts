@@ -14,7 +14,7 @@ import type { Conversation, ConversationFault, Turn } from '../wire/conversation
 import { beginConversation, continueConversation } from '../wire/conversation.ts'
 import type { Telegram } from '../wire/telegram.ts'
 import type { SeatEvent } from './access.ts'
-import type { BusFault, Reply } from './bus.ts'
+import type { BusFault, Reply, SendPhase } from './bus.ts'
 
 export interface Errand {
   readonly telegram: Telegram
@@ -27,8 +27,6 @@ export type InitiatorEffect =
   | { readonly kind: 'say'; readonly symbol: number }
   | { readonly kind: 'reply'; readonly reply: Reply }
   | { readonly kind: 'fault'; readonly fault: BusFault }
-
-export type InitiatorPhase = 'idle' | 'arbitrating' | 'talking'
 
 export interface Initiator {
   errand: Errand | undefined
@@ -47,8 +45,8 @@ export function newInitiator(): Initiator {
   return { errand: undefined, conversation: undefined, losses: 0, winner: 0, collisions: 0, retries: 0 }
 }
 
-export function phaseOf({ errand, conversation }: Initiator): InitiatorPhase {
-  if (errand === undefined) return 'idle'
+export function phaseOf({ errand, conversation }: Initiator): SendPhase {
+  if (errand === undefined) return 'queued'
   return conversation === undefined ? 'arbitrating' : 'talking'
 }
 
@@ -57,7 +55,7 @@ export function latenessOf(initiator: Initiator, afterMs: number): BusFault {
   const phase = phaseOf(initiator)
   if (phase === 'arbitrating' && initiator.losses > 0)
     return { kind: 'arbitration-lost', winner: initiator.winner, attempts: initiator.losses }
-  return { kind: 'timed-out', afterMs, phase: phase === 'idle' ? 'queued' : phase }
+  return { kind: 'timed-out', afterMs, phase }
 }
 
 export function beginErrand(initiator: Initiator, errand: Errand): InitiatorEffect[] {

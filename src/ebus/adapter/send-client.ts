@@ -10,9 +10,9 @@ import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Telegram } from '../wire/telegram.ts'
 import type { SeatEvent } from './access.ts'
-import type { BusFault, BusRequest, Reply, SendOptions } from './bus.ts'
+import type { BusFault, BusRequest, Interruption, Reply, SendOptions, SendPhase } from './bus.ts'
 import type { InitiatorEffect } from './initiator.ts'
-import { abandonErrand, beginErrand, latenessOf, newInitiator, onSeatEvent } from './initiator.ts'
+import { abandonErrand, beginErrand, latenessOf, newInitiator, onSeatEvent, phaseOf } from './initiator.ts'
 import { dequeue, drain, enqueue, newSendQueue, withdraw } from './send-queue.ts'
 
 export interface SendClientOptions {
@@ -48,7 +48,7 @@ export class SendClient {
   }
 
   send(request: BusRequest, options: SendOptions): Promise<Result<Reply, BusFault>> {
-    if (options.signal?.aborted === true) return Promise.resolve(fail({ kind: 'cancelled' }))
+    if (options.signal?.aborted === true) return Promise.resolve(fail({ kind: 'cancelled', phase: 'queued' }))
     const { pending, settled } = this.#hold(request, options)
     const { capacity } = this.#queue
     if (!enqueue(this.#queue, options.caller ?? '', pending)) pending.settle(fail({ kind: 'queue-full', capacity }))
@@ -76,24 +76,25 @@ export class SendClient {
     this.#obey(onSeatEvent(this.#initiator, event))
   }
 
-  failActive(fault: BusFault): void {
+  failActive(interruption: Interruption): void {
     const pending = this.#active
+    const phase = phaseOf(this.#initiator)
     this.#active = undefined
     abandonErrand(this.#initiator)
-    pending?.settle(fail(fault))
+    pending?.settle(fail({ ...interruption, phase }))
     this.pump()
   }
 
-  failAll(fault: BusFault): void {
+  failAll(interruption: Interruption): void {
     const waiting = drain(this.#queue)
-    this.failActive(fault)
-    for (const pending of waiting) pending.settle(fail(fault))
+    this.failActive(interruption)
+    for (const pending of waiting) pending.settle(fail({ ...interruption, phase: 'queued' }))
   }
 
   #hold(request: BusRequest, options: SendOptions): { pending: Pending; settled: Promise<Result<Reply, BusFault>> } {
     const { promise: settled, resolve } = Promise.withResolvers<Result<Reply, BusFault>>()
     const { signal, deadlineMs } = options
-    const onAbort = (): void => this.#interrupt(pending, { kind: 'cancelled' })
+    const onAbort = (): void => this.#interrupt(pending, { kind: 'cancelled', phase: this.#phaseOf(pending) })
     const timer = setTimeout(() => this.#interrupt(pending, this.#lateness(pending)), deadlineMs)
     signal?.addEventListener('abort', onAbort, { once: true })
     const settle = (result: Result<Reply, BusFault>): void => {
@@ -108,6 +109,10 @@ export class SendClient {
   #begin(pending: Pending, telegram: Telegram): void {
     this.#active = pending
     this.#obey(beginErrand(this.#initiator, { telegram, repeatable: pending.options.repeatable ?? false }))
+  }
+
+  #phaseOf(pending: Pending): SendPhase {
+    return pending === this.#active ? phaseOf(this.#initiator) : 'queued'
   }
 
   #lateness(pending: Pending): BusFault {

@@ -101,7 +101,7 @@ describe('ebusd', () => {
         }
         return undefined
       })(),
-    ).toEqual({ ok: false, fault: { kind: 'no-signal' } })
+    ).toMatchObject({ ok: false, fault: { kind: 'no-signal' } })
     expect(bus.status().signal).toBe(false)
   })
 })

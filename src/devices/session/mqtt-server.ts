@@ -43,7 +43,11 @@ const TCP_KEEPALIVE_MS = 60_000
 interface Guest {
   readonly identity: DeviceIdentity
   ears: LinkEars | undefined
+  /** A device may speak as soon as it has its CONNACK, a moment before the broker says that it is ready. */
+  readonly early: string[]
 }
+
+const MAX_EARLY = 16
 
 export async function acceptMqttDevices(options: MqttServerOptions): Promise<MqttDevices> {
   const { harbour, admit, maxPacketBytes = 131_072 } = options
@@ -53,7 +57,7 @@ export async function acceptMqttDevices(options: MqttServerOptions): Promise<Mqt
   const letIn = async (client: Client, credentials: MqttCredentials): Promise<boolean> => {
     const identity = await admit({ kind: 'mqtt', credentials }).catch(() => undefined)
     if (identity === undefined) return false
-    guests.set(client, { identity, ears: undefined })
+    guests.set(client, { identity, ears: undefined, early: [] })
     if (client.conn instanceof PacketGuard) client.conn.trust(maxPacketBytes)
     return true
   }
@@ -85,9 +89,10 @@ export async function acceptMqttDevices(options: MqttServerOptions): Promise<Mqt
     },
     published: (packet, client, done) => {
       // The broker's own notices about itself have no client.
-      const ears = client === null ? undefined : guests.get(client)?.ears
-      const text = ears === undefined ? undefined : fromUtf8(new Uint8Array(Buffer.from(packet.payload)))
-      if (text !== undefined) ears?.text(text)
+      const guest = client === null ? undefined : guests.get(client)
+      const text = guest === undefined ? undefined : fromUtf8(new Uint8Array(Buffer.from(packet.payload)))
+      if (text !== undefined && guest?.ears !== undefined) guest.ears.text(text)
+      else if (text !== undefined && (guest?.early.length ?? MAX_EARLY) < MAX_EARLY) guest?.early.push(text)
       done()
     },
   })
@@ -98,6 +103,7 @@ export async function acceptMqttDevices(options: MqttServerOptions): Promise<Mqt
     connected++
     const ears = harbour.attach(guest.identity, linkOver(client, guest.identity.deviceId, options.udp))
     guest.ears = ears
+    for (const text of guest.early.splice(0)) ears.text(text)
     // The stream, not the broker's `clientDisconnect`: that one is lost when two connections of one device overlap.
     client.conn.once('close', () => {
       connected--

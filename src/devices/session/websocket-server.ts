@@ -90,10 +90,14 @@ export function acceptWebSocketDevices(options: WebSocketOptions): WebSocketDevi
     socket.on('pong', () => {
       guest.liveness = { ...guest.liveness, unanswered: 0 }
     })
-    socket.on('error', () => socket.terminate())
+    let trouble: string | undefined
+    socket.on('error', (error) => {
+      trouble = error.message
+      socket.terminate()
+    })
     socket.on('close', (code: number) => {
       guests.delete(guest)
-      ears.closed(`WebSocket closed (${code})`)
+      ears.closed(trouble ?? `WebSocket closed (${code})`)
     })
   }
 

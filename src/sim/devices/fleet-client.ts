@@ -10,14 +10,14 @@ import { numberedIdentity } from './identity.ts'
 import type { ProfileName } from './profile.ts'
 import type { SimulatedDevice, SimulatorOptions } from './simulated-device.ts'
 
-export interface FleetOptions extends Omit<Partial<SimulatorOptions>, 'identity' | 'websocket' | 'mqtt'> {
+export interface FleetOptions extends Omit<Partial<SimulatorOptions>, 'identity'> {
   readonly count: number
   /** Devices are numbered from here. */
   readonly first?: number
   /** How many boot at the same time. */
   readonly parallel?: number
-  /** Where each device connects, if not through OTA. */
-  readonly settings?: (identity: Identity, index: number) => Pick<SimulatorOptions, 'websocket' | 'mqtt'>
+  /** What is different for each device: where it connects, if not through OTA, or tools of its own. */
+  readonly settings?: (identity: Identity, index: number) => Partial<SimulatorOptions>
   readonly onDeviceCode?: (identity: Identity, code: string) => void
 }
 

@@ -1,0 +1,125 @@
+/**
+ * Devices bench: how many devices a gateway holds, how fast they come, what a call costs, and what a mass exit leaves.
+ *
+ * Three processes: the gateway, a bare `ws` server that only answers hello, and the devices. HEARTHBUS_BENCH_DEVICES and
+ * HEARTHBUS_BENCH_SECONDS make it smaller; by default 2,000 devices, half WebSocket and half MQTT, and a minute of calls.
+ *
+ * Does I/O.
+ */
+import type { ChildProcess } from 'node:child_process'
+import { fork } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import type { LoadResult, Memory } from './far-end/devices-peer.ts'
+
+const PEER = fileURLToPath(new URL('far-end/devices-peer.ts', import.meta.url))
+const CALLS_PER_SECOND = 200
+
+class Peer {
+  readonly #child: ChildProcess
+  readonly #waiting = new Map<number, { resolve: (value: never) => void; reject: (error: Error) => void }>()
+  readonly #started: Promise<unknown>
+  #next = 1
+  onCode: (code: string) => void = () => undefined
+
+  constructor(role: 'gateway' | 'bare' | 'devices') {
+    this.#child = fork(PEER, [role], { execArgv: ['--expose-gc'], stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
+    this.#started = new Promise((resolve, reject) => this.#waiting.set(0, { resolve, reject }))
+    this.#child.on('message', (message: { id?: number; value?: never; error?: string; code?: string }) => {
+      if (message.code !== undefined) this.onCode(message.code)
+      const waiting = message.id === undefined ? undefined : this.#waiting.get(message.id)
+      if (waiting === undefined) return
+      this.#waiting.delete(message.id ?? 0)
+      if (message.error === undefined) waiting.resolve(message.value as never)
+      else waiting.reject(new Error(message.error))
+    })
+  }
+
+  async ask<Value>(ask: string, ...args: readonly unknown[]): Promise<Value> {
+    await this.#started
+    const id = this.#next++
+    return new Promise<Value>((resolve, reject) => {
+      this.#waiting.set(id, { resolve, reject })
+      this.#child.send({ ask, id, args })
+    })
+  }
+
+  end(): void {
+    this.#child.kill()
+  }
+}
+
+export async function run(): Promise<void> {
+  const count = Number(process.env['HEARTHBUS_BENCH_DEVICES'] ?? 2_000)
+  const seconds = Number(process.env['HEARTHBUS_BENCH_SECONDS'] ?? 60)
+  const half = Math.floor(count / 2)
+  const say = (text: string) => process.stdout.write(`${text}\n`)
+  const [gateway, bare, devices] = [new Peer('gateway'), new Peer('bare'), new Peer('devices')]
+  try {
+    say(`devices: ${count} (half WebSocket, half MQTT), ${CALLS_PER_SECOND} calls/s for ${seconds} s`)
+    const bareUrl = await bare.ask<string>('url')
+    const bareBefore = await bare.ask<Memory>('memory')
+    const bareRate = await perSecond(half, () => devices.ask('greet', bareUrl, half))
+    say(`bare ws          ${bareRate} connections/s, ${perDevice(bareBefore, await bare.ask('memory'), half)}`)
+    await devices.ask('stop')
+
+    const ota = await gateway.ask<string>('ota')
+    const before = await gateway.ask<Memory>('memory')
+    for (const [index, transport] of (['websocket', 'mqtt'] as const).entries()) {
+      const start = await gateway.ask<Memory>('memory')
+      devices.onCode = (code) => void gateway.ask('approve', code, transport)
+      const rate = await perSecond(half, async () => {
+        await devices.ask('enrol', ota, half, 1 + index * half)
+        await until(async () => (await gateway.ask<number>('ready')) === half * (index + 1))
+      })
+      const memory = perDevice(start, await gateway.ask('memory'), half)
+      say(`${transport.padEnd(16)} ${rate} devices/s from first boot to listed tools, ${memory}`)
+      if (transport === 'websocket')
+        say(`                 ${await perSecond(half, () => devices.ask('regreet'))} connections/s when all come back`)
+    }
+    const load = await gateway.ask<LoadResult>('load', seconds, CALLS_PER_SECOND)
+    say(
+      `calls            ${load.calls} made, ${load.failed} failed, ${load.crossed} crossed, ` +
+        `p50 ${load.p50Ms.toFixed(2)} ms, p99 ${load.p99Ms.toFixed(2)} ms, ${load.cpuMsPerCall.toFixed(3)} ms of CPU each`,
+    )
+    const loaded = await gateway.ask<Memory>('memory')
+    await devices.ask('cut', Math.min(1_000, half))
+    await until(async () => (await gateway.ask<{ connected: number }>('stats')).connected < half * 2)
+    await until(async () => (await gateway.ask<number>('ready')) === half * 2)
+    const { pendingCalls } = await gateway.ask<{ pendingCalls: number }>('stats')
+    const after = await gateway.ask<Memory>('memory')
+    say(
+      `mass disconnect  ${pendingCalls} calls left, heap ${mib(after.heapBytes - loaded.heapBytes)} MiB more than before`,
+    )
+    say(`gateway          ${mib(after.rssBytes)} MiB resident, ${mib(before.rssBytes)} MiB when empty`)
+    await devices.ask('stop')
+    await until(async () => (await gateway.ask<{ connected: number }>('stats')).connected === 0)
+    say(
+      `everybody gone   heap ${mib((await gateway.ask<Memory>('memory')).heapBytes - before.heapBytes)} MiB above empty`,
+    )
+  } finally {
+    for (const peer of [gateway, bare, devices]) peer.end()
+  }
+}
+
+async function perSecond(count: number, work: () => Promise<unknown>): Promise<number> {
+  const start = performance.now()
+  await work()
+  return Math.round((count * 1_000) / (performance.now() - start))
+}
+
+function perDevice(before: Memory, after: Memory, count: number): string {
+  const kib = (bytes: number) => (bytes / count / 1_024).toFixed(1)
+  return `${kib(after.rssBytes - before.rssBytes)} KiB RSS and ${kib(after.heapBytes - before.heapBytes)} KiB heap each`
+}
+
+async function until(fits: () => Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + 120_000
+  while (!(await fits())) {
+    if (performance.now() > deadline) throw new Error('the devices did not get there in two minutes')
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+}
+
+function mib(bytes: number): string {
+  return (bytes / 1_048_576).toFixed(1)
+}

@@ -1,0 +1,114 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { WebSocket } from 'ws'
+import type { DeviceLink, Harbour } from './fleet.ts'
+import type { LivenessSettings } from './liveness.ts'
+import type { WebSocketDevices } from './websocket-server.ts'
+import { acceptWebSocketDevices } from './websocket-server.ts'
+
+const IDENTITY = { deviceId: 'a0:b1:c2:d3:e4:f5', clientId: '7b94d69a-9808-4c59-9c9b-704333b38aff' }
+const HEADERS = { 'device-id': IDENTITY.deviceId, 'client-id': IDENTITY.clientId, authorization: 'Bearer T' }
+
+/** A harbour that keeps what it hears, so that only the server is under test. */
+class Quay implements Harbour {
+  readonly texts: string[] = []
+  readonly closed: string[] = []
+  links: DeviceLink[] = []
+  readonly attach: Harbour['attach'] = (_identity, link) => {
+    this.links.push(link)
+    return { text: (text) => void this.texts.push(text), closed: (reason) => void this.closed.push(reason) }
+  }
+}
+
+describe('WebSocket server', () => {
+  const server = createServer()
+  let quay: Quay
+  let devices: WebSocketDevices
+  let port: number
+  const open = async (liveness?: LivenessSettings, maxConnections = 2) => {
+    devices = acceptWebSocketDevices({
+      server,
+      harbour: quay,
+      admit: (claim) => Promise.resolve(claim.kind === 'token' && claim.token === 'T' ? IDENTITY : undefined),
+      maxConnections,
+      ...(liveness === undefined ? {} : { liveness }),
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    port = (server.address() as AddressInfo).port
+  }
+  const dial = (options = {}, path = '/xiaozhi/v1/') =>
+    new WebSocket(`ws://127.0.0.1:${port}${path}`, { headers: HEADERS, ...options })
+  const welcome = (socket: WebSocket) => new Promise<void>((resolve) => socket.once('open', () => resolve()))
+  const refusal = (socket: WebSocket) =>
+    new Promise<string>((resolve) => socket.once('error', (error) => resolve(error.message)))
+  beforeEach(() => {
+    quay = new Quay()
+  })
+  afterEach(async () => {
+    devices.close()
+    await new Promise<void>((resolve) => server.close(() => resolve()))
+  })
+
+  it('passes texts on and drops audio of every layout', async () => {
+    await open()
+    const socket = dial()
+    await welcome(socket)
+    socket.send(Buffer.from('0002000000000000000000000000000401020304', 'hex'))
+    socket.send(Buffer.from('0000000401020304', 'hex'))
+    socket.send('héllo')
+    await vi.waitFor(() => expect(quay.texts).toEqual(['héllo']))
+    expect(quay.links[0]).toMatchObject({
+      transport: 'websocket',
+      remoteAddress: '127.0.0.1',
+      localAddress: '127.0.0.1',
+    })
+  })
+
+  it('agrees to no compression and no subprotocol', async () => {
+    await open()
+    const socket = dial({ perMessageDeflate: true })
+    await welcome(socket)
+    expect([socket.extensions, socket.protocol]).toEqual(['', ''])
+  })
+
+  it('refuses other paths, other tokens and more guests than there is room for', async () => {
+    await open(undefined, 1)
+    expect(await refusal(dial({}, '/elsewhere'))).toContain('404')
+    expect(await refusal(dial({ headers: { ...HEADERS, authorization: 'Bearer x' } }))).toContain('401')
+    await welcome(dial())
+    expect(await refusal(dial())).toContain('503')
+    expect(devices.connections()).toBe(1)
+  })
+
+  it('hangs up on a message larger than any device sends', async () => {
+    await open()
+    const socket = dial()
+    await welcome(socket)
+    socket.send('x'.repeat(200_000))
+    await vi.waitFor(() => expect(quay.closed).toEqual(['Max payload size exceeded']))
+    expect(quay.texts).toEqual([])
+  })
+
+  it('does not wait for a device to answer a close frame', async () => {
+    await open()
+    const socket = dial()
+    await welcome(socket)
+    socket.pause()
+    quay.links[0]?.close('enough')
+    await vi.waitFor(() => expect(quay.closed).toHaveLength(1), { timeout: 5_000 })
+    quay.links[0]?.send('into the void')
+    socket.terminate()
+  })
+
+  it('keeps a device that answers no pings but talks, and lets go of one that does neither', async () => {
+    await open({ pingMs: 10, missedPings: 3, silenceMs: 100 })
+    const [talks, silent] = [dial({ autoPong: false }), dial({ autoPong: false })]
+    await Promise.all([welcome(talks), welcome(silent)])
+    const talking = setInterval(() => talks.send('still here'), 10)
+    await vi.waitFor(() => expect(silent.readyState).toBe(WebSocket.CLOSED))
+    expect(talks.readyState).toBe(WebSocket.OPEN)
+    clearInterval(talking)
+    await vi.waitFor(() => expect(talks.readyState).toBe(WebSocket.CLOSED))
+  })
+})

@@ -1,0 +1,106 @@
+import { createSocket } from 'node:dgram'
+import type { Socket } from 'node:net'
+import { createServer } from 'node:net'
+import type { AddressInfo } from 'node:net'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { concat, fromHex, hex, utf8 } from '../../core/bytes.ts'
+import { encodePublish } from '../../devices/wire/mqtt-packet.ts'
+import { decodeUdpAudio } from '../../devices/wire/udp-audio.ts'
+import { startDeviceSimulator } from './device-client.ts'
+import { numberedIdentity } from './identity.ts'
+import type { ProfileName } from './profile.ts'
+import type { SimulatedDevice } from './simulated-device.ts'
+
+const KEYS = { key: '000102030405060708090a0b0c0d0e0f', nonce: '01000000deadbeef0000000000000000' }
+
+/** A broker of a few lines: welcomes everybody, writes down the bytes, pushes what a test says. */
+describe('a simulated MQTT device', () => {
+  let heard: Uint8Array = new Uint8Array(0)
+  let socket: Socket | undefined
+  let code = '20020000'
+  const devices: SimulatedDevice[] = []
+  const broker = createServer((connection) => {
+    socket = connection
+    connection.on('error', () => undefined)
+    connection.once('data', () => connection.write(fromHex(code)))
+    connection.on('data', (chunk) => {
+      heard = concat(heard, chunk)
+    })
+  })
+  beforeAll(() => new Promise<void>((resolve) => void broker.listen(0, '127.0.0.1', resolve)))
+  afterAll(() => {
+    for (const device of devices) device.stop()
+    broker.close()
+  })
+  const push = (message: object) => socket?.write(encodePublish('any/topic', utf8(JSON.stringify(message))))
+  const start = async (profile: ProfileName) => {
+    heard = new Uint8Array(0)
+    const device = await startDeviceSimulator({
+      profile,
+      kind: 'speaker',
+      identity: numberedIdentity(7),
+      mqtt: {
+        endpoint: `127.0.0.1:${(broker.address() as AddressInfo).port}`,
+        clientId: 'c',
+        username: 'u',
+        password: 'p',
+        publishTopic: 'device-server',
+        subscribeTopic: 's',
+      },
+    })
+    devices.push(device)
+    return device
+  }
+
+  it('connects with MQTT 3.1.1, flags 0xC2 and 240 s, and subscribes to nothing', async () => {
+    await start('fw-2.4')
+    push({ type: 'mcp', payload: { jsonrpc: '2.0', method: 'ping', id: 1 } })
+    await vi.waitFor(() => expect(Buffer.from(heard).toString()).toContain('Method not implemented: ping'))
+    expect(hex(heard.subarray(0, 21))).toBe('101300044d51545404c200f0000163000175000170')
+    expect(hex(heard.subarray(21, 22))).toBe('30')
+    expect(hex(heard)).not.toContain('8206')
+  })
+
+  it('subscribes with QoS 1 when it is py-xiaozhi', async () => {
+    await start('py')
+    await vi.waitFor(() => expect(hex(heard.subarray(21))).toBe('8206000100017301'))
+  })
+
+  it('says which code it was refused with', async () => {
+    code = '20020005'
+    await expect(start('fw-2.4')).rejects.toThrow('CONNACK 5')
+    code = '20020000'
+  })
+
+  it('sends AES-CTR audio to the address of the hello, and stops at goodbye with its session id', async () => {
+    const sink = createSocket('udp4')
+    const packets: Uint8Array[] = []
+    sink.on('message', (packet) => packets.push(Uint8Array.from(packet)))
+    await new Promise<void>((resolve) => sink.bind(0, '127.0.0.1', resolve))
+    const device = await start('fw-2.4')
+    const udp = { server: '127.0.0.1', port: sink.address().port, ...KEYS }
+    const opened = device.wake()
+    await vi.waitFor(() => expect(Buffer.from(heard).toString()).toContain('"transport":"udp"'))
+    push({ type: 'hello', transport: 'udp', session_id: 'S1', udp: { ...udp, key: 'short' } })
+    push({ type: 'hello', transport: 'udp', session_id: 'S1', udp })
+    await opened
+    await device.speak(2)
+    await vi.waitFor(() => expect(packets).toHaveLength(2))
+    expect(packets.map((packet) => decodeUdpAudio(KEYS.key, packet))).toEqual(
+      [1, 2].map((sequence) => ({
+        ok: true,
+        value: {
+          ssrc: 0xde_ad_be_ef,
+          timestampMs: sequence * 60,
+          sequence,
+          opus: fromHex('f8fffe'),
+        },
+      })),
+    )
+    push({ type: 'goodbye', session_id: 'another' })
+    push({ type: 'goodbye', session_id: 'S1' })
+    await vi.waitFor(() => expect(device.channelOpen()).toBe(false))
+    expect(device.connected()).toBe(true)
+    sink.close()
+  })
+})

@@ -61,16 +61,10 @@ export class Dispatcher {
       if (!(queued instanceof CapabilityEntry)) return fail(queued)
       entry = queued
     }
-    const outcome =
-      config.hedge === true && isWorthHedging(round, entry)
-        ? await hedged(round, entry, this.#race(round))
-        : await this.#tryOnce(round, entry)
-    return outcome.ok || !this.#mayRetry(round, entry, outcome.fault) ? outcome : this.#retry(round, entry, outcome)
-  }
-
-  async #tryOnce(round: Round, entry: CapabilityEntry): Promise<Outcome> {
+    if (config.hedge === true && isWorthHedging(round, entry)) return hedged(round, entry, this.#race(round))
     const attempt = this.#start(round, entry)
-    return this.#judge(round, attempt, await attempt.answered)
+    const outcome = this.#judge(round, attempt, await attempt.answered)
+    return outcome.ok || !this.#mayRetry(round, entry, outcome.fault) ? outcome : this.#retry(round, entry, outcome)
   }
 
   /** The slot at `entry` is taken already. */
@@ -159,7 +153,8 @@ export class Dispatcher {
       tried.add(next)
       next.inFlight++
       entry = next
-      last = await this.#tryOnce(round, next)
+      const attempt = this.#start(round, next)
+      last = this.#judge(round, attempt, await attempt.answered)
     }
     return last
   }

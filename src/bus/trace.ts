@@ -40,7 +40,8 @@ export interface CallTraceEvent {
 
 /** The event as it is kept: scalars only, so that no body and no secret outlives its call here. */
 interface Slot {
-  endedAtMs: number
+  /** Monotonic; what the wall clock said then is worked out when somebody asks. */
+  endedMs: number
   traceId: string
   capability: string
   version: Version
@@ -82,7 +83,7 @@ export class Trace {
     const { entry } = ticket
     const usage = outcome.ok ? outcome.value.usage : undefined
     const slot = this.#nextSlot()
-    slot.endedAtMs = this.#clock.now()
+    slot.endedMs = ticket.startedMs + ticket.totalMs
     slot.traceId = call.traceId
     slot.capability = call.capability
     slot.version = entry?.offer.version ?? call.versionReq
@@ -106,8 +107,9 @@ export class Trace {
   /** Newest first. */
   recent(count = 50): readonly CallTraceEvent[] {
     const held = Math.min(this.#recorded, TRACE_RING_BUFFER, Math.max(0, count))
+    const wallOffsetMs = this.#clock.now() - this.#clock.monotonic()
     return Array.from({ length: held }, (_, back) =>
-      eventOf(this.#slots[(this.#recorded - 1 - back) % TRACE_RING_BUFFER] ?? emptySlot()),
+      eventOf(this.#slots[(this.#recorded - 1 - back) % TRACE_RING_BUFFER] ?? emptySlot(), wallOffsetMs),
     )
   }
 
@@ -123,7 +125,7 @@ function resultOf(outcome: Outcome): string {
 
 function emptySlot(): Slot {
   return {
-    endedAtMs: 0,
+    endedMs: 0,
     traceId: '',
     capability: '',
     version: [0, 0],
@@ -145,11 +147,11 @@ function emptySlot(): Slot {
   }
 }
 
-function eventOf(slot: Slot): CallTraceEvent {
-  const { endedAtMs, version, tokensIn, tokensOut, stages, providerMs, ...same } = slot
+function eventOf(slot: Slot, wallOffsetMs: number): CallTraceEvent {
+  const { endedMs, version, tokensIn, tokensOut, stages, providerMs, ...same } = slot
   return {
     ...same,
-    ts: new Date(endedAtMs).toISOString(),
+    ts: new Date(endedMs + wallOffsetMs).toISOString(),
     version: versionText(version),
     ...(tokensIn === undefined ? {} : { tokensIn }),
     ...(tokensOut === undefined ? {} : { tokensOut }),

@@ -20,14 +20,16 @@ export function addRunningCommands(program: Command): void {
       const config = configOf(command)
       if (config === undefined) return
       const root = dataRootOf(command)
-      const dataRoot = options.demo === true ? demoRoot(root) : root
       const { up } = await import('./up-server.ts')
-      process.exitCode = await up({
-        config,
-        dataRoot,
-        version: VERSION,
-        command: shortCommand(process.argv[1] ?? '', process.cwd()),
-      })
+      const shared = { version: VERSION, command: shortCommand(process.argv[1] ?? '', process.cwd()) }
+      if (options.demo !== true) {
+        process.exitCode = await up({ ...shared, config, dataRoot: root })
+        return
+      }
+      const { startDemoHouse } = await import('./demo-server.ts')
+      const house = await startDemoHouse(config)
+      process.exitCode = await up({ ...shared, config: house.config, dataRoot: demoRoot(root) })
+      await house.stop()
     })
   program
     .command('mcp')

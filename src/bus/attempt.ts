@@ -47,6 +47,7 @@ export class Attempt extends Alarm implements Worker {
   readonly isProbe: boolean
   readonly startedMs: number
   readonly answered: Promise<Outcome>
+  isAbandoned = false
   readonly #round: Round
   readonly #timer: AttemptTimer
   #answer: ((outcome: Outcome) => void) | undefined
@@ -83,6 +84,7 @@ export class Attempt extends Alarm implements Worker {
 
   /** Somebody else has answered: whatever this provider still says is not heard, and tells nothing about it. */
   abandon(): void {
+    this.isAbandoned = true
     if (this.isProbe) this.entry.health.probeEndedOpenly()
     this.callEnded()
   }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { answering, collect, echo, ME, node, reply, settled, streaming } from '../../test/bus-village.ts'
+import { answering, callOf, collect, echo, ME, node, reply, settled, streaming } from '../../test/bus-village.ts'
 import { manualClock } from '../core/clock.ts'
 import type { Frame } from './call.ts'
 
@@ -175,6 +175,18 @@ describe('a streamed call', () => {
       [1, 2, 'half way'],
       [2, undefined, undefined],
     ])
+  })
+
+  it('is withdrawn when the transport can deliver no more', async () => {
+    const { bus, state, entry } = counter()
+    let delivered = 0
+    const inbound = callOf('count.up', { caller: { kind: 'peer', id: 'p', level: 'member' }, deadlineMs: 10_000 })
+    const outcome = await bus.handleCall(inbound, () => {
+      delivered++
+      return delivered < 3 ? Promise.resolve() : Promise.reject(new Error('connection reset'))
+    })
+    expect(outcome).toMatchObject({ fault: { kind: 'cancelled' } })
+    expect([state.letGo, entry?.inFlight, entry?.health.samples]).toEqual([true, 0, 0])
   })
 
   it('that is refused has no frames', async () => {

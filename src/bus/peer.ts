@@ -73,11 +73,14 @@ export interface PeerRecord {
 /**
  * The way to other nodes. Each method resolves, never rejects; `call.signal` aborts it; what is left of
  * `call.deadlineMs` travels. A fault's kind must be honest about whether anything was sent: `offline` and `busy` mean
- * that nothing was tried, and may be tried elsewhere.
+ * that nothing was tried, and may be tried elsewhere; a change that was sent and not answered for is `unknown-outcome`.
  */
 export interface RemoteProvider {
   readonly call: (entry: CapabilityEntry, call: Call) => Promise<Outcome>
-  /** `emit` resolves when the consumer has taken the frame; await it before the next one. */
+  /**
+   * `emit` resolves when the consumer has taken the frame; await it before the next one. Should it reject, nobody wants
+   * more, or the frame did not fit: stop the far end and reject with the same error.
+   */
   readonly stream: (entry: CapabilityEntry, call: Call, emit: Emit) => Promise<Outcome>
 }
 

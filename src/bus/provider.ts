@@ -102,7 +102,13 @@ function checkedEmit(
     ticket.frames++
     const offeredMs = timer.nowMs()
     ticket.isWithConsumer = true
-    await emit(frame)
+    try {
+      await emit(frame)
+    } catch (error) {
+      // Whatever the consumer's side says: nobody is there to take it.
+      ticket.end('cancelled', error)
+      throw new StreamClosed('the consumer is gone')
+    }
     ticket.isWithConsumer = false
     ticket.consumerMs += timer.nowMs() - offeredMs
   }
@@ -129,7 +135,7 @@ function crash(attempt: Attempt, { call, ticket }: Round, { error, log }: { erro
     attempt.settle(fail(error.fault))
     return
   }
-  if (ticket.cause === undefined && !(error instanceof StreamClosed))
+  if (ticket.cause === undefined && !attempt.isAbandoned)
     log.error({ err: error, capability: call.capability, traceId: call.traceId }, 'a handler threw')
   attempt.crash({
     kind: 'internal',

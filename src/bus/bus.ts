@@ -211,7 +211,8 @@ export class CapabilityBus {
 
   onPeerAdded(peer: PeerRecord): Diff {
     const nowMs = this.#clock.monotonic()
-    this.#peers.set(peer.nodeId, { record: peer, seenMs: nowMs })
+    const isBelievable = peer.nodeId !== this.nodeId && peer.manifest.nodeId === peer.nodeId
+    if (isBelievable) this.#peers.set(peer.nodeId, { record: peer, seenMs: nowMs })
     return this.registry.updateFromPeer(peer, nowMs)
   }
 

@@ -138,6 +138,8 @@ describe('peers', () => {
     expect(registry.updateFromPeer(peer('a', [chat]), 0).added).toEqual([])
     const liar = { nodeId: 'b', endpoint: undefined, manifest: { nodeId: 'c', capabilities: [chat] } }
     expect(registry.updateFromPeer(liar, 0).added).toEqual([])
+    const bus = node('a')
+    expect([bus.onPeerAdded(liar).added, bus.stats().peers]).toEqual([[], 0])
   })
 
   it('leaves out what is no descriptor and says so, and takes the rest', () => {

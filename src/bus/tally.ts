@@ -42,7 +42,8 @@ export class CapabilityTally {
 /** Names that nobody offers are counted together, or a stranger could fill the memory with inventions. */
 export const UNKNOWN_CAPABILITY = 'unknown'
 
-/** As many as a registry can hold; beyond them they are not told apart. */
+/** Beyond these they are not told apart. */
+const MAX_CAPABILITIES = 5_000
 const MAX_MODELS = 1_000
 
 interface Tokens {
@@ -71,11 +72,12 @@ export class Tally {
   }
 
   of(name: string): CapabilityTally {
-    let tally = this.byCapability.get(name)
-    if (tally === undefined) {
-      tally = new CapabilityTally()
-      this.byCapability.set(name, tally)
-    }
+    const known = this.byCapability.get(name)
+    if (known !== undefined) return known
+    // Devices come and go for years, and each may bring names of its own.
+    if (this.byCapability.size >= MAX_CAPABILITIES && name !== UNKNOWN_CAPABILITY) return this.of(UNKNOWN_CAPABILITY)
+    const tally = new CapabilityTally()
+    this.byCapability.set(name, tally)
     return tally
   }
 }

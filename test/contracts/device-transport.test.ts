@@ -14,7 +14,9 @@ async function openOwn() {
 deviceTransportContract('WebSocket', { transport: 'websocket', device: { profile: 'fw-2.4' }, open: openOwn })
 deviceTransportContract('our own MQTT broker', { transport: 'mqtt', device: { profile: 'fw-2.4' }, open: openOwn })
 
-const haveMosquitto = spawnSync('sh', ['-c', 'command -v mosquitto']).status === 0
+/** From Debian's packages; `npm test` installs it where it may. */
+const MOSQUITTO = 'mosquitto'
+const haveMosquitto = spawnSync('sh', ['-c', `command -v ${MOSQUITTO}`]).status === 0
 
 if (haveMosquitto)
   // A device that subscribes: Mosquitto cannot push to one that does not.
@@ -33,7 +35,7 @@ async function openBehindMosquitto() {
   const directory = mkdtempSync(join(tmpdir(), 'hearthbus-mosquitto-'))
   const config = join(directory, 'mosquitto.conf')
   writeFileSync(config, `listener ${port} 127.0.0.1\nallow_anonymous true\npersistence false\n`)
-  const broker = spawn('mosquitto', ['-c', config], { stdio: 'ignore' })
+  const broker = spawn(MOSQUITTO, ['-c', config], { stdio: 'ignore' })
   // Also when a test is cut short, nothing is left running.
   process.once('exit', () => broker.kill())
   const house = await openHouse({

@@ -17,7 +17,6 @@ export interface Addresses {
 
 export const WEBSOCKET_PATH = '/xiaozhi/v1/'
 export const OTA_PATH = '/xiaozhi/ota/'
-export const ACTIVATE_PATH = '/xiaozhi/ota/activate'
 export const VISION_PATH = '/xiaozhi/vision/explain'
 
 /** `undefined` when nothing is configured and the device came over IPv6, which it cannot be told. */

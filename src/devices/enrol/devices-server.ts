@@ -13,7 +13,7 @@ import { systemClock } from '../../core/clock.ts'
 import type { Harbour } from '../session/fleet.ts'
 import type { WebSocketDevices } from '../session/websocket-server.ts'
 import { acceptWebSocketDevices, singleHeaders } from '../session/websocket-server.ts'
-import { ACTIVATE_PATH, OTA_PATH, VISION_PATH, WEBSOCKET_PATH } from './addresses.ts'
+import { OTA_PATH, VISION_PATH, WEBSOCKET_PATH } from './addresses.ts'
 import type { Registrar } from './enrolment.ts'
 import type { HttpAnswer, HttpHandler, HttpRequest } from './http-exchange.ts'
 import { textAnswer } from './http-exchange.ts'
@@ -25,6 +25,8 @@ export interface DevicesServerOptions {
   readonly registrar: Registrar
   readonly desk: VisionCounter
   readonly harbour: Harbour
+  /** Ends with a slash; activation is below it. */
+  readonly otaPath?: string
   readonly allowedOrigins?: readonly string[]
   readonly timezoneMinutes?: (nowMs: number) => number
   readonly maxConnections?: number
@@ -44,9 +46,10 @@ export function createDevicesServer(options: DevicesServerOptions): DevicesServe
   const { registrar, desk, harbour, clock = systemClock, allowedOrigins = [], maxConnections = 4_096 } = options
   const timezoneMinutes = options.timezoneMinutes ?? ((nowMs: number) => -new Date(nowMs).getTimezoneOffset())
   const endpoint = { registrar, clock, timezoneMinutes }
+  const otaPath = options.otaPath ?? OTA_PATH
   const routes: ReadonlyMap<string, HttpHandler> = new Map([
-    [OTA_PATH, otaHandler(endpoint)],
-    [ACTIVATE_PATH, activateHandler(endpoint)],
+    [otaPath, otaHandler(endpoint)],
+    [`${otaPath}activate`, activateHandler(endpoint)],
     [VISION_PATH, visionHandler(desk)],
   ])
   const server = createServer({ requestTimeout: REQUEST_MS, headersTimeout: REQUEST_MS, keepAliveTimeout: 5_000 })

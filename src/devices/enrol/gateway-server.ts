@@ -46,7 +46,7 @@ export interface GatewayOptions {
   readonly transport?: Transport
   readonly fleet?: Pick<FleetOptions, 'settings' | 'toolTimes' | 'onStep'>
   readonly registrar?: Pick<RegistrarOptions, 'greeting' | 'waitingRoom'>
-  readonly server?: Pick<DevicesServerOptions, 'allowedOrigins' | 'timezoneMinutes' | 'maxConnections'>
+  readonly server?: Pick<DevicesServerOptions, 'otaPath' | 'allowedOrigins' | 'timezoneMinutes' | 'maxConnections'>
   readonly clock?: Clock
   /** What could not be written down and is not worth failing for. */
   readonly onError?: (error: unknown) => void
@@ -112,7 +112,8 @@ export async function openDevices(options: GatewayOptions): Promise<Gateway> {
     }
     if (options.broker !== undefined) {
       const { recognise } = registrar
-      const devices = () => registrar.devices().filter(({ deviceId }) => recognise(deviceId) !== undefined)
+      const devices = () =>
+        registrar.devices().filter(({ state, transport }) => state === 'approved' && transport === 'mqtt-broker')
       doors.broker = connectBroker({ ...options.broker, harbour: fleet, recognise, devices })
     }
   } catch (error) {

@@ -20,7 +20,7 @@ export interface WaitingRoomSettings {
   readonly stayMs: number
 }
 
-export const DEFAULT_WAITING_ROOM: WaitingRoomSettings = { places: 256, placesPerAddress: 8, stayMs: 3_600_000 }
+const DEFAULT_WAITING_ROOM: WaitingRoomSettings = { places: 256, placesPerAddress: 8, stayMs: 3_600_000 }
 
 export type Newcomer = Omit<PendingDevice, 'code' | 'sinceMs' | 'expiresAtMs'>
 

@@ -26,7 +26,7 @@ describe('WebSocket server', () => {
   let quay: Quay
   let devices: WebSocketDevices
   let port: number
-  const open = async (liveness?: LivenessSettings, maxConnections = 2) => {
+  const open = async (liveness?: LivenessSettings, maxConnections = 4) => {
     devices = acceptWebSocketDevices({
       server,
       harbour: quay,
@@ -52,12 +52,22 @@ describe('WebSocket server', () => {
 
   it('passes texts on and drops audio of every layout', async () => {
     await open()
-    const socket = dial()
-    await welcome(socket)
-    socket.send(Buffer.from('0002000000000000000000000000000401020304', 'hex'))
-    socket.send(Buffer.from('0000000401020304', 'hex'))
+    const [one, two, three] = ['1', '2', '3'].map((version) =>
+      dial({ headers: { ...HEADERS, 'protocol-version': version } }),
+    )
+    for (const [socket, frame] of [
+      [one, '01020304'],
+      [two, '0002000000000000000000000000000401020304'],
+      [three, '0000000401020304'],
+      [three, '0000000901020304'],
+    ] as const) {
+      if (socket?.readyState !== WebSocket.OPEN) await new Promise((resolve) => socket?.once('open', resolve))
+      socket?.send(Buffer.from(frame, 'hex'))
+    }
+    const socket = three ?? dial()
     socket.send('héllo')
     await vi.waitFor(() => expect(quay.texts).toEqual(['héllo']))
+    await vi.waitFor(() => expect(devices.dropped()).toEqual({ audio: 3, other: 1 }))
     expect(quay.links[0]).toMatchObject({
       transport: 'websocket',
       remoteAddress: '127.0.0.1',

@@ -15,6 +15,8 @@ import type { WebSocket } from 'ws'
 import { WebSocketServer } from 'ws'
 import type { Clock } from '../../core/clock.ts'
 import { systemClock } from '../../core/clock.ts'
+import type { AudioVersion } from '../wire/audio-frame.ts'
+import { decodeAudioFrame } from '../wire/audio-frame.ts'
 import type { Admit, DeviceIdentity, DeviceLink, Harbour } from './fleet.ts'
 import type { Door } from './knock.ts'
 import { readKnock } from './knock.ts'
@@ -36,6 +38,8 @@ export interface WebSocketOptions {
 
 export interface WebSocketDevices {
   readonly connections: () => number
+  /** Binary frames that were dropped: Opus in the layout the device announced, and whatever else there was. */
+  readonly dropped: () => { readonly audio: number; readonly other: number }
   readonly close: () => void
 }
 
@@ -53,6 +57,7 @@ export function acceptWebSocketDevices(options: WebSocketOptions): WebSocketDevi
   const { server, admit, maxConnections = 4_096, clock = systemClock, liveness = DEFAULT_LIVENESS } = options
   const door: Door = { ...DEFAULT_DOOR, ...options.door }
   const guests = new Set<Guest>()
+  const dropped = { audio: 0, other: 0 }
   // Stock devices offer no extension, and compression would cost memory for each of them.
   const upgrader = new WebSocketServer({
     noServer: true,
@@ -82,10 +87,13 @@ export function acceptWebSocketDevices(options: WebSocketOptions): WebSocketDevi
     const guest: Guest = { socket, liveness: { lastDataMs: clock.monotonic(), unanswered: 0 } }
     guests.add(guest)
     const ears = options.harbour.attach(identity, linkOver(socket, request))
+    const version = audioVersion(request.headers['protocol-version'])
     socket.on('message', (data: Buffer, isBinary: boolean) => {
       guest.liveness = { ...guest.liveness, lastDataMs: clock.monotonic() }
-      // Binary frames are Opus in one of three layouts (wire/audio-frame.ts); nobody here listens to them.
       if (!isBinary) ears.text(data.toString('utf8'))
+      // A look at the header and no more: nobody here listens.
+      else if (decodeAudioFrame(version, data).ok) dropped.audio++
+      else dropped.other++
     })
     socket.on('pong', () => {
       guest.liveness = { ...guest.liveness, unanswered: 0 }
@@ -117,6 +125,7 @@ export function acceptWebSocketDevices(options: WebSocketOptions): WebSocketDevi
   server.on('upgrade', onUpgrade)
   return {
     connections: () => guests.size,
+    dropped: () => ({ ...dropped }),
     close: () => {
       clearInterval(sweep)
       server.off('upgrade', onUpgrade)
@@ -140,6 +149,10 @@ function linkOver(socket: WebSocket, request: IncomingMessage): DeviceLink {
       setTimeout(() => socket.terminate(), CLOSE_GRACE_MS).unref()
     },
   }
+}
+
+function audioVersion(header: string | string[] | undefined): AudioVersion {
+  return header === '2' ? 2 : header === '3' ? 3 : 1
 }
 
 function refuse(socket: Duplex, status: number): void {

@@ -74,7 +74,7 @@ export function encodeKeepAlive(sessionId: string): string {
 }
 
 /** Shown on the screen with a sound, in every firmware that speaks MCP; all three texts are required by it. */
-export interface Alert {
+interface Alert {
   readonly kind: 'alert'
   readonly status: string
   readonly message: string
@@ -82,7 +82,7 @@ export interface Alert {
 }
 
 /** Spoken from an Ogg Opus file; firmware after 2.4.2, and only while the device is idle. */
-export interface Notify {
+interface Notify {
   readonly kind: 'notify'
   readonly audioUrl: string
   readonly subtitles: readonly { readonly startMs: number; readonly text: string }[]

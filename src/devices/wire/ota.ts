@@ -50,7 +50,7 @@ export interface MqttSettings {
   readonly subscribeTopic: string
 }
 
-export interface ActivationSettings {
+interface ActivationSettings {
   readonly code: string
   readonly challenge: string
   readonly message: string

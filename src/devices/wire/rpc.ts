@@ -18,7 +18,7 @@ export const MAX_ID = 2_147_483_647
 const MAX_MESSAGE = 4_096
 const MAX_METHOD = 256
 
-export interface RpcError {
+interface RpcError {
   /** Absent up to firmware 2.4.2. */
   readonly code: number | undefined
   readonly message: string

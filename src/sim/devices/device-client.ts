@@ -7,9 +7,9 @@
  * Does I/O.
  */
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Json, JsonObject } from '../../core/json.ts'
-import { isJsonObject } from '../../core/json.ts'
-import { field } from '../../devices/wire/json-field.ts'
+import type { JsonObject } from '../../core/json.ts'
+import type { AudioVersion } from '../../devices/wire/audio-frame.ts'
+import { encodeAudioFrame } from '../../devices/wire/audio-frame.ts'
 import type { MqttSettings, WebSocketSettings } from '../../devices/wire/ota.ts'
 import type { AudioLine } from './audio-client.ts'
 import { openAudio } from './audio-client.ts'
@@ -21,6 +21,7 @@ import { dialMqtt } from './mqtt-device-client.ts'
 import { boot } from './ota-client.ts'
 import type { Profile } from './profile.ts'
 import { PROFILES } from './profile.ts'
+import { readServerMessage } from './server-message.ts'
 import type { Faults, SimulatedDevice, SimulatorOptions, Timing, TranscriptLine } from './simulated-device.ts'
 import { FIRMWARE_TIMING, NO_FAULTS } from './simulated-device.ts'
 import { dialWebSocket } from './websocket-client.ts'
@@ -63,6 +64,8 @@ class DeviceClient implements SimulatedDevice {
   #failed = false
   #lastDataMs = 0
   #greeting: ((answered: boolean) => void) | undefined
+  /** From the configuration, never negotiated. */
+  #audioVersion: AudioVersion = 1
 
   constructor(options: SimulatorOptions) {
     this.#options = options
@@ -72,6 +75,7 @@ class DeviceClient implements SimulatedDevice {
     this.#timing = { ...FIRMWARE_TIMING, ...options.timing }
     this.#websocket = options.websocket
     this.#mqtt = options.mqtt
+    this.#audioVersion = options.audioVersion ?? 1
     this.#task = new McpTask({
       device: options,
       faults: this.faults,
@@ -113,6 +117,7 @@ class DeviceClient implements SimulatedDevice {
       this.#told = answer.raw
       this.#mqtt = answer.mqtt
       this.#websocket = answer.websocket
+      this.#audioVersion = answer.audioVersion ?? this.#audioVersion
     }
     if (this.#mqtt !== undefined) await this.#dial()
     if (awake === true) await this.wake()
@@ -132,16 +137,16 @@ class DeviceClient implements SimulatedDevice {
   }
 
   readonly speak = async (packets: number): Promise<void> => {
-    for (let each = 0; each < packets; each++)
-      if (this.#audio === undefined) this.#line?.sendAudio(OPUS_SILENCE)
-      else await this.#audio.send(OPUS_SILENCE)
+    for (let each = 1; each <= packets; each++)
+      if (this.#audio !== undefined) await this.#audio.send(OPUS_SILENCE)
+      else this.#line?.sendAudio(encodeAudioFrame(this.#audioVersion, { timestampMs: each * 60, opus: OPUS_SILENCE }))
   }
 
   readonly duplicate = async (): Promise<void> => {
     const ignore = () => undefined
     const opened = (line: Line) => {
       this.#extraLines.add(line)
-      if (this.#mqtt === undefined) line.send(helloText(this.#profile, 'websocket'))
+      if (this.#mqtt === undefined) line.send(helloText(this.#profile, this.#audioVersion))
     }
     await this.#connect({ opened, text: ignore, data: ignore, closed: ignore, answersPings: () => true })
   }
@@ -169,7 +174,7 @@ class DeviceClient implements SimulatedDevice {
       return dialMqtt({ settings: this.#mqtt, subscribes: profile.subscribes, timeoutMs, keepAliveSeconds, events })
     const { url, token } = this.#websocket ?? { url: '', token: '' }
     const headers = (host: string, port: number, key: string) =>
-      upgradeHeaders(this.identity, { profile, host, port, token, key })
+      upgradeHeaders(this.identity, { profile, host, port, token, key, audioVersion: this.#audioVersion })
     return dialWebSocket({ url, headers, timeoutMs, answersClose: profile.answersClose, events })
   }
 
@@ -196,7 +201,7 @@ class DeviceClient implements SimulatedDevice {
     })
     const gaveUp = setTimeout(() => this.#greeting?.(false), this.#timing.helloMs)
     this.#sessionId = ''
-    this.#send(helloText(this.#profile, this.#mqtt === undefined ? 'websocket' : 'udp'))
+    this.#send(helloText(this.#profile, this.#mqtt === undefined ? this.#audioVersion : 'udp'))
     const ok = await answered
     clearTimeout(gaveUp)
     this.#greeting = undefined
@@ -208,42 +213,21 @@ class DeviceClient implements SimulatedDevice {
 
   #hear(text: string): void {
     this.#note('backend', text)
-    const message = parse(text)
-    if (!isJsonObject(message)) return
-    const type = field(message, 'type')
-    if (type === 'hello') this.#hearHello(message)
-    else if (type === 'mcp') this.#task.hear(field(message, 'payload'))
-    else if (type === 'alert') this.#hearAlert(message)
-    else if (type === 'notify' && this.#profile.name === 'fw-next') this.#show(`notify ${str(message, 'audio_url')}`)
-    else if (type === 'system' && field(message, 'command') === 'reboot') void this.#reboot()
-    else if (type === 'goodbye' && this.#mqtt !== undefined && field(message, 'session_id') === this.#sessionId) {
+    const message = readServerMessage(text, this.#mqtt === undefined ? 'websocket' : 'udp')
+    if (message.kind === 'mcp') this.#task.hear(message.payload)
+    else if (message.kind === 'show' && (!message.since25 || this.#profile.name === 'fw-next')) this.#show(message.text)
+    else if (message.kind === 'reboot') void this.#reboot()
+    else if (message.kind === 'hello') {
+      this.#closeAudio()
+      if (message.udp !== undefined) this.#audio = openAudio(message.udp)
+      this.#sessionId = message.sessionId
+      this.#greeted = true
+      this.#failed = false
+      this.#greeting?.(true)
+    } else if (message.kind === 'goodbye' && this.#mqtt !== undefined && message.sessionId === this.#sessionId) {
       this.#greeted = false
       this.#closeAudio()
     }
-  }
-
-  /** Anything missing or of another transport is as good as no answer. */
-  #hearHello(message: JsonObject): void {
-    const expected = this.#mqtt === undefined ? 'websocket' : 'udp'
-    if (field(message, 'transport') !== expected) return
-    if (expected === 'udp') {
-      const udp = field(message, 'udp')
-      if (!isJsonObject(udp)) return
-      const target = { server: str(udp, 'server'), port: Number(field(udp, 'port')) }
-      const keys = { keyHex: str(udp, 'key'), nonceHex: str(udp, 'nonce') }
-      if (target.server === '' || keys.keyHex.length !== 32 || keys.nonceHex.length !== 32) return
-      this.#closeAudio()
-      this.#audio = openAudio({ ...target, ...keys })
-    }
-    this.#sessionId = str(message, 'session_id')
-    this.#greeted = true
-    this.#failed = false
-    this.#greeting?.(true)
-  }
-
-  #hearAlert(message: JsonObject): void {
-    const texts = ['status', 'message', 'emotion'].map((name) => field(message, name))
-    if (texts.every((text) => typeof text === 'string')) this.#show(texts.join(' / '))
   }
 
   #send(text: string): void {
@@ -301,17 +285,4 @@ class DeviceClient implements SimulatedDevice {
     this.#transcript.push({ from, text })
     if (this.#transcript.length > TRANSCRIPT_LINES) this.#transcript.shift()
   }
-}
-
-function parse(text: string): Json | undefined {
-  try {
-    return JSON.parse(text) as Json
-  } catch {
-    return undefined
-  }
-}
-
-function str(message: JsonObject, name: string): string {
-  const value = field(message, name)
-  return typeof value === 'string' ? value : ''
 }

@@ -4,6 +4,7 @@
  * Pure.
  */
 import type { JsonObject } from '../../core/json.ts'
+import type { AudioVersion } from '../../devices/wire/audio-frame.ts'
 import type { Profile } from './profile.ts'
 
 export interface Identity {
@@ -26,7 +27,7 @@ export type HeaderLines = readonly (readonly [name: string, value: string])[]
 /** Firmware sorts its headers and leaves the port out of `Host`. */
 export function upgradeHeaders(
   { deviceId, clientId }: Identity,
-  { profile, host, port, token, key }: UpgradeFacts,
+  { profile, host, port, token, key, audioVersion }: UpgradeFacts,
 ): HeaderLines {
   const py = profile.name === 'py'
   const authorization = token.includes(' ') ? token : `Bearer ${token}`
@@ -36,7 +37,7 @@ export function upgradeHeaders(
     ['Client-Id', clientId],
     ['Connection', 'Upgrade'],
     ['Device-Id', deviceId],
-    ['Protocol-Version', '1'],
+    ['Protocol-Version', String(audioVersion)],
     ['Sec-WebSocket-Key', key],
     ['Sec-WebSocket-Version', '13'],
     ['Upgrade', 'websocket'],
@@ -50,14 +51,16 @@ export interface UpgradeFacts {
   readonly port: number
   readonly token: string
   readonly key: string
+  readonly audioVersion: AudioVersion
 }
 
-export function helloText(profile: Profile, transport: 'websocket' | 'udp'): string {
+/** Over WebSocket the version is that of its binary frames; over MQTT it is 3. */
+export function helloText(profile: Profile, over: AudioVersion | 'udp'): string {
   return JSON.stringify({
     type: 'hello',
-    version: transport === 'udp' ? 3 : 1,
+    version: over === 'udp' ? 3 : over,
     features: { mcp: true, ...(profile.glyphPush ? { glyph_push: false } : {}) },
-    transport,
+    transport: over === 'udp' ? 'udp' : 'websocket',
     audio_params: { format: 'opus', sample_rate: 16_000, channels: 1, frame_duration: profile.frameMs },
   })
 }

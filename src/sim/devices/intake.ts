@@ -130,11 +130,11 @@ function fit({ type }: Property, value: Json | undefined): boolean | number | st
   return typeof value === 'string' ? value : undefined
 }
 
-export function resultReply(id: number, result: string): string {
+function resultReply(id: number, result: string): string {
   return `{"jsonrpc":"2.0","id":${id},"result":${result}}`
 }
 
-export function errorReply(profile: Profile, id: number, [code, message]: readonly [number, string]): string {
+function errorReply(profile: Profile, id: number, [code, message]: readonly [number, string]): string {
   const said = profile.escapesErrors ? JSON.stringify(message) : `"${message}"`
   // py-xiaozhi has one code for everything.
   const number = profile.name === 'py' ? -32_603 : code

@@ -10,6 +10,7 @@ import { request } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { isJsonObject } from '../../core/json.ts'
+import type { AudioVersion } from '../../devices/wire/audio-frame.ts'
 import type { MqttSettings, WebSocketSettings } from '../../devices/wire/ota.ts'
 import type { HeaderLines, Identity } from './identity.ts'
 import { otaHeaders, systemInfo } from './identity.ts'
@@ -28,6 +29,7 @@ export interface BootOptions {
 export interface BootAnswer {
   readonly websocket: WebSocketSettings | undefined
   readonly mqtt: MqttSettings | undefined
+  readonly audioVersion: AudioVersion | undefined
   /** The answer as it came, for whoever wants to look. */
   readonly raw: JsonObject
 }
@@ -39,13 +41,17 @@ export async function boot(options: BootOptions): Promise<BootAnswer> {
   for (;;) {
     const raw = await askOta(options)
     const { activation } = raw
-    if (!isJsonObject(activation)) return { raw, websocket: webSocketOf(raw), mqtt: mqttOf(raw) }
+    if (!isJsonObject(activation)) {
+      const version = isJsonObject(raw['websocket']) ? raw['websocket']['version'] : undefined
+      const audioVersion = version === 1 || version === 2 || version === 3 ? version : undefined
+      return { raw, websocket: webSocketOf(raw), mqtt: mqttOf(raw), audioVersion }
+    }
     options.onCode(text(activation['code']))
     await activate(options, text(activation['challenge']))
   }
 }
 
-export async function askOta({ url, identity, profile, board }: BootOptions): Promise<JsonObject> {
+async function askOta({ url, identity, profile, board }: BootOptions): Promise<JsonObject> {
   const body = JSON.stringify(systemInfo(identity, profile, board))
   const answer = await post(url, otaHeaders(identity, profile, board), body)
   const value = answer.status === 200 ? parse(answer.body) : undefined

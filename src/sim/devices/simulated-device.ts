@@ -4,6 +4,7 @@
  * Pure.
  */
 import type { JsonObject } from '../../core/json.ts'
+import type { AudioVersion } from '../../devices/wire/audio-frame.ts'
 import type { MqttSettings, WebSocketSettings } from '../../devices/wire/ota.ts'
 import type { BoardKind } from './board.ts'
 import type { Identity } from './identity.ts'
@@ -23,6 +24,8 @@ export interface SimulatorOptions {
    * again whenever it loses its connection.
    */
   readonly awake?: boolean
+  /** Layout of its binary frames, unless the OTA answer says another. */
+  readonly audioVersion?: AudioVersion
   readonly timing?: Partial<Timing>
   readonly faults?: Partial<Faults>
   /** Tools beyond those of its kind. */

@@ -159,6 +159,31 @@ describe('a sleeping device', () => {
   })
 })
 
+describe('user-only tools', () => {
+  let owned: House
+  beforeAll(async () => {
+    owned = await openHouse({ fleet: { settings: { withUserTools: true } } })
+  })
+  afterAll(() => owned.stop())
+
+  it('are listed when asked for, over every page, and marked', async () => {
+    const device = await owned.enrol('websocket', { kind: 'robot' })
+    const id = device.identity.deviceId
+    const marked = owned.fleet.device(id)?.tools.filter(({ userOnly }) => userOnly)
+    expect(marked?.map(({ name }) => name)).toEqual(['self.get_system_info', 'self.reboot', 'self.upgrade_firmware'])
+    const lists = device.transcript().filter(({ text }) => text.includes('"tools/list"'))
+    expect(lists.every(({ text }) => text.includes('"withUserTools":true'))).toBe(true)
+    expect(await owned.fleet.call(id, 'self.upgrade_firmware', {})).toEqual({
+      ok: false,
+      fault: { kind: 'invalid-arguments', problems: ['url is required'] },
+    })
+    expect(await owned.fleet.call(id, 'self.get_system_info', {})).toMatchObject({
+      ok: true,
+      value: { structured: { mac_address: id } },
+    })
+  })
+})
+
 describe('a WebSocket answer larger than firmware can send', () => {
   it('never comes, and the caller hears of the silence', async () => {
     const device = await house.enrol('websocket')

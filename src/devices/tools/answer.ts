@@ -1,0 +1,132 @@
+/**
+ * Answer: what a device said, as the bus tells it on.
+ *
+ *   result ▸ content untouched, and its meaning as data: the JSON in a single text, or the text
+ *   isError, JSON-RPC error, silence ▸ a fault whose kind is honest about whether anything may have happened
+ *
+ * Pure.
+ */
+import type { Outcome } from '../../bus/call.ts'
+import type { Effect, JsonSchema } from '../../bus/capability.ts'
+import type { Fault, FaultKind } from '../../core/fault.ts'
+import type { Json } from '../../core/json.ts'
+import { fail, ok } from '../../core/result.ts'
+import type { Result } from '../../core/result.ts'
+import type { DeviceFault } from '../session/device-fault.ts'
+import { faultSentence, mayHaveActed } from '../session/device-fault.ts'
+import type { ContentItem, ToolResult } from '../wire/content.ts'
+import { visibleText } from './stranger-text.ts'
+
+export interface Called {
+  readonly slug: string
+  readonly effect: Effect
+}
+
+/** What every device tool answers: `value` is whatever the device meant. */
+export const ANSWER_SCHEMA: JsonSchema = {
+  type: 'object',
+  properties: {
+    device: { type: 'string', description: 'Who answered.' },
+    value: { description: 'What it answered: the JSON in its text, or the text itself. `false` means that it refused.' },
+    images: { type: 'integer', description: 'How many pictures are in the content.' },
+  },
+  required: ['device', 'value'],
+}
+
+const MAX_ERROR = 4_096
+const RETRY_AFTER_MS = 1_000
+
+export function outcomeOf(result: Result<ToolResult, DeviceFault>, called: Called): Outcome {
+  if (!result.ok) return fail(faultOf(result.fault, called))
+  const { content, isError } = result.value
+  if (isError) return fail({ kind: 'failed', message: errorText(textOf(content)), details: { device: called.slug } })
+  const images = content.filter(({ type }) => type === 'image').length
+  const data = { device: called.slug, value: valueOf(content), ...(images === 0 ? {} : { images }) }
+  return ok({ data, content: content.map((item) => ({ ...item })) })
+}
+
+export function faultOf(fault: DeviceFault, { slug, effect }: Called): Fault {
+  const kind = kindOf(fault, effect)
+  const message = fault.kind === 'device-error' ? errorText(fault.message) : faultSentence(fault)
+  const code = CODES[fault.kind]
+  return {
+    kind,
+    message,
+    ...(code === undefined ? {} : { code }),
+    ...(kind === 'busy' ? { retryAfterMs: RETRY_AFTER_MS } : {}),
+    details: {
+      device: slug,
+      ...(fault.kind === 'device-error' && fault.code !== undefined ? { jsonrpc_code: fault.code } : {}),
+      ...(fault.kind === 'invalid-arguments' ? { problems: fault.problems } : {}),
+    },
+  }
+}
+
+const CODES: Readonly<Partial<Record<DeviceFault['kind'], string>>> = {
+  asleep: 'device_asleep',
+  'unknown-device': 'unknown_device',
+  'unknown-tool': 'unknown_tool',
+  expired: 'device_asleep',
+  disconnected: 'device_disconnected',
+  'bad-answer': 'bad_answer',
+}
+
+/** A change that may have happened is never called a mere failure: somebody would try it again. */
+function kindOf(fault: DeviceFault, effect: Effect): FaultKind {
+  if (mayHaveActed(fault) && effect !== 'reads')
+    return fault.kind === 'timed-out' || fault.kind === 'cancelled' ? fault.kind : 'unknown-outcome'
+  switch (fault.kind) {
+    case 'unknown-device':
+    case 'unknown-tool':
+      return 'not-found'
+    case 'asleep':
+    case 'expired':
+      return 'offline'
+    case 'disconnected':
+      return fault.sent ? 'failed' : 'offline'
+    case 'queue-full':
+      return 'busy'
+    case 'device-error':
+      return rpcKind(fault.code)
+    case 'bad-answer':
+      return 'failed'
+    default:
+      return fault.kind
+  }
+}
+
+/** JSON-RPC 2.0 § 5.1. Firmware up to 2.4.2 gives no code; then all that is known is that it said no. */
+function rpcKind(code: number | undefined): FaultKind {
+  if (code === -32_601) return 'unsupported'
+  return code === -32_602 ? 'invalid-arguments' : 'failed'
+}
+
+/** A device's words end up in somebody's terminal and in a model's eyes. */
+function errorText(text: string): string {
+  return visibleText(text, MAX_ERROR) || 'The device gave no reason.'
+}
+
+function textOf(content: readonly ContentItem[]): string {
+  return content.flatMap((item) => (item.type === 'text' ? [item.text] : [])).join('\n')
+}
+
+function valueOf(content: readonly ContentItem[]): Json {
+  const texts = content.flatMap((item) => (item.type === 'text' ? [item.text] : []))
+  const [only] = texts
+  if (only === undefined) return null
+  return texts.length === 1 ? meaning(only) : texts.map(meaning)
+}
+
+function meaning(text: string): Json {
+  try {
+    return wellFormed(JSON.parse(text) as Json)
+  } catch {
+    return text.toWellFormed()
+  }
+}
+
+/** What is recorded has a canonical form; half a character has none. */
+function wellFormed(value: Json): Json {
+  const text = JSON.stringify(value)
+  return text.isWellFormed() && !/\\u[dD][89a-fA-F]/.test(text) ? value : text
+}

@@ -1,0 +1,68 @@
+/**
+ * Definition: what a device says a tool is, pinned by its hash. A tool that is described otherwise tomorrow is another
+ * tool, whatever it is called.
+ *
+ *   first listing of a device ▸ all pinned        later ▸ same hash: available    new or changed: withheld
+ *
+ * Pure.
+ */
+import { hash } from 'node:crypto'
+import { canonicalJson } from '../../core/json.ts'
+import type { Json } from '../../core/json.ts'
+import type { DeviceTool } from '../wire/tool-list.ts'
+
+/** Tool name → the definition that somebody, or the first listing, stood for. */
+export type Pins = ReadonlyMap<string, Pin>
+
+export interface Pin {
+  readonly hash: string
+  readonly definition: DeviceTool
+}
+
+export interface WithheldTool {
+  readonly tool: DeviceTool
+  readonly hash: string
+  /** What was pinned; absent for a tool that was not there before. */
+  readonly pinned: DeviceTool | undefined
+}
+
+export interface Examined {
+  readonly available: readonly DeviceTool[]
+  readonly withheld: readonly WithheldTool[]
+}
+
+const hashes = new WeakMap<DeviceTool, string>()
+
+/** Over everything of the definition that a model or the guard gets to see. Remembered per object. */
+export function definitionHash(tool: DeviceTool): string {
+  const known = hashes.get(tool)
+  if (known !== undefined) return known
+  const { name, description, inputSchema, userOnly } = tool
+  const digest = hash('sha256', canonicalJson(wellFormed({ name, description, inputSchema, userOnly })))
+  hashes.set(tool, digest)
+  return digest
+}
+
+export function examine(tools: readonly DeviceTool[], pins: Pins): Examined {
+  const isPinned = (tool: DeviceTool): boolean => pins.get(tool.name)?.hash === definitionHash(tool)
+  return {
+    available: tools.filter(isPinned),
+    withheld: tools
+      .filter((tool) => !isPinned(tool))
+      .map((tool) => ({ tool, hash: definitionHash(tool), pinned: pins.get(tool.name)?.definition })),
+  }
+}
+
+/** Names what is withheld, so that an approval is for what was looked at and not for what came after. */
+export function withheldDigest(withheld: readonly WithheldTool[]): string | undefined {
+  if (withheld.length === 0) return undefined
+  return hash('sha256', canonicalJson(withheld.map((each) => each.hash).toSorted())).slice(0, 16)
+}
+
+/** Half a character has no canonical form; a device that sends one is still pinned to something. */
+function wellFormed(value: Json): Json {
+  if (typeof value === 'string') return value.toWellFormed()
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return (value as readonly Json[]).map(wellFormed)
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key.toWellFormed(), wellFormed(inner)]))
+}

@@ -1,0 +1,114 @@
+/**
+ * Device capability: one tool of one device, as everybody calls it.
+ *
+ *   accept (the device's own schema, coerced) ▸ guard (effect, target, addresses, who may) ▸ call ▸ answer
+ *
+ * Pure: the device is reached through `call`.
+ */
+import type { Call, Outcome } from '../../bus/call.ts'
+import type { Assessment, Capability, Effect, Issue, Offer } from '../../bus/capability.ts'
+import type { Reason } from '../../core/fault.ts'
+import type { JsonObject } from '../../core/json.ts'
+import { fail } from '../../core/result.ts'
+import { checkArguments } from '../wire/arguments.ts'
+import type { DeviceTool } from '../wire/tool-list.ts'
+import { ANSWER_SCHEMA } from './answer.ts'
+import { devicesFamily } from './envelope.ts'
+import { targetOf } from './slug.ts'
+import { userOnlyReasons } from './standing.ts'
+import { deviceName, describeTool, visibleText } from './stranger-text.ts'
+import { shownSchema } from './tool-schema.ts'
+import type { UrlRule } from './url-rule.ts'
+import { urlArguments, urlProblem } from './url-rule.ts'
+
+export interface ToolOffer {
+  readonly slug: string
+  readonly deviceId: string
+  readonly name: string
+  readonly capability: string
+  readonly tool: DeviceTool
+  readonly effect: Effect
+  /** For people only: hidden from everybody else, whatever its effect. */
+  readonly forPeople: boolean
+  /** Tool name → capability, for descriptions that refer to other tools. */
+  readonly capabilities: ReadonlyMap<string, string>
+  readonly online: boolean
+  readonly timeoutSeconds: number
+  readonly urls: readonly UrlRule[]
+  /** Why a sensitive call need not be asked about: the device cannot be reached anyway. */
+  readonly unreachable: () => Reason | undefined
+  readonly call: (call: Call) => Promise<Outcome>
+}
+
+const MAX_TITLE = 80
+
+/** `undefined` for a tool whose arguments nobody could be shown. */
+export function deviceCapability(given: ToolOffer): Capability | undefined {
+  const { slug, name, tool, effect, forPeople } = given
+  const requestSchema = shownSchema(tool.inputSchema)
+  if (requestSchema === undefined) return undefined
+  const target = targetOf(slug)
+  const label = deviceName(name, slug)
+  const offer: Offer = {
+    name: given.capability,
+    version: [1, 0],
+    stability: 'stable',
+    requestSchema,
+    responseSchema: ANSWER_SCHEMA,
+    streamSchema: undefined,
+    params: { device: target, tool: visibleText(tool.name, 256), ...(forPeople ? { userOnly: true } : {}) },
+    // One after the other, because a device works on one thing at a time; the others wait before the guard looks.
+    maxConcurrent: 64,
+    trustRequired: effect === 'reads' ? 'member' : 'trusted',
+    timeoutSeconds: given.timeoutSeconds,
+    idempotent: effect === 'reads',
+    title: visibleText(`${label}: ${tool.name.replace(/^self\./, '')}`, MAX_TITLE),
+    description: describeTool({ ...given, description: tool.description }),
+    effect,
+    lock: `device:${given.deviceId}`,
+    family: devicesFamily,
+    face: { kind: 'tool' },
+    accept: (body) => {
+      const checked = checkArguments(tool, body)
+      return checked.ok ? checked : fail(checked.fault.problems.map((problem) => issueOf(problem, tool)))
+    },
+    assess: (call) => assess(call, given, { target, label }),
+  }
+  return { offer, handle: given.call }
+}
+
+function assess(
+  { caller, body }: Call,
+  { tool, effect, forPeople, urls, unreachable }: ToolOffer,
+  { target, label }: { readonly target: string; readonly label: string },
+): Assessment {
+  // A question that a person answered for a device that is away would have been asked in vain.
+  const away = effect === 'sensitive' ? unreachable() : undefined
+  return {
+    effect,
+    target,
+    label: `${tool.name.replace(/^self\./, '')} on ${label}`,
+    reasons: [
+      ...(forPeople ? userOnlyReasons(caller, target) : []),
+      ...urlReasons(body, urls),
+      ...(away === undefined ? [] : [away]),
+    ],
+  }
+}
+
+export function urlReasons(body: JsonObject, urls: readonly UrlRule[]): readonly Reason[] {
+  return urlArguments(body).flatMap(({ path, url }) => {
+    const problem = urlProblem(url, urls)
+    return problem === undefined ? [] : [{ rule: 'url', message: `${path} is ${problem}.` }]
+  })
+}
+
+/** `wire/arguments` names the argument first, and the schema check wants it apart. */
+function issueOf(problem: string, { inputSchema }: DeviceTool): Issue {
+  const [word = '', ...rest] = problem.split(' ')
+  const { properties } = inputSchema
+  const isNamed = typeof properties === 'object' && properties !== null && Object.hasOwn(properties, word)
+  return isNamed
+    ? { path: [word], message: rest.join(' '), code: 'argument' }
+    : { path: [], message: problem, code: 'argument' }
+}

@@ -1,0 +1,38 @@
+/**
+ * Standing: what a caller may know and do about a device, beyond what the guard asks of every call.
+ *
+ * User-only tools are for people (spec 3): an admin, or a token made out for that very device. The lists of `mcp/` go by
+ * the same rule; here it is a reason to refuse, so that naming a hidden tool leads nowhere.
+ *
+ * Pure.
+ */
+import type { Caller } from '../../bus/call.ts'
+import type { Reason } from '../../core/fault.ts'
+import { matchesAny } from '../../guard/pattern.ts'
+
+export function seesDevice(caller: Caller, target: string): boolean {
+  const devices = caller.kind === 'principal' ? caller.restrictions?.devices : undefined
+  return devices === undefined || matchesAny(devices, target)
+}
+
+export function seesUserTools(caller: Caller, target: string): boolean {
+  if (caller.kind === 'service') return true
+  if (caller.kind !== 'principal') return false
+  const { role, restrictions } = caller
+  return role === 'admin' || (restrictions?.devices !== undefined && matchesAny(restrictions.devices, target))
+}
+
+export function userOnlyReasons(caller: Caller, target: string): readonly Reason[] {
+  if (seesUserTools(caller, target)) return []
+  return [
+    {
+      rule: 'user-only',
+      message: `This tool is for people. It takes an admin, or a token made for ${target} (hearthbus token create NAME --role agent --devices ${target}).`,
+    },
+  ]
+}
+
+export function adminReasons(caller: Caller): readonly Reason[] {
+  if (caller.kind === 'service' || (caller.kind === 'principal' && caller.role === 'admin')) return []
+  return [{ rule: 'admin-only', message: 'Who belongs to this house is for an admin to decide.' }]
+}

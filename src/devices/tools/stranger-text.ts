@@ -1,0 +1,59 @@
+/**
+ * Stranger's text: what a device wrote, made fit to be read by a model. It stays a stranger's text, and says whose.
+ *
+ * Nothing invisible gets through: control and format characters (bidi overrides, zero-width joins, tag letters), private
+ * and unassigned code points, variation selectors. What one cannot see, one cannot be told by.
+ *
+ * Pure.
+ */
+const INVISIBLE =
+  /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Cs}\u{FE00}-\u{FE0F}\u{E0100}-\u{E01EF}\u{115F}\u{1160}\u{3164}\u{FFA0}]/gu
+const MAX_DESCRIPTION = 1_024
+const MAX_NAME = 64
+
+/** One line of visible text, at most `max` characters. */
+export function visibleText(text: string, max: number): string {
+  const line = text
+    // Line breaks part words; everything else that is invisible leaves no gap.
+    .replaceAll(/[\p{Zl}\p{Zp}\p{Zs}\t\n\r\v\f]+/gu, ' ')
+    .replaceAll(INVISIBLE, '')
+    .replaceAll(/ {2,}/g, ' ')
+    .trim()
+  const characters = Array.from(line)
+  return characters.length <= max ? line : `${characters.slice(0, max - 1).join('')}…`
+}
+
+export function deviceName(name: string, slug: string): string {
+  return visibleText(name, MAX_NAME) || slug
+}
+
+export interface Described {
+  readonly slug: string
+  readonly name: string
+  readonly description: string
+  /** Tool name → capability, of all tools of the device: descriptions refer to each other. */
+  readonly capabilities: ReadonlyMap<string, string>
+  readonly online: boolean
+}
+
+/** Whose words these are comes first, so that no description can claim to be something else. */
+export function describeTool({ slug, name, description, capabilities, online }: Described): string {
+  const state = online ? '' : ' Offline now.'
+  const words = visibleText(withCapabilities(description, capabilities), MAX_DESCRIPTION)
+  const said = words === '' ? 'The device says nothing about it.' : `The device says: ${words}`
+  return `On the device ${JSON.stringify(deviceName(name, slug))} (${slug}).${state} ${said}`
+}
+
+/** Longest names first, or `self.lamp.on` would be rewritten inside `self.lamp.on_for`. */
+function withCapabilities(text: string, capabilities: ReadonlyMap<string, string>): string {
+  const names = [...capabilities.keys()]
+    .filter((name) => name.includes('.') || name.includes('_'))
+    .toSorted((left, right) => right.length - left.length)
+  if (names.length === 0) return text
+  const pattern = new RegExp(`(?<![\\w.-])(?:${names.map(escaped).join('|')})(?![\\w-]|\\.\\w)`, 'g')
+  return text.replaceAll(pattern, (name) => capabilities.get(name) ?? name)
+}
+
+function escaped(text: string): string {
+  return text.replaceAll(/[.*+?^${}()|[\]\\/-]/g, String.raw`\$&`)
+}

@@ -1,0 +1,83 @@
+/**
+ * Tool schema: a device's input schema rebuilt from the few words that firmware uses, so that nothing else of a
+ * stranger's schema (references, patterns, prose in odd places) reaches our validator or a model.
+ *
+ * Arguments are still checked against what the device listed, by `wire/arguments`: this is what callers are shown.
+ *
+ * Pure.
+ */
+import type { JsonSchema } from '../../bus/capability.ts'
+import type { Json, JsonObject } from '../../core/json.ts'
+import { isJsonObject } from '../../core/json.ts'
+import { visibleText } from './stranger-text.ts'
+
+const TYPES: ReadonlySet<string> = new Set(['boolean', 'integer', 'number', 'string', 'array', 'object'])
+const BOUNDS = ['minimum', 'maximum', 'minLength', 'maxLength', 'minItems', 'maxItems'] as const
+const MAX_DEPTH = 4
+const MAX_PROPERTIES = 64
+const MAX_CHOICES = 64
+const MAX_TEXT = 200
+const PROPERTY = /^[^\p{C}\p{Z}]{1,64}$/u
+
+/** `undefined` when an argument has a name that a model should not be asked to spell. */
+export function shownSchema(schema: JsonObject): JsonSchema | undefined {
+  return objectSchema(schema, 0)
+}
+
+function objectSchema(schema: JsonObject, depth: number): JsonObject | undefined {
+  const properties = Object.entries(isJsonObject(schema['properties']) ? schema['properties'] : {})
+  if (properties.length > MAX_PROPERTIES || properties.some(([name]) => !PROPERTY.test(name))) return undefined
+  const shown: Record<string, Json> = Object.create(null) as Record<string, Json>
+  for (const [name, property] of properties) {
+    const value = isJsonObject(property) ? valueSchema(property, depth + 1) : {}
+    if (value === undefined) return undefined
+    shown[name] = value
+  }
+  const listed: readonly Json[] = Array.isArray(schema['required']) ? schema['required'] : []
+  const required = [...new Set(listed)].filter((name) => typeof name === 'string' && Object.hasOwn(shown, name))
+  return {
+    type: 'object',
+    properties: { ...shown },
+    ...(required.length === 0 ? {} : { required }),
+    // Devices ignore what they do not know; a caller who misspelt something should hear of it.
+    additionalProperties: false,
+  }
+}
+
+function valueSchema(schema: JsonObject, depth: number): JsonObject | undefined {
+  const { type, description } = schema
+  if (typeof type !== 'string' || !TYPES.has(type) || depth > MAX_DEPTH) return {}
+  if (type === 'object') return isJsonObject(schema['properties']) ? objectSchema(schema, depth) : { type }
+  const words = typeof description === 'string' ? visibleText(description, MAX_TEXT) : ''
+  const items = type === 'array' && isJsonObject(schema['items']) ? valueSchema(schema['items'], depth + 1) : undefined
+  const choices = choicesOf(schema['enum'])
+  return {
+    type,
+    ...(words === '' ? {} : { description: words }),
+    ...Object.fromEntries(BOUNDS.flatMap((bound) => (isBound(schema[bound]) ? [[bound, schema[bound]]] : []))),
+    ...(choices === undefined ? {} : { enum: choices }),
+    ...(isDefault(schema['default'], type) ? { default: shownDefault(schema['default']) } : {}),
+    ...(items === undefined ? {} : { items }),
+  }
+}
+
+function isBound(value: Json | undefined): value is number {
+  return typeof value === 'number' && Number.isFinite(value)
+}
+
+function choicesOf(value: Json | undefined): readonly Json[] | undefined {
+  if (!Array.isArray(value) || value.length === 0 || value.length > MAX_CHOICES) return undefined
+  const choices = value as readonly Json[]
+  // A choice that would have to be cleaned could not be sent back.
+  const isPlain = (choice: Json): boolean =>
+    typeof choice === 'number' || (typeof choice === 'string' && visibleText(choice, MAX_TEXT) === choice)
+  return choices.every(isPlain) ? [...new Set(choices)] : undefined
+}
+
+function isDefault(value: Json | undefined, type: string): value is boolean | number | string {
+  return typeof value === (type === 'integer' ? 'number' : type)
+}
+
+function shownDefault(value: boolean | number | string): Json {
+  return typeof value === 'string' ? visibleText(value, MAX_TEXT) : value
+}

@@ -1,0 +1,77 @@
+/**
+ * Server message: what a device makes of a text from its backend. Keys are found without regard to case, and what is not
+ * complete is as good as not said.
+ *
+ * Pure.
+ */
+import type { Json, JsonObject } from '../../core/json.ts'
+import { isJsonObject } from '../../core/json.ts'
+import { field } from '../../devices/wire/json-field.ts'
+import type { UdpTarget } from './audio-client.ts'
+
+export type ServerMessage =
+  | { readonly kind: 'hello'; readonly sessionId: string; readonly udp: UdpTarget | undefined }
+  | { readonly kind: 'mcp'; readonly payload: Json | undefined }
+  /** Shown on the screen. */
+  | { readonly kind: 'show'; readonly text: string; readonly since25: boolean }
+  | { readonly kind: 'reboot' }
+  | { readonly kind: 'goodbye'; readonly sessionId: string }
+  | { readonly kind: 'ignored' }
+
+const IGNORED: ServerMessage = { kind: 'ignored' }
+
+export function readServerMessage(text: string, transport: 'websocket' | 'udp'): ServerMessage {
+  const message = parse(text)
+  if (!isJsonObject(message)) return IGNORED
+  switch (field(message, 'type')) {
+    case 'hello':
+      return readHello(message, transport)
+    case 'mcp':
+      return { kind: 'mcp', payload: field(message, 'payload') }
+    case 'alert': {
+      const texts = ['status', 'message', 'emotion'].map((name) => field(message, name))
+      if (!texts.every((each) => typeof each === 'string')) return IGNORED
+      return { kind: 'show', text: texts.join(' / '), since25: false }
+    }
+    case 'notify':
+      return { kind: 'show', text: `notify ${textOf(message, 'audio_url')}`, since25: true }
+    case 'system':
+      return field(message, 'command') === 'reboot' ? { kind: 'reboot' } : IGNORED
+    case 'goodbye':
+      return { kind: 'goodbye', sessionId: textOf(message, 'session_id') }
+    default:
+      return IGNORED
+  }
+}
+
+/** Without its transport, or over MQTT without a whole UDP section, there was no hello. */
+function readHello(message: JsonObject, transport: 'websocket' | 'udp'): ServerMessage {
+  if (field(message, 'transport') !== transport) return IGNORED
+  const sessionId = textOf(message, 'session_id')
+  if (transport === 'websocket') return { kind: 'hello', sessionId, udp: undefined }
+  const section = field(message, 'udp')
+  if (!isJsonObject(section)) return IGNORED
+  const port = Number(field(section, 'port'))
+  const udp = {
+    server: textOf(section, 'server'),
+    port,
+    keyHex: textOf(section, 'key'),
+    nonceHex: textOf(section, 'nonce'),
+  }
+  const hex = /^[0-9a-f]{32}$/i
+  const whole = udp.server !== '' && port >= 1 && port <= 65_535 && hex.test(udp.keyHex) && hex.test(udp.nonceHex)
+  return whole ? { kind: 'hello', sessionId, udp } : IGNORED
+}
+
+function textOf(message: JsonObject, name: string): string {
+  const value = field(message, name)
+  return typeof value === 'string' ? value : ''
+}
+
+function parse(text: string): Json | undefined {
+  try {
+    return JSON.parse(text) as Json
+  } catch {
+    return undefined
+  }
+}

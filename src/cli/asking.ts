@@ -6,9 +6,10 @@
 import type { Command } from 'commander'
 import type { Json, JsonObject } from '../core/json.ts'
 import type { CallView, StatusView, ToolView } from '../web/api.ts'
+import type { TraceView } from '../web/views.ts'
 import { ask } from './command-client.ts'
 import { EXIT } from './print.ts'
-import { callAnswer, statusAnswer, toolsAnswer, topologyAnswer, tracesAnswer } from './remote.ts'
+import { callAnswer, plainAnswer, statusAnswer, toolsAnswer, topologyAnswer, tracesAnswer } from './remote.ts'
 
 export function addAskingCommands(program: Command): void {
   program
@@ -51,7 +52,21 @@ export function addAskingCommands(program: Command): void {
     .option('--limit <n>', 'how many', '20')
     .action((options: { limit: string }, command: Command) =>
       ask(command, { path: `/api/traces?limit=${encodeURIComponent(options.limit)}` }, (value) =>
-        tracesAnswer(value as unknown as JsonObject[]),
+        tracesAnswer(value as unknown as TraceView[]),
+      ),
+    )
+  program
+    .command('trace <id>')
+    .description('everything on record about one call')
+    .action((id: string, _, command: Command) =>
+      ask(command, { path: `/api/calls/${encodeURIComponent(id)}` }, (value) => plainAnswer(value)),
+    )
+  program
+    .command('history [series...]')
+    .description('what was measured in the last 24 hours')
+    .action((series: string[], _, command: Command) =>
+      ask(command, { path: `/api/history?${series.map((id) => `id=${encodeURIComponent(id)}`).join('&')}` }, (value) =>
+        plainAnswer(value),
       ),
     )
   program

@@ -9,9 +9,10 @@ import type { Command } from 'commander'
 import { isJsonObject } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import type { TokenRecord } from '../guard/token.ts'
+import type { GrantView } from '../web/views.ts'
 import { ask } from './command-client.ts'
 import type { ApiRequest } from './gateway-client.ts'
-import { table } from './print.ts'
+import { EXIT, harmless, table } from './print.ts'
 import { approvalsAnswer, plainAnswer } from './remote.ts'
 
 const ROLES = ['observer', 'agent', 'approver', 'admin'] as const
@@ -24,8 +25,16 @@ interface TokenOptions {
   readonly devices?: string
 }
 
+interface GrantOptions {
+  readonly uses?: number
+  readonly minutes?: number
+  readonly anyDevice?: boolean
+  readonly bounds?: string
+}
+
 export function addDecidingCommands(program: Command): void {
   addApprovals(program)
+  addGrants(program)
   addTokens(program)
   program
     .command('stop <reason...>')
@@ -58,11 +67,19 @@ function addApprovals(program: Command): void {
     )
   approvals
     .command('approve <id>')
-    .description('let that exact call happen once')
-    .action((id: string, _, command: Command) =>
+    .description('let that exact call happen once; with --uses and --minutes, also calls like it')
+    .option('--uses <n>', 'so many more calls like it', Number)
+    .option('--minutes <n>', 'for so long', Number)
+    .option('--any-device', 'on every device that the tool reaches')
+    .option('--bounds <json>', 'arguments that may vary, e.g. {"value":{"min":18,"max":22}}')
+    .action((id: string, options: GrantOptions, command: Command) =>
       ask(
         command,
-        asOwner({ method: 'POST', path: `/api/approvals/${encodeURIComponent(id)}/approve`, body: {} }),
+        asOwner({
+          method: 'POST',
+          path: `/api/approvals/${encodeURIComponent(id)}/approve`,
+          body: grantOf(options, command),
+        }),
         (value) => plainAnswer(value, `Approved. The same call by the same caller will now run, once.`),
       ),
     )
@@ -78,6 +95,28 @@ function addApprovals(program: Command): void {
           body: { reason: reason.join(' ') },
         }),
         (value) => plainAnswer(value, 'Denied.'),
+      ),
+    )
+}
+
+function addGrants(program: Command): void {
+  const grants = program.command('grants').description('bounded yeses for calls to come')
+  grants
+    .command('list', { isDefault: true })
+    .description('those in force; --all shows ended ones too')
+    .option('--all', 'also those that ended')
+    .action((options: { all?: boolean }, command: Command) =>
+      ask(command, asOwner({ path: `/api/grants${options.all === true ? '?all' : ''}` }), (value) => ({
+        json: value,
+        text: grantTable(value as unknown as readonly GrantView[]),
+      })),
+    )
+  grants
+    .command('end <id>')
+    .description('take it back')
+    .action((id: string, _, command: Command) =>
+      ask(command, asOwner({ method: 'DELETE', path: `/api/grants/${encodeURIComponent(id)}` }), (value) =>
+        plainAnswer(value, 'It covers nothing from now on.'),
       ),
     )
 }
@@ -126,6 +165,40 @@ function addTokens(program: Command): void {
 
 function asOwner(question: ApiRequest): ApiRequest {
   return { ...question, asOwner: true }
+}
+
+function grantOf({ uses, minutes, anyDevice, bounds }: GrantOptions, command: Command): JsonObject {
+  if (uses === undefined && minutes === undefined) return {}
+  if (uses === undefined || minutes === undefined)
+    return command.error('A grant has both: --uses and --minutes.', { exitCode: EXIT.usage })
+  try {
+    return {
+      grant: {
+        target: anyDevice === true ? 'any' : 'same',
+        maxUses: uses,
+        durationMs: Math.round(minutes * 60_000),
+        ...(bounds === undefined ? {} : { bounds: JSON.parse(bounds) as JsonObject }),
+      },
+    }
+  } catch {
+    return command.error(`The bounds are not JSON: ${bounds}`, { exitCode: EXIT.usage })
+  }
+}
+
+function grantTable(grants: readonly GrantView[]): string {
+  const rows = grants.map((grant) => [
+    grant.id,
+    grant.principal,
+    grant.tool,
+    grant.target ?? 'any device',
+    `${grant.uses}/${grant.maxUses}`,
+    new Date(grant.expiresAtMs).toISOString(),
+  ])
+  if (rows.length === 0) return 'No grant is in force.'
+  return table(
+    ['id', 'for', 'tool', 'device', 'used', 'until'],
+    rows.map((row) => row.map(harmless)),
+  )
 }
 
 function listOption(name: string, text: string | undefined): JsonObject {

@@ -14,7 +14,7 @@ import type { Config } from '../config/schema.ts'
 import type { Json } from '../core/json.ts'
 import { findingSentence } from '../ledger/finding.ts'
 import type { StatusView } from '../web/api.ts'
-import type { DoctorFacts } from './doctor.ts'
+import type { DoctorFacts } from '../web/doctor.ts'
 import { findGateway, request } from './gateway-client.ts'
 import { originOf, verifyFiles } from './ledger-files-client.ts'
 

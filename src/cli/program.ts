@@ -6,6 +6,7 @@
  */
 import { Command, Option } from 'commander'
 import { addAskingCommands } from './asking.ts'
+import { addConsoleCommands } from './console.ts'
 import { addDecidingCommands } from './deciding.ts'
 import { addLedgerCommands } from './ledger.ts'
 import { addRunningCommands } from './running.ts'
@@ -28,5 +29,6 @@ export const program = new Command('hearthbus')
 addRunningCommands(program)
 addAskingCommands(program)
 addDecidingCommands(program)
+addConsoleCommands(program)
 addLedgerCommands(program)
 addSettingUpCommands(program)

@@ -6,6 +6,7 @@
 import { isJsonObject } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import type { CallView, StatusView, ToolView } from '../web/api.ts'
+import type { TraceView } from '../web/views.ts'
 import { EXIT, ageText, harmless, table } from './print.ts'
 import type { Answer } from './print.ts'
 
@@ -36,17 +37,17 @@ export function callAnswer(view: CallView): Answer {
   return { json: view as unknown as Json, text: harmless(JSON.stringify(view.structured, null, 2)), exit }
 }
 
-export function tracesAnswer(traces: readonly JsonObject[]): Answer {
+export function tracesAnswer(traces: readonly TraceView[]): Answer {
   const rows = traces.map((trace) => [
-    text(trace['ts']),
-    text(trace['capability']),
-    text(trace['result']),
-    `${text(trace['ms'])} ms`,
-    text(trace['is_local']) === 'true' ? 'here' : text(trace['to_node']),
-    text(trace['trace_id']),
+    trace.ts,
+    trace.capability,
+    trace.result,
+    `${trace.ms.toFixed(1)} ms`,
+    trace.isLocal ? 'here' : (trace.toNode ?? 'nowhere'),
+    trace.traceId,
   ])
   return {
-    json: traces,
+    json: traces as unknown as Json,
     text: table(
       ['time', 'capability', 'result', 'took', 'where', 'trace'],
       rows.map((row) => row.map(harmless)),

@@ -3,12 +3,8 @@
  *
  * Pure.
  */
-import { join, relative } from 'node:path'
-
-/** Installed, the script is a link named hearthbus on the path; in a clone there is a wrapper beside the source. */
-export function selfCommand(script: string): string {
-  return script.endsWith('/hearthbus') ? 'hearthbus' : join(script, '..', '..', 'bin', 'hearthbus')
-}
+import { relative } from 'node:path'
+import { selfCommand } from '../web/connect.ts'
 
 /** As short as it can be from where the person is. */
 export function shortCommand(script: string, workingFolder: string): string {

@@ -7,6 +7,8 @@ import type { Config } from '../config/schema.ts'
 import { createLogger } from '../core/logger.ts'
 import { startGateway } from '../main.ts'
 import type { Gateway } from '../main.ts'
+import type { LinkView } from '../web/views.ts'
+import { request } from './gateway-client.ts'
 import { EXIT } from './print.ts'
 import type { ExitCode } from './print.ts'
 import { untilSignal } from './until-signal-client.ts'
@@ -27,7 +29,7 @@ export async function up({ config, dataRoot, version, command }: UpOptions): Pro
     process.stderr.write(`${started.fault.message}\n`)
     return started.fault.kind === 'running-already' ? EXIT.unreachable : EXIT.integrity
   }
-  process.stdout.write(welcome(started.value, dataRoot, command))
+  process.stdout.write(welcome(started.value, dataRoot, { command, link: await signInLink(started.value, dataRoot) }))
   await stopWanted
   process.stdout.write('\nStopping …\n')
   await started.value.stop()
@@ -35,12 +37,25 @@ export async function up({ config, dataRoot, version, command }: UpOptions): Pro
   return EXIT.ok
 }
 
-function welcome(gateway: Gateway, dataRoot: string, command: string): string {
+/** Asked for like `hearthbus console` does, with the owner's credential: there is no other way in. */
+async function signInLink({ url = '' }: Gateway, dataRoot: string): Promise<string> {
+  const gateway = { note: { url, pid: process.pid, version: '' }, dataRoot }
+  const asked = await request(gateway, { method: 'POST', path: '/api/console/link', body: {}, asOwner: true })
+  return asked.ok ? (asked.value as unknown as LinkView).url : url
+}
+
+function welcome(
+  gateway: Gateway,
+  dataRoot: string,
+  { command, link }: { readonly command: string; readonly link: string },
+): string {
   const tools = gateway.bus.offers().filter((offer) => offer.face.kind === 'tool').length
   return [
     '',
     `  Hearthbus is up: ${tools} tools, ${gateway.families.join(', ')}.`,
     '',
+    `  Console     ${link}`,
+    `              (signs in once; \`${command} console\` prints a new link)`,
     `  Agents      ${gateway.url}/mcp          (profiles: /mcp/read, /mcp/<family>)`,
     `  Programs    ${gateway.url}/api`,
     `  Records     ${dataRoot}`,

@@ -1,7 +1,7 @@
 /**
  * Faces: the listener for agents and people, and what answers on it.
  *
- *   /mcp  models        /api  the CLI and the console        /health /ready /metrics  monitors
+ *   /mcp  models      /  the console      /api  the CLI and the console      /health /ready /metrics  monitors
  *
  * Does I/O.
  */
@@ -22,12 +22,12 @@ import type { Principal } from '../mcp/face-bus.ts'
 import { mcpHttpHandler } from '../mcp/http-server.ts'
 import type { NotAuthenticated } from '../mcp/http-server.ts'
 import type { StatusView } from '../web/api.ts'
-import { apiHandler } from '../web/api-server.ts'
 import { isLoopback } from '../web/host-check.ts'
 import { startListener } from '../web/listener-server.ts'
 import type { Listener, Route } from '../web/listener-server.ts'
 import { monitorHandler } from '../web/monitor-server.ts'
-import { guardConfig, profileHolds } from './guard-config.ts'
+import { guardConfig } from './guard-config.ts'
+import { createPeople } from './people-server.ts'
 import { refused } from './start-fault.ts'
 import type { StartFault } from './start-fault.ts'
 
@@ -64,28 +64,24 @@ export async function startFaces(parts: FaceParts): Promise<Result<Faces, StartF
   })
   let url = ''
   const status = statusView(parts, () => url)
-  const api = apiHandler({
-    ...spine,
-    authenticate,
-    status,
-    maxBodyBytes,
-    profileHolds: profileHolds(config, new Set(families)),
-  })
+  const people = createPeople(parts, { authenticate, status })
   const monitor = monitorHandler({ status, metrics: () => spine.bus.metrics() })
   const listener = await openListener(parts, [
     { prefix: '/mcp', handle: mcp },
-    { prefix: '/api', handle: api },
+    ...people.routes,
     { prefix: '/health', handle: monitor },
     { prefix: '/ready', handle: monitor },
     { prefix: '/metrics', handle: monitor },
   ])
   if (!listener.ok) {
+    people.stop()
     await mcp.close()
     return listener
   }
   url = listener.value.url
   const stop = async (): Promise<void> => {
     // Streams that stay open for ever would keep the listener from closing.
+    people.stop()
     await mcp.close()
     await listener.value.stop()
   }

@@ -34,6 +34,12 @@ export interface ToolView {
   readonly description: string
   readonly effect: string
   readonly family: string
+  readonly version: string
+  readonly timeoutSeconds: number
+  readonly idempotent: boolean
+  /** Which instance it is, such as the device behind it. */
+  readonly params: JsonObject
+  readonly profiles: readonly string[]
   readonly inputSchema: JsonObject
 }
 
@@ -51,6 +57,13 @@ export interface CallView {
   readonly traceId: string
   readonly structured: Json
   readonly content?: Json
+  /** What went wrong, in words that all families share. */
+  readonly fault?: {
+    readonly kind: string
+    readonly message: string
+    readonly reasons: readonly { readonly rule: string; readonly message: string }[]
+    readonly details?: JsonObject
+  }
 }
 
 /** A yes to the one call, and, with a grant, to more like it within bounds. */
@@ -80,6 +93,15 @@ export const tokenRequest = z.strictObject({
   effects: z.array(z.enum(['reads', 'records', 'writes', 'sensitive', 'admin'])).optional(),
   profiles: z.array(z.string()).optional(),
   devices: z.array(z.string()).optional(),
+})
+
+/** One of the two: the code of a one-time link, or a token of one's own. */
+export const signInRequest = z
+  .strictObject({ code: z.string().min(1).max(128).optional(), token: z.string().min(1).max(128).optional() })
+  .refine(({ code, token }) => (code === undefined) !== (token === undefined), 'a code or a token, not both')
+
+export const linkRequest = z.strictObject({
+  role: z.enum(['observer', 'agent', 'approver', 'admin']).default('admin'),
 })
 
 export const stopRequest = z.strictObject({ reason: z.string().min(1).max(1_000) })

@@ -1,0 +1,62 @@
+/**
+ * Console: commands for the page in the browser: a link to sign in with, and who is signed in.
+ *
+ * Pure: the asking is `ask`'s.
+ */
+import { Option } from 'commander'
+import type { Command } from 'commander'
+import type { LinkView, SessionView } from '../web/views.ts'
+import { ask } from './command-client.ts'
+import { harmless, table } from './print.ts'
+import { plainAnswer } from './remote.ts'
+
+const ROLES = ['observer', 'agent', 'approver', 'admin'] as const
+
+export function addConsoleCommands(program: Command): void {
+  const console_ = program.command('console').description('the page in the browser')
+  console_
+    .command('link', { isDefault: true })
+    .description('print a link that signs in once')
+    .addOption(new Option('--role <role>', 'what it may do').choices(ROLES).default('admin'))
+    .action((options: { role: string }, command: Command) =>
+      ask(
+        command,
+        { method: 'POST', path: '/api/console/link', body: { role: options.role }, asOwner: true },
+        (value) => {
+          const { url, role } = value as unknown as LinkView
+          return { json: value, text: `${url}\n\nIt signs in once, as ${role}, within the next 15 minutes.` }
+        },
+      ),
+    )
+  console_
+    .command('sessions')
+    .description('who is signed in')
+    .action((_, command: Command) =>
+      ask(command, { path: '/api/sessions', asOwner: true }, (value) => ({
+        json: value,
+        text: sessionTable(value as unknown as readonly SessionView[]),
+      })),
+    )
+  console_
+    .command('end <session>')
+    .description('sign somebody out')
+    .action((id: string, _, command: Command) =>
+      ask(command, { method: 'DELETE', path: `/api/sessions/${encodeURIComponent(id)}`, asOwner: true }, (value) =>
+        plainAnswer(value, 'Signed out.'),
+      ),
+    )
+}
+
+function sessionTable(sessions: readonly SessionView[]): string {
+  if (sessions.length === 0) return 'Nobody is signed in.'
+  return table(
+    ['session', 'who', 'role', 'last seen', 'browser'],
+    sessions.map(({ id, principal, role, seenAtMs, browser }) => [
+      id,
+      principal,
+      role,
+      new Date(seenAtMs).toISOString(),
+      harmless(browser),
+    ]),
+  )
+}

@@ -1,0 +1,102 @@
+/**
+ * People: the face for people. The console at `/`, its API, its stream of events, and what stands behind them.
+ *
+ * Does I/O.
+ */
+import type { Offer } from '../bus/capability.ts'
+import { systemClock } from '../core/clock.ts'
+import { ulid } from '../core/ids.ts'
+import type { Authenticate } from '../guard/authenticate.ts'
+import type { StatusView } from '../web/api.ts'
+import { apiHandler } from '../web/api-server.ts'
+import { CLIENTS, selfCommand, snippetFor } from '../web/connect.ts'
+import { consoleHandler } from '../web/console-server.ts'
+import { diagnose } from '../web/doctor.ts'
+import { eventsHandler } from '../web/events-server.ts'
+import { createFeed } from '../web/feed.ts'
+import { startFeed } from '../web/feed-server.ts'
+import { createHistory } from '../web/history.ts'
+import { startSampling } from '../web/history-server.ts'
+import type { Route } from '../web/listener-server.ts'
+import { createSessions } from '../web/sessions.ts'
+import { createSignIn } from '../web/sign-in.ts'
+import type { SettingsView } from '../web/views.ts'
+import type { FaceParts } from './faces-server.ts'
+import { profileHolds } from './guard-config.ts'
+import { selfCheck } from './self-check-store.ts'
+
+export interface People {
+  readonly routes: readonly Route[]
+  /** Streams end, timers stop. */
+  readonly stop: () => void
+}
+
+const BUILT_IN = ['all', 'read']
+
+export function createPeople(
+  parts: FaceParts,
+  face: { readonly authenticate: Authenticate; readonly status: () => StatusView },
+): People {
+  const { config, spine, logger } = parts
+  const { bus } = spine
+  const { status, authenticate } = face
+  const url = (): string => status().url
+  const feed = createFeed(ulid())
+  const history = createHistory()
+  const sessions = createSessions(systemClock)
+  const signIn = createSignIn({ sessions, authenticate, nodeId: bus.nodeId, url })
+  const profiles = (): Profiles => profilesOf(parts)
+  const api = apiHandler({
+    ...spine,
+    signIn,
+    feed,
+    history,
+    status,
+    settings: async () => settingsView(parts, status()),
+    profiles,
+    maxBodyBytes: config.listen.maxBodyBytes,
+  })
+  const events = eventsHandler({ feed, signIn, node: config.node.name })
+  const stops = [startFeed({ feed, ...spine, status }), startSampling({ bus, history, feed, logger })]
+  return {
+    routes: [
+      { prefix: '/api/events', handle: events },
+      { prefix: '/api', handle: api },
+      { prefix: '/', handle: consoleHandler() },
+    ],
+    stop: () => {
+      for (const stop of stops) stop()
+      events.close()
+    },
+  }
+}
+
+type Profiles = ReadonlyMap<string, (offer: Offer) => boolean>
+
+function profilesOf({ config, spine, families }: FaceParts): Profiles {
+  const present = new Set([...families, ...spine.bus.offers().map(({ family }) => family.name)])
+  const holds = profileHolds(config, present)
+  const names = [...BUILT_IN, ...Object.keys(config.profiles), ...present]
+  return new Map(names.map((name) => [name, (offer: Offer) => holds(name, offer) === true]))
+}
+
+function settingsView(parts: FaceParts, status: StatusView): SettingsView {
+  const { config, version, data, spine } = parts
+  const tools = spine.bus.offers().filter(({ face }) => face.kind === 'tool')
+  const command = selfCommand(process.argv[1] ?? '')
+  return {
+    node: config.node.name,
+    nodeId: spine.bus.nodeId,
+    version,
+    profiles: [...profilesOf(parts)].map(([name, holds]) => ({
+      name,
+      tools: tools.filter(holds).length,
+      builtIn: !Object.hasOwn(config.profiles, name),
+    })),
+    clients: CLIENTS.map((name) => {
+      const { where, what } = snippetFor(name, { url: status.url, command, profile: 'all' })
+      return { name, where, snippet: what }
+    }),
+    findings: diagnose(selfCheck(data, spine.ledger, status)),
+  }
+}

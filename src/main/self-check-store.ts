@@ -1,0 +1,44 @@
+/**
+ * Self check: doctor's facts, as a running node knows them about itself.
+ *
+ * Does I/O.
+ */
+import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
+import type { DataDirectory } from '../config/data-directory.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import type { StatusView } from '../web/api.ts'
+import type { DoctorFacts } from '../web/doctor.ts'
+
+export function selfCheck(data: DataDirectory, ledger: Ledger, status: StatusView): DoctorFacts {
+  const { bavail, bsize } = statfsSync(data.root)
+  return {
+    nodeVersion: process.version,
+    dataRoot: data.root,
+    // A configuration with problems would not have started.
+    configProblems: [],
+    configFile: undefined,
+    dataWritable: isWritable(data.root),
+    freeBytes: bavail * bsize,
+    looseKeys: [data.nodeKey, data.ownerToken]
+      .filter((path) => existsSync(path))
+      .map((path) => ({ path, mode: (statSync(path).mode & 0o777).toString(8) }))
+      .filter(({ mode }) => mode !== '600' && mode !== '400'),
+    gateway: { url: status.url, answers: true },
+    portTaken: false,
+    port: 0,
+    ledger: { entries: ledger.size(), findings: ledger.state().kind === 'sound' ? [] : ['The ledger refuses.'] },
+    services: status.services.map(({ name, status: how, details }) => {
+      const { advice } = details
+      return { name, status: how, advice: typeof advice === 'string' ? advice : undefined }
+    }),
+  }
+}
+
+function isWritable(path: string): boolean {
+  try {
+    accessSync(path, constants.W_OK)
+    return true
+  } catch {
+    return false
+  }
+}

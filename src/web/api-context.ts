@@ -1,0 +1,97 @@
+/**
+ * API context: what all parts of the API share: who asks, what they may use, and how they answer.
+ *
+ * Pure.
+ */
+import type { HttpBindings } from '@hono/node-server'
+import type { Hono } from 'hono'
+import { HTTPException } from 'hono/http-exception'
+import type { ContentfulStatusCode } from 'hono/utils/http-status'
+import type { z } from 'zod'
+import type { CapabilityBus } from '../bus/bus.ts'
+import type { Caller } from '../bus/call.ts'
+import type { Offer } from '../bus/capability.ts'
+import type { Fault, FaultKind } from '../core/fault.ts'
+import type { Result } from '../core/result.ts'
+import type { Guard } from '../guard/guard.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import type { StatusView } from './api.ts'
+import type { Feed } from './feed.ts'
+import type { History } from './history.ts'
+import type { SignIn } from './sign-in.ts'
+import type { SettingsView } from './views.ts'
+
+export interface ApiOptions {
+  readonly bus: CapabilityBus
+  readonly guard: Guard
+  readonly ledger: Ledger
+  readonly signIn: SignIn
+  readonly feed: Feed
+  readonly history: History
+  readonly status: () => StatusView
+  readonly settings: () => Promise<SettingsView>
+  /** By name, whether it holds a tool. Asked each time: families come and go with their devices. */
+  readonly profiles: () => ReadonlyMap<string, (offer: Offer) => boolean>
+  readonly maxBodyBytes: number
+}
+
+export type Env = { Bindings: HttpBindings; Variables: { caller: Caller; session: string | undefined } }
+export type Api = Hono<Env>
+
+const STATUS: Readonly<Record<FaultKind, ContentfulStatusCode>> = {
+  'invalid-arguments': 400,
+  'not-found': 404,
+  'not-permitted': 403,
+  'approval-required': 403,
+  conflict: 409,
+  busy: 429,
+  offline: 503,
+  'timed-out': 504,
+  cancelled: 499 as ContentfulStatusCode,
+  failed: 502,
+  'unknown-outcome': 502,
+  unsupported: 501,
+  internal: 500,
+}
+
+export function answer(result: Result<unknown, Fault>): Response {
+  return result.ok ? Response.json(result.value ?? {}) : faultAnswer(result.fault)
+}
+
+export function faultAnswer(fault: Fault): Response {
+  return Response.json(
+    { ok: false, error: { code: fault.code ?? fault.kind, ...fault } },
+    { status: STATUS[fault.kind] },
+  )
+}
+
+export function refusal(status: number, message: string): Response {
+  return Response.json({ ok: false, error: { code: 'refused', message } }, { status })
+}
+
+export async function bodyOf(request: Request): Promise<unknown> {
+  const text = await request.text()
+  try {
+    return text === '' ? {} : JSON.parse(text)
+  } catch {
+    throw new HTTPException(400, { message: 'The body is not JSON.' })
+  }
+}
+
+export function parsed<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
+  const result = schema.safeParse(value)
+  if (result.success) return result.data
+  const sentences = result.error.issues.map(
+    (issue) => `${issue.path.map(String).join('.') || 'body'}: ${issue.message}`,
+  )
+  throw new HTTPException(400, { message: sentences.join('; ') })
+}
+
+export function isAdmin(caller: Caller): boolean {
+  return caller.kind === 'principal' && caller.role === 'admin'
+}
+
+export function positive(text: string | undefined, fallback: number): number {
+  const value = Number(text)
+  return text !== undefined && text !== '' && Number.isSafeInteger(value) && value >= 0 ? value : fallback
+}

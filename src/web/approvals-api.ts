@@ -1,0 +1,38 @@
+/**
+ * Approvals of the API: what waits for a person's yes or no, and bounded yeses for calls to come. Who may decide is the
+ * guard's to say.
+ *
+ * Pure: the guard does the work.
+ */
+import { approveRequest, denyRequest } from './api.ts'
+import { answer, bodyOf, parsed, positive, refusal } from './api-context.ts'
+import type { Api, ApiOptions } from './api-context.ts'
+
+export function addApprovals(api: Api, { guard }: ApiOptions): void {
+  api.get('/approvals', (context) => {
+    const state = context.req.query('state')
+    const all = guard.approvals.list({ limit: positive(context.req.query('limit'), 50) })
+    return context.json(state === undefined ? all : all.filter((approval) => approval.state === state))
+  })
+  api.get('/approvals/:id', (context) => {
+    const approval = guard.approvals.get(context.req.param('id'))
+    return approval === undefined ? refusal(404, 'There is no such request for approval.') : context.json(approval)
+  })
+  api.post('/approvals/:id/approve', async (context) => {
+    const { grant } = parsed(approveRequest, await bodyOf(context.req.raw))
+    return answer(
+      await guard.approvals.approve(context.req.param('id'), context.var.caller, grant === undefined ? {} : { grant }),
+    )
+  })
+  api.post('/approvals/:id/deny', async (context) => {
+    const { reason } = parsed(denyRequest, await bodyOf(context.req.raw))
+    return answer(await guard.approvals.deny(context.req.param('id'), context.var.caller, reason))
+  })
+  api.get('/grants', (context) => {
+    const which = context.req.query('all') === undefined ? 'in-force' : 'all'
+    return context.json(guard.grants.list(which))
+  })
+  api.delete('/grants/:id', async (context) =>
+    answer(await guard.grants.end(context.req.param('id'), context.var.caller)),
+  )
+}

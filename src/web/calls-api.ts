@@ -1,0 +1,75 @@
+/**
+ * Calls of the API: calling a tool like any agent does, and looking at calls that were made.
+ *
+ * Pure: the bus does the work.
+ */
+import { ulid } from '../core/ids.ts'
+import { callRequest } from './api.ts'
+import type { CallView } from './api.ts'
+import { bodyOf, faultAnswer, parsed, positive, refusal } from './api-context.ts'
+import type { Api, ApiOptions } from './api-context.ts'
+import { callRecord } from './call-record.ts'
+import type { CallDetailView, TraceView } from './views.ts'
+
+const MAX_TRACES = 10_000
+const MAX_TRACE_ID = 64
+
+export function addCalls(api: Api, { bus, guard, ledger }: ApiOptions): void {
+  api.post('/call', async (context) => {
+    const { tool, arguments: body, session, node, timeoutMs } = parsed(callRequest, await bodyOf(context.req.raw))
+    const traceId = ulid()
+    const outcome = await bus.call(tool, undefined, body, {
+      caller: context.var.caller,
+      channel: 'api',
+      traceId,
+      signal: context.req.raw.signal,
+      ...(session === undefined ? {} : { sessionId: session }),
+      ...(node === undefined ? {} : { node }),
+      ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    })
+    const offer = bus.offer(tool)
+    if (offer === undefined) return outcome.ok ? Response.json(outcome.value.data) : faultAnswer(outcome.fault)
+    if (outcome.ok) {
+      const view: CallView = {
+        outcome: 'ok',
+        traceId,
+        structured: offer.family.success(outcome.value.data, offer),
+        ...(outcome.value.content === undefined ? {} : { content: outcome.value.content }),
+      }
+      return Response.json(view)
+    }
+    const { fault } = outcome
+    const { structured } = offer.family.failure(fault, offer)
+    const denied = fault.kind === 'not-permitted' || fault.kind === 'approval-required'
+    const view: CallView = {
+      outcome: denied ? 'denied' : 'error',
+      traceId,
+      structured,
+      // Families spell their failures differently; whoever shows one needs a sentence without knowing the family.
+      fault: {
+        kind: fault.kind,
+        message: fault.message,
+        reasons: (fault.reasons ?? []).map(({ rule, message }) => ({ rule, message })),
+        ...(fault.details === undefined ? {} : { details: fault.details }),
+      },
+    }
+    return Response.json(view)
+  })
+  api.get('/traces', (context) =>
+    context.json(bus.recentTraces(Math.min(positive(context.req.query('limit'), 50), MAX_TRACES))),
+  )
+  api.get('/calls/:traceId', (context) => {
+    const traceId = context.req.param('traceId')
+    if (traceId.length > MAX_TRACE_ID) return refusal(404, 'No call has such an id.')
+    const traces: readonly TraceView[] = bus
+      .recentTraces(MAX_TRACES)
+      .filter((trace) => trace.traceId === traceId)
+      .toReversed()
+    const record = callRecord(ledger, traceId, traces)
+    if (traces.length === 0 && record.entries.length === 0)
+      return refusal(404, 'Neither the ring of recent calls nor the ledger knows this call.')
+    const approvals = guard.approvals.list({ limit: 500 }).filter(({ shown }) => shown.traceId === traceId)
+    const view: CallDetailView = { traceId, traces, ...record, approvals }
+    return context.json(view)
+  })
+}

@@ -1,0 +1,128 @@
+/**
+ * Console server: the built page, from memory. A handful of files is read once, compressed once, and never again.
+ *
+ * The page gets everything from this listener: its policy lets it load and reach nothing else, be framed by nobody, and
+ * run no script and no style that is not one of these files.
+ *
+ * Does I/O.
+ */
+import { createHash } from 'node:crypto'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { brotliCompressSync, gzipSync } from 'node:zlib'
+
+/** Beside the source and beside what is built from it alike. */
+export const CONSOLE_FOLDER = fileURLToPath(new URL('../../console/dist', import.meta.url))
+
+const TYPES: Readonly<Record<string, string>> = {
+  html: 'text/html; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+  css: 'text/css; charset=utf-8',
+  svg: 'image/svg+xml',
+  png: 'image/png',
+  webmanifest: 'application/manifest+json',
+}
+
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  // Photos of cameras arrive as data in an answer.
+  "img-src 'self' data: blob:",
+  "connect-src 'self'",
+  "manifest-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
+].join('; ')
+
+const HEADERS = {
+  'content-security-policy': POLICY,
+  'x-frame-options': 'DENY',
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  'permissions-policy': 'camera=(), geolocation=(), microphone=(), payment=(), usb=()',
+}
+
+interface Page {
+  readonly type: string
+  readonly etag: string
+  readonly caching: string
+  readonly bodies: Readonly<Record<'br' | 'gzip' | 'identity', Uint8Array>>
+}
+
+export function consoleHandler(folder = CONSOLE_FOLDER): (request: IncomingMessage, response: ServerResponse) => void {
+  let pages: ReadonlyMap<string, Page> | undefined
+  return (request, response) => {
+    // At the first question: most starts of a gateway are not looked at.
+    pages ??= readPages(folder)
+    const [path = '/'] = (request.url ?? '/').split('?', 1)
+    const page = pages.get(path === '/' ? '/index.html' : path)
+    if (request.method !== 'GET' && request.method !== 'HEAD')
+      return text(response, 405, 'The console is read here; what it does goes to /api.')
+    if (page !== undefined) return send(request, response, page)
+    if (path === '/' && pages.size === 0)
+      return text(response, 503, 'The console is not built. In a clone: npm run build:console')
+    return text(response, 404, 'Nothing lives here. / is the console, /mcp for agents, /api for programs.')
+  }
+}
+
+function readPages(folder: string): ReadonlyMap<string, Page> {
+  if (!existsSync(folder)) return new Map()
+  const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((file) => file.isFile())
+  return new Map(
+    files.flatMap((file) => {
+      const path = join(file.parentPath, file.name)
+      const type = TYPES[file.name.split('.').at(-1) ?? '']
+      return type === undefined
+        ? []
+        : [[path.slice(folder.length).replaceAll('\\', '/'), readPage(path, type)] as const]
+    }),
+  )
+}
+
+function readPage(path: string, type: string): Page {
+  const identity = readFileSync(path)
+  const isAsset = path.includes('/assets/')
+  return {
+    type,
+    etag: `"${createHash('sha256').update(identity).digest('base64url').slice(0, 22)}"`,
+    // The names of assets hold a hash of what they are; the page that names them is asked for each time.
+    caching: isAsset ? 'public, max-age=31536000, immutable' : 'no-cache',
+    bodies: { identity, gzip: gzipSync(identity), br: brotliCompressSync(identity) },
+  }
+}
+
+function send(request: IncomingMessage, response: ServerResponse, page: Page): void {
+  const headers = { ...HEADERS, etag: page.etag, 'cache-control': page.caching, vary: 'accept-encoding' }
+  if (request.headers['if-none-match'] === page.etag) {
+    response.writeHead(304, headers).end()
+    return
+  }
+  const coding = codingFor(request.headers['accept-encoding'])
+  const body = page.bodies[coding]
+  response.writeHead(200, {
+    ...headers,
+    'content-type': page.type,
+    'content-length': body.length,
+    ...(coding === 'identity' ? {} : { 'content-encoding': coding }),
+  })
+  response.end(request.method === 'HEAD' ? undefined : body)
+}
+
+function codingFor(accepted: string | string[] | undefined): 'br' | 'gzip' | 'identity' {
+  const text = String(accepted ?? '')
+  if (/\bbr\b/.test(text)) return 'br'
+  return /\bgzip\b/.test(text) ? 'gzip' : 'identity'
+}
+
+function text(response: ServerResponse, status: number, message: string): void {
+  response.writeHead(status, { ...HEADERS, 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store' })
+  response.end(`${message}\n`)
+}

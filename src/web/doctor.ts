@@ -1,0 +1,112 @@
+/**
+ * Doctor: what is wrong and what to do about it, in sentences.
+ *
+ * Pure: findings from facts. The CLI gathers them from outside, a running node from inside.
+ */
+import type { FindingView as Finding } from './views.ts'
+
+export interface DoctorFacts {
+  readonly nodeVersion: string
+  readonly dataRoot: string
+  readonly configProblems: readonly string[]
+  readonly configFile: string | undefined
+  readonly dataWritable: boolean
+  readonly freeBytes: number
+  /** Files that others could read although they must not, with their modes. */
+  readonly looseKeys: readonly { readonly path: string; readonly mode: string }[]
+  readonly gateway: { readonly url: string; readonly answers: boolean } | undefined
+  /** Somebody else's program on our port, when no gateway of ours runs. */
+  readonly portTaken: boolean
+  readonly port: number
+  readonly ledger: { readonly entries: number; readonly findings: readonly string[] } | undefined
+  readonly services: readonly { readonly name: string; readonly status: string; readonly advice: string | undefined }[]
+}
+
+const LOW_DISK_BYTES = 1_000_000_000
+
+export function diagnose(facts: DoctorFacts): readonly Finding[] {
+  return [
+    nodeFinding(facts),
+    ...configFindings(facts),
+    dataFinding(facts),
+    ...facts.looseKeys.map(({ path, mode }): Finding => ({
+      level: 'fail',
+      about: 'keys',
+      sentence: `${path} has mode ${mode}; others can read it. Run: chmod 600 ${path}`,
+    })),
+    gatewayFinding(facts),
+    ...ledgerFindings(facts),
+    ...facts.services.map(({ name, status, advice }): Finding => ({
+      level: status === 'ok' ? 'ok' : status === 'degraded' ? 'warn' : 'fail',
+      about: name,
+      sentence: advice ?? `is ${status}.`,
+    })),
+  ]
+}
+
+function nodeFinding({ nodeVersion }: DoctorFacts): Finding {
+  const major = Number(/^v?(\d+)/.exec(nodeVersion)?.[1])
+  return major >= 24
+    ? { level: 'ok', about: 'node', sentence: `${nodeVersion} will do.` }
+    : {
+        level: 'fail',
+        about: 'node',
+        sentence: `${nodeVersion} is too old; Hearthbus needs 24. In a clone, npm start uses the right one by itself.`,
+      }
+}
+
+function configFindings({ configProblems, configFile }: DoctorFacts): readonly Finding[] {
+  if (configProblems.length > 0)
+    return configProblems.map((sentence): Finding => ({ level: 'fail', about: 'configuration', sentence }))
+  return [
+    {
+      level: 'ok',
+      about: 'configuration',
+      sentence:
+        configFile === undefined
+          ? 'no file, so everything has its default. `hearthbus init` writes one.'
+          : `${configFile} is valid.`,
+    },
+  ]
+}
+
+function dataFinding({ dataRoot, dataWritable, freeBytes }: DoctorFacts): Finding {
+  if (!dataWritable)
+    return {
+      level: 'fail',
+      about: 'data',
+      sentence: `${dataRoot} cannot be written. Check its owner, or set HEARTHBUS_DATA.`,
+    }
+  const free = `${(freeBytes / 1e9).toFixed(1)} GB free`
+  if (freeBytes < LOW_DISK_BYTES)
+    return {
+      level: 'warn',
+      about: 'data',
+      sentence: `${dataRoot} has only ${free}; when it is full every call is refused, because none can be recorded.`,
+    }
+  return { level: 'ok', about: 'data', sentence: `${dataRoot}, ${free}.` }
+}
+
+function gatewayFinding({ gateway, portTaken, port }: DoctorFacts): Finding {
+  if (gateway?.answers === true) return { level: 'ok', about: 'gateway', sentence: `answers at ${gateway.url}.` }
+  if (gateway !== undefined)
+    return {
+      level: 'fail',
+      about: 'gateway',
+      sentence: `its process lives, but ${gateway.url} does not answer. Stop it and start it again; its log says more.`,
+    }
+  if (portTaken)
+    return {
+      level: 'fail',
+      about: 'gateway',
+      sentence: `port ${port} belongs to another program. Stop that, or set listen.port.`,
+    }
+  return { level: 'warn', about: 'gateway', sentence: 'none runs. Start one with `hearthbus up`.' }
+}
+
+function ledgerFindings({ ledger }: DoctorFacts): readonly Finding[] {
+  if (ledger === undefined) return [{ level: 'ok', about: 'ledger', sentence: 'not begun yet.' }]
+  if (ledger.findings.length === 0)
+    return [{ level: 'ok', about: 'ledger', sentence: `${ledger.entries} entries, all re-derived and in order.` }]
+  return ledger.findings.map((sentence): Finding => ({ level: 'fail', about: 'ledger', sentence }))
+}

@@ -1,0 +1,87 @@
+/**
+ * Events server: the feed as server-sent events, to be read by a page that signs its request (so no EventSource, which
+ * cannot) and that says with `Last-Event-ID` where it stopped.
+ *
+ *   id: 01K9…-42
+ *   event: calls
+ *   data: {"calls":[…],"skipped":0}
+ *
+ * Does I/O.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Feed, FeedEvent } from './feed.ts'
+import { isFromElsewhere } from './sign-in.ts'
+import type { SignIn } from './sign-in.ts'
+
+export interface EventsOptions {
+  readonly feed: Feed
+  readonly signIn: SignIn
+  readonly node: string
+}
+
+export interface EventsHandler {
+  (request: IncomingMessage, response: ServerResponse): void
+  /** Ends every stream; otherwise they would keep the listener from closing. */
+  readonly close: () => void
+}
+
+const MAX_STREAMS = 64
+/** Shorter than any proxy's patience, and how soon somebody whose session ended stops hearing. */
+const BEAT_MS = 5_000
+/** A page that reads more slowly than this is cut off and comes back for what it missed. */
+const MAX_BEHIND_BYTES = 4_000_000
+
+export function eventsHandler({ feed, signIn, node }: EventsOptions): EventsHandler {
+  const streams = new Set<ServerResponse>()
+
+  const handle = (request: IncomingMessage, response: ServerResponse): void => {
+    const known = signIn.know(request.headers, request.socket.remoteAddress)
+    if (request.method !== 'GET') return refuse(response, 405, 'Events are read, not written.')
+    if (isFromElsewhere(request.headers)) return refuse(response, 403, 'Other sites’ pages are told nothing.')
+    if (!known.ok) return refuse(response, known.fault.status, known.fault.message)
+    if (streams.size >= MAX_STREAMS) return refuse(response, 429, `${MAX_STREAMS} pages are listening already.`)
+    response.writeHead(200, {
+      'content-type': 'text/event-stream; charset=utf-8',
+      'cache-control': 'no-store',
+      'x-accel-buffering': 'no',
+      'x-content-type-options': 'nosniff',
+    })
+    streams.add(response)
+    const send = (text: string): void => {
+      if (response.writableLength > MAX_BEHIND_BYTES) response.destroy()
+      else response.write(text)
+    }
+    const lastId = request.headers['last-event-id']
+    const missed = typeof lastId === 'string' ? feed.since(lastId) : undefined
+    // Whoever is cut off before the first event came must be able to go on from here.
+    const id = missed === undefined ? feed.latestId() : String(lastId)
+    send(frame({ id, name: 'hello', data: JSON.stringify({ node, resumed: missed !== undefined }) }))
+    for (const event of missed ?? []) send(frame(event))
+    const leave = feed.subscribe((event) => send(frame(event)))
+    const beat = setInterval(() => {
+      if (signIn.isStillKnown(request.headers, request.socket.remoteAddress)) send(': still here\n\n')
+      else response.end()
+    }, BEAT_MS)
+    response.once('close', () => {
+      clearInterval(beat)
+      leave()
+      streams.delete(response)
+    })
+  }
+
+  return Object.assign(handle, {
+    close: () => {
+      for (const stream of streams) stream.end()
+    },
+  })
+}
+
+/** JSON has no line breaks of its own, so one data line holds it. */
+function frame({ id, name, data }: FeedEvent): string {
+  return `id: ${id}\nevent: ${name}\ndata: ${data}\n\n`
+}
+
+function refuse(response: ServerResponse, status: number, message: string): void {
+  response.writeHead(status, { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' })
+  response.end(JSON.stringify({ ok: false, error: { code: 'refused', message } }))
+}

@@ -1,0 +1,136 @@
+/**
+ * Feed server: gathers what changes in this node and publishes it.
+ *
+ *   approvals · registry · resources ── told to us ──┐
+ *   calls · ledger · stop · services ── looked at ───┴▶ feed
+ *
+ * What is looked at are counters of our own process, a few times a second and only while somebody listens.
+ *
+ * Does I/O: it has timers.
+ */
+import type { CapabilityBus } from '../bus/bus.ts'
+import type { Guard } from '../guard/guard.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import type { StatusView } from './api.ts'
+import type { Feed } from './feed.ts'
+import type { TraceView } from './views.ts'
+
+export interface FeedSources {
+  readonly feed: Feed
+  readonly bus: CapabilityBus
+  readonly guard: Guard
+  readonly ledger: Ledger
+  readonly status: () => StatusView
+}
+
+const LOOK_MS = 200
+/** Services work their health out when asked; that is not free. */
+const STATE_EVERY = 10
+/** More calls than this between two looks are counted, not listed. */
+const MAX_CALLS = 250
+const MAX_NAMES = 500
+
+export function startFeed(sources: FeedSources): () => void {
+  const { feed, guard } = sources
+  const stops = [
+    guard.approvals.subscribe(({ approval }) => feed.publish('approval', approval)),
+    watchResources(sources),
+    watchRegistry(sources),
+  ]
+  const looks = [lookAtCalls(sources), lookAtLedger(sources)]
+  const lookAtState = stateLook(sources)
+  let turn = 0
+  const timer = setInterval(() => {
+    if (feed.listeners() === 0) return
+    for (const look of looks) look()
+    if (turn++ % STATE_EVERY === 0) lookAtState()
+  }, LOOK_MS)
+  timer.unref()
+  return () => {
+    clearInterval(timer)
+    for (const stop of stops) stop()
+  }
+}
+
+function lookAtCalls({ feed, bus }: FeedSources): () => void {
+  let seen = bus.trace.recorded
+  return () => {
+    const came = bus.trace.recorded - seen
+    seen += came
+    if (came === 0) return
+    const calls: readonly TraceView[] = bus.recentTraces(Math.min(came, MAX_CALLS))
+    feed.publish('calls', { calls, skipped: came - calls.length })
+  }
+}
+
+function lookAtLedger({ feed, ledger }: FeedSources): () => void {
+  let last = ''
+  return () => {
+    const view = {
+      size: ledger.size(),
+      state: ledger.state().kind,
+      checkpointSize: ledger.latestCheckpoint()?.checkpoint.size ?? null,
+    }
+    const text = JSON.stringify(view)
+    if (text !== last) feed.publish('ledger', view)
+    last = text
+  }
+}
+
+function stateLook({ feed, bus, status }: FeedSources): () => void {
+  let last = ''
+  return () => {
+    const { stopped, mode, services } = status()
+    const { inFlight } = bus.stats()
+    const view = { stopped, mode, inFlight, services: services.map(({ name, status: how }) => ({ name, status: how })) }
+    const text = JSON.stringify(view)
+    if (text !== last) feed.publish('state', view)
+    last = text
+  }
+}
+
+/** A house can announce the same thing many times a second; once per look is enough to read it again. */
+function watchResources({ feed, bus }: FeedSources): () => void {
+  const changed = new Set<string>()
+  const leave = bus.onResource((uri) => {
+    if (feed.listeners() === 0) return
+    if (changed.size < MAX_NAMES) changed.add(uri)
+  })
+  const timer = setInterval(() => {
+    if (changed.size === 0) return
+    feed.publish('resource', { uris: [...changed] })
+    changed.clear()
+  }, LOOK_MS)
+  timer.unref()
+  return () => {
+    clearInterval(timer)
+    leave()
+  }
+}
+
+function watchRegistry({ feed, bus }: FeedSources): () => void {
+  const added = new Set<string>()
+  const removed = new Set<string>()
+  let resync = false
+  const events = bus.subscribe()
+  const follow = async (): Promise<void> => {
+    for await (const event of events) {
+      if (event.kind === 'resync' || added.size + removed.size >= MAX_NAMES) resync = true
+      else if (event.kind === 'removed') removed.add(event.entry.offer.name)
+      else added.add(event.entry.offer.name)
+    }
+  }
+  void follow()
+  const timer = setInterval(() => {
+    if (added.size + removed.size === 0 && !resync) return
+    feed.publish('registry', { added: [...added], removed: [...removed], resync })
+    added.clear()
+    removed.clear()
+    resync = false
+  }, LOOK_MS)
+  timer.unref()
+  return () => {
+    clearInterval(timer)
+    void events.return?.()
+  }
+}

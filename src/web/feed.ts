@@ -1,0 +1,65 @@
+/**
+ * Feed: what happened lately, numbered, so that a page that was away for a moment can go on where it stopped.
+ *
+ *   publish ▸ ring of the last 2,000 events ▸ every listener        id = <start of this process>-<number>
+ *
+ * Pure, given the name of this run.
+ */
+import type { StreamEvents } from './views.ts'
+
+export interface FeedEvent {
+  readonly id: string
+  readonly name: keyof StreamEvents
+  /** JSON, made once for all listeners. */
+  readonly data: string
+}
+
+export interface Feed {
+  readonly publish: <Name extends keyof StreamEvents>(name: Name, data: StreamEvents[Name]) => void
+  readonly subscribe: (listener: (event: FeedEvent) => void) => () => void
+  /** What came after that id; `undefined` when this run has not, or no longer, got all of it. */
+  readonly since: (lastEventId: string) => readonly FeedEvent[] | undefined
+  readonly latestId: () => string
+  readonly listeners: () => number
+}
+
+const RING = 2_000
+/** Some events are large; the ring is bounded in characters, too. */
+const MAX_CHARACTERS = 8_000_000
+
+export function createFeed(run: string, size = RING): Feed {
+  const ring: FeedEvent[] = []
+  const listeners = new Set<(event: FeedEvent) => void>()
+  let published = 0
+  let characters = 0
+
+  const isFull = (): boolean => ring.length > size || (characters > MAX_CHARACTERS && ring.length > 1)
+
+  return {
+    publish: (name, data) => {
+      const event: FeedEvent = { id: `${run}-${++published}`, name, data: JSON.stringify(data) }
+      ring.push(event)
+      characters += event.data.length
+      while (isFull()) characters -= ring.shift()?.data.length ?? 0
+      for (const listener of listeners) listener(event)
+    },
+    subscribe: (listener) => {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+    since: (lastEventId) => {
+      const [from, number] = split(lastEventId)
+      if (from !== run || number === undefined || number > published) return undefined
+      const missed = published - number
+      return missed > ring.length ? undefined : ring.slice(ring.length - missed)
+    },
+    latestId: () => `${run}-${published}`,
+    listeners: () => listeners.size,
+  }
+}
+
+function split(id: string): readonly [string, number | undefined] {
+  const dash = id.lastIndexOf('-')
+  const digits = id.slice(dash + 1)
+  return [id.slice(0, Math.max(0, dash)), /^\d{1,15}$/.test(digits) ? Number(digits) : undefined]
+}

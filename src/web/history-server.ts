@@ -1,0 +1,71 @@
+/**
+ * History server: asks the house for its numbers every so often, like any other caller, and keeps them for a day.
+ *
+ * It asks as a service of this node and leaves its two entries in the ledger each time, so it asks seldom: every three
+ * minutes is enough for a line that is a day long.
+ *
+ * Does I/O: it has a timer, and calls tools.
+ */
+import type { CapabilityBus } from '../bus/bus.ts'
+import type { Logger } from '../core/logger.ts'
+import type { Feed } from './feed.ts'
+import type { History } from './history.ts'
+import { PROBES } from './measurements.ts'
+import type { Probe } from './measurements.ts'
+
+export interface SamplingOptions {
+  readonly bus: CapabilityBus
+  readonly history: History
+  readonly feed: Feed
+  readonly logger: Logger
+  readonly everyMs?: number
+}
+
+const EVERY_MS = 180_000
+/** Families learn about their house after they have started. */
+const FIRST_MS = 5_000
+const TIMEOUT_MS = 15_000
+const CALLER = { kind: 'service', id: 'console-history' } as const
+
+export function startSampling(options: SamplingOptions): () => void {
+  const { logger, everyMs = EVERY_MS } = options
+  let running = false
+  const sample = (): void => {
+    if (running) return
+    running = true
+    sampleOnce(options)
+      .catch((error: unknown) => logger.error({ err: error }, 'the history could not be continued'))
+      .finally(() => {
+        running = false
+      })
+  }
+  const first = setTimeout(sample, Math.min(FIRST_MS, everyMs))
+  const timer = setInterval(sample, everyMs)
+  first.unref()
+  timer.unref()
+  return () => {
+    clearTimeout(first)
+    clearInterval(timer)
+  }
+}
+
+export async function sampleOnce({ bus, history, feed }: Omit<SamplingOptions, 'logger'>): Promise<void> {
+  const told: string[] = []
+  for (const probe of PROBES) told.push(...(await ask(bus, history, probe)))
+  if (told.length > 0) feed.publish('history', { series: told })
+}
+
+async function ask(bus: CapabilityBus, history: History, probe: Probe): Promise<readonly string[]> {
+  if (bus.offer(probe.tool) === undefined) return []
+  const outcome = await bus.call(probe.tool, undefined, probe.arguments, {
+    caller: CALLER,
+    channel: 'service',
+    timeoutMs: TIMEOUT_MS,
+  })
+  // A house that does not answer leaves a gap in the line, which is the truth.
+  if (!outcome.ok) return []
+  const nowMs = Date.now()
+  const measurements = probe.measurements(outcome.value.data)
+  for (const { id, value } of measurements) history.record(id, value, nowMs)
+  return measurements.map(({ id }) => id)
+}

@@ -1,0 +1,59 @@
+/**
+ * Ledger of the API: how large it is, what it says, proofs of it, and whether it still is what was signed.
+ *
+ * Pure: the ledger does the work.
+ */
+import { checkpointText } from '../ledger/checkpoint.ts'
+import { formatVerifierKey } from '../ledger/note-key.ts'
+import { exportRequest } from './api.ts'
+import { bodyOf, isAdmin, parsed, positive, refusal } from './api-context.ts'
+import type { Api, ApiOptions } from './api-context.ts'
+import { viewOf } from './call-record.ts'
+import { createVerification } from './verification.ts'
+import type { LedgerView } from './views.ts'
+
+const MAX_ENTRIES = 500
+
+export function addLedger(api: Api, { ledger, feed }: ApiOptions): void {
+  const verification = createVerification(ledger, feed)
+  api.get('/ledger', (context) => {
+    const latest = ledger.latestCheckpoint()
+    const view: LedgerView = {
+      size: ledger.size(),
+      state: ledger.state(),
+      checkpoint: latest === undefined ? null : checkpointText(latest),
+      vkey: formatVerifierKey(ledger.verifierKey),
+      verification: verification.state(),
+    }
+    return context.json(view)
+  })
+  api.get('/ledger/entries', (context) => {
+    const limit = Math.min(positive(context.req.query('limit'), 100), MAX_ENTRIES)
+    const before = Math.min(positive(context.req.query('before'), ledger.size()), ledger.size())
+    const from = Math.max(0, before - limit)
+    const entries = ledger.entries(from, before - from).map(({ entry }) => viewOf(entry))
+    return context.json(entries.toReversed())
+  })
+  api.get('/ledger/proof/:seq', async (context) => {
+    const proof = await ledger.proofText(positive(context.req.param('seq'), -1))
+    return proof.ok ? context.text(proof.value) : refusal(404, `No proof: ${proof.fault.kind}.`)
+  })
+  api.post('/ledger/export', async (context) => {
+    if (!isAdmin(context.var.caller)) return refusal(403, 'Only an admin has files written.')
+    const { folder } = parsed(exportRequest, await bodyOf(context.req.raw))
+    const exported = await ledger.exportTo(folder)
+    if (!exported.ok) return refusal(409, `Not exported: ${exported.fault.kind}.`)
+    return context.json({ ...exported.value, vkey: formatVerifierKey(ledger.verifierKey) })
+  })
+  api.post('/ledger/checkpoint', async (context) => {
+    const signed = await ledger.checkpoint()
+    return signed.ok ? context.text(checkpointText(signed.value)) : refusal(409, `Not signed: ${signed.fault.kind}.`)
+  })
+  api.post('/ledger/verify', (context) => {
+    const { caller } = context.var
+    // It reads everything there is; somebody who may only look does not keep the node busy.
+    if (caller.kind === 'principal' && caller.role === 'observer')
+      return refusal(403, 'An observer does not start a verification.')
+    return context.json(verification.start())
+  })
+}

@@ -1,0 +1,35 @@
+import { describe, expect, it } from 'vitest'
+import type { Json } from '../core/json.ts'
+import { PROBES } from './measurements.ts'
+
+const probe = (tool: string, data: Json) => PROBES.find((known) => known.tool === tool)?.measurements(data)
+
+describe('measurements', () => {
+  it('reads rooms, water, boiler and weather out of an eBUS snapshot', () => {
+    const planes = {
+      zones: [
+        { id: 'zone-1', state: { current_temp_c: 20.5, current_humidity_pct: 44 }, config: { target_temp_c: 21 } },
+        { id: 'zone-2', state: {}, config: {} },
+      ],
+      dhw: { state: { current_temp_c: 48 } },
+      boiler_status: { state: { flame_active: true, flow_temperature_c: 52.5 } },
+      system: { state: { outdoor_temperature: -3.25 } },
+    }
+    expect(probe('ebus.v1.semantic.snapshot.get', { planes })).toEqual([
+      { id: 'ebus/zone-1/current_temp_c', value: 20.5 },
+      { id: 'ebus/zone-1/target_temp_c', value: 21 },
+      { id: 'ebus/zone-1/current_humidity_pct', value: 44 },
+      { id: 'ebus/boiler/flow_temperature_c', value: 52.5 },
+      { id: 'ebus/boiler/flame_active', value: 1 },
+      { id: 'ebus/dhw/current_temp_c', value: 48 },
+      { id: 'ebus/outside/temperature_c', value: -3.25 },
+    ])
+  })
+
+  it('passes over what is not there or not a number', () => {
+    expect(probe('ebus.v1.semantic.snapshot.get', { planes: { zones: null, dhw: 'x' } })).toEqual([])
+    expect(probe('hs4.devices.list', { items: [{ ref: 7, value: '20' }, null, { ref: 8, value: 19 }] })).toEqual([
+      { id: 'homeseer/8', value: 19 },
+    ])
+  })
+})

@@ -1,0 +1,81 @@
+/**
+ * Measurements: the numbers of a house, picked out of what the families' tools answer. The shapes are the contracts'
+ * (spec 1 semantic payloads, spec 4 devices); what is missing or strange is passed over.
+ *
+ *   ebus/zone-1/current_temp_c · ebus/dhw/current_temp_c · ebus/boiler/flow_temperature_c · homeseer/4711
+ *
+ * Pure.
+ */
+import { isJsonObject } from '../core/json.ts'
+import type { Json, JsonObject } from '../core/json.ts'
+
+export interface Measurement {
+  readonly id: string
+  readonly value: number
+}
+
+/** What is worth a call of its own every so often: the tool, how to ask it, and how to read the answer. */
+export interface Probe {
+  readonly tool: string
+  readonly arguments: JsonObject
+  readonly measurements: (data: Json) => readonly Measurement[]
+}
+
+const BOILER = ['flow_temperature_c', 'modulation_pct', 'water_pressure_bar', 'flame_active']
+const MAX_DEVICES = 300
+
+export const PROBES: readonly Probe[] = [
+  {
+    tool: 'ebus.v1.semantic.snapshot.get',
+    arguments: { planes: ['zones', 'dhw', 'boiler_status', 'system'], allow_partial: true },
+    measurements: (data) => ebusMeasurements(at(data, 'planes')),
+  },
+  {
+    tool: 'hs4.devices.list',
+    arguments: { capability: 'temperature', limit: MAX_DEVICES },
+    measurements: homeseerMeasurements,
+  },
+]
+
+function ebusMeasurements(planes: Json): readonly Measurement[] {
+  const zones = listOf(at(planes, 'zones')).flatMap((zone) => {
+    const id = at(zone, 'id')
+    if (typeof id !== 'string' || id.length > 64) return []
+    return [
+      ...number(`ebus/${id}/current_temp_c`, at(zone, 'state', 'current_temp_c')),
+      ...number(`ebus/${id}/target_temp_c`, at(zone, 'config', 'target_temp_c')),
+      ...number(`ebus/${id}/current_humidity_pct`, at(zone, 'state', 'current_humidity_pct')),
+    ]
+  })
+  const boiler = BOILER.flatMap((field) => number(`ebus/boiler/${field}`, at(planes, 'boiler_status', 'state', field)))
+  return [
+    ...zones,
+    ...boiler,
+    ...number('ebus/dhw/current_temp_c', at(planes, 'dhw', 'state', 'current_temp_c')),
+    ...number('ebus/outside/temperature_c', at(planes, 'system', 'state', 'outdoor_temperature')),
+  ]
+}
+
+function homeseerMeasurements(data: Json): readonly Measurement[] {
+  return listOf(at(data, 'items'))
+    .slice(0, MAX_DEVICES)
+    .flatMap((device) => {
+      const ref = at(device, 'ref')
+      return typeof ref === 'number' ? number(`homeseer/${ref}`, at(device, 'value')) : []
+    })
+}
+
+function number(id: string, value: Json): readonly Measurement[] {
+  if (typeof value === 'boolean') return [{ id, value: value ? 1 : 0 }]
+  return typeof value === 'number' && Number.isFinite(value) ? [{ id, value }] : []
+}
+
+function at(value: Json, ...path: readonly string[]): Json {
+  let found = value
+  for (const step of path) found = isJsonObject(found) && Object.hasOwn(found, step) ? (found[step] ?? null) : null
+  return found
+}
+
+function listOf(value: Json): readonly Json[] {
+  return Array.isArray(value) ? (value as readonly Json[]) : []
+}

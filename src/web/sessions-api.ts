@@ -1,0 +1,100 @@
+/**
+ * Sessions of the API: signing in and out at the console, and who is signed in.
+ *
+ * Signing in, out and being thrown out are entries in the ledger: afterwards it can be told who could have said yes.
+ *
+ * Pure: sessions and ledger do the work.
+ */
+import type { Caller } from '../bus/call.ts'
+import { linkRequest, signInRequest } from './api.ts'
+import { bodyOf, isAdmin, parsed, refusal } from './api-context.ts'
+import type { Api, ApiOptions } from './api-context.ts'
+import type { NewSession } from './sessions.ts'
+import { isOurOwnPage, setCookie } from './sign-in.ts'
+import type { LinkView, MeView, SignedInView } from './views.ts'
+
+/** What needs no credential yet, because it is how one gets one. */
+export function addSignIn(api: Api, { signIn, ledger }: ApiOptions): void {
+  const { sessions, cookieName } = signIn
+  api.post('/session', async (context) => {
+    const { headers } = context.env.incoming
+    if (!isOurOwnPage(headers)) return refusal(403, 'One signs in at the console’s own page.')
+    const { code, token } = parsed(signInRequest, await bodyOf(context.req.raw))
+    const browser = headers['user-agent'] ?? 'unknown'
+    let session: NewSession | undefined
+    if (code !== undefined) session = sessions.redeem(code, browser)
+    else if (token !== undefined) {
+      const principal = signIn.holder(token)
+      if (principal !== undefined) session = sessions.open(principal, browser, () => signIn.holder(token))
+    }
+    if (session === undefined)
+      return refusal(
+        403,
+        code === undefined
+          ? 'This token is not, or no longer, good here.'
+          : 'This link was used already, or is too old. `hearthbus console` prints a new one.',
+      )
+    const { id: principal, role } = session.principal
+    await ledger.append({ kind: 'console.signed-in', session: session.id, principal, role })
+    const view: SignedInView = {
+      signedIn: true,
+      principal,
+      role,
+      session: session.id,
+      key: session.key,
+      expiresAtMs: session.expiresAtMs,
+    }
+    const seconds = Math.floor((session.expiresAtMs - Date.now()) / 1_000)
+    context.header('set-cookie', setCookie(cookieName, session.cookie, seconds))
+    context.header('cache-control', 'no-store')
+    return context.json(view)
+  })
+}
+
+export function addSessions(api: Api, { signIn, ledger }: ApiOptions): void {
+  const { sessions, cookieName } = signIn
+  api.get('/session', (context) => {
+    const { caller, session } = context.var
+    if (caller.kind !== 'principal') return refusal(403, 'Only principals have sessions.')
+    const view: MeView = {
+      signedIn: session !== undefined,
+      principal: caller.id,
+      role: caller.role,
+      ...(session === undefined ? {} : { session }),
+    }
+    return context.json(view)
+  })
+  api.delete('/session', async (context) => {
+    const { session } = context.var
+    if (session !== undefined && sessions.end(session)) await ledger.append({ kind: 'console.signed-out', session })
+    context.header('set-cookie', setCookie(cookieName, '', 0))
+    return context.json({})
+  })
+  api.get('/sessions', (context) =>
+    context.json(sessions.list().filter(({ principal }) => mayHandle(context.var.caller, principal))),
+  )
+  api.delete('/sessions/:id', async (context) => {
+    const id = context.req.param('id')
+    const { caller } = context.var
+    const known = sessions.list().find((session) => session.id === id)
+    if (known === undefined || !mayHandle(caller, known.principal)) return refusal(404, 'There is no such session.')
+    sessions.end(id)
+    await ledger.append({ kind: 'console.ended', session: id, by: caller.id })
+    return context.json({})
+  })
+  api.post('/console/link', async (context) => {
+    const { caller } = context.var
+    if (!isAdmin(caller)) return refusal(403, 'Only an admin lets others in.')
+    const { role } = parsed(linkRequest, await bodyOf(context.req.raw))
+    const { code, expiresAtMs } = sessions.issueCode(role)
+    await ledger.append({ kind: 'console.link', role, by: caller.id })
+    // Behind the #, so that it is in no request line, no log and no Referer.
+    const view: LinkView = { url: `${signIn.url()}/#/sign-in/${code}`, role, expiresAtMs }
+    return context.json(view)
+  })
+}
+
+/** One's own, and for an admin everybody's. */
+function mayHandle(caller: Caller, principal: string): boolean {
+  return isAdmin(caller) || (caller.kind === 'principal' && caller.id === principal)
+}

@@ -1,0 +1,82 @@
+import { describe, expect, it } from 'vitest'
+import { manualClock } from '../core/clock.ts'
+import { CODE_MS, consolePrincipal, createSessions, IDLE_MS, LIFE_MS } from './sessions.ts'
+
+const BROWSER = 'Firefox'
+
+function signedIn() {
+  const clock = manualClock()
+  const sessions = createSessions(clock)
+  const session = sessions.redeem(sessions.issueCode('admin').code, BROWSER)
+  if (session === undefined) throw new Error('a fresh code signs in')
+  return { clock, sessions, session }
+}
+
+describe('sessions', () => {
+  it('take a code once', () => {
+    const sessions = createSessions(manualClock())
+    const { code } = sessions.issueCode('approver')
+    expect(sessions.redeem(code, BROWSER)?.principal).toEqual(consolePrincipal('approver'))
+    expect(sessions.redeem(code, BROWSER)).toBeUndefined()
+  })
+
+  it('take a code for fifteen minutes', () => {
+    const clock = manualClock()
+    const sessions = createSessions(clock)
+    const { code } = sessions.issueCode('admin')
+    clock.advance(CODE_MS)
+    expect(sessions.redeem(code, BROWSER)).toBeUndefined()
+  })
+
+  it('open to both halves and to neither alone', () => {
+    const { sessions, session } = signedIn()
+    const { cookie, key } = session
+    expect(sessions.find({ cookie, key })?.principal.id).toBe('console')
+    expect(sessions.find({ cookie, key: undefined })).toBeUndefined()
+    expect(sessions.find({ cookie, key: 'x'.repeat(43) })).toBeUndefined()
+    expect(sessions.find({ cookie: undefined, key })).toBeUndefined()
+    expect(sessions.find({ cookie: `${session.id}.${key}`, key })).toBeUndefined()
+  })
+
+  it('end after twelve quiet hours, and after a week however busy', () => {
+    const quiet = signedIn()
+    quiet.clock.advance(IDLE_MS)
+    expect(quiet.sessions.find(quiet.session)).toBeUndefined()
+
+    const busy = signedIn()
+    for (let elapsed = 0; elapsed < LIFE_MS - IDLE_MS; elapsed += IDLE_MS - 1) {
+      busy.clock.advance(IDLE_MS - 1)
+      expect(busy.sessions.find(busy.session)).toBeDefined()
+    }
+    busy.clock.advance(IDLE_MS - 1)
+    expect(busy.sessions.find(busy.session)).toBeUndefined()
+  })
+
+  it('end when the credential behind them does', () => {
+    const sessions = createSessions(manualClock())
+    let revoked = false
+    const anna = { kind: 'principal', id: 'anna', role: 'approver' } as const
+    const session = sessions.open(anna, BROWSER, () => (revoked ? undefined : anna))
+    expect(sessions.find(session)?.principal).toEqual(anna)
+    revoked = true
+    expect(sessions.find(session)).toBeUndefined()
+    expect(sessions.list()).toEqual([])
+  })
+
+  it('end when somebody ends them', () => {
+    const { sessions, session } = signedIn()
+    expect(sessions.list().map(({ id }) => id)).toEqual([session.id])
+    expect(sessions.end(session.id)).toBe(true)
+    expect(sessions.find(session)).toBeUndefined()
+  })
+
+  it('are bounded: the quietest one makes room', () => {
+    const { clock, sessions, session } = signedIn()
+    for (let made = 0; made < 64; made++) {
+      clock.advance(1)
+      sessions.redeem(sessions.issueCode('observer').code, BROWSER)
+    }
+    expect(sessions.list()).toHaveLength(64)
+    expect(sessions.find(session)).toBeUndefined()
+  })
+})

@@ -1,0 +1,167 @@
+/**
+ * Sessions: who is signed in at the console, and the one-time codes with which people get in.
+ *
+ *   code (15 min, one use) ─┐
+ *   a token of the store ───┴▶ session = cookie half + key half ──12 h idle, 7 days, sign-out, revocation──▶ gone
+ *
+ * A session has two secrets and opens only to both. The cookie is HttpOnly, so no script can take it along; but cookies
+ * do not know ports, and another server on this machine is sent it too. The key is kept by the page, under its own
+ * origin, port included; no other page can send it, which is the defence against forged requests as well.
+ *
+ * Kept in memory: what is nowhere on the disk cannot be read there, and a restart signs everybody out.
+ *
+ * Draws from the system's source of chance; otherwise pure.
+ */
+import { randomBytes } from 'node:crypto'
+import type { Caller, Role } from '../bus/call.ts'
+import { base64url } from '../core/bytes.ts'
+import type { Clock } from '../core/clock.ts'
+import { ulid } from '../core/ids.ts'
+import { hashToken, sameHash } from '../guard/token.ts'
+import type { SessionView } from './views.ts'
+
+export type Principal = Caller & { readonly kind: 'principal' }
+
+/** What a browser shows with every request. */
+export interface Halves {
+  readonly cookie: string | undefined
+  readonly key: string | undefined
+}
+
+export interface NewSession {
+  readonly id: string
+  readonly cookie: string
+  readonly key: string
+  readonly principal: Principal
+  readonly expiresAtMs: number
+}
+
+export interface Sessions {
+  /** A code that signs in once, as a principal of this role. */
+  readonly issueCode: (role: Role) => { readonly code: string; readonly expiresAtMs: number }
+  /** `undefined`: unknown, used or too old; all three sound alike. */
+  readonly redeem: (code: string, browser: string) => NewSession | undefined
+  /** For somebody whose credential was checked; `alive` is asked again at every request. */
+  readonly open: (principal: Principal, browser: string, alive: () => Principal | undefined) => NewSession
+  /** Counts as a sign of life, unless `quietly`: a page that is merely open does not keep its session. */
+  readonly find: (
+    halves: Halves,
+    quietly?: 'quietly',
+  ) => { readonly id: string; readonly principal: Principal } | undefined
+  readonly list: () => readonly SessionView[]
+  readonly end: (id: string) => boolean
+}
+
+interface Session {
+  readonly id: string
+  readonly cookieHash: Uint8Array
+  readonly keyHash: Uint8Array
+  readonly alive: () => Principal | undefined
+  readonly browser: string
+  readonly createdAtMs: number
+  seenAtMs: number
+}
+
+export const CODE_MS = 15 * 60_000
+export const IDLE_MS = 12 * 3_600_000
+export const LIFE_MS = 7 * 86_400_000
+const MAX_SESSIONS = 64
+const MAX_CODES = 16
+const SECRET_BYTES = 32
+const MAX_BROWSER = 160
+
+export function createSessions(clock: Pick<Clock, 'now'>): Sessions {
+  const codes = new Map<string, { readonly role: Role; readonly expiresAtMs: number }>()
+  const sessions = new Map<string, Session>()
+
+  const isOver = ({ seenAtMs, createdAtMs }: Session): boolean =>
+    clock.now() >= seenAtMs + IDLE_MS || clock.now() >= createdAtMs + LIFE_MS
+  const sweep = (): void => {
+    for (const [id, session] of sessions) if (isOver(session) || session.alive() === undefined) sessions.delete(id)
+    for (const [hash, { expiresAtMs }] of codes) if (clock.now() >= expiresAtMs) codes.delete(hash)
+  }
+  const open: Sessions['open'] = (principal, browser, alive) => {
+    sweep()
+    makeRoom(sessions)
+    const [cookie, key, id] = [secret(), secret(), ulid(clock.now())]
+    const nowMs = clock.now()
+    sessions.set(id, {
+      id,
+      cookieHash: hashToken(cookie),
+      keyHash: hashToken(key),
+      alive,
+      browser: browser.slice(0, MAX_BROWSER),
+      createdAtMs: nowMs,
+      seenAtMs: nowMs,
+    })
+    // The id finds the session, the rest proves that it is theirs.
+    return { id, cookie: `${id}.${cookie}`, key, principal, expiresAtMs: nowMs + LIFE_MS }
+  }
+
+  return {
+    issueCode: (role) => {
+      sweep()
+      const oldest = codes.keys().next()
+      if (codes.size >= MAX_CODES && oldest.done !== true) codes.delete(oldest.value)
+      const code = secret()
+      const expiresAtMs = clock.now() + CODE_MS
+      codes.set(codeHash(code), { role, expiresAtMs })
+      return { code, expiresAtMs }
+    },
+    redeem: (code, browser) => {
+      sweep()
+      const known = codes.get(codeHash(code))
+      if (known === undefined) return undefined
+      codes.delete(codeHash(code))
+      const principal = consolePrincipal(known.role)
+      return open(principal, browser, () => principal)
+    },
+    open,
+    find: ({ cookie, key }, quietly) => {
+      const [id = '', half = ''] = (cookie ?? '').split('.', 2)
+      const session = sessions.get(id)
+      if (session === undefined || key === undefined) return undefined
+      const good = sameHash(hashToken(half), session.cookieHash) && sameHash(hashToken(key), session.keyHash)
+      if (!good) return undefined
+      const principal = session.alive()
+      if (isOver(session) || principal === undefined) {
+        sessions.delete(id)
+        return undefined
+      }
+      if (quietly === undefined) session.seenAtMs = clock.now()
+      return { id, principal }
+    },
+    list: () => {
+      sweep()
+      return [...sessions.values()].flatMap((session) => viewOf(session))
+    },
+    end: (id) => sessions.delete(id),
+  }
+}
+
+/** Its own principal, so that what is asked for at the console is decided by somebody else, and the reverse. */
+export function consolePrincipal(role: Role): Principal {
+  return { kind: 'principal', id: role === 'admin' ? 'console' : `console-${role}`, role }
+}
+
+/** Whoever was silent for longest makes room. */
+function makeRoom(sessions: Map<string, Session>): void {
+  if (sessions.size < MAX_SESSIONS) return
+  const [quietest] = [...sessions.values()].toSorted((left, right) => left.seenAtMs - right.seenAtMs)
+  if (quietest !== undefined) sessions.delete(quietest.id)
+}
+
+function viewOf({ id, alive, browser, createdAtMs, seenAtMs }: Session): readonly SessionView[] {
+  const principal = alive()
+  if (principal === undefined) return []
+  const expiresAtMs = Math.min(seenAtMs + IDLE_MS, createdAtMs + LIFE_MS)
+  return [{ id, principal: principal.id, role: principal.role, browser, createdAtMs, seenAtMs, expiresAtMs }]
+}
+
+function secret(): string {
+  return base64url(randomBytes(SECRET_BYTES))
+}
+
+function codeHash(code: string): string {
+  return base64url(hashToken(code))
+}

@@ -1,0 +1,106 @@
+/**
+ * Sign-in: which caller a request of the API belongs to, and how a browser becomes one.
+ *
+ *   cookie or key shown ─▶ both good, and sent by our own page ─▶ whoever signed in
+ *                        └▶ anything else ─▶ refused; it does not fall back to what a program without credential may do
+ *   neither             ─▶ as `authenticate` says: a token, or a program on this machine
+ *
+ * Pure, given its sources.
+ */
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Caller } from '../bus/call.ts'
+import { fail, ok } from '../core/result.ts'
+import type { Result } from '../core/result.ts'
+import type { Authenticate } from '../guard/authenticate.ts'
+import type { Halves, Principal, Sessions } from './sessions.ts'
+
+export const KEY_HEADER = 'x-hearthbus-key'
+
+export interface Known {
+  readonly caller: Caller
+  /** `undefined` for whoever did not sign in at the console. */
+  readonly session: string | undefined
+}
+
+export interface Refused {
+  readonly status: 401 | 403
+  readonly message: string
+}
+
+export interface SignIn {
+  readonly know: (headers: IncomingHttpHeaders, remoteAddress: string | undefined) => Result<Known, Refused>
+  /** The same question without counting as a sign of life. */
+  readonly isStillKnown: (headers: IncomingHttpHeaders, remoteAddress: string | undefined) => boolean
+  /** Who holds this token, as long as they do. */
+  readonly holder: (token: string) => Principal | undefined
+  readonly sessions: Sessions
+  readonly cookieName: string
+  /** Where the console is, for links. */
+  readonly url: () => string
+}
+
+export interface SignInOptions {
+  readonly sessions: Sessions
+  readonly authenticate: Authenticate
+  /** Tells the cookies of several nodes on one machine apart: cookies do not know ports. */
+  readonly nodeId: string
+  readonly url: () => string
+}
+
+export function createSignIn({ sessions, authenticate, nodeId, url }: SignInOptions): SignIn {
+  const cookieName = `hearthbus-${nodeId.replaceAll(/[^A-Za-z0-9]/g, '').slice(0, 12)}`
+
+  function know(
+    headers: IncomingHttpHeaders,
+    remoteAddress: string | undefined,
+    quietly?: 'quietly',
+  ): Result<Known, Refused> {
+    const halves = halvesOf(headers, cookieName)
+    if (headers.authorization !== undefined || (halves.cookie === undefined && halves.key === undefined)) {
+      const known = authenticate(headers, remoteAddress)
+      return known.ok ? ok({ caller: known.value, session: undefined }) : known
+    }
+    const found = sessions.find(halves, quietly)
+    if (found === undefined) return fail({ status: 401, message: 'You are not, or no longer, signed in.' })
+    if (!isOurOwnPage(headers))
+      return fail({ status: 403, message: 'Only the console’s own page may use its session.' })
+    return ok({ caller: found.principal, session: found.id })
+  }
+
+  return {
+    sessions,
+    cookieName,
+    url,
+    know: (headers, remoteAddress) => know(headers, remoteAddress),
+    isStillKnown: (headers, remoteAddress) => know(headers, remoteAddress, 'quietly').ok,
+    holder: (token) => {
+      const known = authenticate({ authorization: `Bearer ${token}` }, undefined)
+      return known.ok && known.value.kind === 'principal' ? known.value : undefined
+    },
+  }
+}
+
+/** The owner may allow other origins to talk to us; none of them may act for a person who signed in here. */
+export function isOurOwnPage(headers: IncomingHttpHeaders): boolean {
+  const site = headers['sec-fetch-site']
+  if (site !== undefined && site !== 'same-origin') return false
+  const { origin, host } = headers
+  return origin === undefined || URL.parse(origin)?.host === host?.toLowerCase()
+}
+
+/** Whether a browser sends this because of somebody else's page. Programs do not send the header. */
+export function isFromElsewhere(headers: IncomingHttpHeaders): boolean {
+  const site = headers['sec-fetch-site']
+  return site === 'cross-site' || site === 'same-site'
+}
+
+export function setCookie(name: string, value: string, maxAgeSeconds: number): string {
+  return `${name}=${value}; Path=/api; Max-Age=${maxAgeSeconds}; HttpOnly; SameSite=Strict`
+}
+
+function halvesOf(headers: IncomingHttpHeaders, cookieName: string): Halves {
+  const key = headers[KEY_HEADER]
+  const pairs = (headers.cookie ?? '').split(';').map((pair) => pair.trim())
+  const cookie = pairs.find((pair) => pair.startsWith(`${cookieName}=`))?.slice(cookieName.length + 1)
+  return { cookie, key: typeof key === 'string' ? key : undefined }
+}

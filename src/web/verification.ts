@@ -1,0 +1,65 @@
+/**
+ * Verification: one look through the whole ledger at a time, and how far it has come.
+ *
+ * Pure: the ledger does the reading.
+ */
+import { findingSentence } from '../ledger/finding.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import type { Feed } from './feed.ts'
+import type { VerificationView } from './views.ts'
+
+export interface Verification {
+  readonly state: () => VerificationView | null
+  /** Joins the one that is running, if there is one. */
+  readonly start: () => VerificationView
+}
+
+/** Progress is for people: more often than this nobody can see it. */
+const TELL_EVERY_MS = 100
+
+export function createVerification(ledger: Pick<Ledger, 'verify' | 'size'>, feed: Feed): Verification {
+  let state: VerificationView | null = null
+
+  const tell = (next: VerificationView): VerificationView => {
+    state = next
+    feed.publish('verification', next)
+    return next
+  }
+
+  const run = async (begun: VerificationView): Promise<void> => {
+    let toldMs = 0
+    try {
+      const report = await ledger.verify({
+        onProgress: (checked, size) => {
+          const nowMs = Date.now()
+          if (nowMs - toldMs < TELL_EVERY_MS) return
+          toldMs = nowMs
+          tell({ ...begun, checked, size })
+        },
+      })
+      const more = report.more > 0 ? [`… and ${report.more} more.`] : []
+      const findings = [...report.findings.map(findingSentence), ...more]
+      tell({ ...begun, running: false, checked: report.size, size: report.size, endedAtMs: Date.now(), findings })
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error)
+      tell({ ...begun, running: false, endedAtMs: Date.now(), findings: [`It could not be finished: ${reason}`] })
+    }
+  }
+
+  return {
+    state: () => state,
+    start: () => {
+      if (state?.running === true) return state
+      const begun = tell({
+        running: true,
+        checked: 0,
+        size: ledger.size(),
+        startedAtMs: Date.now(),
+        endedAtMs: null,
+        findings: [],
+      })
+      void run(begun)
+      return begun
+    },
+  }
+}

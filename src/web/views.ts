@@ -1,0 +1,200 @@
+/**
+ * Views: what the API says, as the console and the CLI read it. Types only, so that a page can have them for nothing.
+ *
+ * Pure.
+ */
+import type { Json, JsonObject } from '../core/json.ts'
+
+export type RoleName = 'observer' | 'agent' | 'approver' | 'admin'
+
+/** Who is asking. */
+export interface MeView {
+  readonly signedIn: boolean
+  readonly principal: string
+  readonly role: RoleName
+  /** The session's id; absent for whoever shows a token or nothing. */
+  readonly session?: string
+}
+
+/** The answer to a sign-in; the other half travels in the cookie. */
+export interface SignedInView extends MeView {
+  readonly key: string
+  readonly expiresAtMs: number
+}
+
+export interface SessionView {
+  readonly id: string
+  readonly principal: string
+  readonly role: RoleName
+  /** What the browser called itself. A stranger's words. */
+  readonly browser: string
+  readonly createdAtMs: number
+  readonly seenAtMs: number
+  readonly expiresAtMs: number
+}
+
+export interface LinkView {
+  readonly url: string
+  readonly role: RoleName
+  readonly expiresAtMs: number
+}
+
+/** One finished call. */
+export interface TraceView {
+  readonly ts: string
+  readonly traceId: string
+  readonly capability: string
+  readonly version: string
+  readonly fromNode: string
+  readonly toNode?: string | undefined
+  readonly isLocal: boolean
+  readonly result: string
+  readonly ms: number
+  readonly caller: string
+  readonly channel: string
+  readonly attempts: number
+  readonly frames: number
+  readonly stages: Readonly<Record<string, number>>
+}
+
+export interface ApprovalView {
+  readonly id: string
+  readonly state: 'requested' | 'approved' | 'denied' | 'expired' | 'used'
+  readonly binding: { readonly principal: string; readonly tool: string; readonly target?: string | undefined }
+  readonly shown: {
+    readonly title: string
+    readonly label?: string
+    readonly effect: string
+    readonly arguments: JsonObject
+    readonly preview?: JsonObject
+    readonly channel: string
+    readonly client?: string
+    readonly traceId: string
+  }
+  readonly requestedAtMs: number
+  readonly expiresAtMs: number
+  readonly decidedAtMs?: number | undefined
+  readonly decidedBy?: string | undefined
+  readonly reason?: string | undefined
+  readonly usedAtMs?: number | undefined
+  readonly grantId?: string | undefined
+}
+
+export interface GrantView {
+  readonly id: string
+  readonly principal: string
+  readonly tool: string
+  readonly target?: string | undefined
+  readonly bounds: Readonly<Record<string, { readonly min?: number; readonly max?: number }>>
+  readonly free: readonly string[]
+  readonly approvalId: string
+  readonly grantedBy: string
+  readonly grantedAtMs: number
+  readonly expiresAtMs: number
+  readonly maxUses: number
+  readonly uses: number
+  readonly endedAtMs?: number | undefined
+  readonly endedBecause?: string | undefined
+}
+
+export interface LedgerView {
+  readonly size: number
+  readonly state: { readonly kind: string }
+  /** A C2SP signed note: text, an empty line, signatures. */
+  readonly checkpoint: string | null
+  readonly vkey: string
+  readonly verification: VerificationView | null
+}
+
+export interface VerificationView {
+  readonly running: boolean
+  readonly checked: number
+  readonly size: number
+  readonly startedAtMs: number
+  readonly endedAtMs: number | null
+  /** Sentences; empty when all is well. */
+  readonly findings: readonly string[]
+}
+
+export interface EntryView {
+  readonly seq: number
+  readonly at: string
+  readonly kind: string
+  readonly entry: JsonObject
+}
+
+/** One call with everything that is on record about it. */
+export interface CallDetailView {
+  readonly traceId: string
+  /** This node's traces under that id, first first: nested calls and further attempts have it too. */
+  readonly traces: readonly TraceView[]
+  readonly entries: readonly EntryView[]
+  readonly arguments: Json | null
+  readonly result: Json | null
+  /** Why there is no result to show, if there is none. */
+  readonly withheld: 'reads-are-not-kept' | 'erased' | 'none' | null
+  readonly approvals: readonly ApprovalView[]
+}
+
+export interface SeriesView {
+  /** Such as `ebus/zone-1/current_temp_c`. */
+  readonly id: string
+  readonly atMs: readonly number[]
+  readonly values: readonly (number | null)[]
+}
+
+export interface TokenView {
+  readonly name: string
+  readonly role: RoleName
+  readonly restrictions?: JsonObject | undefined
+  readonly createdAtMs: number
+  readonly createdBy: string
+  readonly expiresAtMs?: number | undefined
+  readonly lastUsedAtMs?: number | undefined
+  readonly revokedAtMs?: number | undefined
+}
+
+export interface SettingsView {
+  readonly node: string
+  readonly nodeId: string
+  readonly version: string
+  readonly profiles: readonly { readonly name: string; readonly tools: number; readonly builtIn: boolean }[]
+  readonly clients: readonly ClientView[]
+  readonly findings: readonly FindingView[]
+}
+
+export interface ClientView {
+  readonly name: string
+  readonly where: string
+  readonly snippet: string
+}
+
+export interface FindingView {
+  readonly level: 'ok' | 'warn' | 'fail'
+  readonly about: string
+  readonly sentence: string
+}
+
+/** What the stream says, by event name. */
+export interface StreamEvents {
+  /** The start of every stream that does not continue another one: whatever was known before is to be asked again. */
+  readonly hello: { readonly node: string; readonly resumed: boolean }
+  readonly calls: { readonly calls: readonly TraceView[]; readonly skipped: number }
+  readonly approval: ApprovalView
+  /** Capabilities came, changed or went. */
+  readonly registry: {
+    readonly added: readonly string[]
+    readonly removed: readonly string[]
+    readonly resync: boolean
+  }
+  readonly resource: { readonly uris: readonly string[] }
+  readonly ledger: { readonly size: number; readonly state: string; readonly checkpointSize: number | null }
+  readonly verification: VerificationView
+  readonly state: {
+    readonly stopped: boolean
+    readonly mode: string
+    readonly inFlight: number
+    readonly services: readonly { readonly name: string; readonly status: string }[]
+  }
+  readonly history: { readonly series: readonly string[] }
+}

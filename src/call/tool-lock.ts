@@ -7,10 +7,11 @@
  *
  * Pure.
  */
-import type { Fault } from '../core/fault.ts'
+import { stillWorking } from '../bus/attempt.ts'
 import type { Call } from '../bus/call.ts'
 import type { Offer } from '../bus/capability.ts'
-import type { KeyedLock, LockFault } from './keyed-lock.ts'
+import type { Fault } from '../core/fault.ts'
+import type { KeyedLock, LockFault, Release } from './keyed-lock.ts'
 import type { Stage } from './stage.ts'
 
 const RETRY_AFTER_MS = 1_000
@@ -23,12 +24,20 @@ export function toolLock(lock: KeyedLock, monotonic: () => number): Stage {
     if (key === undefined || call.heldLocks.includes(key)) return next(passage)
     const acquired = await lock.acquire(key, call.signal)
     if (!acquired.ok) return next({ ...passage, refusal: toFault(acquired.fault, call, monotonic()) })
+    const release = (): void => releaseWhenDone(call, acquired.value)
     try {
-      return await next({ ...passage, release: acquired.value, call: { ...call, heldLocks: [...call.heldLocks, key] } })
+      return await next({ ...passage, release, call: { ...call, heldLocks: [...call.heldLocks, key] } })
     } finally {
-      acquired.value()
+      release()
     }
   }
+}
+
+/** A handler that was cut off may still be at work, though its caller has been answered: the next one waits for it. */
+function releaseWhenDone(call: Call, release: Release): void {
+  const working = stillWorking(call)
+  if (working === undefined) release()
+  else working.then(release, release)
 }
 
 function lockKey({ lock }: Offer, call: Call): string | undefined {

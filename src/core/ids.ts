@@ -8,21 +8,27 @@
 import { chanceBytes } from './chance.ts'
 
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
+const CODES = Buffer.from(ALPHABET)
+const TIME_DIGITS = 10
+const CHANCE_DIGITS = 16
 
 let lastMs = -1
-const lastChance = new Uint8Array(16)
+const lastChance = new Uint8Array(CHANCE_DIGITS)
+/** The id that was minted last, as characters; only what changes is written again. */
+const text = Buffer.alloc(TIME_DIGITS + CHANCE_DIGITS)
 
 /** Monotonic within the process: ids minted in one millisecond still sort in the order they were minted. */
 export function ulid(nowMs: number = Date.now()): string {
   // A clock that went back must not produce an id that sorts before one already handed out.
-  const ms = Math.max(nowMs, lastMs)
-  if (ms === lastMs) increment(lastChance)
-  else drawChance(lastChance)
-  lastMs = ms
-  let text = ''
-  for (let left = ms, digit = 0; digit < 10; digit++, left = Math.floor(left / 32)) text = ALPHABET[left % 32] + text
-  for (const value of lastChance) text += ALPHABET[value]
-  return text
+  if (nowMs <= lastMs) {
+    increment()
+    return text.latin1Slice()
+  }
+  lastMs = nowMs
+  for (let left = nowMs, digit = TIME_DIGITS - 1; digit >= 0; digit--, left = Math.floor(left / 32))
+    text[digit] = CODES[left % 32] ?? 0
+  chanceBytes(CHANCE_DIGITS).forEach((byte, digit) => setChance(digit, byte & 31))
+  return text.latin1Slice()
 }
 
 const ULID = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/
@@ -45,16 +51,16 @@ export function traceIdToUlid(traceId: string): string {
   return text
 }
 
-function drawChance(target: Uint8Array): void {
-  const bytes = chanceBytes(target.length)
-  for (let index = 0; index < target.length; index++) target[index] = (bytes[index] ?? 0) & 31
-}
-
 /** Carries leftwards; 80 bits of chance do not overflow within a millisecond. */
-function increment(digits: Uint8Array): void {
-  for (let index = digits.length - 1; index >= 0; index--) {
-    const next = ((digits[index] ?? 0) + 1) & 31
-    digits[index] = next
+function increment(): void {
+  for (let digit = CHANCE_DIGITS - 1; digit >= 0; digit--) {
+    const next = ((lastChance[digit] ?? 0) + 1) & 31
+    setChance(digit, next)
     if (next !== 0) return
   }
+}
+
+function setChance(digit: number, value: number): void {
+  lastChance[digit] = value
+  text[TIME_DIGITS + digit] = CODES[value] ?? 0
 }

@@ -22,13 +22,13 @@ export function ulid(nowMs: number = Date.now()): string {
   // A clock that went back must not produce an id that sorts before one already handed out.
   if (nowMs <= lastMs) {
     increment()
-    return text.latin1Slice()
+    return text.toString('latin1')
   }
   lastMs = nowMs
   for (let left = nowMs, digit = TIME_DIGITS - 1; digit >= 0; digit--, left = Math.floor(left / 32))
     text[digit] = CODES[left % 32] ?? 0
   chanceBytes(CHANCE_DIGITS).forEach((byte, digit) => setChance(digit, byte & 31))
-  return text.latin1Slice()
+  return text.toString('latin1')
 }
 
 const ULID = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/

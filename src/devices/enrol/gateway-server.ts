@@ -44,7 +44,7 @@ export interface GatewayOptions {
   readonly broker?: ExternalBroker & { readonly url: string; readonly username?: string; readonly password?: string }
   /** For devices approved without a choice. */
   readonly transport?: Transport
-  readonly fleet?: Pick<FleetOptions, 'settings' | 'toolTimes' | 'onStep'>
+  readonly fleet?: Pick<FleetOptions, 'settings' | 'toolTimes' | 'onStep' | 'onBug'>
   readonly registrar?: Pick<RegistrarOptions, 'greeting' | 'waitingRoom'>
   readonly server?: Pick<DevicesServerOptions, 'otaPath' | 'allowedOrigins' | 'timezoneMinutes' | 'maxConnections'>
   readonly clock?: Clock

@@ -26,6 +26,7 @@ export interface BerthOptions {
   /** Everything a session asks for except `send` and `close`, which the berth does itself. */
   readonly carryOut: (berth: Berth, effect: Effect) => void
   readonly onStep: (input: Input, effects: readonly Effect[]) => void
+  readonly onBug: (error: unknown) => void
 }
 
 export class Berth {
@@ -71,14 +72,23 @@ export class Berth {
     this.#inbox.push({ ...input, atMs: this.#options.clock.monotonic() })
     if (this.#busy) return
     this.#busy = true
-    for (let next = this.#inbox.shift(); next !== undefined; next = this.#inbox.shift()) {
-      const { session, effects } = step(this.session, next)
-      this.session = session
-      for (const effect of effects) this.#carryOut(effect)
-      this.#options.onStep(next, effects)
-    }
+    for (let next = this.#inbox.shift(); next !== undefined; next = this.#inbox.shift()) this.#step(next)
     this.#busy = false
     this.#arm()
+  }
+
+  /** A mistake of ours that one device's words bring out must not take the others down: it costs that device its link. */
+  #step(input: Input): void {
+    try {
+      const { session, effects } = step(this.session, input)
+      this.session = session
+      for (const effect of effects) this.#carryOut(effect)
+      this.#options.onStep(input, effects)
+    } catch (error) {
+      if (input.kind !== 'text') throw error
+      this.#options.onBug(error)
+      this.link?.close('an error of ours')
+    }
   }
 
   /** The connection is gone, or treated as gone from now on. */

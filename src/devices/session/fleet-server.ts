@@ -40,6 +40,8 @@ export interface FleetOptions {
   readonly clock?: Clock
   /** Every input and what came of it, for traces. */
   readonly onStep?: (device: string, input: Input, effects: readonly Effect[]) => void
+  /** Something a device said broke us; the device was hung up on. Worth a report with its trace. */
+  readonly onBug?: (device: string, error: unknown) => void
 }
 
 const WAIT_MS = 60_000
@@ -181,6 +183,7 @@ class FleetServer implements Fleet, Harbour {
       clock: this.#clock,
       carryOut: (from, effect) => this.#carryOut(from, effect),
       onStep: (input, effects) => this.#options.onStep?.(deviceId, input, effects),
+      onBug: (error) => this.#options.onBug?.(deviceId, error),
     })
     this.#berths.set(deviceId, berth)
     return berth

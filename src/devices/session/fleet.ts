@@ -62,6 +62,7 @@ export interface DeviceView {
   readonly info: ServerInfo | undefined
   /** Of the last listing, also while the device is asleep. */
   readonly tools: readonly DeviceTool[]
+  /** What is missing from the list; in part the device's own words. */
   readonly warnings: readonly string[]
   readonly queued: number
   /** Wall clock; `undefined` for a device not seen since the start. */

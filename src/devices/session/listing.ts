@@ -14,6 +14,7 @@ import type { Turn } from './turn.ts'
 import { ask, emit, update } from './turn.ts'
 
 const MAX_WARNINGS = 16
+const MAX_WARNING = 256
 
 /** `withUserTools` goes with every page: a device that meets a user-only cursor without it answers with an error. */
 export function askForPage(turn: Turn): void {
@@ -74,7 +75,8 @@ export function endListing(turn: Turn, problem: string | undefined): void {
     attempts: 0,
     listing: NO_LISTING,
     tools: changed ? listing.tools : before,
-    warnings: warnings.slice(-MAX_WARNINGS),
+    // They quote the device, and are shown to people.
+    warnings: warnings.slice(-MAX_WARNINGS).map((text) => text.slice(0, MAX_WARNING).toWellFormed()),
   })
   emit(turn, { kind: 'tools', changed })
 }

@@ -11,7 +11,6 @@
  */
 import type { MqttClient } from 'mqtt'
 import { connect } from 'mqtt'
-import { fromUtf8 } from '../../core/bytes.ts'
 import { deviceOfTopic, topicFilter, topicOf, topicTemplate } from '../wire/mqtt-topics.ts'
 import type { DeviceIdentity, DeviceLink, Harbour, LinkEars } from './fleet.ts'
 
@@ -103,8 +102,7 @@ export function connectBroker(options: BrokerOptions): BrokerDevices {
     const deviceId = deviceOfTopic(uplink, topic)
     const identity = deviceId === undefined ? undefined : recognise(deviceId)
     if (identity === undefined || payload.length > maxMessageBytes) return
-    const text = fromUtf8(new Uint8Array(payload))
-    if (text !== undefined) guestOf(identity).ears.text(text)
+    guestOf(identity).ears.text(payload.toString())
   })
   client.on('close', () => {
     for (const guest of guests.values()) guest.leave('the broker is gone')

@@ -11,7 +11,6 @@ import type { Server, Socket } from 'node:net'
 import { createServer } from 'node:net'
 import type { AuthenticateError, AuthErrorCode, Client } from 'aedes'
 import { Aedes } from 'aedes'
-import { fromUtf8 } from '../../core/bytes.ts'
 import type { MqttCredentials } from '../wire/mqtt-identity.ts'
 import { downlinkTopic, UPLINK_TOPIC } from '../wire/mqtt-identity.ts'
 import type { Admit, DeviceIdentity, DeviceLink, Harbour, LinkEars } from './fleet.ts'
@@ -48,6 +47,8 @@ interface Guest {
 }
 
 const MAX_EARLY = 16
+/** A device that reads nothing is not kept in memory on its own account. */
+const MAX_UNSENT = 262_144
 
 export async function acceptMqttDevices(options: MqttServerOptions): Promise<MqttDevices> {
   const { harbour, admit, maxPacketBytes = 131_072 } = options
@@ -90,9 +91,9 @@ export async function acceptMqttDevices(options: MqttServerOptions): Promise<Mqt
     published: (packet, client, done) => {
       // The broker's own notices about itself have no client.
       const guest = client === null ? undefined : guests.get(client)
-      const text = guest === undefined ? undefined : fromUtf8(new Uint8Array(Buffer.from(packet.payload)))
-      if (text !== undefined && guest?.ears !== undefined) guest.ears.text(text)
-      else if (text !== undefined && (guest?.early.length ?? MAX_EARLY) < MAX_EARLY) guest?.early.push(text)
+      const text = packet.payload.toString()
+      if (guest?.ears !== undefined) guest.ears.text(text)
+      else if (guest !== undefined && guest.early.length < MAX_EARLY) guest.early.push(text)
       done()
     },
   })
@@ -144,6 +145,10 @@ function linkOver(client: Client, deviceId: string, udp: MqttServerOptions['udp'
     localAddress,
     udp: udp === undefined || server === undefined ? undefined : { server, port: udp.port },
     send: (text) => {
+      if (client.conn.writableLength > MAX_UNSENT) {
+        client.close()
+        return
+      }
       const payload = Buffer.from(text)
       client.publish({ cmd: 'publish', topic, payload, qos: 0, retain: false, dup: false }, () => undefined)
     },

@@ -46,6 +46,8 @@ export interface WebSocketDevices {
 const DEFAULT_DOOR: Door = { path: '/xiaozhi/v1/', allowedOrigins: [] }
 /** A device does not answer a close frame, and does not close its socket either. */
 const CLOSE_GRACE_MS = 1_000
+/** A device that reads nothing is not kept in memory on its own account. */
+const MAX_UNSENT = 262_144
 const REFUSAL: Readonly<Record<string, number>> = { 'wrong-path': 404, 'foreign-origin': 403 }
 
 interface Guest {
@@ -63,6 +65,8 @@ export function acceptWebSocketDevices(options: WebSocketOptions): WebSocketDevi
     noServer: true,
     perMessageDeflate: false,
     clientTracking: false,
+    // Devices cut texts in the middle of a character; one bad byte is no reason to hang up.
+    skipUTF8Validation: true,
     maxPayload: options.maxMessageBytes ?? 131_072,
   })
 
@@ -141,7 +145,8 @@ function linkOver(socket: WebSocket, request: IncomingMessage): DeviceLink {
     localAddress: request.socket.localAddress,
     udp: undefined,
     send: (text) => {
-      if (socket.readyState === socket.OPEN) socket.send(text, () => undefined)
+      if (socket.bufferedAmount > MAX_UNSENT) socket.terminate()
+      else if (socket.readyState === socket.OPEN) socket.send(text, () => undefined)
     },
     close: (reason) => {
       // A close reason is at most 123 bytes (RFC 6455 § 5.5.1).

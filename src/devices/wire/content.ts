@@ -13,6 +13,7 @@ import type { Json, JsonObject } from '../../core/json.ts'
 import { isJsonObject } from '../../core/json.ts'
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
+import { parseJsonObject } from './json-text.ts'
 
 type ContentItem =
   | { readonly type: 'text'; readonly text: string }
@@ -44,7 +45,7 @@ function standardItem(entry: Json): ContentItem {
   if (!isJsonObject(entry)) return { type: 'text', text: JSON.stringify(entry) }
   if (entry['type'] === 'text' && typeof entry['text'] === 'string') return { type: 'text', text: entry['text'] }
   if (entry['type'] === 'image' && typeof entry['image'] === 'string') {
-    const inner = parseObject(entry['image'])
+    const inner = parseJsonObject(entry['image'])
     if (inner !== undefined) return media(inner, 'image') ?? asText(entry)
   }
   if (entry['type'] === 'image' || entry['type'] === 'audio') return media(entry, entry['type']) ?? asText(entry)
@@ -66,14 +67,5 @@ function asText(entry: JsonObject): ContentItem {
 
 function structured(content: readonly ContentItem[]): JsonObject | undefined {
   const only = content.length === 1 ? content[0] : undefined
-  return only?.type === 'text' && only.text.startsWith('{') ? parseObject(only.text) : undefined
-}
-
-function parseObject(text: string): JsonObject | undefined {
-  try {
-    const value = JSON.parse(text) as Json
-    return isJsonObject(value) ? value : undefined
-  } catch {
-    return undefined
-  }
+  return only?.type === 'text' && only.text.startsWith('{') ? parseJsonObject(only.text) : undefined
 }

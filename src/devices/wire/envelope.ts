@@ -7,12 +7,13 @@
  *
  * Pure.
  */
-import type { Json, JsonObject } from '../../core/json.ts'
+import type { JsonObject } from '../../core/json.ts'
 import { isJsonObject } from '../../core/json.ts'
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { DeviceHello, HelloFault } from './hello.ts'
 import { decodeDeviceHello } from './hello.ts'
+import { parseJson } from './json-text.ts'
 import type { RpcFault, RpcMessage } from './rpc.ts'
 import { decodeRpc } from './rpc.ts'
 import { salvage } from './salvage.ts'
@@ -30,10 +31,8 @@ export type DeviceFrame =
 export type FrameFault = { readonly kind: 'not-json' } | { readonly kind: 'no-type' } | HelloFault | RpcFault
 
 export function decodeDeviceFrame(text: string): Result<DeviceFrame, FrameFault> {
-  let message: Json
-  try {
-    message = JSON.parse(text) as Json
-  } catch {
+  const message = parseJson(text)
+  if (message === undefined) {
     const rescued = salvage(text)
     return rescued === undefined ? fail({ kind: 'not-json' }) : ok({ kind: 'mcp', message: rescued, salvaged: true })
   }

@@ -12,10 +12,10 @@
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { base64, fromBase64, fromUtf8, utf8 } from '../../core/bytes.ts'
-import { isJsonObject } from '../../core/json.ts'
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
 import { deviceIdInTopics, parseClientId, parseDeviceId } from './device-id.ts'
+import { parseJsonObject } from './json-text.ts'
 
 /** All stock devices publish here; the connection, not the topic, says which one it was. */
 export const UPLINK_TOPIC = 'device-server'
@@ -78,11 +78,6 @@ function signature(key: Uint8Array, clientId: string, username: string): Uint8Ar
 function readGeneration(username: string): number | undefined {
   const bytes = fromBase64(username)
   const text = bytes === undefined ? undefined : fromUtf8(bytes)
-  if (text === undefined) return undefined
-  try {
-    const value: unknown = JSON.parse(text)
-    return isJsonObject(value) && Number.isSafeInteger(value['g']) ? Number(value['g']) : undefined
-  } catch {
-    return undefined
-  }
+  const generation = text === undefined ? undefined : parseJsonObject(text)?.['g']
+  return Number.isSafeInteger(generation) ? Number(generation) : undefined
 }

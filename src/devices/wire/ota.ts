@@ -10,11 +10,12 @@
  *
  * Pure.
  */
-import type { Json, JsonObject } from '../../core/json.ts'
+import type { JsonObject } from '../../core/json.ts'
 import { isJsonObject } from '../../core/json.ts'
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
 import { parseClientId, parseDeviceId } from './device-id.ts'
+import { parseJsonObject } from './json-text.ts'
 
 export interface OtaRequest {
   readonly deviceId: string
@@ -69,7 +70,7 @@ export type Headers = Readonly<Record<string, string | undefined>>
 export function decodeOtaRequest(headers: Headers, body: string): Result<OtaRequest, OtaFault> {
   const identity = decodeIdentity(headers)
   if (!identity.ok) return identity
-  const message = parseBody(body)
+  const message = parseJsonObject(body)
   if (message === undefined) return fail({ kind: 'bad-request', problem: 'the body is not a JSON object' })
   const agent = /^([^/]{1,64})\/([\w.+-]{1,32})/.exec(headers['user-agent'] ?? '')
   return ok({
@@ -84,7 +85,7 @@ export function decodeOtaRequest(headers: Headers, body: string): Result<OtaRequ
 export function decodeActivateRequest(headers: Headers, body: string): Result<ActivateRequest, OtaFault> {
   const identity = decodeIdentity(headers)
   if (!identity.ok) return identity
-  const message = parseBody(body === '' ? '{}' : body)
+  const message = parseJsonObject(body === '' ? '{}' : body)
   if (message === undefined) return fail({ kind: 'bad-request', problem: 'the body is not a JSON object' })
   // py-xiaozhi wraps the same fields once more.
   const inner = isJsonObject(message['Payload']) ? message['Payload'] : message
@@ -118,15 +119,6 @@ function decodeIdentity(headers: Headers): Result<{ deviceId: string; clientId: 
   if (deviceId === undefined) return fail({ kind: 'bad-request', problem: 'Device-Id is not a MAC address' })
   if (clientId === undefined) return fail({ kind: 'bad-request', problem: 'Client-Id is not a UUID' })
   return ok({ deviceId, clientId })
-}
-
-function parseBody(body: string): JsonObject | undefined {
-  try {
-    const value = JSON.parse(body) as Json
-    return isJsonObject(value) ? value : undefined
-  } catch {
-    return undefined
-  }
 }
 
 function text(message: JsonObject, section: string, key: string): string | undefined {

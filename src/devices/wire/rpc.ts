@@ -48,7 +48,7 @@ export function decodeRpc(payload: Json | undefined): Result<RpcMessage, RpcFaul
   if (!isJsonObject(payload)) return fail({ kind: 'bad-rpc', problem: 'the payload is not an object' })
   if (payload['jsonrpc'] !== '2.0') return fail({ kind: 'bad-rpc', problem: 'jsonrpc is not "2.0"' })
   const { method, id } = payload
-  if (typeof method === 'string') return decodeAsked(payload, method.slice(0, MAX_METHOD))
+  if (typeof method === 'string') return decodeAsked(payload, method.slice(0, MAX_METHOD).toWellFormed())
   if (typeof id !== 'number' || !Number.isInteger(id))
     return fail({ kind: 'bad-rpc', problem: 'an answer without an integer id' })
   if (payload['error'] !== undefined && payload['error'] !== null)
@@ -65,12 +65,14 @@ function decodeAsked(payload: JsonObject, method: string): Result<RpcMessage, Rp
 
 /** Some devices answer with a bare string, some without a message: there is always a text to show. */
 function decodeError(error: Json): RpcError {
-  if (typeof error === 'string') return { code: undefined, message: error.slice(0, MAX_MESSAGE) }
+  if (typeof error === 'string') return { code: undefined, message: error.slice(0, MAX_MESSAGE).toWellFormed() }
   if (!isJsonObject(error)) return { code: undefined, message: 'the device gave no reason' }
   const { code, message } = error
   return {
     code: typeof code === 'number' && Number.isInteger(code) ? code : undefined,
     message:
-      typeof message === 'string' && message !== '' ? message.slice(0, MAX_MESSAGE) : 'the device gave no reason',
+      typeof message === 'string' && message !== ''
+        ? message.slice(0, MAX_MESSAGE).toWellFormed()
+        : 'the device gave no reason',
   }
 }

@@ -9,7 +9,7 @@
  *
  * Pure.
  */
-import type { Json } from '../../core/json.ts'
+import { parseJson } from './json-text.ts'
 import { MAX_ID } from './rpc.ts'
 import type { RpcMessage } from './rpc.ts'
 
@@ -42,7 +42,7 @@ function salvageError(text: string): RpcMessage | undefined {
   return {
     kind: 'error',
     id,
-    error: { code: code === null ? undefined : Number(code[1]), message: message.slice(0, MAX_MESSAGE) },
+    error: { code: code === null ? undefined : Number(code[1]), message: message.slice(0, MAX_MESSAGE).toWellFormed() },
   }
 }
 
@@ -54,11 +54,11 @@ function salvageList(text: string): RpcMessage | undefined {
   // The last occurrence: the same characters inside a description are escaped and cannot match.
   const end = text.lastIndexOf(CURSOR)
   if (end < start) return undefined
-  try {
-    const tools = JSON.parse(text.slice(start, end + 1)) as Json
-    const nextCursor = text.slice(end + CURSOR.length).replace(TAIL, '')
-    return { kind: 'result', id, result: { tools, nextCursor } }
-  } catch {
-    return undefined
-  }
+  const tools = parseJson(text.slice(start, end + 1))
+  if (tools === undefined) return undefined
+  const nextCursor = text
+    .slice(end + CURSOR.length)
+    .replace(TAIL, '')
+    .toWellFormed()
+  return { kind: 'result', id, result: { tools, nextCursor } }
 }

@@ -72,11 +72,11 @@ function decodeTool(entry: Json): Result<DeviceTool, string> {
   const { name, description, inputSchema = EMPTY_SCHEMA } = entry
   if (name.length > MAX_NAME) return fail(`a tool whose name has ${name.length} characters`)
   if (!isJsonObject(inputSchema)) return fail(`${name}: its inputSchema is not an object`)
-  if (depth(inputSchema) > MAX_SCHEMA_DEPTH) return fail(`${name}: its inputSchema is nested too deeply`)
+  if (isDeep(inputSchema)) return fail(`${name}: its inputSchema is nested too deeply`)
   if (JSON.stringify(inputSchema).length > MAX_SCHEMA_BYTES) return fail(`${name}: its inputSchema is too large`)
   return ok({
     name,
-    description: typeof description === 'string' ? description.slice(0, MAX_DESCRIPTION) : '',
+    description: typeof description === 'string' ? description.slice(0, MAX_DESCRIPTION).toWellFormed() : '',
     inputSchema,
     userOnly: isUserOnly(entry['annotations']),
   })
@@ -88,15 +88,15 @@ function isUserOnly(annotations: Json | undefined): boolean {
   return audience.includes('user') && !audience.includes('assistant')
 }
 
-/** Stops counting just above the limit, so that a hostile depth costs no more than a permitted one. */
-function depth(value: Json, level = 1): number {
-  if (typeof value !== 'object' || value === null || level > MAX_SCHEMA_DEPTH) return level
-  return Math.max(level, ...Object.values(value).map((inner) => depth(inner, level + 1)))
+/** Stops just above the limit, so that a hostile depth costs no more than a permitted one. */
+function isDeep(value: Json, left = MAX_SCHEMA_DEPTH): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return left === 0 || Object.values(value).some((inner) => isDeep(inner, left - 1))
 }
 
 /** Never fails: a device that answers at all is worth listing, whatever it calls itself. */
 export function decodeServerInfo(result: Json): ServerInfo {
   const info = isJsonObject(result) ? result['serverInfo'] : undefined
-  const text = (value: Json | undefined) => (typeof value === 'string' ? value.slice(0, 128) : '')
+  const text = (value: Json | undefined) => (typeof value === 'string' ? value.slice(0, 128).toWellFormed() : '')
   return isJsonObject(info) ? { name: text(info['name']), version: text(info['version']) } : { name: '', version: '' }
 }

@@ -1,0 +1,40 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { canonicalJson } from '../../core/json.ts'
+import { parseJson, parseJsonObject } from './json-text.ts'
+
+describe('JSON text', () => {
+  it('is read as JSON', () => {
+    expect(parseJson('{"a":[1,"x",null,true]}')).toEqual({ a: [1, 'x', null, true] })
+    expect(parseJson('{"brackets":"[[[[{{{{\\"["}')).toEqual({ brackets: '[[[[{{{{"[' })
+    expect(parseJsonObject('[]')).toBeUndefined()
+  })
+
+  it('is refused when it would hurt somebody further on', () => {
+    for (const text of [
+      `${'['.repeat(33)}${']'.repeat(33)}`,
+      `${'{"a":'.repeat(40_000)}1${'}'.repeat(40_000)}`,
+      '{"a":1e999}',
+      '[[-1e400]]',
+      '{"a":{"__proto__":{}}}',
+      '',
+      '{',
+      'undefined',
+    ])
+      expect(parseJson(text)).toBeUndefined()
+  })
+
+  it('has no halves of surrogate pairs left in it', () => {
+    expect(parseJson(String.raw`["\ud83d\ude00","\ud83d","\ude00","a\uD800b"]`)).toEqual(['😀', '�', '�', 'a�b'])
+    expect(parseJson('"\uD800"')).toBe('�')
+  })
+
+  it('can always be written out again and hashed', () => {
+    fc.assert(
+      fc.property(fc.json({ maxDepth: 40 }), (text) => {
+        const value = parseJson(text)
+        expect(value === undefined || canonicalJson(value).length > 0).toBe(true)
+      }),
+    )
+  })
+})

@@ -1,0 +1,57 @@
+/**
+ * JSON text: what a device wrote, parsed only if everybody behind us can handle it.
+ *
+ * `JSON.parse` accepts more than the rest of the program can take: nesting that overflows the stack of whoever writes it
+ * out again, numbers that become Infinity, halves of surrogate pairs, a key `__proto__`. None of it comes from firmware.
+ *
+ * Pure.
+ */
+import type { Json, JsonObject } from '../../core/json.ts'
+import { isJsonObject } from '../../core/json.ts'
+
+const MAX_DEPTH = 32
+
+/** High without low, or low without high, as JSON escapes them. */
+const LONE_SURROGATE =
+  /\\u[dD][89abAB][\da-fA-F]{2}(?!\\u[dD][c-fC-F][\da-fA-F]{2})|(?<!\\u[dD][89abAB][\da-fA-F]{2})\\u[dD][c-fC-F][\da-fA-F]{2}/g
+
+/** `undefined` for what is not JSON, and for JSON that nobody should have to deal with. */
+export function parseJson(text: string): Json | undefined {
+  if (depthOf(text) > MAX_DEPTH) return undefined
+  try {
+    const whole = text.toWellFormed()
+    const paired = whole.includes(String.raw`\u`) ? whole.replaceAll(LONE_SURROGATE, String.raw`\ufffd`) : whole
+    const value = JSON.parse(paired) as Json
+    return isSound(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+export function parseJsonObject(text: string): JsonObject | undefined {
+  const value = parseJson(text)
+  return isJsonObject(value) ? value : undefined
+}
+
+/** Brackets outside of strings; right for JSON, and no matter for anything else. */
+function depthOf(text: string): number {
+  let depth = 0
+  let deepest = 0
+  let quoted = false
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    if (code === 0x22) quoted = !quoted
+    else if (quoted) {
+      if (code === 0x5c) at++
+    } else if (code === 0x7b || code === 0x5b) deepest = Math.max(deepest, ++depth)
+    else if (code === 0x7d || code === 0x5d) depth--
+  }
+  return deepest
+}
+
+function isSound(value: Json): boolean {
+  if (typeof value === 'number') return Number.isFinite(value)
+  if (typeof value !== 'object' || value === null) return true
+  if (Array.isArray(value)) return (value as readonly Json[]).every(isSound)
+  return Object.entries(value).every(([key, inner]) => key !== '__proto__' && isSound(inner))
+}

@@ -176,6 +176,23 @@ describe('fleet', () => {
     expect(late.far.closedFor).toBe('the gateway stops')
   })
 
+  it('hangs up on a device whose words break something of ours, and goes on', async () => {
+    const bugs: string[] = []
+    const fleet = createFleet({
+      onStep: (_device, input) => {
+        if (input.kind === 'text' && input.text.includes('boom')) throw new Error('boom')
+      },
+      onBug: (device) => bugs.push(device),
+    })
+    const { far } = attach(fleet)
+    far.discovered()
+    far.ears.text('{"type":"boom"}')
+    expect([bugs, far.closedFor]).toEqual([[ID], 'an error of ours'])
+    const call = fleet.call(ID, 't', {})
+    far.reply(TEXT)
+    expect(await call).toMatchObject({ ok: true })
+  })
+
   it('records every step for a trace', () => {
     const steps: string[] = []
     const onStep = (device: string, input: { kind: string }, effects: readonly { kind: string }[]) =>

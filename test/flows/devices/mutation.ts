@@ -14,6 +14,9 @@ const SEEDS: readonly string[] = [
   '{"session_id":"S","type":"goodbye"}',
   '{"session_id":"S","type":"listen","state":"start","mode":"auto"}',
   '{"type":"ping"}',
+  // Parses, and would overflow the stack of whoever writes it out again.
+  `{"type":"mcp","payload":{"jsonrpc":"2.0","id":7,"result":{"content":[${'{"a":['.repeat(8_000)}${']}'.repeat(8_000)}]}}}`,
+  '{"type":"mcp","payload":{"jsonrpc":"2.0","method":"n","params":{"a":1e999,"b":"\\ud800"}}}',
 ]
 
 const SPLICES: readonly string[] = [

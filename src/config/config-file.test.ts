@@ -43,4 +43,23 @@ describe('config file', () => {
   it('refuses a key given twice', () => {
     expect(problems('mode: full\nmode: readonly\n')[0]).toContain('hearthbus.yaml:2')
   })
+
+  it('refuses a rule about nothing, one that trusts everything, and one whose star would match nothing', () => {
+    expect(problems('guard:\n  rules:\n    - says: forbid\n')).toEqual([
+      'hearthbus.yaml:3: guard.rules.0: a rule names a tool or a target',
+    ])
+    expect(problems('guard:\n  rules:\n    - { tool: "*", says: trust }\n')).toEqual([
+      'hearthbus.yaml:3: guard.rules.0: a rule that trusts everything would leave nothing to approve',
+    ])
+    expect(problems('guard:\n  rules:\n    - { tool: "*.unlock", says: forbid }\n')).toEqual([
+      'hearthbus.yaml:3: guard.rules.0.tool: a name; `*` may only stand at its end',
+    ])
+    expect(problems('guard:\n  rules:\n    - { target: "door:*", says: forbid }\n')).toEqual([])
+  })
+
+  it('refuses a profile that would redefine a built-in one', () => {
+    expect(problems('profiles:\n  mine: {}\n  read:\n    include: [task_list]\n')).toEqual([
+      'hearthbus.yaml:4: profiles.read: `all` and `read` are built in and mean what they mean',
+    ])
+  })
 })

@@ -52,9 +52,15 @@ function toProblems(
   const paths = issue.code === 'unrecognized_keys' ? issue.keys.map((key) => [...issue.path, key]) : [issue.path]
   return paths.map((path) => {
     const line = where(path)
-    const message = issue.code === 'unrecognized_keys' ? `no such key; ${knownKeys(issue.path)}` : issue.message
+    const message = issue.code === 'unrecognized_keys' ? `no such key; ${knownKeys(issue.path)}` : sentence(issue)
     return { file, key: path.map(String).join('.'), message, line }
   })
+}
+
+/** Of a key that does not fit, Zod says only that; what would fit is one level down. */
+function sentence(issue: z.core.$ZodIssue): string {
+  const reason = issue.code === 'invalid_key' ? issue.issues[0]?.message : undefined
+  return reason ?? issue.message
 }
 
 function knownKeys(path: readonly PropertyKey[]): string {

@@ -11,6 +11,23 @@ import { meshSection } from './mesh.ts'
 
 const effect = z.enum(['reads', 'records', 'writes', 'sensitive', 'admin'])
 
+/** A star elsewhere would match nothing, and a rule that forbids nothing looks like one that forbids. */
+const namePattern = z.string().regex(/^(?:[^*]+\*?|\*)$/, 'a name; `*` may only stand at its end')
+
+const ownerRule = z
+  .strictObject({
+    tool: namePattern.exactOptional().describe('A tool name; `*` at its end stands for anything.'),
+    target: namePattern.exactOptional().describe('A device as approvals name it; `*` at its end stands for anything.'),
+    says: z
+      .enum(['trust', 'ask', 'forbid'])
+      .describe('`trust`: no approval needed; `ask`: every change needs one; `forbid`: never.'),
+  })
+  .refine(({ tool, target }) => tool !== undefined || target !== undefined, 'a rule names a tool or a target')
+  .refine(
+    ({ tool = '*', target = '*', says }) => says !== 'trust' || tool !== '*' || target !== '*',
+    'a rule that trusts everything would leave nothing to approve',
+  )
+
 const nodeSection = z
   .strictObject({
     name: z
@@ -23,7 +40,7 @@ const nodeSection = z
 
 const listenSection = z
   .strictObject({
-    host: z.string().default('127.0.0.1').describe('Address of the listener for agents and people.'),
+    host: z.string().min(1).default('127.0.0.1').describe('Address of the listener for agents and people.'),
     port: z.int().min(0).max(65_535).default(7420).describe('Port of that listener; 0 takes a free one.'),
     anonymous: z
       .enum(['agent', 'observer', 'off'])
@@ -63,18 +80,7 @@ const guardSection = z
     idempotencyHours: z.int().min(1).default(24).describe('How long the outcome of an idempotency key is kept.'),
     changeTokenSeconds: z.int().min(10).default(300).describe('How long a prepared change can be committed.'),
     rules: z
-      .array(
-        z.strictObject({
-          tool: z.string().exactOptional().describe('A tool name; `*` at its end stands for anything.'),
-          target: z
-            .string()
-            .exactOptional()
-            .describe('A device as approvals name it; `*` at its end stands for anything.'),
-          says: z
-            .enum(['trust', 'ask', 'forbid'])
-            .describe('`trust`: no approval needed; `ask`: every change needs one; `forbid`: never.'),
-        }),
-      )
+      .array(ownerRule)
       .default([])
       .describe('What the owner decided beforehand. The strictest rule that applies wins.'),
   })
@@ -102,10 +108,13 @@ const ledgerSection = z
 
 const profilesSection = z
   .record(
-    z.string().regex(/^[a-z0-9][a-z0-9-]{0,31}$/, 'lower-case letters, digits and dashes'),
+    z
+      .string()
+      .regex(/^[a-z0-9][a-z0-9-]{0,31}$/, 'lower-case letters, digits and dashes')
+      .refine((name) => name !== 'all' && name !== 'read', '`all` and `read` are built in and mean what they mean'),
     z.strictObject({
-      include: z.array(z.string()).default(['*']).describe('Tool names; `*` at the end stands for anything.'),
-      exclude: z.array(z.string()).default([]).describe('Taken out again.'),
+      include: z.array(namePattern).default(['*']).describe('Tool names; `*` at the end stands for anything.'),
+      exclude: z.array(namePattern).default([]).describe('Taken out again.'),
       effects: z.array(effect).exactOptional().describe('Only tools of these effects.'),
     }),
   )

@@ -60,8 +60,8 @@ function freeBytes(root: string): number {
 }
 
 function looseKeys(root: string): DoctorFacts['looseKeys'] {
-  const { nodeKey, ownerToken } = dataDirectory(root)
-  return [nodeKey, ownerToken]
+  const { nodeKey, ownerToken, devicesKey } = dataDirectory(root)
+  return [nodeKey, ownerToken, devicesKey]
     .filter((path) => existsSync(path))
     .map((path) => ({ path, mode: (statSync(path).mode & 0o777).toString(8) }))
     .filter(({ mode }) => mode !== '600' && mode !== '400')

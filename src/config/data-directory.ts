@@ -7,6 +7,7 @@
  *   checkpoint.signed      the last checkpoint that was signed, kept apart from the database on purpose
  *   keys/node.key          the node's Ed25519 key, 0600
  *   keys/owner.token       the credential with which a person at this machine approves, 0600
+ *   keys/devices.key       the secret that signs the MQTT credentials of devices, 0600
  *
  * Pure.
  */
@@ -23,6 +24,7 @@ export interface DataDirectory {
   readonly keys: string
   readonly nodeKey: string
   readonly ownerToken: string
+  readonly devicesKey: string
 }
 
 /** `given` wins, then `$HEARTHBUS_DATA`, then the XDG data directory. */
@@ -46,6 +48,7 @@ export function dataDirectory(root: string): DataDirectory {
     keys,
     nodeKey: join(keys, 'node.key'),
     ownerToken: join(keys, 'owner.token'),
+    devicesKey: join(keys, 'devices.key'),
   }
 }
 

@@ -1,15 +1,114 @@
 /**
- * Devices section: the listener that ESP32 devices connect to.
+ * Devices section: the listener that ESP32 devices connect to, and what their tools may do.
  *
  * Pure.
  */
 import { z } from 'zod'
+
+const names = z.array(z.string().min(1).max(256))
+
+const mqttSection = z
+  .strictObject({
+    enabled: z
+      .boolean()
+      .default(true)
+      .describe('Run a broker for devices; over MQTT they stay reachable while they sleep.'),
+    port: z
+      .int()
+      .min(0)
+      .max(65_535)
+      .refine((port) => port !== 8_883, 'not 8883: on that port devices insist on TLS with a public certificate')
+      .default(7_424)
+      .describe('Port of that broker.'),
+    udpPort: z.int().min(0).max(65_535).default(7_424).describe('UDP port where their audio ends.'),
+  })
+  .prefault({})
+
+const topic = (word: string) =>
+  z.string().regex(/^[^+#{}]*\{(?:device|client)\}[^+#{}]*$/, `a topic such as devices/${word}/{device}`)
+
+const brokerSection = z.strictObject({
+  url: z.url({ protocol: /^mqtts?$/ }).describe('Where we reach it.'),
+  username: z.string().exactOptional().describe('Our account there.'),
+  password: z.string().exactOptional().describe('Its password.'),
+  endpoint: z
+    .string()
+    .regex(/^[^:/\s]+:\d{1,5}$/, 'host:port')
+    .describe('Where devices reach it, as `host:port`.'),
+  uplink: topic('up').default('devices/up/{device}').describe('Topic on which a device speaks.'),
+  downlink: topic('down').default('devices/down/{device}').describe('Topic on which it listens.'),
+  account: z
+    .strictObject({ username: z.string(), password: z.string() })
+    .exactOptional()
+    .describe('One account for all devices; absent: they use credentials that we sign.'),
+})
+
+/** As tools/url-rule.ts reads them. */
+const urlRule = z
+  .string()
+  .max(512)
+  .regex(/^https?:\/\/(?:\*\.[a-z0-9-]+\.)?[a-z0-9.-]+(?::\d{1,5})?(?:\/[A-Za-z0-9._~!$&()*+,;=:/%-]*)?$/, {
+    message: 'an address such as https://files.example.org/firmware/ or https://*.example.org/',
+  })
 
 export const devicesSection = z
   .strictObject({
     enabled: z.boolean().default(false).describe('Listen for ESP32 devices.'),
     host: z.string().default('0.0.0.0').describe('Address of the devices listener (devices are on the LAN).'),
     port: z.int().min(0).max(65_535).default(7421).describe('Port of the devices listener: OTA, WebSocket, vision.'),
+    publicUrl: z
+      .url({ protocol: /^https?$/ })
+      .exactOptional()
+      .describe('Told to devices instead of the address at which they reached us, e.g. http://192.168.1.2:7421.'),
+    allowedOrigins: z.array(z.string()).default([]).describe('Web pages that may act as a device; usually none.'),
+    maxConnections: z.int().min(1).max(100_000).default(4_096).describe('Devices connected at once over WebSocket.'),
+    waitingPerAddress: z
+      .int()
+      .min(1)
+      .max(100_000)
+      .default(8)
+      .describe('Strangers from one address that may wait with a code at once.'),
+    transport: z
+      .enum(['websocket', 'mqtt', 'mqtt-broker'])
+      .default('websocket')
+      .describe('How devices connect that are approved without a choice.'),
+    mqtt: mqttSection,
+    broker: brokerSection.exactOptional().describe('Somebody else’s MQTT broker, with topics for each device.'),
+    keepAliveSeconds: z
+      .int()
+      .min(0)
+      .max(110)
+      .default(90)
+      .describe('A frame so often keeps a WebSocket device reachable; 0 spares its battery.'),
+    whenAsleep: z
+      .enum(['fail', 'queue'])
+      .default('fail')
+      .describe('A call to a device that is not connected: `fail` at once, or `queue` until it is.'),
+    waitSeconds: z.int().min(1).max(3_600).default(60).describe('How long a queued call waits.'),
+    offlineTools: z
+      .enum(['listed', 'hidden'])
+      .default('listed')
+      .describe('Tools of a device that is not connected: listed as offline, or not at all.'),
+    toolSeconds: z
+      .record(z.string().min(1).max(256), z.int().min(1).max(3_600))
+      .default({})
+      .describe('How long a device may take for a tool, by the tool’s name; 30, and 75 for photos, if absent.'),
+    readTools: names.default([]).describe('Tools that only read, beside the known ones; `*` at the end: anything.'),
+    sensitiveTools: names.default([]).describe('Tools that need a person’s approval, beside the known ones.'),
+    userTools: z
+      .boolean()
+      .default(false)
+      .describe('Ask devices for their user-only tools, too (restart, firmware …): shown to people, with approval.'),
+    userToolsForAgents: names.default([]).describe('User-only tools that agents may see as well, still with approval.'),
+    urls: z.array(urlRule).default([]).describe('Where devices may be sent by an argument; nowhere, if empty.'),
+  })
+  .refine(({ transport, mqtt }) => transport !== 'mqtt' || mqtt.enabled, {
+    message: 'mqtt needs devices.mqtt.enabled',
+    path: ['transport'],
+  })
+  .refine(({ transport, broker }) => transport !== 'mqtt-broker' || broker !== undefined, {
+    message: 'mqtt-broker needs devices.broker',
+    path: ['transport'],
   })
   .prefault({})
 

@@ -10,6 +10,8 @@ import type { Config } from '../config/schema.ts'
 import { systemClock } from '../core/clock.ts'
 import type { Database, Migrations } from '../core/database-store.ts'
 import type { Logger } from '../core/logger.ts'
+import { devicesMigrations } from '../devices/enrol/enrol-store.ts'
+import { deviceToolsMigrations } from '../devices/tools/pin-store.ts'
 import { runtimeMigrations } from '../runtime/migrations.ts'
 import { createRuntime } from '../runtime/runtime.ts'
 
@@ -22,11 +24,11 @@ export interface FamilyParts {
   readonly logger: Logger
 }
 
-export const familyMigrations: readonly Migrations[] = [runtimeMigrations]
+export const familyMigrations: readonly Migrations[] = [runtimeMigrations, devicesMigrations, deviceToolsMigrations]
 
 /** Nothing is contacted before `start`. A family that the configuration does not ask for is not even loaded. */
 export async function createFamilies(parts: FamilyParts): Promise<readonly Service[]> {
-  return [runtimeFamily(parts)]
+  return [runtimeFamily(parts), ...(await devicesFamily(parts))]
 }
 
 function runtimeFamily({ config, version, data, spine, database }: FamilyParts): Service {
@@ -44,4 +46,12 @@ function runtimeFamily({ config, version, data, spine, database }: FamilyParts):
       dataDirectory: data.root,
     },
   })
+}
+
+async function devicesFamily({ config, data, spine, database, logger }: FamilyParts): Promise<readonly Service[]> {
+  if (!config.devices.enabled) return []
+  const { createDevices } = await import('../devices/devices.ts')
+  const { bus, ledger } = spine
+  const signingKeyPath = data.devicesKey
+  return [createDevices({ config: config.devices, database, ledger, bus, clock: systemClock, logger, signingKeyPath })]
 }

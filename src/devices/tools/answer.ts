@@ -14,8 +14,9 @@ import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
 import type { DeviceFault } from '../session/device-fault.ts'
 import { faultSentence, mayHaveActed } from '../session/device-fault.ts'
-import type { ContentItem, ToolResult } from '../wire/content.ts'
+import type { ToolResult } from '../wire/content.ts'
 import { visibleText } from './stranger-text.ts'
+import { wellFormed } from './well-formed.ts'
 
 export interface Called {
   readonly slug: string
@@ -27,7 +28,9 @@ export const ANSWER_SCHEMA: JsonSchema = {
   type: 'object',
   properties: {
     device: { type: 'string', description: 'Who answered.' },
-    value: { description: 'What it answered: the JSON in its text, or the text itself. `false` means that it refused.' },
+    value: {
+      description: 'What it answered: the JSON in its text, or the text itself. `false` means that it refused.',
+    },
     images: { type: 'integer', description: 'How many pictures are in the content.' },
   },
   required: ['device', 'value'],
@@ -106,11 +109,11 @@ function errorText(text: string): string {
   return visibleText(text, MAX_ERROR) || 'The device gave no reason.'
 }
 
-function textOf(content: readonly ContentItem[]): string {
+function textOf(content: ToolResult['content']): string {
   return content.flatMap((item) => (item.type === 'text' ? [item.text] : [])).join('\n')
 }
 
-function valueOf(content: readonly ContentItem[]): Json {
+function valueOf(content: ToolResult['content']): Json {
   const texts = content.flatMap((item) => (item.type === 'text' ? [item.text] : []))
   const [only] = texts
   if (only === undefined) return null
@@ -123,10 +126,4 @@ function meaning(text: string): Json {
   } catch {
     return text.toWellFormed()
   }
-}
-
-/** What is recorded has a canonical form; half a character has none. */
-function wellFormed(value: Json): Json {
-  const text = JSON.stringify(value)
-  return text.isWellFormed() && !/\\u[dD][89a-fA-F]/.test(text) ? value : text
 }

@@ -8,8 +8,8 @@
  */
 import { hash } from 'node:crypto'
 import { canonicalJson } from '../../core/json.ts'
-import type { Json } from '../../core/json.ts'
 import type { DeviceTool } from '../wire/tool-list.ts'
+import { wellFormed } from './well-formed.ts'
 
 /** Tool name → the definition that somebody, or the first listing, stood for. */
 export type Pins = ReadonlyMap<string, Pin>
@@ -57,12 +57,4 @@ export function examine(tools: readonly DeviceTool[], pins: Pins): Examined {
 export function withheldDigest(withheld: readonly WithheldTool[]): string | undefined {
   if (withheld.length === 0) return undefined
   return hash('sha256', canonicalJson(withheld.map((each) => each.hash).toSorted())).slice(0, 16)
-}
-
-/** Half a character has no canonical form; a device that sends one is still pinned to something. */
-function wellFormed(value: Json): Json {
-  if (typeof value === 'string') return value.toWellFormed()
-  if (typeof value !== 'object' || value === null) return value
-  if (Array.isArray(value)) return (value as readonly Json[]).map(wellFormed)
-  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key.toWellFormed(), wellFormed(inner)]))
 }

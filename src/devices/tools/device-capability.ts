@@ -8,6 +8,7 @@
 import type { Call, Outcome } from '../../bus/call.ts'
 import type { Assessment, Capability, Effect, Issue, Offer } from '../../bus/capability.ts'
 import type { Reason } from '../../core/fault.ts'
+import { isJsonObject } from '../../core/json.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { fail } from '../../core/result.ts'
 import { checkArguments } from '../wire/arguments.ts'
@@ -90,16 +91,28 @@ function assess(
     label: `${tool.name.replace(/^self\./, '')} on ${label}`,
     reasons: [
       ...(forPeople ? userOnlyReasons(caller, target) : []),
-      ...urlReasons(body, urls),
+      ...urlReasons({ ...defaultsOf(tool), ...body }, urls),
       ...(away === undefined ? [] : [away]),
     ],
   }
 }
 
+/** An address that is left out is the device's own choice, and on stock firmware a sentence instead of an address. */
+function defaultsOf({ inputSchema: { properties } }: DeviceTool): JsonObject {
+  if (!isJsonObject(properties)) return {}
+  const given = Object.entries(properties).map(([name, property]) => [
+    name,
+    isJsonObject(property) ? property['default'] : undefined,
+  ])
+  return Object.fromEntries(given.filter(([, value]) => typeof value === 'string')) as JsonObject
+}
+
 export function urlReasons(body: JsonObject, urls: readonly UrlRule[]): readonly Reason[] {
   return urlArguments(body).flatMap(({ path, url }) => {
     const problem = urlProblem(url, urls)
-    return problem === undefined ? [] : [{ rule: 'url', message: `${path} is ${problem}.` }]
+    return problem === undefined
+      ? []
+      : [{ rule: 'url', message: `${path} must be given as an allowed address: it is ${problem}.` }]
   })
 }
 
@@ -107,7 +120,7 @@ export function urlReasons(body: JsonObject, urls: readonly UrlRule[]): readonly
 function issueOf(problem: string, { inputSchema }: DeviceTool): Issue {
   const [word = '', ...rest] = problem.split(' ')
   const { properties } = inputSchema
-  const isNamed = typeof properties === 'object' && properties !== null && Object.hasOwn(properties, word)
+  const isNamed = isJsonObject(properties) && Object.hasOwn(properties, word)
   return isNamed
     ? { path: [word], message: rest.join(' '), code: 'argument' }
     : { path: [], message: problem, code: 'argument' }

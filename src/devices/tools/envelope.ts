@@ -36,16 +36,26 @@ export const devicesFamily: Family = {
 }
 
 export function errorJson(fault: Fault): JsonObject {
-  const { kind, code, message, reasons, retryAfterMs, details } = fault
+  const { message, reasons, retryAfterMs, details } = fault
   return {
-    // The guard's word for what became of a change stands above the family's for why.
-    code: kind === 'unknown-outcome' ? CODES[kind] : (code ?? CODES[kind]),
+    code: codeOf(fault),
     message,
-    retryable: isRetriable(fault),
+    retryable: isRetriable(fault) || isAway(fault),
     ...(retryAfterMs === undefined ? {} : { retry_after_ms: retryAfterMs }),
     ...(reasons === undefined ? {} : { reasons: reasons.map(({ rule, message: why }) => ({ rule, message: why })) }),
     ...(details === undefined || Object.keys(details).length === 0 ? {} : { details }),
   }
+}
+
+/** The guard's word for what became of a change stands above the family's for why. */
+function codeOf(fault: Fault): string {
+  if (isAway(fault)) return 'device_asleep'
+  return fault.kind === 'unknown-outcome' ? CODES[fault.kind] : (fault.code ?? CODES[fault.kind])
+}
+
+/** Refused for no other reason than that nobody could have been asked. */
+function isAway({ kind, reasons = [] }: Fault): boolean {
+  return kind === 'not-permitted' && reasons.length > 0 && reasons.every(({ rule }) => rule === 'device-asleep')
 }
 
 function textOf({ kind, message, details }: Fault): ContentBlock {

@@ -35,7 +35,7 @@ export function parseUrlRule(text: string): UrlRule | undefined {
   const below = /^https?:\/\/\*\./.test(text)
   const plain = below ? text.replace('*.', '') : text
   const url = PLAIN.test(plain) ? URL.parse(plain) : null
-  if (url === null || url.search !== '' || (below && isPrivateHost(url.hostname))) return undefined
+  if (url === null || url.search !== '') return undefined
   return { protocol: url.protocol, host: url.hostname, below, port: url.port, path: url.pathname }
 }
 

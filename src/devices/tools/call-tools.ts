@@ -1,0 +1,189 @@
+/**
+ * Call tools: a device's tool called by name, on one device or on many.
+ *
+ *   devices.call ──forward──▶ device.<slug>.<tool>        guard, approval, lock and record are those of the tool itself
+ *
+ * For clients that do not want a tool for each tool of each device, and for callers who can wait for a device to wake.
+ *
+ * Pure, given the house.
+ */
+import { z } from 'zod'
+import type { Call, ContentBlock, Outcome } from '../../bus/call.ts'
+import type { Assessment, Capability } from '../../bus/capability.ts'
+import { defineTool } from '../../bus/tool.ts'
+import type { Fault } from '../../core/fault.ts'
+import type { JsonObject } from '../../core/json.ts'
+import { isJsonObject } from '../../core/json.ts'
+import { fail, ok } from '../../core/result.ts'
+import { faultOf } from './answer.ts'
+import { changedTool, waitFault } from './device-call.ts'
+import { devicesFamily, errorJson } from './envelope.ts'
+import { deviceArgument } from './list-tools.ts'
+import type { OpenHouse, ToolParts } from './open-house.ts'
+import { findDevice, forward, inHouse, unknownDevice } from './open-house.ts'
+import type { RosterDevice, RosterTool } from './roster.ts'
+
+const MAX_DEVICES = 64
+const AT_ONCE = 16
+/** Pictures of many devices in one answer, as base64. */
+const MAX_MEDIA_CHARACTERS = 4 * 1_048_576
+const MAX_WAIT_SECONDS = 3_600
+
+const request = {
+  tool: z.string().min(1).max(256).describe('What the device calls it, e.g. `self.audio_speaker.set_volume`.'),
+  arguments: z.record(z.string(), z.json()).default({}),
+  when_asleep: z
+    .enum(['fail', 'queue'])
+    .exactOptional()
+    .describe('For a device that is not connected: fail at once, or wait until it is. By default as configured.'),
+  wait_seconds: z.int().min(1).max(MAX_WAIT_SECONDS).default(60).describe('How long to wait for it at most.'),
+}
+
+const callInput = z.strictObject({ device: deviceArgument, ...request })
+
+const common = {
+  family: devicesFamily,
+  effect: 'writes',
+  timeoutSeconds: MAX_WAIT_SECONDS + 300,
+  maxConcurrent: 256,
+  // Forwarding changes nothing. What the named tool does is judged, and if need be approved, when that is called.
+  assess: (): Assessment => ({ effect: 'reads', reasons: [] }),
+} as const
+
+const devicesCall = defineTool({
+  ...common,
+  name: 'devices.call',
+  title: 'Call a tool of a device',
+  description:
+    'Calls one tool of one device: exactly what calling `device.<device>.<tool>` does, with the same permissions. The answer is the device’s own; `false` means that it refused.',
+  input: callInput,
+  output: z.object({ device: z.string(), value: z.json(), images: z.int().optional() }),
+})
+
+const devicesCallMany = defineTool({
+  ...common,
+  name: 'devices.call_many',
+  title: 'Call a tool on many devices',
+  description: `Calls the same tool with the same arguments on up to ${MAX_DEVICES} devices and gives one answer for each, in the order asked. What one device does or refuses does not keep the others from it.`,
+  input: z.strictObject({ devices: z.array(deviceArgument).min(1).max(MAX_DEVICES), ...request }),
+  output: z.object({
+    results: z.array(
+      z.object({
+        device: z.string(),
+        ok: z.boolean(),
+        value: z.json().optional(),
+        images: z.int().optional(),
+        error: z.record(z.string(), z.json()).optional(),
+      }),
+    ),
+  }),
+})
+
+type CallInput = z.output<typeof callInput>
+
+export function callTools(parts: ToolParts): readonly Capability[] {
+  const one = (input: CallInput, call: Call): Promise<Outcome> =>
+    inHouse(parts, (house) => callOne({ parts, house, call }, input))
+  return [
+    devicesCall.handledBy(one),
+    devicesCallMany.handledBy(async ({ devices, ...input }, call) => {
+      const outcomes = await inTurns([...new Set(devices)], AT_ONCE, async (device) => ({
+        device,
+        outcome: await one({ device, ...input }, call),
+      }))
+      return ok({ data: { results: outcomes.map(resultJson) }, content: contentOf(outcomes) })
+    }),
+  ]
+}
+
+interface Around {
+  readonly parts: ToolParts
+  readonly house: OpenHouse
+  readonly call: Call
+}
+
+async function callOne({ parts, house, call }: Around, input: CallInput): Promise<Outcome> {
+  // A rehearsal that were passed on would be the act itself.
+  if (call.rehearsal) return fail({ kind: 'unsupported', message: 'A device cannot rehearse.' })
+  const device = findDevice(house, input.device, call.caller)
+  if (device === undefined) return fail(unknownDevice(input.device))
+  const away = await awaken({ parts, house, call }, device, input)
+  if (away !== undefined) return fail(away)
+  // Looked up only now: who has just woken may have other tools than before.
+  const found = findTool(findDevice(house, device.slug, call.caller) ?? device, input.tool)
+  if ('kind' in found) return fail(found)
+  return forward(parts, call, { name: found.capability, body: input.arguments })
+}
+
+async function awaken(
+  { house, call }: Around,
+  { slug, enrolled }: RosterDevice,
+  { when_asleep: wanted, wait_seconds: seconds }: CallInput,
+): Promise<Fault | undefined> {
+  const { deviceId } = enrolled
+  const { calls, gateway } = house
+  const isAsleep = (gateway.fleet.device(deviceId)?.phase ?? 'asleep') === 'asleep'
+  if (wanted === undefined || !isAsleep) return undefined
+  if (wanted === 'fail') return faultOf(calls.asleep(deviceId, slug), { slug, effect: 'reads' })
+  const waited = waitFault(await calls.untilReady(deviceId, seconds * 1_000, call.signal), seconds * 1_000)
+  return waited === undefined ? undefined : faultOf(waited, { slug, effect: 'reads' })
+}
+
+function findTool({ slug, tools, withheld }: RosterDevice, name: string): RosterTool | Fault {
+  const found = tools.find(({ tool, capability }) => tool.name === name || capability === name)
+  if (found !== undefined) return found
+  if (withheld.some(({ tool }) => tool.name === name)) return changedTool(slug, name)
+  return {
+    kind: 'not-found',
+    code: 'unknown_tool',
+    message: `${slug} has no tool ${JSON.stringify(name.slice(0, 64))}. devices.tools.list says what it has.`,
+  }
+}
+
+interface DeviceOutcome {
+  readonly device: string
+  readonly outcome: Outcome
+}
+
+function resultJson({ device, outcome }: DeviceOutcome): JsonObject {
+  if (!outcome.ok) return { device, ok: false, error: errorJson(outcome.fault) }
+  const { data } = outcome.value
+  const { device: _, ...rest } = isJsonObject(data) ? data : { value: data }
+  return { device, ok: true, ...rest }
+}
+
+/** A line for each device, and its pictures while there is room for them. */
+function contentOf(outcomes: readonly DeviceOutcome[]): readonly ContentBlock[] {
+  let room = MAX_MEDIA_CHARACTERS
+  return outcomes.flatMap((result) => {
+    const { device, outcome } = result
+    const media = (outcome.ok ? (outcome.value.content ?? []) : []).filter(({ type }) => type !== 'text')
+    const size = media.reduce((sum, { data }) => sum + (typeof data === 'string' ? data.length : 0), 0)
+    const fits = size <= room
+    if (fits) room -= size
+    const line = text(`${device}: ${JSON.stringify(resultJson(result))}`)
+    return fits ? [line, ...media] : [line, text(`${device}: its pictures are left out; call it alone to get them.`)]
+  })
+}
+
+function text(words: string): ContentBlock {
+  return { type: 'text', text: words }
+}
+
+/** In the order given, at most `width` at a time. */
+export async function inTurns<Item, Value>(
+  items: readonly Item[],
+  width: number,
+  work: (item: Item) => Promise<Value>,
+): Promise<readonly Value[]> {
+  const results: Value[] = []
+  let next = 0
+  const worker = async (): Promise<void> => {
+    for (let index = next++; index < items.length; index = next++) {
+      const item = items[index]
+      if (item !== undefined) results[index] = await work(item)
+    }
+  }
+  await Promise.all(Array.from({ length: Math.min(width, items.length) }, worker))
+  return results
+}

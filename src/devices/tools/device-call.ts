@@ -1,0 +1,117 @@
+/**
+ * Device call: asks a device that is there, and knows what to do about one that is not.
+ *
+ *   asleep ▸ fails at once with a sentence, or waits until the device is back        greeting ▸ waits until it has listed
+ *   ready  ▸ still the tool that was approved? ▸ asked ▸ answer
+ *
+ * Pure, given its fleet.
+ */
+import type { Call, Outcome } from '../../bus/call.ts'
+import type { Effect } from '../../bus/capability.ts'
+import type { Fault, Reason } from '../../core/fault.ts'
+import { fail } from '../../core/result.ts'
+import type { DeviceFault } from '../session/device-fault.ts'
+import { faultSentence } from '../session/device-fault.ts'
+import type { DeviceView, Fleet } from '../session/fleet.ts'
+import type { ToolTimes } from '../session/tool-time.ts'
+import { toolTimeMs } from '../session/tool-time.ts'
+import type { DeviceTool } from '../wire/tool-list.ts'
+import { faultOf, outcomeOf } from './answer.ts'
+import { definitionHash } from './definition.ts'
+import type { Waited } from './waiters.ts'
+import { Waiters, WAITERS_PER_DEVICE } from './waiters.ts'
+
+export interface PatienceRules {
+  readonly toolTimes: ToolTimes
+  /** What a call to a sleeping device gets that does not say what it wants. */
+  readonly whenAsleep: 'fail' | 'queue'
+  readonly waitMs: number
+}
+
+export interface AskedTool {
+  readonly deviceId: string
+  readonly slug: string
+  readonly tool: DeviceTool
+  readonly effect: Effect
+}
+
+/** For its turn behind other calls; the tool's own time begins when the device is asked. */
+const TURN_MS = 60_000
+
+export class DeviceCalls {
+  readonly #fleet: Pick<Fleet, 'device' | 'call'>
+  readonly #rules: PatienceRules
+  readonly #waiters = new Waiters()
+
+  constructor(fleet: Pick<Fleet, 'device' | 'call'>, rules: PatienceRules) {
+    this.#fleet = fleet
+    this.#rules = rules
+  }
+
+  async call(call: Call, { deviceId, slug, tool, effect }: AskedTool): Promise<Outcome> {
+    if (call.rehearsal) return fail({ kind: 'unsupported', message: 'A device cannot rehearse.' })
+    const away = await this.#wakened(deviceId, slug, call.signal)
+    if (away !== undefined) return fail(faultOf(away, { slug, effect }))
+    const now = this.#fleet.device(deviceId)?.tools.find(({ name }) => name === tool.name)
+    // The device may have come back as another, and the bus not have heard of it yet.
+    if (now !== undefined && definitionHash(now) !== definitionHash(tool)) return fail(changedTool(slug, tool.name))
+    const timeoutMs = toolTimeMs(tool.name, this.#rules.toolTimes)
+    const options = { signal: call.signal, waitMs: TURN_MS, timeoutMs }
+    return outcomeOf(await this.#fleet.call(deviceId, tool.name, call.body, options), { slug, effect })
+  }
+
+  untilReady(deviceId: string, waitMs: number, signal: AbortSignal): Promise<Waited> {
+    return this.#waiters.wait({ key: deviceId, waitMs, signal, isThere: () => this.#phase(deviceId) === 'ready' })
+  }
+
+  /** Why it is no use to ask a person about a call to this device now. */
+  unreachable(deviceId: string, slug: string): Reason | undefined {
+    if (this.#rules.whenAsleep === 'queue' || this.#phase(deviceId) !== 'asleep') return undefined
+    return { rule: 'device-asleep', message: faultSentence(this.asleep(deviceId, slug)) }
+  }
+
+  asleep(deviceId: string, slug: string): DeviceFault {
+    const transport = this.#fleet.device(deviceId)?.transport ?? 'websocket'
+    return { kind: 'asleep', device: slug, wakesItself: transport !== 'websocket' }
+  }
+
+  /** The longest that a call of this tool can take, with everything it may have to wait for. */
+  timeoutSeconds(tool: string): number {
+    const { toolTimes, whenAsleep, waitMs } = this.#rules
+    return Math.ceil((toolTimeMs(tool, toolTimes) + TURN_MS + (whenAsleep === 'queue' ? waitMs : 0)) / 1_000)
+  }
+
+  /** Something happened to the device. */
+  poke(deviceId: string): void {
+    this.#waiters.poke(deviceId)
+  }
+
+  close(): void {
+    this.#waiters.close()
+  }
+
+  /** `undefined` when the device can be asked now. */
+  async #wakened(deviceId: string, slug: string, signal: AbortSignal): Promise<DeviceFault | undefined> {
+    const { whenAsleep, waitMs } = this.#rules
+    const phase = this.#phase(deviceId)
+    if (phase === 'ready') return undefined
+    if (phase === 'asleep' && whenAsleep === 'fail') return this.asleep(deviceId, slug)
+    // One that is just greeting has not said yet what it can do.
+    const patienceMs = whenAsleep === 'queue' ? waitMs : TURN_MS
+    return waitFault(await this.untilReady(deviceId, patienceMs, signal), patienceMs)
+  }
+
+  #phase(deviceId: string): DeviceView['phase'] {
+    return this.#fleet.device(deviceId)?.phase ?? 'asleep'
+  }
+}
+
+export function waitFault(waited: Waited, waitMs: number): DeviceFault | undefined {
+  if (waited === 'ready') return undefined
+  return waited === 'full' ? { kind: 'queue-full', limit: WAITERS_PER_DEVICE } : { kind: 'expired', afterMs: waitMs }
+}
+
+export function changedTool(slug: string, tool: string): Fault {
+  const message = `${tool} of ${slug} is not as it was when it was approved, and is withheld until a person has looked at it: hearthbus devices approve-tools ${slug}.`
+  return { kind: 'not-permitted', code: 'tool_withheld', message, reasons: [{ rule: 'definition-changed', message }] }
+}

@@ -1,0 +1,245 @@
+/**
+ * Enrolment tools: who belongs to the house, decided by an admin. The CLI calls them; no model sees them.
+ *
+ *   devices.enrolment.list · approve · revoke · rotate · forget · approve_tools
+ *
+ * On the bus like everything else, so that every decision takes the same five stages and is on record.
+ *
+ * Pure, given the house.
+ */
+import { z } from 'zod'
+import type { Call, Outcome } from '../../bus/call.ts'
+import type { Assessment, Capability } from '../../bus/capability.ts'
+import { defineTool } from '../../bus/tool.ts'
+import type { Fault } from '../../core/fault.ts'
+import type { JsonObject } from '../../core/json.ts'
+import { fail, ok } from '../../core/result.ts'
+import type { Result } from '../../core/result.ts'
+import { callerKey } from '../../guard/caller-rights.ts'
+import type { EnrolFault, EnrolledDevice, PendingDevice } from '../enrol/enrolment.ts'
+import { parseDeviceId } from '../wire/device-id.ts'
+import { devicesFamily } from './envelope.ts'
+import { deviceArgument, isoTime } from './list-tools.ts'
+import type { OpenHouse, ToolParts } from './open-house.ts'
+import { inHouse, unknownDevice } from './open-house.ts'
+import { adminReasons } from './standing.ts'
+import { visibleText } from './stranger-text.ts'
+
+export interface EnrolmentParts extends ToolParts {
+  readonly transports: readonly string[]
+  /** Beside the records of the call: that somebody came, and that somebody went. */
+  readonly record: (event: { readonly kind: string; readonly [field: string]: string }) => Promise<void>
+}
+
+const enrolledView = z.object({
+  device: z.string().describe('Its short name.'),
+  id: z.string(),
+  client_id: z.string(),
+  name: z.string(),
+  state: z.enum(['approved', 'revoked']),
+  transport: z.string(),
+  board: z.string(),
+  firmware: z.string(),
+  approved_at: z.string().nullable(),
+  approved_by: z.string(),
+  booted_at: z.string().nullable(),
+})
+
+const pendingView = z.object({
+  code: z.string(),
+  id: z.string(),
+  client_id: z.string(),
+  board: z.string(),
+  firmware: z.string(),
+  address: z.string(),
+  since: z.string().nullable(),
+  expires: z.string().nullable(),
+  replaces: z.boolean().describe('A device of this address is enrolled already, with another UUID.'),
+})
+
+const common = { family: devicesFamily, face: { kind: 'service' }, trustRequired: 'self' } as const
+const judged = (effect: 'reads' | 'admin') => ({
+  effect,
+  assess: (_: unknown, { caller }: Call): Assessment => ({ effect, reasons: adminReasons(caller) }),
+})
+const deciding = { ...common, ...judged('admin'), idempotent: false } as const
+const oneDevice = { input: z.strictObject({ device: deviceArgument }), output: enrolledView } as const
+
+const list = defineTool({
+  ...common,
+  ...judged('reads'),
+  name: 'devices.enrolment.list',
+  title: 'Enrolment',
+  description: 'Lists devices that wait with a code, and those that were let in or turned away.',
+  input: z.strictObject({}),
+  output: z.object({ pending: z.array(pendingView), devices: z.array(enrolledView), ota: z.string() }),
+})
+
+const approveInput = z.strictObject({
+  code: z.string().regex(/^\d{6}$/, 'the six digits that the device shows'),
+  name: z.string().min(1).max(64).exactOptional().describe('What people call it; by default the board’s name.'),
+  transport: z.enum(['websocket', 'mqtt', 'mqtt-broker']).exactOptional().describe('How it is to connect.'),
+})
+
+const approve = defineTool({
+  ...deciding,
+  name: 'devices.enrolment.approve',
+  title: 'Let a device in',
+  description: 'Approves the device that shows this code. It gets its credentials the next time it asks, in seconds.',
+  input: approveInput,
+  output: enrolledView,
+})
+
+const revoke = defineTool({
+  ...deciding,
+  ...oneDevice,
+  name: 'devices.enrolment.revoke',
+  title: 'Turn a device away',
+  description: 'Ends every credential of the device, hangs up, and takes its tools off the bus.',
+})
+
+const rotate = defineTool({
+  ...deciding,
+  ...oneDevice,
+  name: 'devices.enrolment.rotate',
+  title: 'New credentials',
+  description: 'Ends every credential of the device; it gets new ones at its next boot.',
+})
+
+const forget = defineTool({
+  ...deciding,
+  ...oneDevice,
+  name: 'devices.enrolment.forget',
+  title: 'Forget a device',
+  description: 'As if the device had never been here: its next boot makes it a stranger with a code.',
+})
+
+const approveTools = defineTool({
+  ...deciding,
+  name: 'devices.enrolment.approve_tools',
+  title: 'Approve changed tools',
+  description: 'Takes the tools that are withheld as they are now described.',
+  input: z.strictObject({
+    device: deviceArgument,
+    digest: z.string().max(64).describe('Of what was looked at, from devices.tools.list.'),
+  }),
+  output: z.object({ device: z.string(), approved: z.array(z.string()) }),
+})
+
+export function enrolmentTools(parts: EnrolmentParts): readonly Capability[] {
+  const change = (kind: 'revoke' | 'rotate' | 'forget') => (wanted: { readonly device: string }, call: Call) =>
+    inHouse(parts, (house) => changed({ parts, house, call }, kind, wanted.device))
+  return [
+    list.handledBy(() => inHouse(parts, (house) => ok({ data: listJson(house) }))),
+    approve.handledBy((wanted, call) => inHouse(parts, (house) => approved({ parts, house, call }, wanted))),
+    revoke.handledBy(change('revoke')),
+    rotate.handledBy(change('rotate')),
+    forget.handledBy(change('forget')),
+    approveTools.handledBy(({ device: name, digest }, { caller }) =>
+      inHouse(parts, async ({ roster }) => {
+        const device = roster.find(name)
+        if (device === undefined) return fail(unknownDevice(name))
+        const taken = await roster.approve(device, digest, callerKey(caller))
+        if (!taken.ok) return taken
+        return ok({ data: { device: device.slug, approved: taken.value.map((tool) => visibleText(tool, 256)) } })
+      }),
+    ),
+  ]
+}
+
+interface Around {
+  readonly parts: EnrolmentParts
+  readonly house: OpenHouse
+  readonly call: Call
+}
+
+async function approved(
+  { parts, house, call }: Around,
+  { code, name, transport }: z.output<typeof approveInput>,
+): Promise<Outcome> {
+  if (transport !== undefined && !parts.transports.includes(transport)) return fail(noTransport(transport, parts))
+  const by = callerKey(call.caller)
+  const options = { by, ...(name === undefined ? {} : { name }), ...(transport === undefined ? {} : { transport }) }
+  return settled({ parts, house, call }, 'device.approved', await house.gateway.registrar.approve(code, options))
+}
+
+async function changed({ parts, house, call }: Around, kind: 'revoke' | 'rotate' | 'forget', name: string) {
+  const { registrar, fleet } = house.gateway
+  const deviceId = parseDeviceId(name) ?? house.store.deviceOf(name)
+  if (deviceId === undefined) return fail(unknownDevice(name))
+  const slug = slugOf(house, { deviceId, clientId: '' })
+  const result = await registrar[kind](deviceId)
+  if (kind === 'forget') fleet.forget(deviceId)
+  return settled({ parts, house, call }, EVENTS[kind], result, slug)
+}
+
+const EVENTS = { revoke: 'device.revoked', rotate: 'device.rotated', forget: 'device.forgotten' } as const
+
+/** On record, and on or off the bus, before anybody hears that it is done. */
+async function settled(
+  { parts, house, call }: Around,
+  kind: string,
+  result: Result<EnrolledDevice, EnrolFault>,
+  slugBefore?: string,
+): Promise<Outcome> {
+  if (!result.ok) return fail(enrolFault(result.fault))
+  const device = result.value
+  await house.roster.sync(device.deviceId)
+  const slug = slugBefore ?? slugOf(house, device)
+  await parts.record({ kind, device: slug, device_id: device.deviceId, by: callerKey(call.caller) })
+  return ok({ data: enrolledJson(device, slug) })
+}
+
+function slugOf({ store }: OpenHouse, identity: { readonly deviceId: string; readonly clientId: string }): string {
+  return store.label(identity)?.slug ?? ''
+}
+
+function listJson(house: OpenHouse): JsonObject {
+  const { registrar, httpPort } = house.gateway
+  return {
+    pending: registrar.pending().map(pendingJson),
+    devices: registrar.devices().map((device) => enrolledJson(device, slugOf(house, device))),
+    ota: `http://127.0.0.1:${httpPort}/xiaozhi/ota/`,
+  }
+}
+
+function pendingJson(device: PendingDevice): JsonObject {
+  return {
+    code: device.code,
+    id: device.deviceId,
+    client_id: device.clientId,
+    board: visibleText(device.board, 64),
+    firmware: visibleText(device.firmware, 64),
+    address: device.remoteAddress,
+    since: isoTime(device.sinceMs),
+    expires: isoTime(device.expiresAtMs),
+    replaces: device.replaces,
+  }
+}
+
+function enrolledJson(device: EnrolledDevice, slug: string): JsonObject {
+  return {
+    device: slug,
+    id: device.deviceId,
+    client_id: device.clientId,
+    name: visibleText(device.name, 64),
+    state: device.state,
+    transport: device.transport,
+    board: visibleText(device.board, 64),
+    firmware: visibleText(device.firmware, 64),
+    approved_at: isoTime(device.approvedAtMs),
+    approved_by: device.approvedBy,
+    booted_at: isoTime(device.bootedAtMs),
+  }
+}
+
+function enrolFault(fault: EnrolFault): Fault {
+  if (fault.kind === 'unknown-device') return unknownDevice(fault.device)
+  const message = `No device shows the code ${fault.code}. Codes last an hour and end when the gateway restarts; the device shows its new one.`
+  return { kind: 'not-found', code: 'unknown_code', message }
+}
+
+function noTransport(transport: string, { transports }: EnrolmentParts): Fault {
+  const message = `${transport} is not switched on here; there is ${transports.join(' and ')}.`
+  return { kind: 'unsupported', message }
+}

@@ -1,0 +1,86 @@
+/**
+ * Event log: what devices did and said lately, for those who were not listening when it happened.
+ *
+ * In memory and bounded twice: for each device, so that one that chatters cannot push out what the others said, and for
+ * the whole house.
+ *
+ * Pure, apart from what it holds.
+ */
+import type { JsonObject } from '../../core/json.ts'
+import type { FleetEvent } from '../session/fleet.ts'
+import { wellFormed } from './well-formed.ts'
+
+export interface LoggedEvent {
+  /** Grows by one with every event of this run. */
+  readonly seq: number
+  readonly device: string
+  readonly atMs: number
+  readonly kind: string
+  readonly details: JsonObject
+}
+
+const PER_DEVICE = 100
+const IN_ALL = 4_096
+const MAX_PARAMS = 4_096
+
+export class EventLog {
+  readonly #byDevice = new Map<string, LoggedEvent[]>()
+  #next = 1
+  #held = 0
+
+  add(event: FleetEvent): void {
+    if (event.kind === 'missed') return
+    const { device, atMs, kind } = event
+    const own = this.#byDevice.get(device) ?? []
+    // The device that spoke last is the last in the map: whoever has been silent for longest is forgotten first.
+    this.#byDevice.delete(device)
+    this.#byDevice.set(device, own)
+    own.push({ seq: this.#next++, device, atMs, kind, details: detailsOf(event) })
+    this.#held++
+    if (own.length > PER_DEVICE) this.#dropFirst(device, own)
+    while (this.#held > IN_ALL) {
+      const [oldest] = this.#byDevice
+      if (oldest === undefined) return
+      this.#dropFirst(...oldest)
+    }
+  }
+
+  /** Oldest first, those after `after`. */
+  list({ after, isWanted }: { readonly after: number; readonly isWanted: (device: string) => boolean }): LoggedEvent[] {
+    return [...this.#byDevice]
+      .filter(([device]) => isWanted(device))
+      .flatMap(([, events]) => events.filter(({ seq }) => seq > after))
+      .toSorted((left, right) => left.seq - right.seq)
+  }
+
+  get lastSeq(): number {
+    return this.#next - 1
+  }
+
+  #dropFirst(device: string, events: LoggedEvent[]): void {
+    events.shift()
+    this.#held--
+    if (events.length === 0) this.#byDevice.delete(device)
+  }
+}
+
+function detailsOf(event: Exclude<FleetEvent, { kind: 'missed' }>): JsonObject {
+  switch (event.kind) {
+    case 'online':
+      return { transport: event.transport }
+    case 'offline':
+      return { reason: event.reason.toWellFormed() }
+    case 'tools':
+      return { changed: event.changed }
+    case 'notification': {
+      const { method, params } = event
+      const length = JSON.stringify(params ?? {}).length
+      // Half a character in it would keep the whole list from being recorded.
+      const named = { method: method.toWellFormed() }
+      if (length > MAX_PARAMS) return { ...named, params_omitted: `${length} characters` }
+      return { ...named, ...(params === undefined ? {} : { params: wellFormed(params) }) }
+    }
+    default:
+      return {}
+  }
+}

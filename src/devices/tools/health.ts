@@ -1,0 +1,61 @@
+/**
+ * Health: how the devices are, and what to do about it.
+ *
+ * Pure.
+ */
+import type { ServiceHealth } from '../../bus/capability.ts'
+import type { OpenHouse } from './open-house.ts'
+
+export interface DoorFacts {
+  readonly host: string
+  readonly port: number
+  /** Why the doors are not open. */
+  readonly trouble: string | undefined
+  /** Whether somebody else's broker is configured. */
+  readonly broker: boolean
+}
+
+export function devicesHealth(house: OpenHouse | undefined, facts: DoorFacts): ServiceHealth {
+  if (house === undefined)
+    return {
+      status: 'failing',
+      details: {
+        advice: facts.trouble ?? 'The listener for devices is not open yet.',
+        host: facts.host,
+        port: facts.port,
+      },
+    }
+  const { gateway, roster } = house
+  const devices = roster.devices()
+  const withheld = devices.filter((device) => device.withheld.length > 0)
+  const pending = gateway.registrar.pending().length
+  const { connected, pendingCalls } = gateway.fleet.stats()
+  const brokerGone = facts.broker && !gateway.brokerConnected()
+  const advice = adviceFor({ brokerGone, withheld: withheld.map(({ slug }) => slug), pending })
+  return {
+    status: brokerGone || withheld.length > 0 ? 'degraded' : 'ok',
+    details: {
+      enrolled: devices.length,
+      online: connected,
+      waiting: pending,
+      calls: pendingCalls,
+      port: gateway.httpPort,
+      ...(gateway.mqttPort === undefined ? {} : { mqtt_port: gateway.mqttPort }),
+      ...(advice === undefined ? {} : { advice }),
+    },
+  }
+}
+
+function adviceFor(facts: {
+  readonly brokerGone: boolean
+  readonly withheld: readonly string[]
+  readonly pending: number
+}): string | undefined {
+  const { brokerGone, withheld, pending } = facts
+  if (brokerGone) return 'The MQTT broker cannot be reached: check devices.broker.url and its account.'
+  const [first] = withheld
+  if (first !== undefined)
+    return `Tools of ${withheld.join(', ')} are new or changed and are withheld. Look at them: hearthbus devices show ${first}.`
+  if (pending > 0) return `${pending} waiting to be let in: hearthbus devices list.`
+  return undefined
+}

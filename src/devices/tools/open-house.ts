@@ -1,0 +1,84 @@
+/**
+ * Open house: what the fleet's tools work with, once the doors are open.
+ *
+ * Pure.
+ */
+import type { CallOptions } from '../../bus/call-options.ts'
+import type { Call, Caller, Outcome } from '../../bus/call.ts'
+import type { Fault } from '../../core/fault.ts'
+import type { JsonObject } from '../../core/json.ts'
+import { fail } from '../../core/result.ts'
+import type { Gateway } from '../enrol/gateway-server.ts'
+import type { DeviceCalls } from './device-call.ts'
+import type { EventLog } from './event-log.ts'
+import type { PinStore } from './pin-store.ts'
+import type { Roster, RosterDevice } from './roster.ts'
+import { targetOf } from './slug.ts'
+import { seesDevice } from './standing.ts'
+
+export interface OpenHouse {
+  readonly gateway: Pick<Gateway, 'fleet' | 'registrar' | 'httpPort' | 'mqttPort' | 'brokerConnected'>
+  readonly roster: Roster
+  readonly calls: DeviceCalls
+  readonly store: PinStore
+  readonly events: EventLog
+}
+
+export interface ForwardBus {
+  readonly call: (name: string, version: undefined, body: JsonObject, options: CallOptions) => Promise<Outcome>
+}
+
+export interface ToolParts {
+  /** `undefined` while the doors are closed. */
+  readonly house: () => OpenHouse | undefined
+  readonly bus: ForwardBus
+  readonly monotonic: () => number
+}
+
+/** The work, while there is somebody to do it with. */
+export async function inHouse(
+  { house }: Pick<ToolParts, 'house'>,
+  work: (house: OpenHouse) => Outcome | Promise<Outcome>,
+): Promise<Outcome> {
+  const open = house()
+  return open === undefined ? fail(CLOSED) : work(open)
+}
+
+const CLOSED: Fault = {
+  kind: 'offline',
+  code: 'devices_closed',
+  message: 'The listener for devices is not open. `hearthbus doctor` says why.',
+  retryAfterMs: 5_000,
+}
+
+/** Only devices that this caller may know of; the others are as unknown as those that do not exist. */
+export function findDevice({ roster }: OpenHouse, name: string, caller: Caller): RosterDevice | undefined {
+  const device = roster.find(name)
+  return device !== undefined && seesDevice(caller, targetOf(device.slug)) ? device : undefined
+}
+
+export function unknownDevice(name: string): Fault {
+  return {
+    kind: 'not-found',
+    code: 'unknown_device',
+    message: `There is no device ${JSON.stringify(name.slice(0, 64))}. devices.list says which there are.`,
+  }
+}
+
+/**
+ * The same caller calls something else: under its own name, with its own guard, lock and record. There is no second way
+ * to a device, only a longer one.
+ */
+export function forward({ bus, monotonic }: ToolParts, call: Call, to: { name: string; body: JsonObject }) {
+  return bus.call(to.name, undefined, to.body, {
+    caller: call.caller,
+    channel: call.channel,
+    traceId: call.traceId,
+    parentSpan: call.parentSpan,
+    timeoutMs: Math.max(0, call.deadlineMs - monotonic()),
+    signal: call.signal,
+    hopBudget: 0,
+    heldLocks: call.heldLocks,
+    interaction: call.interaction,
+  })
+}

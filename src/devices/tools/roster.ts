@@ -1,0 +1,250 @@
+/**
+ * Roster: who belongs to the house and what of it is on the bus right now.
+ *
+ *   enrolled? ▸ slug ▸ listing against pins ▸ available: offered · changed or new: withheld ▸ registered, deregistered
+ *
+ * A device is looked at again after everything that happens to it, one look at a time; what happens during a look makes
+ * for one more. Nothing is offered before its pin is on the disk.
+ *
+ * Pure, given its fleet, its store and its bus.
+ */
+import type { Capability, Effect } from '../../bus/capability.ts'
+import type { Fault } from '../../core/fault.ts'
+import { fail, ok } from '../../core/result.ts'
+import type { Result } from '../../core/result.ts'
+import { matchesAny } from '../../guard/pattern.ts'
+import type { EnrolledDevice, Registrar } from '../enrol/enrolment.ts'
+import type { DeviceView, Fleet } from '../session/fleet.ts'
+import type { DeviceTool } from '../wire/tool-list.ts'
+import type { WithheldTool } from './definition.ts'
+import { definitionHash, examine, withheldDigest } from './definition.ts'
+import { deviceCapability } from './device-capability.ts'
+import type { DeviceCalls } from './device-call.ts'
+import type { PinStore } from './pin-store.ts'
+import { slugBase } from './slug.ts'
+import type { EffectRules } from './tool-effect.ts'
+import { effectOfTool } from './tool-effect.ts'
+import { nameTools } from './tool-name.ts'
+import type { UrlRule } from './url-rule.ts'
+
+export interface RosterRules {
+  readonly effects: EffectRules
+  readonly urls: readonly UrlRule[]
+  /** User-only tools that agents may see and ask for, too. */
+  readonly userToolsForAgents: readonly string[]
+  readonly offlineTools: 'listed' | 'hidden'
+}
+
+export interface RosterBus {
+  readonly registerCapability: (
+    capability: Capability,
+    owner: { readonly name: string; readonly prefixes: readonly string[] },
+  ) => Result<void, Fault>
+  readonly deregister: (name: string, version: readonly [number, number]) => void
+}
+
+export interface RosterParts {
+  readonly fleet: Pick<Fleet, 'device'>
+  readonly registrar: Pick<Registrar, 'device' | 'devices'>
+  readonly store: PinStore
+  readonly calls: DeviceCalls
+  readonly bus: RosterBus
+  readonly rules: RosterRules
+  readonly report: (error: unknown, message: string) => void
+}
+
+export interface RosterTool {
+  readonly capability: string
+  readonly tool: DeviceTool
+  readonly effect: Effect
+  readonly forPeople: boolean
+}
+
+export interface RosterDevice {
+  readonly slug: string
+  readonly enrolled: EnrolledDevice
+  readonly tools: readonly RosterTool[]
+  readonly withheld: readonly WithheldTool[]
+  /** What of its listing cannot be offered to anybody. */
+  readonly problems: readonly string[]
+}
+
+interface Offered {
+  readonly definition: string
+  readonly online: boolean
+  readonly name: string
+}
+
+const OWNER = { name: 'devices', prefixes: ['device'] }
+const VERSION = [1, 0] as const
+
+export class Roster {
+  readonly #parts: RosterParts
+  readonly #devices = new Map<string, RosterDevice>()
+  readonly #bySlug = new Map<string, string>()
+  /** Device → capability → what it was made from. */
+  readonly #offered = new Map<string, Map<string, Offered>>()
+  readonly #looking = new Map<string, { again: boolean; done: Promise<void> }>()
+
+  constructor(parts: RosterParts) {
+    this.#parts = parts
+  }
+
+  devices(): readonly RosterDevice[] {
+    return [...this.#devices.values()]
+  }
+
+  /** By slug or by MAC address. */
+  find(name: string): RosterDevice | undefined {
+    return this.#devices.get(this.#bySlug.get(name) ?? name.toLowerCase())
+  }
+
+  async syncAll(): Promise<void> {
+    const ids = new Set([...this.#devices.keys(), ...this.#parts.registrar.devices().map(({ deviceId }) => deviceId)])
+    for (const id of ids) await this.sync(id)
+  }
+
+  /** Resolves when the bus shows what is true of this device now. */
+  sync(deviceId: string): Promise<void> {
+    const running = this.#looking.get(deviceId)
+    if (running !== undefined) {
+      running.again = true
+      return running.done
+    }
+    const look = { again: false, done: Promise.resolve() }
+    this.#looking.set(deviceId, look)
+    look.done = this.#lookUntilCalm(deviceId, look)
+    return look.done
+  }
+
+  /** Takes for approved what was looked at, and nothing that came after. */
+  async approve(device: RosterDevice, digest: string, by: string): Promise<Result<readonly string[], Fault>> {
+    const { slug, enrolled, withheld } = device
+    if (withheldDigest(withheld) !== digest) return fail(otherDigest(device))
+    await this.#parts.store.approve(enrolled, slug, { withheld, by })
+    await this.sync(enrolled.deviceId)
+    return ok(withheld.map(({ tool }) => tool.name))
+  }
+
+  /** Takes everything off the bus. */
+  close(): void {
+    for (const deviceId of this.#devices.keys()) this.#remove(deviceId)
+  }
+
+  async #lookUntilCalm(deviceId: string, look: { again: boolean }): Promise<void> {
+    try {
+      do {
+        look.again = false
+        await this.#look(deviceId)
+      } while (look.again)
+    } catch (error) {
+      // What cannot be pinned is not offered; the next event of the device tries again.
+      this.#withdraw(deviceId, new Map())
+      this.#parts.report(error, `the tools of ${deviceId} could not be recorded and are not offered`)
+    }
+    this.#looking.delete(deviceId)
+    this.#parts.calls.poke(deviceId)
+  }
+
+  async #look(deviceId: string): Promise<void> {
+    const { registrar, store, fleet } = this.#parts
+    const enrolled = registrar.device(deviceId)
+    if (enrolled?.state !== 'approved') {
+      this.#remove(deviceId)
+      return
+    }
+    const tools = fleet.device(deviceId)?.tools ?? []
+    let label = store.label(enrolled)
+    const slug = label?.slug ?? (await store.name(enrolled, slugBase([enrolled.name, enrolled.board])))
+    if (label?.pins === undefined && tools.length > 0) {
+      await store.pinAll(enrolled, slug, tools)
+      label = store.label(enrolled)
+    }
+    const { available, withheld } = examine(tools, label?.pins ?? new Map())
+    if (tools.length > 0 && withheldDigest(withheld) !== label?.withheld) await store.withhold(enrolled, slug, withheld)
+    this.#show({ slug, enrolled, withheld }, available, fleet.device(deviceId))
+  }
+
+  #show(
+    facts: Pick<RosterDevice, 'slug' | 'enrolled' | 'withheld'>,
+    available: readonly DeviceTool[],
+    view: DeviceView | undefined,
+  ): void {
+    const { slug, enrolled } = facts
+    const { deviceId, name } = enrolled
+    const { rules, calls } = this.#parts
+    const { named, collided } = nameTools(slug, available)
+    const problems = collided.map((tool) => `${tool.name}: another tool of the device has this name on the bus`)
+    const capabilities = new Map(named.map(({ capability, tool }) => [tool.name, capability]))
+    const online = view?.online ?? false
+    const offers = new Map<string, Offered & { readonly capability: Capability }>()
+    const tools: RosterTool[] = []
+    for (const { capability, tool } of named) {
+      const effect = effectOfTool(tool, rules.effects)
+      const forPeople = tool.userOnly && !matchesAny(rules.userToolsForAgents, tool.name)
+      const offered = deviceCapability({
+        slug,
+        deviceId,
+        name,
+        capability,
+        tool,
+        effect,
+        forPeople,
+        capabilities,
+        online,
+        urls: rules.urls,
+        timeoutSeconds: calls.timeoutSeconds(tool.name),
+        unreachable: () => calls.unreachable(deviceId, slug),
+        call: (call) => calls.call(call, { deviceId, slug, tool, effect }),
+      })
+      if (offered === undefined) problems.push(`${tool.name}: its arguments have names that cannot be shown`)
+      else {
+        tools.push({ capability, tool, effect, forPeople })
+        offers.set(capability, { definition: definitionHash(tool), online, name, capability: offered })
+      }
+    }
+    this.#devices.set(deviceId, { ...facts, tools, problems })
+    this.#bySlug.set(slug, deviceId)
+    const shown: typeof offers = online || rules.offlineTools === 'listed' ? offers : new Map()
+    this.#withdraw(deviceId, shown)
+    this.#register(deviceId, shown)
+  }
+
+  /** What is not there any more, or is something else under the same name. */
+  #withdraw(deviceId: string, kept: ReadonlyMap<string, Offered>): void {
+    const offered = this.#offered.get(deviceId)
+    for (const [name, { definition }] of offered ?? []) {
+      if (kept.get(name)?.definition === definition) continue
+      this.#parts.bus.deregister(name, VERSION)
+      offered?.delete(name)
+    }
+  }
+
+  #register(deviceId: string, offers: ReadonlyMap<string, Offered & { readonly capability: Capability }>): void {
+    const offered = this.#offered.get(deviceId) ?? new Map<string, Offered>()
+    this.#offered.set(deviceId, offered)
+    for (const [capabilityName, { definition, online, name, capability }] of offers) {
+      const before = offered.get(capabilityName)
+      if (before?.definition === definition && before.online === online && before.name === name) continue
+      const registered = this.#parts.bus.registerCapability(capability, OWNER)
+      if (registered.ok) offered.set(capabilityName, { definition, online, name })
+      else this.#parts.report(registered.fault, `${capabilityName} cannot be offered`)
+    }
+  }
+
+  #remove(deviceId: string): void {
+    this.#withdraw(deviceId, new Map())
+    this.#offered.delete(deviceId)
+    const known = this.#devices.get(deviceId)
+    if (known !== undefined) this.#bySlug.delete(known.slug)
+    this.#devices.delete(deviceId)
+  }
+}
+
+function otherDigest({ slug, withheld }: RosterDevice): Fault {
+  const message =
+    withheld.length === 0
+      ? `Nothing of ${slug} is withheld.`
+      : `What ${slug} lists is no longer what was looked at. Look again: hearthbus devices show ${slug}.`
+  return { kind: 'conflict', message }
+}

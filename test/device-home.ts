@@ -1,0 +1,109 @@
+/**
+ * Device home: a gateway in a process of its own, with its devices listener on free ports, and virtual devices in it.
+ *
+ * Does I/O.
+ */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Json, JsonObject } from '../src/core/json.ts'
+import { startDeviceSimulator } from '../src/sim/devices/device-client.ts'
+import { numberedIdentity } from '../src/sim/devices/identity.ts'
+import type { SimulatedDevice, SimulatorOptions } from '../src/sim/devices/simulated-device.ts'
+import type { CallView } from '../src/web/api.ts'
+import { createHome, startGatewayProcess } from './gateway-process.ts'
+import type { GatewayProcess, Home } from './gateway-process.ts'
+
+/** The firmware's waits, shortened where a test would otherwise only sit. */
+const QUICK = { activateMs: 20, activateErrorMs: 50, reconnectMs: 50, rebootMs: 20 }
+
+export type Transport = 'websocket' | 'mqtt'
+
+export interface DeviceHome {
+  readonly home: Home
+  readonly url: string
+  readonly ota: string
+  readonly gateway: GatewayProcess
+  /** As the owner at this machine, whom nothing but the owner's file makes. */
+  readonly asOwner: (tool: string, body?: JsonObject) => Promise<CallView>
+  readonly api: (path: string, options?: { method?: string; body?: Json; token?: string }) => Promise<JsonObject>
+  /** Boots a device, approves its code under this name, and waits until its tools are on the bus. */
+  readonly enrol: (name: string, options: EnrolOptions) => Promise<SimulatedDevice>
+  readonly until: (device: string, fits: (view: JsonObject) => boolean) => Promise<JsonObject>
+  readonly stop: () => Promise<void>
+}
+
+export type EnrolOptions = Partial<SimulatorOptions> & { readonly transport: Transport }
+
+let nextIdentity = 1
+
+export async function openDeviceHome(devices = '', guard = 'guard: { actuatorIntervalMs: 0 }'): Promise<DeviceHome> {
+  const home = createHome(
+    `${guard}\ndevices:\n  enabled: true\n  host: 127.0.0.1\n  port: 0\n  mqtt: { port: 0, udpPort: 0 }\n${devices}`,
+  )
+  const gateway = await startGatewayProcess(home)
+  const owner = readFileSync(join(home.data, 'keys', 'owner.token'), 'utf8').trim()
+  const api: DeviceHome['api'] = async (path, { method = 'GET', body, token } = {}) => {
+    const response = await fetch(`${gateway.url}${path}`, {
+      method,
+      headers: {
+        'content-type': 'application/json',
+        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    })
+    return (await response.json()) as JsonObject
+  }
+  const asOwner: DeviceHome['asOwner'] = async (tool, body = {}) =>
+    (await api('/api/call', {
+      method: 'POST',
+      body: { tool, arguments: body },
+      token: owner,
+    })) as unknown as CallView
+  const enrolment = await asOwner('devices.enrolment.list')
+  const { ota } = enrolment.structured as { ota: string }
+  const running: SimulatedDevice[] = []
+
+  const until: DeviceHome['until'] = async (device, fits) => {
+    const deadline = performance.now() + 20_000
+    for (;;) {
+      const view = await asOwner('devices.get', { device })
+      if (view.outcome === 'ok' && fits(view.structured as JsonObject)) return view.structured as JsonObject
+      if (performance.now() > deadline) throw new Error(`waited in vain for ${device}: ${JSON.stringify(view)}`)
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    }
+  }
+  const enrol: DeviceHome['enrol'] = async (name, { transport, ...options }) => {
+    const approvals: Promise<CallView>[] = []
+    const device = await startDeviceSimulator({
+      profile: 'fw-2.4',
+      kind: 'speaker',
+      identity: numberedIdentity(nextIdentity++),
+      ota,
+      awake: true,
+      ...options,
+      timing: { ...QUICK, ...options.timing },
+      onCode: (code) => approvals.push(asOwner('devices.enrolment.approve', { code, name, transport })),
+    })
+    running.push(device)
+    const [approval] = await Promise.all(approvals)
+    const slug = (approval?.structured as JsonObject | undefined)?.['device']
+    if (typeof slug !== 'string') throw new Error(`${name} was not let in: ${JSON.stringify(approval)}`)
+    await until(slug, ({ phase, tools }) => phase === 'ready' && tools !== 0)
+    return device
+  }
+  return {
+    home,
+    gateway,
+    url: gateway.url,
+    ota,
+    api,
+    asOwner,
+    enrol,
+    until,
+    stop: async () => {
+      for (const device of running) device.stop()
+      await gateway.stop()
+      home.remove()
+    },
+  }
+}

@@ -1,7 +1,7 @@
 /**
  * Main: builds every room, starts them, stops them in reverse.
  *
- *   data directory ▸ lock ▸ key ▸ database ▸ ledger ▸ spine (guard, chain, bus) ▸ families ▸ faces
+ *   data directory ▸ lock ▸ key ▸ database ▸ ledger ▸ spine (guard, chain, bus) ▸ families ▸ mesh ▸ faces
  *
  * Does I/O.
  */
@@ -20,7 +20,8 @@ import { fail, ok } from './core/result.ts'
 import type { Result } from './core/result.ts'
 import { guardMigrations } from './guard/schema-store.ts'
 import { ledgerFaultSentence } from './ledger/fork.ts'
-import { keyFaultSentence, loadOrCreateKey, nodeId } from './ledger/key-store.ts'
+import { keyFaultSentence, loadOrCreateKey } from './ledger/key-store.ts'
+import type { NodeKey } from './ledger/key-store.ts'
 import { ledgerMigrations } from './ledger/ledger-store.ts'
 import { Ledger } from './ledger/ledger.ts'
 import { noteSigner } from './ledger/note-key.ts'
@@ -28,6 +29,7 @@ import { createCosigning } from './main/cosigning-client.ts'
 import { startFaces } from './main/faces-server.ts'
 import { createFamilies, familyMigrations } from './main/families.ts'
 import { guardConfig } from './main/guard-config.ts'
+import type { MeshParts, PreparedMesh } from './main/mesh.ts'
 import { refused } from './main/start-fault.ts'
 import type { StartFault } from './main/start-fault.ts'
 
@@ -54,6 +56,8 @@ export interface Gateway extends Spine {
 type Undo = (() => void | Promise<void>)[]
 
 const SWEEP_MS = 1_000
+/** How soon after a new checkpoint the other nodes are asked to cosign it. */
+const COSIGN_MS = 5_000
 
 export async function startGateway(options: GatewayOptions): Promise<Result<Gateway, StartFault>> {
   const data = dataDirectory(options.dataRoot)
@@ -83,14 +87,18 @@ async function build(
   const { config, logger, version } = options
   const opened = await openRecords(options, data, undo)
   if (!opened.ok) return opened
-  const { database, ledger, id } = opened.value
+  const { database, ledger, key } = opened.value
+  const { id } = key
+  const mesh = config.mesh.enabled ? await loadMesh({ config, data, key, version, logger }) : ok(undefined)
+  if (!mesh.ok) return mesh
+  if (mesh.value !== undefined) undo.push(mesh.value.stop)
   const spine = await openSpine({
     database,
     ledger,
     clock: systemClock,
     logger,
     guard: guardConfig(config),
-    bus: { nodeId: id, config: config.bus, log: logger },
+    bus: { nodeId: id, config: config.bus, log: logger, ...mesh.value?.forBus },
   })
   await ledger.append({ kind: 'node.start', node: id, version, mode: config.mode })
   undo.push(async () => {
@@ -106,6 +114,11 @@ async function build(
   const cosign = createCosigning(config, ledger, logger)
   if (!cosign.ok) return cosign
   undo.push(everyMs(config.ledger.checkpointSeconds * 1_000, cosign.value, logger))
+  const meshed = await mesh.value?.start(spine)
+  if (meshed?.ok === false) return meshed
+  // Once more, later in the list: it has to say goodbye while the rest still runs.
+  if (mesh.value !== undefined) undo.push(mesh.value.stop)
+  if (meshed !== undefined) undo.push(everyMs(COSIGN_MS, meshed.value.cosign, logger))
 
   const families = [...new Set(spine.bus.offers().map((offer) => offer.family.name))].toSorted()
   const gateway = { ...spine, nodeId: id, families }
@@ -123,7 +136,7 @@ async function openRecords(
   { config }: GatewayOptions,
   data: DataDirectory,
   undo: Undo,
-): Promise<Result<{ readonly database: Database; readonly ledger: Ledger; readonly id: string }, StartFault>> {
+): Promise<Result<{ readonly database: Database; readonly ledger: Ledger; readonly key: NodeKey }, StartFault>> {
   const key = await loadOrCreateKey(data.nodeKey)
   if (!key.ok) return refused(keyFaultSentence(key.fault))
   const database = openDatabase(data)
@@ -139,7 +152,7 @@ async function openRecords(
   })
   const state = ledger.state()
   if (state.kind === 'refusing') return refused(ledgerFaultSentence(state.fault))
-  return ok({ database: database.value, ledger, id: nodeId(key.value.publicKey) })
+  return ok({ database: database.value, ledger, key: key.value })
 }
 
 function openDatabase(data: DataDirectory): Result<Database, StartFault> {
@@ -158,6 +171,12 @@ async function startService(service: Service, { bus }: Spine, undo: Undo): Promi
   if (!registered.ok) throw new Error(`${service.name}: ${registered.fault.message}`)
   await service.start()
   undo.push(() => service.stop())
+}
+
+/** Not even loaded where the owner did not ask for it: a small computer feels the difference. */
+async function loadMesh(parts: MeshParts): Promise<Result<PreparedMesh, StartFault>> {
+  const { prepareMesh } = await import('./main/mesh.ts')
+  return prepareMesh(parts)
 }
 
 /** A job that never overlaps with itself and whose failure is a line in the log. */

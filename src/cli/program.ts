@@ -9,6 +9,7 @@ import { addAskingCommands } from './asking.ts'
 import { addConsoleCommands } from './console.ts'
 import { addDecidingCommands } from './deciding.ts'
 import { addLedgerCommands } from './ledger.ts'
+import { addMeshCommands } from './mesh.ts'
 import { addRunningCommands } from './running.ts'
 import { addSettingUpCommands } from './setting-up.ts'
 import { EXIT } from './print.ts'
@@ -31,4 +32,5 @@ addAskingCommands(program)
 addDecidingCommands(program)
 addConsoleCommands(program)
 addLedgerCommands(program)
+addMeshCommands(program)
 addSettingUpCommands(program)

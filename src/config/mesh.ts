@@ -5,11 +5,49 @@
  */
 import { z } from 'zod'
 
+const address = z
+  .string()
+  .regex(/^(?:\[[0-9A-Fa-f:.%\w]+\]|[^\s:/[\]]+):\d{1,5}$/, 'an address with a port, such as 192.168.1.20:7080')
+
+const natsSection = z
+  .strictObject({
+    servers: z
+      .array(z.string().regex(/^(?:nats|tls):\/\/\S+$|^[^\s:/]+(?::\d{1,5})?$/, 'such as nats://192.168.1.5:4222'))
+      .default([])
+      .describe('NATS servers (2.9 or newer, with JetStream) through which nodes also find and reach each other.'),
+    nkey: z
+      .boolean()
+      .default(false)
+      .describe('Log in to NATS with the node’s own key; `hearthbus mesh nkey` prints what the server has to know.'),
+  })
+  .prefault({})
+
+const rateSection = z
+  .strictObject({
+    callsPerSecond: z.int().min(1).default(100).describe('Calls that one other node may make in a second, in all.'),
+    callsPerSecondPerCapability: z
+      .int()
+      .min(1)
+      .default(10)
+      .describe('The same for one capability. Five seconds’ worth may come at once.'),
+  })
+  .prefault({})
+
 export const meshSection = z
   .strictObject({
     enabled: z.boolean().default(false).describe('Offer capabilities to, and use those of, other nodes.'),
     host: z.string().default('0.0.0.0').describe('Address of the mesh listener.'),
-    port: z.int().min(0).max(65_535).default(7080).describe('Port of the mesh listener.'),
+    port: z.int().min(0).max(65_535).default(7080).describe('Port of the mesh listener; 0 takes a free one.'),
+    advertise: z
+      .array(address)
+      .default([])
+      .describe('Under which addresses others reach this node; found out by itself if absent.'),
+    peers: z.array(address).default([]).describe('Nodes to look for beside those that are found by themselves.'),
+    mdns: z.boolean().default(true).describe('Find nodes on the local network, and be found there.'),
+    witness: z.boolean().default(true).describe('Cosign other nodes’ checkpoints and have them cosign ours.'),
+    maxBodyBytes: z.int().min(1_024).default(1_048_576).describe('Largest call, and largest answer, between nodes.'),
+    rate: rateSection,
+    nats: natsSection,
   })
   .prefault({})
 

@@ -1,0 +1,226 @@
+/**
+ * Mesh client: what the `mesh` commands do. They work on the node's own files, so they work whether or not its gateway
+ * runs; a running gateway notices within half a second.
+ *
+ * Does I/O.
+ */
+import { mkdirSync } from 'node:fs'
+import { dataDirectory } from '../config/data-directory.ts'
+import type { Config } from '../config/schema.ts'
+import { chanceBytes } from '../core/chance.ts'
+import { systemClock } from '../core/clock.ts'
+import { ulid } from '../core/ids.ts'
+import type { Json } from '../core/json.ts'
+import { fail, ok } from '../core/result.ts'
+import type { Result } from '../core/result.ts'
+import { keyFaultSentence, loadKey, loadOrCreateKey } from '../ledger/key-store.ts'
+import { joinByInvitation } from '../main/joining-client.ts'
+import { meshFiles } from '../main/mesh.ts'
+import { ownAddresses } from '../mesh/discovery/own-address-client.ts'
+import { addressText } from '../mesh/discovery/peer-source.ts'
+import { foundCommunity, mayDecide, withoutMember } from '../mesh/identity/community.ts'
+import type { Authority, Community, CommunityFault, Level } from '../mesh/identity/community.ts'
+import { readInvitation, writeInvitation } from '../mesh/identity/invitation.ts'
+import type { InvitationFault } from '../mesh/identity/invitation.ts'
+import { MeshStore } from '../mesh/identity/mesh-store.ts'
+import { nodeIdentity, shortId } from '../mesh/identity/node-key.ts'
+import type { NodeIdentity } from '../mesh/identity/node-key.ts'
+import { EXIT, table } from './print.ts'
+import type { Answer } from './print.ts'
+
+export interface MeshCommand {
+  readonly config: Config
+  readonly dataRoot: string
+}
+
+/** A sentence that says what is wrong and what to do. */
+type Said = Result<Answer, string>
+
+interface Opened {
+  readonly store: MeshStore
+  readonly authority: Authority
+}
+
+const MINUTE_MS = 60_000
+
+export function initCommunity(command: MeshCommand, name: string): Promise<Answer> {
+  return withStore(command, async ({ store, authority }) => {
+    const held = store.community()
+    if (held !== undefined) return fail(`This node belongs to ${held.name} already.`)
+    const key = await loadOrCreateKey(meshFiles(dataDirectory(command.dataRoot)).rootKey)
+    if (!key.ok) return fail(keyFaultSentence(key.fault))
+    const root = nodeIdentity(key.value.privateKey)
+    const founder = { nodeId: authority.self.id, name: command.config.node.name }
+    const founded = await store.accept(foundCommunity({ name, root, founder, nowMs: systemClock.now() }))
+    if (!founded.ok) return fail(communitySentence(founded.fault))
+    return said(
+      { community: root.id, name },
+      `${name} is founded, and this node is its first anchor.\nIts root key is ${meshFiles(dataDirectory(command.dataRoot)).rootKey}: keep a copy of it in a safe place.\nNext: hearthbus mesh invite`,
+    )
+  })
+}
+
+export function inviteNode(command: MeshCommand, options: { level: Level; minutes: number }): Promise<Answer> {
+  return withStore(command, async ({ store, authority }) => {
+    const community = store.community()
+    if (community === undefined) return fail(NO_COMMUNITY)
+    if (!mayDecide(community, authority)) return fail('Only an anchor invites. Ask on a node that is one.')
+    if (options.level === 'anchor' && authority.root?.id !== community.id)
+      return fail('Only the node with the root key makes anchors.')
+    const invitation = {
+      id: ulid(),
+      communityId: community.id,
+      communityName: community.name,
+      issuer: authority.self.id,
+      level: options.level,
+      expiresAtMs: systemClock.now() + options.minutes * MINUTE_MS,
+      secret: chanceBytes(32),
+      addresses: listeningAt(command, store),
+    }
+    await store.addInvitation(invitation)
+    const text = writeInvitation(invitation, authority.self)
+    return said(
+      { invitation: text, level: options.level, expires_at: new Date(invitation.expiresAtMs).toISOString() },
+      `${text}\n\nGood for one node, as ${options.level}, for ${options.minutes} minutes, while this node's gateway runs.\nOn the other node: hearthbus mesh join <that line>`,
+    )
+  })
+}
+
+export function joinCommunity(command: MeshCommand, text: string): Promise<Answer> {
+  return withStore(command, async ({ store, authority }) => {
+    const held = store.community()
+    const invitation = readInvitation(text, systemClock.now())
+    if (!invitation.ok) return fail(invitationSentence(invitation.fault))
+    if (held !== undefined && held.id !== invitation.value.communityId)
+      return fail(`This node belongs to ${held.name} already; one node belongs to one community.`)
+    const joined = await joinByInvitation({
+      invitation: invitation.value,
+      identity: authority.self,
+      name: command.config.node.name,
+      natsServers: command.config.mesh.nats.servers,
+    })
+    if (!joined.ok) return fail(joined.fault)
+    const accepted = await store.accept(joined.value)
+    if (!accepted.ok && accepted.fault.kind !== 'not-newer') return fail(communitySentence(accepted.fault))
+    const { issuer, addresses } = invitation.value
+    await store.remember([{ nodeId: issuer, addresses }], systemClock.now())
+    const { name, id, members } = joined.value
+    const hint = command.config.mesh.enabled ? '' : '\nSet mesh.enabled in the configuration, or nothing comes of it.'
+    return said({ community: id, name, members: members.size }, `Joined ${name}, ${members.size} nodes.${hint}`)
+  })
+}
+
+export function listMembers(command: MeshCommand): Promise<Answer> {
+  return withStore(command, async ({ store, authority }) => {
+    const community = store.community()
+    if (community === undefined) return fail(NO_COMMUNITY)
+    const members = [...community.members.values()]
+    const rows = members.map(({ name, nodeId, level, addedAt }) => [
+      `${name}${nodeId === authority.self.id ? ' (this node)' : ''}`,
+      level,
+      shortId(nodeId),
+      addedAt,
+      nodeId,
+    ])
+    const revoked = [...community.revoked].map(([nodeId, at]) => ['–', 'revoked', shortId(nodeId), at, nodeId])
+    return said(
+      {
+        community: community.id,
+        name: community.name,
+        revision: community.revision,
+        members: members.map(({ name, nodeId, level, addedAt, addedBy }) => ({
+          name,
+          node_id: nodeId,
+          level,
+          added_at: addedAt,
+          added_by: addedBy,
+        })),
+        revoked: [...community.revoked].map(([nodeId, at]) => ({ node_id: nodeId, revoked_at: at })),
+      },
+      `${community.name}, revision ${community.revision}\n\n${table(['name', 'level', 'short', 'since', 'id'], [...rows, ...revoked])}`,
+    )
+  })
+}
+
+export function revokeNode(command: MeshCommand, which: string): Promise<Answer> {
+  return withStore(command, async ({ store, authority }) => {
+    const community = store.community()
+    if (community === undefined) return fail(NO_COMMUNITY)
+    const nodeId = memberCalled(community, which)
+    if (nodeId === undefined) return fail(`No member is called ${which}. hearthbus mesh members lists them.`)
+    if (nodeId === authority.self.id) return fail('A node does not revoke itself.')
+    const context = { authority, nowMs: systemClock.now() }
+    const decided = await store.decide((current) => withoutMember(current, nodeId, context))
+    if (!decided.ok)
+      return fail(decided.fault.kind === 'no-community' ? NO_COMMUNITY : communitySentence(decided.fault))
+    return said(
+      { revoked: nodeId, revision: decided.value.revision },
+      `${which} is revoked. This node refuses it from now on; the others hear of it as soon as they are reached.`,
+    )
+  })
+}
+
+/** Where a gateway listens or listened last; else where it would. */
+function listeningAt({ config }: MeshCommand, store: MeshStore): readonly string[] {
+  const known = store.addresses()
+  if (known.length > 0) return known
+  return ownAddresses(config.mesh).map(({ host, port }) => addressText(host, port))
+}
+
+/** By id, by name, or by the short id that lists show. */
+function memberCalled({ members }: Community, which: string): string | undefined {
+  for (const { nodeId, name } of members.values())
+    if (nodeId === which || name === which || shortId(nodeId) === which) return nodeId
+  return undefined
+}
+
+async function withStore(command: MeshCommand, work: (opened: Opened) => Promise<Said>): Promise<Answer> {
+  const data = dataDirectory(command.dataRoot)
+  const files = meshFiles(data)
+  mkdirSync(data.keys, { recursive: true, mode: 0o700 })
+  const key = await loadOrCreateKey(data.nodeKey)
+  if (!key.ok) return refusal(keyFaultSentence(key.fault))
+  const root = await rootAt(files.rootKey)
+  const store = new MeshStore(files.database)
+  try {
+    const result = await work({ store, authority: { self: nodeIdentity(key.value.privateKey), root } })
+    return result.ok ? result.value : refusal(result.fault)
+  } finally {
+    store.close()
+  }
+}
+
+async function rootAt(path: string): Promise<NodeIdentity | undefined> {
+  const key = await loadKey(path)
+  return key.ok ? nodeIdentity(key.value.privateKey) : undefined
+}
+
+const NO_COMMUNITY =
+  'This node belongs to no community: hearthbus mesh init founds one, hearthbus mesh join enters one.'
+
+function said(json: Json, text: string): Said {
+  return ok({ json, text })
+}
+
+function refusal(message: string): Answer {
+  return { json: { ok: false, error: { message } }, text: message, exit: EXIT.failed }
+}
+
+function invitationSentence(fault: InvitationFault): string {
+  switch (fault.kind) {
+    case 'malformed':
+      return `That is no invitation: ${fault.reason}.`
+    case 'bad-signature':
+      return 'This invitation is damaged: a character is missing or changed.'
+    case 'expired':
+      return 'This invitation has expired. Ask for a new one.'
+    default:
+      return 'This invitation cannot be used.'
+  }
+}
+
+function communitySentence(fault: CommunityFault): string {
+  if (fault.kind === 'no-authority') return 'Only an anchor may do that. hearthbus mesh members shows which nodes are.'
+  if (fault.kind === 'foreign') return 'That is another community than this node’s.'
+  return `The member list was not changed (${fault.kind}).`
+}

@@ -1,0 +1,55 @@
+/**
+ * Mesh: commands with which nodes become a community, and stop being one.
+ *
+ * Pure: `mesh-client` does the work, and loads what it needs when a command is called.
+ */
+import { Option } from 'commander'
+import type { Command } from 'commander'
+import { configOf, dataRootOf, say } from './command-client.ts'
+import type * as meshClient from './mesh-client.ts'
+import type { Answer } from './print.ts'
+
+type MeshWork = typeof meshClient
+
+const LEVELS = ['member', 'trusted', 'anchor'] as const
+
+export function addMeshCommands(program: Command): void {
+  const mesh = program.command('mesh').description('other nodes, and who belongs together')
+  mesh
+    .command('init')
+    .description('found a community; this node is its first anchor')
+    .option('--name <name>', 'what it is called', 'home')
+    .action((options: { name: string }, command: Command) =>
+      run(command, (work, given) => work.initCommunity(given, options.name)),
+    )
+  mesh
+    .command('invite')
+    .description('make an invitation for one node')
+    .addOption(new Option('--level <level>', 'what the node will be').choices(LEVELS).default('member'))
+    .option('--minutes <n>', 'how long it is good for', Number, 60)
+    .action((options: { level: (typeof LEVELS)[number]; minutes: number }, command: Command) =>
+      run(command, (work, given) => work.inviteNode(given, options)),
+    )
+  mesh
+    .command('join <invitation>')
+    .description('enter a community')
+    .action((text: string, _, command: Command) => run(command, (work, given) => work.joinCommunity(given, text)))
+  mesh
+    .command('members')
+    .description('who belongs to the community, and who no longer does')
+    .action((_, command: Command) => run(command, (work, given) => work.listMembers(given)))
+  mesh
+    .command('revoke <node>')
+    .description('refuse a node from now on; its name, its id or its short id')
+    .action((node: string, _, command: Command) => run(command, (work, given) => work.revokeNode(given, node)))
+}
+
+async function run(
+  command: Command,
+  ask: (work: MeshWork, given: meshClient.MeshCommand) => Promise<Answer>,
+): Promise<void> {
+  const config = configOf(command)
+  if (config === undefined) return
+  const work = await import('./mesh-client.ts')
+  say(command, await ask(work, { config, dataRoot: dataRootOf(command) }))
+}

@@ -1,0 +1,69 @@
+/**
+ * Joining: a node that belongs to nobody yet asks the issuer of its invitation to let it in.
+ *
+ * Does I/O.
+ */
+import { systemClock } from '../core/clock.ts'
+import { fail, ok } from '../core/result.ts'
+import type { Result } from '../core/result.ts'
+import { parseAddress } from '../mesh/discovery/peer-source.ts'
+import { JOIN_QUESTION } from '../mesh/gate.ts'
+import { HttpClient } from '../mesh/http/http-client.ts'
+import { nodeCertificate } from '../mesh/identity/certificate.ts'
+import { readCommunity, standingOf } from '../mesh/identity/community.ts'
+import type { Community } from '../mesh/identity/community.ts'
+import { askToJoin } from '../mesh/identity/invitation.ts'
+import type { Invitation } from '../mesh/identity/invitation.ts'
+import type { NodeIdentity } from '../mesh/identity/node-key.ts'
+import { Outbound } from '../mesh/outbound.ts'
+import type { Way } from '../mesh/transport.ts'
+
+export interface Joining {
+  readonly invitation: Invitation
+  readonly identity: NodeIdentity
+  readonly name: string
+  readonly natsServers: readonly string[]
+}
+
+const MAX_ANSWER_BYTES = 4_194_304
+const TIMEOUT_MS = 15_000
+
+/** The fault is a sentence for a person. */
+export async function joinByInvitation(joining: Joining): Promise<Result<Community, string>> {
+  const { invitation, identity, name } = joining
+  const tls = {
+    certificate: nodeCertificate(identity),
+    key: identity.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+  }
+  const http = new HttpClient({ tls, maxAnswerBytes: MAX_ANSWER_BYTES })
+  try {
+    const outbound = new Outbound({
+      identity,
+      communityId: () => invitation.communityId,
+      transports: { http },
+      clock: systemClock,
+    })
+    const ways = invitation.addresses.flatMap((text): Way[] => {
+      const address = parseAddress(text)
+      return address === undefined ? [] : [{ transport: 'http', ...address }]
+    })
+    const answer = await outbound.askToJoin(
+      { nodeId: invitation.issuer, ways },
+      askToJoin(invitation, { identity, name }),
+      {
+        name: JOIN_QUESTION,
+        communityId: invitation.communityId,
+        signal: AbortSignal.timeout(TIMEOUT_MS),
+      },
+    )
+    if (!answer.ok) return fail(answer.fault.message)
+    const community = readCommunity(answer.value['community'], invitation.communityId)
+    if (!community.ok)
+      return fail(`The answer is no member list of ${invitation.communityName} (${community.fault.kind}).`)
+    if (standingOf(community.value, identity.id).kind !== 'member')
+      return fail('The member list came without this node.')
+    return ok(community.value)
+  } finally {
+    http.close()
+  }
+}

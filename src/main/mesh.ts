@@ -1,0 +1,123 @@
+/**
+ * Mesh joint: the mesh with the node's key, its database, its ledger and the bus. Delete `mesh/`, this file and its
+ * lines in main.ts, and the rest still builds.
+ *
+ * Joins; the rooms do the work.
+ */
+import { join } from 'node:path'
+import type { BusOptions } from '../bus/bus.ts'
+import { busMetrics } from '../bus/metrics.ts'
+import type { Spine } from '../call/spine.ts'
+import type { DataDirectory } from '../config/data-directory.ts'
+import type { Config } from '../config/schema.ts'
+import { systemClock } from '../core/clock.ts'
+import type { Logger } from '../core/logger.ts'
+import { ok } from '../core/result.ts'
+import type { Result } from '../core/result.ts'
+import { keyFaultSentence, loadKey } from '../ledger/key-store.ts'
+import type { NodeKey } from '../ledger/key-store.ts'
+import { MeshStore } from '../mesh/identity/mesh-store.ts'
+import { nodeIdentity } from '../mesh/identity/node-key.ts'
+import type { NodeIdentity } from '../mesh/identity/node-key.ts'
+import { Mesh } from '../mesh/mesh-server.ts'
+import type { MeshState } from '../mesh/mesh-server.ts'
+import { openPeerWitness } from './peer-witness-client.ts'
+import { refused } from './start-fault.ts'
+import type { StartFault } from './start-fault.ts'
+
+export interface MeshParts {
+  readonly config: Config
+  readonly data: DataDirectory
+  readonly key: NodeKey
+  readonly version: string
+  readonly logger: Logger
+}
+
+export interface PreparedMesh {
+  /** What the bus has to know at its construction. */
+  readonly forBus: Pick<BusOptions, 'remote' | 'communityId'>
+  readonly start: (spine: Spine) => Promise<Result<StartedMesh, StartFault>>
+  /** Undoes the preparation, or the start. */
+  readonly stop: () => Promise<void>
+}
+
+export interface StartedMesh {
+  readonly state: () => MeshState
+  /** Has the other nodes cosign our newest checkpoint. */
+  readonly cosign: () => Promise<void>
+}
+
+export function meshFiles({ root, keys }: DataDirectory): {
+  readonly database: string
+  readonly rootKey: string
+  readonly witness: string
+} {
+  return {
+    database: join(root, 'mesh.db'),
+    witness: join(root, 'mesh-witness.db'),
+    rootKey: join(keys, 'community.key'),
+  }
+}
+
+export async function prepareMesh(parts: MeshParts): Promise<Result<PreparedMesh, StartFault>> {
+  const { config, data, key, logger } = parts
+  const files = meshFiles(data)
+  const root = await loadRoot(files.rootKey)
+  if (!root.ok) return root
+  const identity = nodeIdentity(key.privateKey)
+  const store = new MeshStore(files.database)
+  const mesh = new Mesh({
+    config: config.mesh,
+    identity,
+    root: root.value,
+    name: config.node.name,
+    store,
+    clock: systemClock,
+    logger,
+    ...(await brokerFor(parts, identity, store)),
+  })
+  const undo: (() => void | Promise<void>)[] = [() => mesh.stop()]
+  return ok({
+    forBus: { remote: mesh.remote, ...(mesh.community === undefined ? {} : { communityId: mesh.community.id }) },
+    start: async ({ bus, ledger }) => {
+      const witness = config.mesh.witness
+        ? openPeerWitness({ path: files.witness, identity, ledger, mesh, logger })
+        : undefined
+      if (witness !== undefined) undo.push(() => witness.close())
+      const metrics = busMetrics(bus)
+      try {
+        await mesh.start({
+          bus,
+          ledgerOrigin: ledger.verifierKey.name,
+          witness: witness?.desk,
+          metrics: async () => ({ text: await metrics.metrics(), contentType: metrics.contentType }),
+        })
+      } catch (error) {
+        const code = error instanceof Error && 'code' in error ? error.code : undefined
+        const { host, port } = config.mesh
+        if (code === 'EADDRINUSE') return refused(`Port ${port} belongs to another program. Set mesh.port to another.`)
+        if (code === 'EADDRNOTAVAIL') return refused(`mesh.host is ${host}, which is no address of this machine.`)
+        throw error
+      }
+      return ok({ state: () => mesh.state(), cosign: () => witness?.cosign() ?? Promise.resolve() })
+    },
+    stop: async () => {
+      for (const step of undo.splice(0)) await step()
+    },
+  })
+}
+
+/** Only the node that founded the community has it. */
+async function loadRoot(path: string): Promise<Result<NodeIdentity | undefined, StartFault>> {
+  const loaded = await loadKey(path)
+  if (loaded.ok) return ok(nodeIdentity(loaded.value.privateKey))
+  return loaded.fault.kind === 'key-missing' ? ok(undefined) : refused(keyFaultSentence(loaded.fault))
+}
+
+async function brokerFor(
+  _parts: MeshParts,
+  _identity: NodeIdentity,
+  _store: MeshStore,
+): Promise<Pick<ConstructorParameters<typeof Mesh>[0], 'broker'>> {
+  return {}
+}

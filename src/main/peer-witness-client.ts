@@ -1,0 +1,148 @@
+/**
+ * Peer witness: nodes of one community vouch for each other's ledgers. Each remembers the last checkpoint it saw of
+ * every other and cosigns only what extends it (C2SP tlog-witness, spoken through the mesh instead of a URL of its own).
+ *
+ * A log is known by its node's own key, which the manifest is signed with; the first node that uses an origin keeps it.
+ *
+ * Does I/O.
+ */
+import { systemClock } from '../core/clock.ts'
+import { Database } from '../core/database-store.ts'
+import type { Logger } from '../core/logger.ts'
+import { openCheckpoint, parseDecimal } from '../ledger/checkpoint.ts'
+import type { SignedCheckpoint } from '../ledger/checkpoint.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import { cosigner, COSIGNATURE, ED25519, verifierKey } from '../ledger/note-key.ts'
+import type { VerifierKey } from '../ledger/note-key.ts'
+import { parseSignatures, verifyNote } from '../ledger/note.ts'
+import type { VerifiedSignature } from '../ledger/note.ts'
+import { WitnessStore, witnessMigrations } from '../ledger/witness-store.ts'
+import { formatAddCheckpoint } from '../ledger/witness.ts'
+import type { WitnessDesk } from '../mesh/desk.ts'
+import { idToken, publicKeyOf } from '../mesh/identity/node-key.ts'
+import type { NodeIdentity } from '../mesh/identity/node-key.ts'
+import type { Mesh } from '../mesh/mesh-server.ts'
+
+export interface PeerWitnessParts {
+  readonly path: string
+  readonly identity: NodeIdentity
+  readonly ledger: Ledger
+  readonly mesh: Mesh
+  readonly logger: Logger
+}
+
+export interface PeerWitness {
+  readonly desk: WitnessDesk
+  readonly cosign: () => Promise<void>
+  readonly close: () => void
+}
+
+const ASK_MS = 10_000
+const TRIES = 3
+
+export function openPeerWitness(parts: PeerWitnessParts): PeerWitness {
+  const { identity, ledger, mesh, logger } = parts
+  const database = new Database({ path: parts.path, migrations: [witnessMigrations] })
+  const logs = new Map<string, readonly VerifierKey[]>()
+  const owners = new Map<string, string>()
+  const store = new WitnessStore({
+    database,
+    signer: cosigner(witnessName(identity.id), identity.privateKey, systemClock.now),
+    logs,
+  })
+  const originOf = (peer: string): string | undefined => {
+    const origin = mesh.peers.find(({ nodeId }) => nodeId === peer)?.manifest.ledgerOrigin
+    const publicKey = publicKeyOf(peer)
+    if (origin === undefined || publicKey === undefined || /[\s+]/.test(origin)) return undefined
+    const owner = owners.get(origin)
+    if (owner !== undefined && owner !== peer) {
+      logger.warn({ origin, nodes: [owner, peer] }, 'two nodes call their ledgers the same: give one another node.name')
+      return undefined
+    }
+    owners.set(origin, peer)
+    logs.set(origin, [verifierKey(origin, ED25519, publicKey)])
+    return origin
+  }
+  const remembered = new Map<string, number>()
+  let lastSize = -1
+  return {
+    desk: {
+      addCheckpoint: async (peer, body) => {
+        if (originOf(peer) === undefined) return { status: 404, text: 'this node does not know that log' }
+        const added = await store.addCheckpoint(body)
+        if (added.ok) return { status: 200, text: added.value }
+        const { fault } = added
+        return { status: fault.status, text: fault.status === 409 ? `${fault.size}\n` : fault.reason }
+      },
+      latest: (peer) => {
+        const origin = originOf(peer)
+        return origin === undefined ? undefined : store.latest(origin)
+      },
+    },
+    cosign: async () => {
+      const signed = ledger.latestCheckpoint()
+      const peers = mesh.peers.filter(({ isOnBus }) => isOnBus)
+      if (signed === undefined || peers.length === 0 || signed.checkpoint.size === lastSize) return
+      lastSize = signed.checkpoint.size
+      const answers = await Promise.all(peers.map(({ nodeId }) => askOne(parts, { nodeId, signed, remembered })))
+      const cosignatures = answers.filter((answer) => answer !== undefined)
+      if (cosignatures.length > 0) await ledger.addCosignatures(signed, cosignatures)
+    },
+    close: () => database.close(),
+  }
+}
+
+/** From the size that we believe it remembers; it says if it is another. */
+async function askOne(
+  { ledger, mesh, logger }: PeerWitnessParts,
+  { nodeId, signed, remembered }: { nodeId: string; signed: SignedCheckpoint; remembered: Map<string, number> },
+): Promise<VerifiedSignature | undefined> {
+  const { size } = signed.checkpoint
+  for (let tries = 0; tries < TRIES; tries++) {
+    const from = remembered.get(nodeId) ?? 0
+    const proof = from <= size ? ledger.consistency(from, size) : undefined
+    if (proof?.ok !== true) break
+    const body = formatAddCheckpoint({ oldSize: from, proof: proof.value.path, signed })
+    const answer = await mesh.ask(nodeId, 'mesh.witness', { body }, ASK_MS)
+    if (!answer.ok) return undefined
+    const { status, text } = answer.value
+    if (status === 200 && typeof text === 'string') {
+      remembered.set(nodeId, size)
+      return cosignatureIn(text, nodeId, signed)
+    }
+    const other = status === 409 && typeof text === 'string' ? parseDecimal(text.slice(0, -1)) : undefined
+    if (other === undefined) {
+      if (status !== 422) return undefined
+      break
+    }
+    remembered.set(nodeId, other)
+  }
+  remembered.delete(nodeId)
+  await confront({ ledger, mesh, logger }, nodeId)
+  return undefined
+}
+
+/** It remembers another tree than ours: if it can show our own signature under it, the ledger must refuse from now on. */
+async function confront(
+  { ledger, mesh, logger }: Pick<PeerWitnessParts, 'ledger' | 'mesh' | 'logger'>,
+  nodeId: string,
+): Promise<void> {
+  const shown = await mesh.ask(nodeId, 'mesh.checkpoint', {}, ASK_MS)
+  const text = shown.ok ? shown.value['text'] : undefined
+  const evidence = typeof text === 'string' ? openCheckpoint(text, ledger.verifierKey) : undefined
+  const fork = evidence?.ok === true ? ledger.confront(evidence.value) : undefined
+  logger.error({ node: nodeId, isFork: fork !== undefined }, 'another node remembers another ledger of ours')
+}
+
+function cosignatureIn(text: string, nodeId: string, signed: SignedCheckpoint): VerifiedSignature | undefined {
+  const publicKey = publicKeyOf(nodeId)
+  const signatures = parseSignatures(text)
+  if (publicKey === undefined || !signatures.ok) return undefined
+  const key = verifierKey(witnessName(nodeId), COSIGNATURE, publicKey)
+  const verified = verifyNote({ text: signed.note.text, signatures: signatures.value }, [key])
+  return verified.ok ? verified.value[0] : undefined
+}
+
+function witnessName(nodeId: string): string {
+  return `hearthbus.local/witness/${idToken(nodeId)}`
+}

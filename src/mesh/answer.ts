@@ -1,0 +1,146 @@
+/**
+ * Answer: an outcome as it travels between nodes.
+ *
+ *   200 { ok: true, data, content?, usage?, input_required? }
+ *   4xx, 5xx { error, message, retry_after_ms?, alt_nodes?, schema_hash_expected?, … , kind, family_code?, reasons? }
+ *
+ * The first five keys of a failure are CONTRACT § 5.4; the last three let our own nodes keep what the code alone would
+ * lose: whether a person has to approve, whether a change may have happened.
+ *
+ * Pure.
+ */
+import { codeOf, isErrorCode, kindOf, STATUS_OF_CODE } from '../bus/code.ts'
+import type { ContentBlock, Outcome, Reply } from '../bus/call.ts'
+import type { Fault, FaultKind, Reason } from '../core/fault.ts'
+import { isJsonObject } from '../core/json.ts'
+import type { Json, JsonObject } from '../core/json.ts'
+import { fail, ok } from '../core/result.ts'
+
+const KINDS: ReadonlySet<string> = new Set<FaultKind>([
+  'invalid-arguments',
+  'not-found',
+  'not-permitted',
+  'approval-required',
+  'conflict',
+  'busy',
+  'offline',
+  'timed-out',
+  'cancelled',
+  'failed',
+  'unknown-outcome',
+  'unsupported',
+])
+const MAX_RETRY_AFTER_MS = 300_000
+
+export interface WireAnswer {
+  readonly status: number
+  readonly text: string
+}
+
+export function encodeOutcome(outcome: Outcome): WireAnswer {
+  if (outcome.ok) return { status: 200, text: JSON.stringify(replyBody(outcome.value)) }
+  return { status: STATUS_OF_CODE[codeOf(outcome.fault)], text: JSON.stringify(faultBody(outcome.fault)) }
+}
+
+/** Whatever a peer sends becomes an outcome: its own, or that it talks nonsense. */
+export function decodeOutcome(status: number, text: string): Outcome {
+  const body = parsed(text)
+  if (!isJsonObject(body)) return fail(nonsense('The peer did not answer JSON.'))
+  return status === 200 ? decodeReply(body) : fail(decodeFault(body))
+}
+
+export function replyBody({ data, content, usage, inputRequired }: Reply): JsonObject {
+  return {
+    ok: true,
+    data,
+    ...(content === undefined ? {} : { content: content }),
+    ...(usage === undefined
+      ? {}
+      : {
+          usage: {
+            ...(usage.tokensIn === undefined ? {} : { tokens_in: usage.tokensIn }),
+            ...(usage.tokensOut === undefined ? {} : { tokens_out: usage.tokensOut }),
+          },
+        }),
+    ...(inputRequired === undefined
+      ? {}
+      : {
+          input_required: {
+            requests: inputRequired.requests,
+            ...(inputRequired.state === undefined ? {} : { state: inputRequired.state }),
+          },
+        }),
+  }
+}
+
+export function decodeReply(body: JsonObject): Outcome {
+  const { data, content, usage, input_required: wanted } = body
+  if (data === undefined) return fail(nonsense('The peer answered without data.'))
+  return ok({
+    data,
+    ...(isContent(content) ? { content } : {}),
+    ...(isJsonObject(usage) ? { usage: decodeUsage(usage) } : {}),
+    ...(isJsonObject(wanted) && isJsonObject(wanted['requests'])
+      ? {
+          inputRequired: {
+            requests: wanted['requests'],
+            ...(typeof wanted['state'] === 'string' ? { state: wanted['state'] } : {}),
+          },
+        }
+      : {}),
+  })
+}
+
+export function faultBody(fault: Fault): JsonObject {
+  const code = codeOf(fault)
+  return {
+    ...fault.details,
+    error: code,
+    message: fault.message,
+    ...(fault.retryAfterMs === undefined ? {} : { retry_after_ms: fault.retryAfterMs }),
+    kind: fault.kind,
+    ...(fault.code === undefined || fault.code === code ? {} : { family_code: fault.code }),
+    ...(fault.reasons === undefined ? {} : { reasons: fault.reasons.map(({ rule, message }) => ({ rule, message })) }),
+  }
+}
+
+export function decodeFault(body: JsonObject): Fault {
+  const { error, message, retry_after_ms: retry, kind, family_code: familyCode, reasons, ...details } = body
+  if (typeof error !== 'string' || !isErrorCode(error)) return nonsense('The peer answered an error of no known code.')
+  return {
+    // A peer's mistake inside is, seen from here, a far end that failed.
+    kind: typeof kind === 'string' && KINDS.has(kind) ? (kind as FaultKind) : kindOf(error),
+    code: typeof familyCode === 'string' ? familyCode.slice(0, 64) : error,
+    message: typeof message === 'string' ? message.slice(0, 4_096) : `The peer answered ${error}.`,
+    ...(typeof retry === 'number' && retry >= 0 ? { retryAfterMs: Math.min(retry, MAX_RETRY_AFTER_MS) } : {}),
+    ...(Array.isArray(reasons) ? { reasons: reasons.filter(isReason).slice(0, 32) } : {}),
+    ...(Object.keys(details).length === 0 ? {} : { details }),
+  }
+}
+
+export function nonsense(message: string): Fault {
+  return { kind: 'failed', code: 'internal_error', message }
+}
+
+function decodeUsage({ tokens_in: tokensIn, tokens_out: tokensOut }: JsonObject): NonNullable<Reply['usage']> {
+  return {
+    ...(typeof tokensIn === 'number' ? { tokensIn } : {}),
+    ...(typeof tokensOut === 'number' ? { tokensOut } : {}),
+  }
+}
+
+function isContent(value: Json | undefined): value is readonly ContentBlock[] {
+  return Array.isArray(value) && value.every((block) => isJsonObject(block) && typeof block['type'] === 'string')
+}
+
+function isReason(value: unknown): value is Reason {
+  return isJsonObject(value) && typeof value['rule'] === 'string' && typeof value['message'] === 'string'
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,33 @@
+/**
+ * Announcement: what a node says of itself on the local network, as DNS-SD TXT entries (M02). Anybody can say anything
+ * there: it only tells where to knock.
+ *
+ *   v=1  id=<43 characters of the node id>  community=<16 characters of a hash>  contract=1.0
+ *
+ * The community is given by a hash: neighbours find each other by it, and a stranger learns no key from it.
+ *
+ * Pure.
+ */
+import { blake3 } from '@noble/hashes/blake3.js'
+import { base64url, utf8 } from '../../core/bytes.ts'
+import { CONTRACT_VERSION } from '../identity/node-manifest.ts'
+import { idToken, isNodeId } from '../identity/node-key.ts'
+
+export const SERVICE_TYPE = 'hearthbus'
+
+export function communityMark(communityId: string): string {
+  return base64url(blake3(utf8(`hearthbus-community\n${communityId}`))).slice(0, 16)
+}
+
+export function announcementText(nodeId: string, communityId: string): Readonly<Record<string, string>> {
+  return { v: '1', id: idToken(nodeId), community: communityMark(communityId), contract: CONTRACT_VERSION }
+}
+
+/** The node behind an announcement of our own community; `undefined` for everything else. */
+export function readAnnouncement(text: unknown, communityId: string): string | undefined {
+  if (typeof text !== 'object' || text === null) return undefined
+  const { v, id, community } = text as Readonly<Record<string, unknown>>
+  if (v !== '1' || community !== communityMark(communityId) || typeof id !== 'string') return undefined
+  const nodeId = `ed25519:${id}`
+  return isNodeId(nodeId) ? nodeId : undefined
+}

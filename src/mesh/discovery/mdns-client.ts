@@ -1,0 +1,75 @@
+/**
+ * mDNS client: finds neighbours on the local network, and lets them find us (`_hearthbus._tcp`).
+ *
+ * Does I/O.
+ */
+import { Bonjour } from 'bonjour-service'
+import type { Browser, Service } from 'bonjour-service'
+import type { Logger } from '../../core/logger.ts'
+import { announcementText, readAnnouncement, SERVICE_TYPE } from './announcement.ts'
+import type { PeerSource } from './peer-source.ts'
+
+export interface MdnsOptions {
+  readonly nodeId: string
+  readonly name: string
+  readonly communityId: () => string | undefined
+  /** Of the mesh listener, once it listens. */
+  readonly port: () => number
+  readonly logger: Logger
+}
+
+const MAX_ADDRESSES = 8
+
+export function mdnsSource(options: MdnsOptions): PeerSource {
+  const { nodeId, name, communityId, port, logger } = options
+  let bonjour: Bonjour | undefined
+  let browser: Browser | undefined
+  let announced: { readonly service: Service; readonly community: string } | undefined
+  return {
+    name: 'mdns',
+    start: async (hear) => {
+      // Without multicast there are no neighbours to find: that is a line in the log, and the other sources go on.
+      bonjour = new Bonjour({}, (error: unknown) => logger.warn({ err: error }, 'mDNS is not possible on this network'))
+      browser = bonjour.find({ type: SERVICE_TYPE }, (service) => {
+        const community = communityId()
+        const found = community === undefined ? undefined : readAnnouncement(service.txt, community)
+        if (found === undefined || found === nodeId) return
+        for (const host of addressesOf(service)) hear({ kind: 'address', host, port: service.port, nodeId: found })
+      })
+    },
+    publish: () => {
+      const community = communityId()
+      if (bonjour === undefined || community === undefined || announced?.community === community) return
+      announced?.service.stop?.(() => undefined)
+      const service = bonjour.publish({
+        name: `${name}-${nodeId.slice(-4)}`,
+        type: SERVICE_TYPE,
+        port: port(),
+        txt: announcementText(nodeId, community),
+      })
+      announced = { service, community }
+    },
+    stop: async () => {
+      browser?.stop()
+      const { promise, resolve } = Promise.withResolvers<void>()
+      if (bonjour === undefined) return
+      // A network that lost its multicast must not keep us from stopping.
+      const impatience = setTimeout(resolve, 500)
+      bonjour.unpublishAll(() => resolve())
+      await promise
+      clearTimeout(impatience)
+      bonjour.destroy()
+    },
+  }
+}
+
+/** Where the announcement came from first: of several addresses that one certainly leads somewhere. */
+function addressesOf({ referer, addresses }: Service): readonly string[] {
+  const all = [referer?.address, ...(addresses ?? [])].filter((address) => address !== undefined && isUsable(address))
+  return [...new Set(all as string[])].slice(0, MAX_ADDRESSES)
+}
+
+/** A link-local IPv6 address means nothing without its interface. */
+function isUsable(address: string): boolean {
+  return !address.toLowerCase().startsWith('fe80:')
+}

@@ -1,0 +1,51 @@
+/**
+ * Peer source: where news of other nodes comes from. A list in the configuration, the local network, a registry: each
+ * only gives hints. What a hint says is believed when the node itself has proven it.
+ *
+ * Pure.
+ */
+import type { JsonObject } from '../../core/json.ts'
+import type { OwnManifest } from '../self.ts'
+import type { Way } from '../transport.ts'
+
+export type Hint =
+  /** Somebody may be there. */
+  | { readonly kind: 'address'; readonly host: string; readonly port: number; readonly nodeId?: string | undefined }
+  /** A manifest, in either form, and how its author can be reached. */
+  | { readonly kind: 'manifest'; readonly manifest: JsonObject; readonly way: Way }
+  | { readonly kind: 'capabilities'; readonly nodeId: string; readonly hash: string; readonly capabilities: unknown }
+  | { readonly kind: 'community'; readonly document: JsonObject }
+
+export interface PeerSource {
+  readonly name: string
+  readonly start: (hear: (hint: Hint) => void) => Promise<void>
+  /** Our own newest manifest, for sources that make it known. */
+  readonly publish: (own: OwnManifest, community: JsonObject) => void
+  readonly stop: (goodbye: OwnManifest | undefined) => Promise<void>
+}
+
+/** `host:port`, `[v6]:port`. */
+export function parseAddress(text: string): { readonly host: string; readonly port: number } | undefined {
+  const found = /^(?:\[([0-9A-Fa-f:.]{2,45}(?:%[\w.-]{1,32})?)\]|([^\s:/[\]]{1,253})):(\d{1,5})$/.exec(text)
+  const [host, port] = [found?.[1] ?? found?.[2], Number(found?.[3])]
+  return host === undefined || port < 1 || port > 65_535 ? undefined : { host, port }
+}
+
+export function addressText(host: string, port: number): string {
+  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
+}
+
+/** Nodes that the owner named. */
+export function staticPeers(addresses: readonly string[]): PeerSource {
+  return {
+    name: 'static',
+    start: async (hear) => {
+      for (const text of addresses) {
+        const address = parseAddress(text)
+        if (address !== undefined) hear({ kind: 'address', ...address })
+      }
+    },
+    publish: () => undefined,
+    stop: async () => undefined,
+  }
+}

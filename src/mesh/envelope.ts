@@ -1,0 +1,136 @@
+/**
+ * Envelope: everything about a call between nodes but its body, and the text that its proof covers.
+ *
+ *   spec 2:  capability, version, request_id, from, community, timestamp, body
+ *   added:   to, key_id, deadline_ms (what is left of it), session, hops, stream, schema_hash, traceparent
+ *
+ * The body is covered by the SHA-256 of its bytes as they travel: no parser sees what nobody has vouched for, and no
+ * two programs have to agree on how a number is spelt. Both transports carry the same fields.
+ *
+ * Pure.
+ */
+import { hash } from 'node:crypto'
+import type { Version } from '../bus/capability.ts'
+import type { Fault } from '../core/fault.ts'
+import { isUlid } from '../core/ids.ts'
+import { fail, ok } from '../core/result.ts'
+import type { Result } from '../core/result.ts'
+import { parseVersion } from './identity/capability-wire.ts'
+import { isNodeId } from './identity/node-key.ts'
+import { parseTime } from './identity/time.ts'
+import { refusal } from './refusal.ts'
+
+export interface Envelope {
+  readonly capability: string
+  readonly version: Version
+  /** Of this very attempt: never used twice, whatever trace it belongs to. */
+  readonly requestId: string
+  readonly from: string
+  readonly to: string
+  readonly community: string
+  /** As it travels, RFC 3339. */
+  readonly timestamp: string
+  readonly deadlineMs: number
+  /** The session key under which it was sent; every message names one, but the two that come before there is any. */
+  readonly keyId: string | undefined
+  /** Sticky routing. */
+  readonly session: string | undefined
+  readonly hops: number
+  readonly stream: boolean
+  readonly schemaHash: string | undefined
+  readonly traceparent: string | undefined
+}
+
+/** The fields by the names under which they are signed. Strings, so that headers and JSON carry them alike. */
+export type EnvelopeFields = Readonly<Record<string, string>>
+
+const NAME = /^[A-Za-z0-9][A-Za-z0-9_./:-]{0,127}$/
+const MAX_SESSION = 256
+const MAX_DEADLINE_MS = 86_400_000
+const MAX_HOPS = 16
+
+export function envelopeFields(envelope: Envelope): EnvelopeFields {
+  const { keyId, session, schemaHash, traceparent } = envelope
+  // In the order of RFC 8785, so that the text below needs no sorting.
+  return {
+    capability: envelope.capability,
+    community: envelope.community,
+    deadline_ms: String(envelope.deadlineMs),
+    from: envelope.from,
+    hops: String(envelope.hops),
+    ...(keyId === undefined ? {} : { key_id: keyId }),
+    request_id: envelope.requestId,
+    ...(schemaHash === undefined ? {} : { schema_hash: schemaHash }),
+    ...(session === undefined ? {} : { session }),
+    stream: envelope.stream ? '1' : '0',
+    timestamp: envelope.timestamp,
+    to: envelope.to,
+    ...(traceparent === undefined ? {} : { traceparent }),
+    type: 'call',
+    version: `${envelope.version[0]}.${envelope.version[1]}`,
+  }
+}
+
+/** Canonical JSON (RFC 8785): the keys are in order, and every value is a string. */
+export function callText(fields: EnvelopeFields, bodyHash: string): string {
+  return JSON.stringify({ body_sha256: bodyHash, ...fields })
+}
+
+/** What the answer's proof covers. A proof under one answer fits no other: request ids are used once. */
+export function answerText(answer: { requestId: string; from: string; status: number; bodyHash: string }): string {
+  const { requestId, from, status, bodyHash } = answer
+  return JSON.stringify({ body_sha256: bodyHash, from, request_id: requestId, status: String(status), type: 'answer' })
+}
+
+/** Base64url of the SHA-256 of the bytes. */
+export function bodyHash(body: Uint8Array | string): string {
+  return hash('sha256', body, 'base64url')
+}
+
+/** From whatever carried it: nothing is believed, everything is bounded. */
+export function readEnvelope(field: (name: string) => string | undefined): Result<Envelope, Fault> {
+  const capability = field('capability') ?? ''
+  const version = parseVersion(field('version') ?? '')
+  const [from, to, community] = [field('from') ?? '', field('to') ?? '', field('community') ?? '']
+  const [requestId, timestamp] = [field('request_id') ?? '', field('timestamp') ?? '']
+  const deadlineMs = integer(field('deadline_ms'), MAX_DEADLINE_MS)
+  const hops = integer(field('hops') ?? '0', MAX_HOPS)
+  const [keyId, session, schemaHash] = [field('key_id'), field('session'), field('schema_hash')]
+  const wrong = [
+    !NAME.test(capability) && 'capability',
+    version === undefined && 'version',
+    !isUlid(requestId) && 'request_id',
+    !isNodeId(from) && 'from',
+    !isNodeId(to) && 'to',
+    !isNodeId(community) && 'community',
+    parseTime(timestamp) === undefined && 'timestamp',
+    deadlineMs === undefined && 'deadline_ms',
+    hops === undefined && 'hops',
+    (keyId?.length ?? 0) > 64 && 'key_id',
+    (session?.length ?? 0) > MAX_SESSION && 'session',
+    (schemaHash?.length ?? 0) > 71 && 'schema_hash',
+  ].filter((name) => name !== false)
+  if (wrong.length > 0 || version === undefined || deadlineMs === undefined || hops === undefined)
+    return fail(refusal('bad_request', 'envelope', `The envelope lacks, or garbles: ${wrong.join(', ')}.`))
+  return ok({
+    capability,
+    version,
+    requestId,
+    from,
+    to,
+    community,
+    timestamp,
+    deadlineMs,
+    keyId,
+    session,
+    hops,
+    stream: field('stream') === '1',
+    schemaHash,
+    traceparent: field('traceparent'),
+  })
+}
+
+function integer(text: string | undefined, max: number): number | undefined {
+  const value = text !== undefined && /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN
+  return value <= max ? value : undefined
+}

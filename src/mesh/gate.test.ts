@@ -1,0 +1,200 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import { ephemeralOf, identityOf, NEW_YEAR_MS, vectors } from '../../test/mesh-keys.ts'
+import { hex } from '../core/bytes.ts'
+import { manualClock } from '../core/clock.ts'
+import type { ManualClock } from '../core/clock.ts'
+import { canonicalJson } from '../core/json.ts'
+import { answerText, bodyHash, callText, envelopeFields, readEnvelope } from './envelope.ts'
+import type { Envelope } from './envelope.ts'
+import { admit } from './gate.ts'
+import type { GateParts } from './gate.ts'
+import { foundCommunity, withMember, withoutMember } from './identity/community.ts'
+import type { Community } from './identity/community.ts'
+import { macText, sessionKey } from './identity/session-key.ts'
+import { timeText } from './identity/time.ts'
+import { macProof, signatureProof } from './proof.ts'
+import { RateBudget } from './rate-budget.ts'
+import { reasonOf } from './refusal.ts'
+import { ReplayCache } from './replay-cache.ts'
+import { GivenSessions, offerSession, takeSession } from './sessions.ts'
+import type { Session } from './sessions.ts'
+
+const [caller, root, provider, stranger] = [identityOf(1), identityOf(2), identityOf(3), identityOf(4)]
+const BODY = bodyHash('{"x":1}')
+
+let clock: ManualClock
+let parts: GateParts
+let session: Session
+let community: Community
+let ids = 0
+
+beforeEach(() => {
+  clock = manualClock(NEW_YEAR_MS)
+  const byRoot = { authority: { self: provider, root }, nowMs: NEW_YEAR_MS }
+  const founder = { nodeId: provider.id, name: 'provider' }
+  const founded = foundCommunity({ name: 'village', root, founder, nowMs: NEW_YEAR_MS })
+  const grown = withMember(founded, { nodeId: caller.id, name: 'caller', level: 'trusted' }, byRoot)
+  if (!grown.ok) throw new Error(grown.fault.kind)
+  community = grown.value
+  parts = {
+    self: provider.id,
+    community: () => community,
+    sessions: new GivenSessions(provider.id, clock),
+    replay: new ReplayCache(clock.monotonic()),
+    rate: new RateBudget({ callsPerSecond: 100, callsPerSecondPerCapability: 10 }),
+    clock,
+  }
+  session = newSession()
+})
+
+describe('envelope', () => {
+  it('is covered by the published text, which is canonical JSON', () => {
+    const { envelope, body, text, body_sha256: hash } = vectors.call
+    expect(callText(envelope, bodyHash(body))).toBe(text)
+    expect(bodyHash(body)).toBe(hash)
+    expect(canonicalJson(JSON.parse(text))).toBe(text)
+  })
+
+  it('reads back as it was written', () => {
+    const read = readEnvelope((name) => vectors.call.envelope[name])
+    expect(read.ok && envelopeFields(read.value)).toEqual(vectors.call.envelope)
+  })
+
+  it('is proven under a session key as the published vector says', () => {
+    const key = sessionKey(ephemeralOf(4), vectors.session.providerKey, vectors.session)
+    const same = sessionKey(ephemeralOf(5), vectors.session.callerKey, vectors.session)
+    expect(hex(key ?? new Uint8Array())).toBe(vectors.session.key)
+    expect(same).toEqual(key)
+    expect(macText(key ?? new Uint8Array(), vectors.call.text)).toBe(vectors.session.mac_of_call)
+  })
+
+  it('is answered under the published text', () => {
+    const { body, text } = vectors.answer
+    const requestId = vectors.call.envelope['request_id'] ?? ''
+    expect(answerText({ requestId, from: provider.id, status: 200, bodyHash: bodyHash(body) })).toBe(text)
+    expect(signatureProof(text, provider)).toBe(vectors.answer.signature)
+  })
+})
+
+describe('gate', () => {
+  it('lets a member in, by session key and by signature', () => {
+    expect(knock({})).toBe('trusted')
+    expect(knock({}, { sign: true })).toBe('trusted')
+  })
+
+  it('refuses what is unsigned or signed by somebody else', () => {
+    expect(knock({}, { proof: '' })).toBe('invalid_signature proof')
+    expect(knock({}, { proof: `ed25519:${'A'.repeat(86)}` })).toBe('invalid_signature proof')
+    expect(knock({}, { proof: 'hmac-sha256:AAAA' })).toBe('invalid_signature proof')
+    expect(knock({}, { sign: true, by: stranger })).toBe('invalid_signature proof')
+  })
+
+  it('refuses a tampered body and a tampered envelope', () => {
+    expect(knock({}, { bodyHash: bodyHash('{"x":2}') })).toBe('invalid_signature proof')
+    expect(knock({}, { tamper: { capability: 'test.write' } })).toBe('invalid_signature proof')
+    expect(knock({}, { tamper: { deadlineMs: 1 } })).toBe('invalid_signature proof')
+    expect(knock({}, { tamper: { hops: 4 } })).toBe('invalid_signature proof')
+  })
+
+  it('refuses what is meant for another node or another community', () => {
+    expect(knock({ to: stranger.id })).toBe('invalid_signature wrong-recipient')
+    expect(knock({ community: stranger.id })).toBe('unauthorized foreign-community')
+  })
+
+  it('refuses what is more than a minute old or early', () => {
+    expect(knock({ timestamp: timeText(NEW_YEAR_MS - 61_000) })).toBe('expired skew')
+    expect(knock({ timestamp: timeText(NEW_YEAR_MS + 61_000) })).toBe('expired skew')
+    expect(knock({ timestamp: timeText(NEW_YEAR_MS - 59_000) })).toBe('trusted')
+  })
+
+  it('refuses a replay for as long as its time would still pass', () => {
+    const requestId = '01JGFJJZ00BAA6K3XEY2QKD4AA'
+    const timestamp = timeText(NEW_YEAR_MS + 60_000)
+    expect(knock({ requestId, timestamp })).toBe('trusted')
+    for (let second = 0; second < 120; second += 10) {
+      expect(knock({ requestId, timestamp })).toBe('expired replayed')
+      clock.advance(10_000)
+    }
+    clock.advance(1_000)
+    expect(knock({ requestId, timestamp })).toBe('expired skew')
+  })
+
+  it('refuses strangers and the revoked', () => {
+    expect(knock({ from: stranger.id }, { sign: true, by: stranger })).toBe('unauthorized stranger')
+    const revoked = withoutMember(community, caller.id, { authority: { self: provider, root }, nowMs: NEW_YEAR_MS })
+    if (!revoked.ok) throw new Error(revoked.fault.kind)
+    community = revoked.value
+    expect(knock({})).toBe('revoked revoked')
+  })
+
+  it('refuses a session key that it never gave, another member’s, or a lapsed one', () => {
+    expect(knock({ keyId: 'unheard-of' }, { sign: true })).toBe('invalid_signature unknown-session')
+    expect(knock({ keyId: undefined }, { sign: true })).toBe('invalid_signature unknown-session')
+    clock.advance(3_600_000)
+    expect(knock({ timestamp: timeText(clock.now()) })).toBe('invalid_signature unknown-session')
+  })
+
+  it('lets a stranger in at one door only, signed', () => {
+    const joining = { from: stranger.id, capability: 'mesh.join', keyId: undefined }
+    expect(knock(joining, { sign: true, by: stranger })).toBe('unknown')
+    expect(knock(joining, { proof: '' })).toBe('invalid_signature proof')
+  })
+
+  it('answers calls beyond the budget with when to come back', () => {
+    for (let count = 0; count < 50; count++) expect(knock({})).toBe('trusted')
+    expect(knock({})).toBe('rate_limited rate')
+    // Another capability has a budget of its own.
+    expect(knock({ capability: 'test.other' })).toBe('trusted')
+    clock.advance(100)
+    expect(knock({})).toBe('trusted')
+  })
+})
+
+describe('replay cache', () => {
+  it('refuses when it is full instead of forgetting', () => {
+    const cache = new ReplayCache(0, 2)
+    expect(['a', 'b', 'c', 'a'].map((id) => cache.see('n', id, 0))).toEqual(['new', 'new', 'full', 'replayed'])
+  })
+})
+
+interface Knock {
+  readonly sign?: boolean
+  readonly by?: typeof caller
+  readonly proof?: string
+  readonly bodyHash?: string
+  readonly tamper?: Partial<Envelope>
+}
+
+/** The caller's level, or code and reason of the refusal. */
+function knock(change: Partial<Envelope>, how: Knock = {}): string {
+  const envelope: Envelope = {
+    capability: 'test.echo',
+    version: [1, 0],
+    requestId: `01JGFJJZ00BAA6K3XE${String(ids++).padStart(8, '0')}`,
+    from: caller.id,
+    to: provider.id,
+    community: root.id,
+    timestamp: timeText(NEW_YEAR_MS),
+    deadlineMs: 30_000,
+    keyId: session.id,
+    session: undefined,
+    hops: 0,
+    stream: false,
+    schemaHash: undefined,
+    traceparent: undefined,
+    ...change,
+  }
+  const text = callText(envelopeFields(envelope), BODY)
+  const proof = how.proof ?? (how.sign === true ? signatureProof(text, how.by ?? caller) : macProof(text, session))
+  const sealed = { envelope: { ...envelope, ...how.tamper }, proof, bodyHash: how.bodyHash ?? BODY }
+  const admitted = admit(sealed, parts)
+  return admitted.ok ? admitted.value.caller.level : `${admitted.fault.code} ${reasonOf(admitted.fault)}`
+}
+
+function newSession(): Session {
+  const offer = offerSession()
+  const given = parts.sessions.give(caller.id, offer.ephemeral.publicKey)
+  const taken = given && takeSession(offer, given, { self: caller.id, peer: provider.id, nowMs: 0 })
+  if (taken === undefined) throw new Error('no session')
+  return { ...taken, peer: caller.id }
+}

@@ -1,0 +1,109 @@
+/**
+ * Gate: whether a message from another node comes in at all, cheapest question first.
+ *
+ *   of our community? ▸ for us? ▸ of about now? ▸ from a member? ▸ under a living session key? ▸ proven? ▸ new? ▸ not too many?
+ *
+ * What comes through is known to be a member's own words, meant for this node, sent just now and not seen before. What
+ * the member may do is for trust levels and the guard to say.
+ *
+ * Pure: time comes from outside.
+ */
+import type { Caller } from '../bus/call.ts'
+import type { Clock } from '../core/clock.ts'
+import type { Fault } from '../core/fault.ts'
+import { fail, ok } from '../core/result.ts'
+import type { Result } from '../core/result.ts'
+import { callText, envelopeFields } from './envelope.ts'
+import type { Envelope } from './envelope.ts'
+import { standingOf } from './identity/community.ts'
+import type { Community } from './identity/community.ts'
+import { parseTime, SKEW_MS } from './identity/time.ts'
+import { isProven, isSignature } from './proof.ts'
+import type { RateBudget } from './rate-budget.ts'
+import { refusal } from './refusal.ts'
+import type { ReplayCache } from './replay-cache.ts'
+import type { GivenSessions, Session } from './sessions.ts'
+
+export interface GateParts {
+  readonly self: string
+  readonly community: () => Community | undefined
+  readonly sessions: GivenSessions
+  readonly replay: ReplayCache
+  readonly rate: RateBudget
+  readonly clock: Clock
+}
+
+export interface Sealed {
+  readonly envelope: Envelope
+  readonly proof: string
+  readonly bodyHash: string
+}
+
+export interface Admitted {
+  readonly caller: Caller & { readonly kind: 'peer' }
+  /** Answers go back under the same key, or signed where the message was. */
+  readonly session: Session | undefined
+  readonly isSigned: boolean
+}
+
+/** Needs no session key, because it makes one; needs a member. */
+export const SESSION_QUESTION = 'mesh.session'
+/** Needs neither session key nor membership: the invitation decides. */
+export const JOIN_QUESTION = 'mesh.join'
+
+export function admit(sealed: Sealed, parts: GateParts): Result<Admitted, Fault> {
+  const { envelope, proof } = sealed
+  const { from, capability } = envelope
+  const community = parts.community()
+  if (community === undefined)
+    return fail(refusal('unauthorized', 'no-community', 'This node belongs to no community yet.'))
+  const addressed = checkAddress(envelope, community.id, parts)
+  if (addressed !== undefined) return fail(addressed)
+  const isJoining = capability === JOIN_QUESTION
+  const standing = standingOf(community, from)
+  if (standing.kind === 'revoked')
+    return fail(refusal('revoked', 'revoked', `${from} was revoked from ${community.name}.`))
+  if (standing.kind === 'stranger' && !isJoining)
+    return fail(refusal('unauthorized', 'stranger', `${from} is no member of ${community.name}.`))
+  const session = envelope.keyId === undefined ? undefined : parts.sessions.find(envelope.keyId)
+  if (session === undefined && !isJoining && capability !== SESSION_QUESTION)
+    // A signed message without a living session could be an old one, replayed to a node that has restarted.
+    return fail(refusal('invalid_signature', 'unknown-session', 'This session key is not, or no longer, known here.'))
+  if (!isProven(callText(envelopeFields(envelope), sealed.bodyHash), proof, { from, session }))
+    return fail(refusal('invalid_signature', 'proof', 'The signature does not belong to this message and sender.'))
+  const late = checkNew(envelope, parts)
+  if (late !== undefined) return fail(late)
+  const level = standing.kind === 'member' ? standing.level : 'unknown'
+  return ok({ caller: { kind: 'peer', id: from, level }, session, isSigned: isSignature(proof) })
+}
+
+function checkAddress(
+  { community, to, timestamp }: Envelope,
+  ours: string,
+  { self, clock }: GateParts,
+): Fault | undefined {
+  if (community !== ours)
+    return refusal('unauthorized', 'foreign-community', `This node belongs to another community than ${community}.`)
+  if (to !== self) return refusal('invalid_signature', 'wrong-recipient', `This message is for ${to}.`)
+  const skewMs = Math.abs(clock.now() - (parseTime(timestamp) ?? 0))
+  if (skewMs <= SKEW_MS) return undefined
+  const seconds = Math.round(skewMs / 1_000)
+  return refusal(
+    'expired',
+    'skew',
+    `The message is dated ${seconds} s from now; clocks may differ by ${SKEW_MS / 1_000} s.`,
+  )
+}
+
+/** After the proof: a stranger must neither use up a member's budget nor make its ids look used. */
+function checkNew({ from, requestId, capability }: Envelope, { replay, rate, clock }: GateParts): Fault | undefined {
+  const nowMs = clock.monotonic()
+  const waitMs = rate.take(from, capability, nowMs)
+  if (waitMs > 0)
+    return refusal('rate_limited', 'rate', `${from} calls ${capability} too often.`, { retryAfterMs: waitMs })
+  const seen = replay.see(from, requestId, nowMs)
+  if (seen === 'new') return undefined
+  return seen === 'full'
+    ? refusal('rate_limited', 'rate', 'Too many messages at once.', { retryAfterMs: 1_000 })
+    : refusal('expired', 'replayed', `The request ${requestId} was here before. Send it anew, under a new id.`)
+}

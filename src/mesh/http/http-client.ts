@@ -1,0 +1,189 @@
+/**
+ * HTTP client: messages to other nodes over keep-alive HTTPS connections, one pool per node.
+ *
+ *   POST /bus/v1/call ─▶ JSON answer, or text/event-stream with back-pressure all the way to the socket
+ *
+ * A kept connection may die at the moment we use it. The message is then sent once more under the same request id: a
+ * node that has seen it refuses it as a replay, and only then nobody knows what happened.
+ *
+ * Does I/O.
+ */
+import { request } from 'node:http'
+import type { ClientRequest, IncomingMessage } from 'node:http'
+import type { Emit } from '../../bus/peer.ts'
+import type { Fault } from '../../core/fault.ts'
+import { fail, ok } from '../../core/result.ts'
+import type { Result } from '../../core/result.ts'
+import { lostAnswer, unreachable, withdrawn } from '../transport.ts'
+import type { Delivered, Destination, MeshTransport, Message, StreamDelivered } from '../transport.ts'
+import { CALL_PATH, headersOf, SIGNATURE_HEADER } from './headers.ts'
+import { PinnedAgent } from './pinned-agent-client.ts'
+import type { TlsIdentity } from './pinned-agent-client.ts'
+import { SseParser } from './sse.ts'
+
+export interface HttpClientOptions {
+  readonly tls: TlsIdentity
+  readonly maxAnswerBytes: number
+}
+
+type HttpDestination = Destination<'http'>
+
+/** How far a request got before it failed. */
+interface Failure {
+  readonly error: Error
+  readonly wasSent: boolean
+  readonly onKeptConnection: boolean
+}
+
+interface Posted {
+  readonly response: IncomingMessage
+  readonly resent: boolean
+}
+
+const MAX_AGENTS = 1_024
+
+export class HttpClient implements MeshTransport<'http'> {
+  readonly name = 'http'
+  readonly #options: HttpClientOptions
+  readonly #agents = new Map<string, PinnedAgent>()
+
+  constructor(options: HttpClientOptions) {
+    this.#options = options
+  }
+
+  async send(to: HttpDestination, message: Message, signal: AbortSignal): Promise<Result<Delivered, Fault>> {
+    const answered = await this.#post(to, message, signal)
+    if (!answered.ok) return answered
+    const { response, resent } = answered.value
+    const whole = await this.#readAll(response, to, message, signal)
+    return whole.ok && resent ? ok({ ...whole.value, resent }) : whole
+  }
+
+  async stream(
+    to: HttpDestination,
+    message: Message,
+    { signal, emit }: { readonly signal: AbortSignal; readonly emit: Emit },
+  ): Promise<Result<StreamDelivered, Fault>> {
+    const answered = await this.#post(to, message, signal)
+    if (!answered.ok) return answered
+    const { response } = answered.value
+    if (response.headers['content-type']?.startsWith('text/event-stream') === true)
+      return this.#readFrames(response, { to, message, signal, emit })
+    const whole = await this.#readAll(response, to, message, signal)
+    return whole.ok ? ok({ ...whole.value, frames: 0 }) : whole
+  }
+
+  close(): void {
+    for (const agent of this.#agents.values()) agent.destroy()
+    this.#agents.clear()
+  }
+
+  async #post(to: HttpDestination, message: Message, signal: AbortSignal): Promise<Result<Posted, Fault>> {
+    for (let again = false; ; again = true) {
+      const sent = await this.#postOnce(to, message, signal)
+      if (sent.ok) return ok({ response: sent.value, resent: again })
+      const { error, wasSent, onKeptConnection } = sent.fault
+      if (signal.aborted) return fail(withdrawn())
+      if (!wasSent) return fail(unreachable(to.nodeId, error.message))
+      if (again || !onKeptConnection) return fail(lostAnswer(to.nodeId, message.idempotent, error.message))
+    }
+  }
+
+  #postOnce(to: HttpDestination, message: Message, signal: AbortSignal): Promise<Result<IncomingMessage, Failure>> {
+    return new Promise((resolve) => {
+      const outgoing = request({
+        agent: this.#agent(to),
+        method: 'POST',
+        path: CALL_PATH,
+        host: to.way.host,
+        port: to.way.port,
+        headers: { ...headersOf(message.fields, message.proof), 'content-length': Buffer.byteLength(message.body) },
+      })
+      const abort = (): void => void outgoing.destroy(new Error('withdrawn'))
+      if (signal.aborted) abort()
+      signal.addEventListener('abort', abort, { once: true })
+      outgoing.once('response', (response) => {
+        // The signal goes on to end the answer; the request itself has done its part.
+        response.once('close', () => signal.removeEventListener('abort', abort))
+        resolve(ok(response))
+      })
+      outgoing.once('error', (error) => {
+        signal.removeEventListener('abort', abort)
+        resolve(fail({ error, wasSent: hasConnection(outgoing), onKeptConnection: outgoing.reusedSocket }))
+      })
+      outgoing.end(message.body)
+    })
+  }
+
+  async #readAll(
+    response: IncomingMessage,
+    to: HttpDestination,
+    { idempotent }: Message,
+    signal: AbortSignal,
+  ): Promise<Result<Delivered, Fault>> {
+    const parts: Buffer[] = []
+    let length = 0
+    try {
+      for await (const part of response as AsyncIterable<Buffer>) {
+        length += part.length
+        if (length > this.#options.maxAnswerBytes) {
+          response.destroy()
+          return fail(
+            lostAnswer(to.nodeId, idempotent, `its answer has more than ${this.#options.maxAnswerBytes} bytes`),
+          )
+        }
+        parts.push(part)
+      }
+    } catch (error) {
+      if (signal.aborted) return fail(withdrawn())
+      return fail(lostAnswer(to.nodeId, idempotent, error instanceof Error ? error.message : String(error)))
+    }
+    const proof = response.headers[SIGNATURE_HEADER]
+    const text = Buffer.concat(parts).toString('utf8')
+    return ok({ status: response.statusCode ?? 500, text, proof: typeof proof === 'string' ? proof : '' })
+  }
+
+  /** Reading pauses while a frame is being taken: the socket fills, and the far end's handler waits. */
+  async #readFrames(
+    response: IncomingMessage,
+    { to, message, signal, emit }: { to: HttpDestination; message: Message; signal: AbortSignal; emit: Emit },
+  ): Promise<Result<StreamDelivered, Fault>> {
+    const parser = new SseParser(this.#options.maxAnswerBytes)
+    const lost = (why: string): Result<StreamDelivered, Fault> =>
+      fail(signal.aborted ? withdrawn() : lostAnswer(to.nodeId, message.idempotent, why))
+    let frames = 0
+    response.setEncoding('utf8')
+    try {
+      for await (const text of response as AsyncIterable<string>) {
+        const events = parser.feed(text)
+        if (!events.ok) return lost(events.fault)
+        for (const event of events.value) {
+          if (event.kind === 'end') return ok({ ...event.delivered, frames })
+          frames++
+          await emit(event.frame)
+        }
+      }
+    } catch (error) {
+      return lost(error instanceof Error ? error.message : String(error))
+    } finally {
+      response.destroy()
+    }
+    return lost('the stream ended without an end')
+  }
+
+  #agent({ nodeId, way }: HttpDestination): PinnedAgent {
+    const key = `${nodeId} ${way.host} ${way.port}`
+    let agent = this.#agents.get(key)
+    if (agent === undefined) {
+      if (this.#agents.size >= MAX_AGENTS) this.close()
+      agent = new PinnedAgent({ host: way.host, port: way.port, nodeId, tls: this.#options.tls })
+      this.#agents.set(key, agent)
+    }
+    return agent
+  }
+}
+
+/** Without a connection no byte can have left. With one, some may have. */
+function hasConnection({ socket }: ClientRequest): boolean {
+  return socket !== null && socket !== undefined && !socket.connecting
+}

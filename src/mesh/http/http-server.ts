@@ -1,0 +1,196 @@
+/**
+ * HTTP server: the mesh listener. Calls come in here, and nothing else of the gateway can be reached through it.
+ *
+ *   POST /bus/v1/call                    sealed messages from members (and from whoever holds an invitation)
+ *   GET  /manifest  /community/manifest  for whoever shows a member's certificate
+ *   GET  /health  /ready                 for anybody      GET /metrics  for members and for this machine
+ *
+ * Does I/O.
+ */
+import { createServer } from 'node:https'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Server } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import type { TLSSocket } from 'node:tls'
+import type { Frame } from '../../bus/call.ts'
+import type { JsonObject } from '../../core/json.ts'
+import { faultBody } from '../answer.ts'
+import { idInCertificate } from '../identity/certificate.ts'
+import type { Inbound } from '../inbound.ts'
+import { refusal } from '../refusal.ts'
+import { CALL_PATH, fieldReader, SIGNATURE_HEADER } from './headers.ts'
+import type { TlsIdentity } from './pinned-agent-client.ts'
+import { encodeEnd, encodeFrame } from './sse.ts'
+
+export interface HttpServerOptions {
+  readonly host: string
+  readonly port: number
+  readonly tls: TlsIdentity
+  readonly maxBodyBytes: number
+  readonly inbound: Inbound
+  readonly views: MeshViews
+}
+
+/** What can be read without a message. */
+export interface MeshViews {
+  readonly isMember: (nodeId: string) => boolean
+  readonly manifest: () => JsonObject | undefined
+  readonly community: () => JsonObject | undefined
+  readonly ready: () => { readonly ready: boolean; readonly [fact: string]: number | boolean }
+  readonly metrics: () => Promise<{ readonly text: string; readonly contentType: string }>
+}
+
+export interface HttpServer {
+  readonly port: number
+  readonly stop: () => Promise<void>
+}
+
+const HEADERS_TIMEOUT_MS = 10_000
+/** How long a request may take to arrive; its answer may take as long as its deadline. */
+const REQUEST_TIMEOUT_MS = 30_000
+const KEEP_ALIVE_MS = 65_000
+const MAX_CONNECTIONS = 2_048
+
+export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
+  const server = createServer(
+    {
+      cert: options.tls.certificate,
+      key: options.tls.key,
+      minVersion: 'TLSv1.3',
+      requestCert: true,
+      // Nobody's certificate is vouched for; the key in it is the name of whoever shows it.
+      rejectUnauthorized: false,
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      requestTimeout: REQUEST_TIMEOUT_MS,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      noDelay: true,
+    },
+    (request, response) => {
+      answer(options, request, response).catch(() => response.destroy())
+    },
+  )
+  server.maxConnections = MAX_CONNECTIONS
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen({ host: options.host, port: options.port }, () => {
+      server.off('error', reject)
+      resolve()
+    })
+  })
+  return { port: (server.address() as AddressInfo).port, stop: () => close(server) }
+}
+
+async function answer(options: HttpServerOptions, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const path = request.url?.split('?')[0] ?? '/'
+  if (path === CALL_PATH) {
+    if (request.method === 'POST') return call(options, request, response)
+    return sendJson(response, 405, { error: 'bad_request', message: `${CALL_PATH} is a POST.` })
+  }
+  if (request.method !== 'GET') return sendJson(response, 405, { error: 'bad_request', message: 'Only GET here.' })
+  const { views } = options
+  if (path === '/health') return sendJson(response, 200, { status: 'ok' })
+  if (path === '/ready') {
+    const ready = views.ready()
+    return sendJson(response, ready.ready ? 200 : 503, ready)
+  }
+  const view = VIEWS[path]
+  if (view === undefined) return sendJson(response, 404, { error: 'not_found', message: 'Nothing lives here.' })
+  if (!isKnown(request, views) && !(path === '/metrics' && isFromHere(request)))
+    return sendJson(response, 401, faultBody(refusal('unauthorized', 'stranger', 'Show a member’s certificate.')))
+  return view(views, response)
+}
+
+const VIEWS: Readonly<Record<string, (views: MeshViews, response: ServerResponse) => Promise<void> | void>> = {
+  '/manifest': ({ manifest }, response) => sendJson(response, 200, manifest() ?? {}),
+  '/community/manifest': ({ community }, response) => sendJson(response, 200, community() ?? {}),
+  '/metrics': async ({ metrics }, response) => {
+    const { text, contentType } = await metrics()
+    response.writeHead(200, { 'content-type': contentType }).end(text)
+  },
+}
+
+async function call(options: HttpServerOptions, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const controller = new AbortController()
+  response.once('close', () => {
+    // Closed before it was finished: the caller is gone, and the handler hears of it.
+    if (!response.writableFinished) controller.abort(new DOMException('the caller went away', 'AbortError'))
+  })
+  const body = await readBody(request, options.maxBodyBytes)
+  const proof = request.headers[SIGNATURE_HEADER]
+  const delivered = await options.inbound.receive(
+    { field: fieldReader(request.headers), proof: typeof proof === 'string' ? proof : '', body },
+    { signal: controller.signal, emit: (frame) => writeFrame(response, frame) },
+  )
+  if (response.destroyed) return
+  if (response.headersSent) {
+    response.end(encodeEnd(delivered))
+    return
+  }
+  // What was not read to its end would be taken for the next request.
+  if (body === undefined) response.setHeader('connection', 'close')
+  const { status, text } = delivered
+  response.writeHead(status, {
+    'content-type': 'application/json',
+    'content-length': Buffer.byteLength(text),
+    [SIGNATURE_HEADER]: delivered.proof,
+  })
+  response.end(text)
+}
+
+/** Resolves when the socket has room again: that is how a slow reader is felt by the handler. */
+function writeFrame(response: ServerResponse, frame: Frame): Promise<void> {
+  if (response.destroyed) return Promise.reject(new Error('the caller went away'))
+  if (!response.headersSent)
+    response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' })
+  if (response.write(encodeFrame(frame))) return Promise.resolve()
+  return new Promise((resolve, reject) => {
+    const settle = (): void => {
+      response.off('drain', settle)
+      response.off('close', settle)
+      if (response.destroyed) reject(new Error('the caller went away'))
+      else resolve()
+    }
+    response.once('drain', settle)
+    response.once('close', settle)
+  })
+}
+
+/** `undefined` when it is too large. */
+async function readBody(request: IncomingMessage, maxBytes: number): Promise<Uint8Array | undefined> {
+  if (Number(request.headers['content-length'] ?? 0) > maxBytes) return undefined
+  const parts: Buffer[] = []
+  let length = 0
+  for await (const part of request as AsyncIterable<Buffer>) {
+    length += part.length
+    if (length > maxBytes) return undefined
+    parts.push(part)
+  }
+  return parts.length === 1 ? parts[0] : Buffer.concat(parts)
+}
+
+function isKnown(request: IncomingMessage, { isMember }: MeshViews): boolean {
+  const certificate = (request.socket as TLSSocket).getPeerX509Certificate()
+  const id = certificate === undefined ? undefined : idInCertificate(certificate)
+  return id !== undefined && isMember(id)
+}
+
+function isFromHere({ socket }: IncomingMessage): boolean {
+  return /^(?:::1|(?:::ffff:)?127\.\d+\.\d+\.\d+)$/.test(socket.remoteAddress ?? '')
+}
+
+function sendJson(response: ServerResponse, status: number, body: object): void {
+  response.writeHead(status, { 'content-type': 'application/json', 'cache-control': 'no-store' })
+  response.end(JSON.stringify(body))
+}
+
+/** Idle connections go at once, busy ones when they are done, and nobody can keep us from stopping. */
+function close(server: Server): Promise<void> {
+  const impatience = setTimeout(() => server.closeAllConnections(), 1_000)
+  return new Promise((resolve) => {
+    server.close(() => {
+      clearTimeout(impatience)
+      resolve()
+    })
+    server.closeIdleConnections()
+  })
+}

@@ -1,0 +1,107 @@
+/**
+ * Pinned agent: keep-alive connections to one node, over TLS 1.3, where the far end's key has to be the node's own.
+ *
+ * No certificate authority has a say, and no host name: the id that we mean to reach is the key that has to be there.
+ *
+ * Does I/O.
+ */
+import { Agent } from 'node:http'
+import { Socket } from 'node:net'
+import { connect } from 'node:tls'
+import type { TLSSocket } from 'node:tls'
+import type { Duplex } from 'node:stream'
+import { idInCertificate } from '../identity/certificate.ts'
+
+export interface TlsIdentity {
+  /** PEM. */
+  readonly certificate: string
+  readonly key: string
+}
+
+export interface AgentOptions {
+  readonly host: string
+  readonly port: number
+  /** `undefined`: whoever is there; `learn` hears who that is. */
+  readonly nodeId: string | undefined
+  readonly tls: TlsIdentity
+  readonly learn?: (nodeId: string) => void
+}
+
+export class WrongKey extends Error {
+  override readonly name = 'WrongKey'
+}
+
+const CONNECT_MS = 5_000
+/** Less than the far end's keep-alive time, so that it is seldom the one who hangs up. */
+const IDLE_MS = 30_000
+const MAX_SOCKETS = 64
+
+export class PinnedAgent extends Agent {
+  readonly #options: AgentOptions
+
+  constructor(options: AgentOptions) {
+    super({ keepAlive: true, maxSockets: MAX_SOCKETS, maxFreeSockets: 16, timeout: 0, scheduling: 'lifo' })
+    this.#options = options
+  }
+
+  override createConnection(
+    _options: unknown,
+    callback?: (error: Error | null, stream: Duplex) => void,
+  ): Duplex | null | undefined {
+    const { host, port, nodeId, tls, learn } = this.#options
+    const socket = connect({
+      host,
+      port,
+      cert: tls.certificate,
+      key: tls.key,
+      minVersion: 'TLSv1.3',
+      ALPNProtocols: ['http/1.1'],
+      // Judged below, by the key and by nothing else.
+      rejectUnauthorized: false,
+    })
+    const impatience = setTimeout(
+      () => socket.destroy(new Error(`no TLS connection within ${CONNECT_MS} ms`)),
+      CONNECT_MS,
+    )
+    const settle = (error: Error | null): void => {
+      clearTimeout(impatience)
+      socket.off('error', settle)
+      callback?.(error, socket)
+    }
+    socket.once('error', settle)
+    socket.once('secureConnect', () => {
+      const shown = shownBy(socket)
+      if (shown === undefined || (nodeId !== undefined && shown !== nodeId)) {
+        socket.destroy()
+        settle(new WrongKey(`${host}:${port} is ${shown ?? 'nobody we know'} and not ${nodeId}`))
+        return
+      }
+      learn?.(shown)
+      socket.setNoDelay(true)
+      socket.setKeepAlive(true, 15_000)
+      socket.on('timeout', () => socket.destroy())
+      settle(null)
+    })
+    return undefined
+  }
+
+  /** A connection that rests for long is given up before the far end does it. */
+  override keepSocketAlive(socket: Duplex): void {
+    restUntil(socket, IDLE_MS)
+    return super.keepSocketAlive(socket)
+  }
+
+  override reuseSocket(socket: Duplex, request: Parameters<Agent['reuseSocket']>[1]): void {
+    restUntil(socket, 0)
+    super.reuseSocket(socket, request)
+  }
+}
+
+function restUntil(socket: Duplex, ms: number): void {
+  if (socket instanceof Socket) socket.setTimeout(ms)
+}
+
+function shownBy(socket: TLSSocket): string | undefined {
+  const certificate = socket.getPeerX509Certificate()
+  return certificate === undefined ? undefined : idInCertificate(certificate)
+}

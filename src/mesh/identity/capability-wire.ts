@@ -1,0 +1,130 @@
+/**
+ * Capability on the wire: what a manifest says about one capability, in spec 2's snake case (CONTRACT § 6), with the
+ * fields a caller needs beyond it: trust, idempotence, streaming, timeout, matcher and instance.
+ *
+ * Schemas do not travel in manifests: they are fetched once by their hash.
+ *
+ * Pure.
+ */
+import { z } from 'zod'
+import type { PeerCapability, PeerSchemas } from '../../bus/peer.ts'
+import type { JsonObject } from '../../core/json.ts'
+import type { Version } from '../../bus/capability.ts'
+
+const HASH = /^blake3:[0-9a-f]{64}$/
+const VERSION = /^(\d{1,7})\.(\d{1,7})$/
+
+const face = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('tool') }),
+  z.object({ kind: z.literal('service') }),
+  z.object({ kind: z.literal('resource'), uri: z.string().max(2_048), mimeType: z.string().max(256) }),
+  z.object({
+    kind: z.literal('prompt'),
+    arguments: z
+      .array(z.object({ name: z.string().max(128), description: z.string().max(4_096), required: z.boolean() }))
+      .max(64),
+  }),
+])
+
+/** Bounded in every direction; what the bus makes of it is checked once more when it is registered. */
+export const wireCapability = z.object({
+  name: z.string().min(1).max(128),
+  version: z.string().regex(VERSION),
+  stability: z.enum(['stable', 'beta', 'experimental']),
+  schema_hash: z.string().regex(HASH),
+  params: z.record(z.string(), z.json()),
+  max_concurrent: z.int().min(1).max(1_000_000),
+  trust_required: z.enum(['member', 'trusted', 'anchor', 'self']),
+  timeout_seconds: z.number().positive().max(86_400),
+  idempotent: z.boolean(),
+  stream: z.boolean(),
+  effect: z.enum(['reads', 'records', 'writes', 'sensitive', 'admin']),
+  anywhere: z.boolean(),
+  family: z.string().max(64),
+  face,
+  title: z.string().max(256),
+  description: z.string().max(8_192),
+  matches: z.record(z.string().max(64), z.enum(['equals', 'one-of', 'minimum', 'subset'])).exactOptional(),
+  instance_id: z.string().min(1).max(64),
+})
+
+export type WireCapability = z.output<typeof wireCapability>
+
+export function encodeCapability(capability: PeerCapability): JsonObject {
+  const { version, matches } = capability
+  return {
+    name: capability.name,
+    version: `${version[0]}.${version[1]}`,
+    stability: capability.stability,
+    schema_hash: capability.schemaHash,
+    params: capability.params,
+    max_concurrent: capability.maxConcurrent,
+    trust_required: capability.trustRequired,
+    timeout_seconds: capability.timeoutSeconds,
+    idempotent: capability.idempotent,
+    stream: capability.stream,
+    effect: capability.effect,
+    anywhere: capability.anywhere,
+    family: capability.family,
+    face: capability.face as unknown as JsonObject,
+    title: capability.title.slice(0, 256),
+    description: capability.description.slice(0, 8_192),
+    ...(matches === undefined ? {} : { matches }),
+    instance_id: capability.instanceId,
+  }
+}
+
+export function peerCapability(wire: WireCapability): PeerCapability {
+  return {
+    name: wire.name,
+    version: parseVersion(wire.version) ?? [0, 0],
+    stability: wire.stability,
+    schemaHash: wire.schema_hash,
+    params: wire.params,
+    maxConcurrent: wire.max_concurrent,
+    trustRequired: wire.trust_required,
+    timeoutSeconds: wire.timeout_seconds,
+    idempotent: wire.idempotent,
+    stream: wire.stream,
+    effect: wire.effect,
+    anywhere: wire.anywhere,
+    family: wire.family,
+    face: wire.face,
+    title: wire.title,
+    description: wire.description,
+    ...(wire.matches === undefined ? {} : { matches: wire.matches }),
+    instanceId: wire.instance_id,
+  }
+}
+
+export function parseVersion(text: string): Version | undefined {
+  const found = VERSION.exec(text)
+  return found === null ? undefined : [Number(found[1]), Number(found[2])]
+}
+
+const schemas = z.object({
+  request_schema: z.record(z.string(), z.json()),
+  response_schema: z.record(z.string(), z.json()).nullable(),
+  stream_schema: z.record(z.string(), z.json()).nullable(),
+})
+
+/** The five keys of the hash without name and version, which the asker has. */
+export function encodeSchemas({ request, response, stream }: PeerSchemas): JsonObject {
+  return {
+    request_schema: request as JsonObject,
+    response_schema: (response as JsonObject | undefined) ?? null,
+    stream_schema: (stream as JsonObject | undefined) ?? null,
+  }
+}
+
+/** Whether they are what the hash promised is for the registry to check. */
+export function decodeSchemas(value: unknown): PeerSchemas | undefined {
+  const parsed = schemas.safeParse(value)
+  if (!parsed.success) return undefined
+  const { request_schema: request, response_schema: response, stream_schema: stream } = parsed.data
+  return {
+    request: request,
+    ...(response === null ? {} : { response: response }),
+    ...(stream === null ? {} : { stream: stream }),
+  }
+}

@@ -1,0 +1,59 @@
+/**
+ * DER: as much of it as a self-signed certificate needs (ITU-T X.690).
+ *
+ *   tag ‖ length ‖ content        a length below 128 in one byte, else 0x80 + count and the count of bytes
+ *
+ * Pure.
+ */
+import { concat, utf8 } from '../../core/bytes.ts'
+
+export function der(tag: number, ...content: readonly Uint8Array[]): Uint8Array {
+  const body = concat(...content)
+  return concat(Uint8Array.of(tag), lengthBytes(body.length), body)
+}
+
+export const sequence = (...items: readonly Uint8Array[]): Uint8Array => der(0x30, ...items)
+export const setOf = (...items: readonly Uint8Array[]): Uint8Array => der(0x31, ...items)
+export const octets = (bytes: Uint8Array): Uint8Array => der(0x04, bytes)
+export const utf8String = (text: string): Uint8Array => der(0x0c, utf8(text))
+/** Whole bytes: no unused bits. */
+export const bitString = (bytes: Uint8Array): Uint8Array => der(0x03, Uint8Array.of(0), bytes)
+export const boolean = (value: boolean): Uint8Array => der(0x01, Uint8Array.of(value ? 0xff : 0))
+/** `[n]`, constructed. */
+export const explicit = (number: number, content: Uint8Array): Uint8Array => der(0xa0 | number, content)
+
+/** Not negative: a leading zero keeps the sign bit clear. */
+export function integer(bytes: Uint8Array): Uint8Array {
+  let first = 0
+  while (first < bytes.length - 1 && bytes[first] === 0) first++
+  const digits = bytes.subarray(first)
+  return (digits[0] ?? 0) >= 0x80 ? der(0x02, Uint8Array.of(0), digits) : der(0x02, digits)
+}
+
+export function objectId(dotted: string): Uint8Array {
+  const [first = 0, second = 0, ...rest] = dotted.split('.').map(Number)
+  return der(0x06, Uint8Array.from([first * 40 + second, ...rest.flatMap(base128)]))
+}
+
+/** `YYYYMMDDHHMMSSZ`; good until the year 9999, unlike the two-digit form. */
+export function generalizedTime(ms: number): Uint8Array {
+  return der(0x18, utf8(`${new Date(ms).toISOString().replaceAll(/[-:T]/g, '').slice(0, 14)}Z`))
+}
+
+/** Two-digit years, which X.509 demands until 2049 (RFC 5280 § 4.1.2.5). */
+export function utcTime(ms: number): Uint8Array {
+  return der(0x17, utf8(`${new Date(ms).toISOString().replaceAll(/[-:T]/g, '').slice(2, 14)}Z`))
+}
+
+function base128(value: number): readonly number[] {
+  const digits = [value & 0x7f]
+  for (let left = value >> 7; left > 0; left >>= 7) digits.unshift((left & 0x7f) | 0x80)
+  return digits
+}
+
+function lengthBytes(length: number): Uint8Array {
+  if (length < 0x80) return Uint8Array.of(length)
+  const digits: number[] = []
+  for (let left = length; left > 0; left = Math.floor(left / 256)) digits.unshift(left & 0xff)
+  return Uint8Array.of(0x80 | digits.length, ...digits)
+}

@@ -1,0 +1,122 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { identityOf, NEW_YEAR_MS, vectors } from '../../../test/mesh-keys.ts'
+import { foundCommunity, withMember } from './community.ts'
+import { askToJoin, readInvitation, readJoinRequest, writeInvitation } from './invitation.ts'
+import type { Invitation, JoinRequest } from './invitation.ts'
+import { MeshStore } from './mesh-store.ts'
+
+const [issuer, root, joiner, thief] = [identityOf(1), identityOf(2), identityOf(3), identityOf(4)]
+const nowMs = NEW_YEAR_MS
+const context = { authority: { self: issuer, root }, nowMs }
+const invitation: Invitation = {
+  id: '01JGFJJZ00BAA6K3XEY2QKD4AB',
+  communityId: root.id,
+  communityName: 'village',
+  issuer: issuer.id,
+  level: 'trusted',
+  expiresAtMs: nowMs + 3_600_000,
+  secret: new Uint8Array(32).fill(9),
+  addresses: ['192.0.2.7:7080'],
+}
+
+describe('invitation', () => {
+  it('is the published line of text, and reads back', () => {
+    expect(writeInvitation(invitation, issuer)).toBe(vectors.invitation)
+    expect(readInvitation(vectors.invitation, nowMs)).toEqual({ ok: true, value: invitation })
+  })
+
+  it('notices every character that was changed on its way', () => {
+    const unnoticed = Array.from(vectors.invitation, (character, at) => {
+      const changed = character === 'A' ? 'B' : 'A'
+      return vectors.invitation.slice(0, at) + changed + vectors.invitation.slice(at + 1)
+    }).filter((damaged) => readInvitation(damaged, nowMs).ok)
+    expect(unnoticed).toEqual([])
+  })
+
+  it('lapses', () => {
+    expect(readInvitation(vectors.invitation, nowMs + 3_700_000)).toEqual({ ok: false, fault: { kind: 'expired' } })
+  })
+})
+
+describe('mesh store', () => {
+  let folder: string
+  let store: MeshStore
+
+  beforeEach(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'hearthbus-mesh-'))
+    store = new MeshStore(join(folder, 'mesh.db'))
+    await store.accept(foundCommunity({ name: 'village', root, founder: { nodeId: issuer.id, name: 'cellar' }, nowMs }))
+    await store.addInvitation(invitation)
+  })
+
+  afterEach(() => {
+    store.close()
+    rmSync(folder, { recursive: true })
+  })
+
+  it('lets one node in per invitation, and the same node hear it twice', async () => {
+    const [first, again] = [await store.admitJoiner(request(), context), await store.admitJoiner(request(), context)]
+    expect(first.ok && first.value.members.get(joiner.id)?.level).toBe('trusted')
+    expect(again).toEqual(first)
+    const late = askedBy(thief, 'attic')
+    expect(await store.admitJoiner(late, context)).toMatchObject({ fault: { kind: 'used-invitation' } })
+  })
+
+  it('refuses whoever does not know the secret, and whoever puts another key under a proof', async () => {
+    const guessed = read(askToJoin({ ...invitation, secret: new Uint8Array(32) }, { identity: thief, name: 'attic' }))
+    expect(await store.admitJoiner(guessed, context)).toMatchObject({ fault: { kind: 'wrong-proof' } })
+    const seen = askToJoin(invitation, { identity: joiner, name: 'attic' })
+    const stolen = askToJoin({ ...invitation, secret: new Uint8Array(32) }, { identity: thief, name: 'attic' })
+    const grafted = read({ ...stolen, proof: seen['proof'] ?? '' })
+    expect(await store.admitJoiner(grafted, context)).toMatchObject({ fault: { kind: 'wrong-proof' } })
+  })
+
+  it('refuses an invitation that lapsed, one it never gave, and a name that is taken', async () => {
+    const late = { ...context, nowMs: nowMs + 3_600_001 }
+    expect(await store.admitJoiner(request(), late)).toMatchObject({ fault: { kind: 'expired-invitation' } })
+    const unknown = read(
+      askToJoin({ ...invitation, id: '01JGFJJZ00BAA6K3XEY2QKD4AC' }, { identity: joiner, name: 'attic' }),
+    )
+    expect(await store.admitJoiner(unknown, context)).toMatchObject({ fault: { kind: 'unknown-invitation' } })
+    const namesake = askedBy(joiner, 'cellar')
+    expect(await store.admitJoiner(namesake, context)).toMatchObject({ fault: { kind: 'name-taken' } })
+  })
+
+  it('sees what another process decided, and builds upon it', async () => {
+    const beside = new MeshStore(join(folder, 'mesh.db'))
+    await beside.decide((held) => withMember(held, { nodeId: thief.id, name: 'shed', level: 'member' }, context))
+    beside.close()
+    expect(store.community()?.revision).toBe(2)
+    const joined = await store.admitJoiner(request(), context)
+    expect(joined.ok && [...joined.value.members.keys()]).toEqual([issuer.id, thief.id, joiner.id])
+  })
+
+  it('hands no sequence number out twice, restart or not', async () => {
+    const before = await store.reserveSequence()
+    store.close()
+    store = new MeshStore(join(folder, 'mesh.db'))
+    expect(await store.reserveSequence()).toBe(before + 1_000_000)
+  })
+
+  it('remembers where others were', async () => {
+    await store.remember([{ nodeId: joiner.id, addresses: ['192.0.2.9:7080'] }], nowMs)
+    expect(store.remembered()).toEqual([{ nodeId: joiner.id, addresses: ['192.0.2.9:7080'] }])
+  })
+})
+
+function request(): JoinRequest {
+  return askedBy(joiner, 'attic')
+}
+
+function askedBy(identity: typeof joiner, name: string): JoinRequest {
+  return read(askToJoin(invitation, { identity, name }))
+}
+
+function read(value: unknown): JoinRequest {
+  const parsed = readJoinRequest(value)
+  if (!parsed.ok) throw new Error(JSON.stringify(parsed.fault))
+  return parsed.value
+}

@@ -1,0 +1,65 @@
+import { X509Certificate } from 'node:crypto'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { identityOf, vectors } from '../../../test/mesh-keys.ts'
+import { idInCertificate, nodeCertificate } from './certificate.ts'
+import { base32, isNodeId, shortId, signText, verifyText } from './node-key.ts'
+
+const node = identityOf(1)
+
+describe('node key', () => {
+  it('names a node by its public key', () => {
+    expect(node.id).toBe('ed25519:iojj3XQJ8ZX9UtstPLpdcspnCb8dlBIb83SIAbQPb1w')
+    expect(shortId(node.id)).toBe('ed25519:RKEO-HXLU-BHYZ-L7KS')
+  })
+
+  it('knows one spelling of an id and no other', () => {
+    expect(isNodeId(vectors.node.id)).toBe(true)
+    // The last character carries two bits that no key has.
+    const wrong = ['', 'ed25519:', `${vectors.node.id}=`, vectors.node.id.replace(/w$/, 'x'), shortId(node.id)]
+    expect(wrong.filter(isNodeId)).toEqual([])
+  })
+
+  it('signs as the published vector says', () => {
+    expect(signText(node, vectors.call.text)).toBe(vectors.call.signature)
+    expect(verifyText(node.id, vectors.call.text, vectors.call.signature)).toBe(true)
+  })
+
+  it('refuses another text, another key and a damaged signature', () => {
+    expect(verifyText(node.id, `${vectors.call.text} `, vectors.call.signature)).toBe(false)
+    expect(verifyText(identityOf(2).id, vectors.call.text, vectors.call.signature)).toBe(false)
+    fc.assert(
+      fc.property(fc.string(), (junk) => {
+        expect(verifyText(node.id, vectors.call.text, junk)).toBe(false)
+        expect(verifyText(junk, vectors.call.text, vectors.call.signature)).toBe(false)
+      }),
+    )
+  })
+
+  it('spells base 32 as RFC 4648 does', () => {
+    const spelt = ['', 'f', 'fo', 'foo', 'foob', 'fooba', 'foobar'].map((text) => base32(Buffer.from(text)))
+    expect(spelt).toEqual(['', 'MY', 'MZXQ', 'MZXW6', 'MZXW6YQ', 'MZXW6YTB', 'MZXW6YTBOI'])
+  })
+})
+
+describe('certificate', () => {
+  it('is the same bytes for the same key', () => {
+    expect(nodeCertificate(node)).toBe(vectors.node.certificate)
+  })
+
+  it('is a certificate over the node key that OpenSSL reads and verifies', () => {
+    const certificate = new X509Certificate(nodeCertificate(node))
+    expect(certificate.verify(certificate.publicKey)).toBe(true)
+    expect(certificate.subject).toBe('CN=RKEO-HXLU-BHYZ-L7KS.hearthbus.local')
+    expect(certificate.validTo).toBe('Dec 31 23:59:59 9999 GMT')
+    expect(certificate.ca).toBe(false)
+    expect(idInCertificate(certificate)).toBe(node.id)
+  })
+
+  it('is well-formed for keys whose first byte is large or zero', () => {
+    for (let seed = 0; seed < 64; seed++) {
+      const identity = identityOf(seed)
+      expect(idInCertificate(new X509Certificate(nodeCertificate(identity)))).toBe(identity.id)
+    }
+  })
+})

@@ -1,0 +1,73 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { identityOf, NEW_YEAR_MS, vectors } from '../../../test/mesh-keys.ts'
+import type { JsonObject } from '../../core/json.ts'
+import { issueManifest, isGoodbye, readManifest, slim } from './node-manifest.ts'
+import type { ManifestFacts } from './node-manifest.ts'
+import { signedText } from './signed-document.ts'
+
+const node = identityOf(1)
+const published = vectors.manifest.document as JsonObject
+
+const facts: ManifestFacts = {
+  displayName: 'cellar',
+  communityId: identityOf(2).id,
+  endpoints: [],
+  capabilities: [],
+  inFlight: 0,
+  uptimeSeconds: 0,
+  sequence: 1,
+  nowMs: NEW_YEAR_MS,
+}
+
+describe('node manifest', () => {
+  it('reads the published one, and signs the same text', () => {
+    const read = readManifest(published, NEW_YEAR_MS)
+    if (!read.ok) throw new Error(JSON.stringify(read.fault))
+    expect(read.value).toMatchObject({ nodeId: node.id, sequence: 7, displayName: 'cellar' })
+    expect(read.value.capabilities?.map(({ name }) => name)).toEqual(['test.echo'])
+    expect(signedText(published, ['capabilities'])).toBe(vectors.manifest.signed_text)
+  })
+
+  it('holds without its capabilities, which its hash stands for', () => {
+    expect(readManifest(slim(published), NEW_YEAR_MS)).toMatchObject({ ok: true, value: { capabilities: undefined } })
+  })
+
+  it('does not hold with other capabilities', () => {
+    const [first] = published['capabilities'] as JsonObject[]
+    const forged = { ...published, capabilities: [{ ...first, trust_required: 'anchor' }] }
+    expect(readManifest(forged, NEW_YEAR_MS)).toMatchObject({ fault: { kind: 'bad-signature' } })
+  })
+
+  it('does not hold with any other field changed', () => {
+    const fields = Object.keys(published).filter((field) => !['capabilities', 'signature'].includes(field))
+    fc.assert(
+      fc.property(fc.constantFrom(...fields), fc.jsonValue(), (field, value) => {
+        fc.pre(JSON.stringify(value) !== JSON.stringify(published[field]))
+        expect(readManifest({ ...published, [field]: value as never }, NEW_YEAR_MS).ok).toBe(false)
+      }),
+    )
+  })
+
+  it('is accepted from clocks that differ by a minute, and not by two', () => {
+    const issued = issueManifest(facts, node)
+    const readAt = (offsetMs: number): string | undefined => {
+      const read = readManifest(issued, NEW_YEAR_MS + offsetMs)
+      return read.ok ? 'ok' : read.fault.kind
+    }
+    expect([-61_000, -60_000, 0, 90_000, 91_000].map(readAt)).toEqual(['from-the-future', 'ok', 'ok', 'ok', 'expired'])
+  })
+
+  it('says goodbye with no life at all', () => {
+    const read = readManifest(issueManifest({ ...facts, lifeMs: 0 }, node), NEW_YEAR_MS)
+    expect(read.ok && isGoodbye(read.value)).toBe(true)
+  })
+
+  it('makes a fault of whatever is no manifest', () => {
+    fc.assert(
+      fc.property(fc.anything(), (value) => {
+        expect(readManifest(value, NEW_YEAR_MS).ok).toBe(false)
+      }),
+    )
+  })
+})

@@ -1,0 +1,201 @@
+/**
+ * Node manifest: what a node says of itself, signed, for thirty seconds (CONTRACT § 6).
+ *
+ *   { …, sequence, capabilities_hash, issued_at, expires_at, signature } + capabilities
+ *
+ * The capabilities are signed through their hash, so one signature serves two forms: the full one, and the slim one
+ * that is sent every few seconds to whoever knows the hash already.
+ *
+ * A newer manifest is one with a higher sequence number, which a node never hands out twice, not even after its clock
+ * was set back. Wall clocks decide only whether a manifest is absurdly old.
+ *
+ * Pure: time is an argument.
+ */
+import { blake3 } from '@noble/hashes/blake3.js'
+import { z } from 'zod'
+import type { PeerCapability } from '../../bus/peer.ts'
+import { hex, utf8 } from '../../core/bytes.ts'
+import { canonicalJson, isJsonObject } from '../../core/json.ts'
+import type { Json, JsonObject } from '../../core/json.ts'
+import { fail, ok } from '../../core/result.ts'
+import type { Result } from '../../core/result.ts'
+import { encodeCapability, peerCapability, wireCapability } from './capability-wire.ts'
+import { isNodeId } from './node-key.ts'
+import type { NodeIdentity } from './node-key.ts'
+import { isSignedBy, signDocument } from './signed-document.ts'
+import type { SignedDocument } from './signed-document.ts'
+import { parseTime, SKEW_MS, timeText } from './time.ts'
+
+export const CONTRACT_VERSION = '1.0'
+export const MANIFEST_LIFE_MS = 30_000
+/** Signed apart, through `capabilities_hash`. */
+const APART: readonly string[] = ['capabilities']
+/** What the bus believes of one peer at most; a longer list is refused whole, since its hash would not fit. */
+const MAX_CAPABILITIES = 2_000
+
+export interface Endpoint {
+  readonly transport: 'http' | 'nats'
+  readonly host: string
+  readonly port: number
+}
+
+export interface NodeManifest {
+  readonly nodeId: string
+  readonly displayName: string
+  readonly communityId: string
+  readonly endpoints: readonly Endpoint[]
+  readonly sequence: number
+  readonly capabilitiesHash: string
+  /** `undefined` in the slim form. */
+  readonly capabilities: readonly PeerCapability[] | undefined
+  readonly inFlight: number
+  readonly uptimeSeconds: number
+  /** What its ledger calls itself, so that others can witness it. */
+  readonly ledgerOrigin: string | undefined
+  readonly issuedAtMs: number
+  readonly expiresAtMs: number
+}
+
+export interface ManifestFacts {
+  readonly displayName: string
+  readonly communityId: string
+  readonly endpoints: readonly Endpoint[]
+  readonly capabilities: readonly PeerCapability[]
+  readonly inFlight: number
+  readonly uptimeSeconds: number
+  readonly ledgerOrigin?: string | undefined
+  readonly sequence: number
+  readonly nowMs: number
+  /** 0 says goodbye. */
+  readonly lifeMs?: number
+}
+
+export type ManifestFault =
+  | { readonly kind: 'malformed'; readonly reason: string }
+  | { readonly kind: 'bad-signature'; readonly nodeId: string }
+  | { readonly kind: 'expired'; readonly nodeId: string; readonly agoMs: number }
+  | { readonly kind: 'from-the-future'; readonly nodeId: string; readonly aheadMs: number }
+
+const endpoint = z.object({
+  transport: z.enum(['http', 'nats']),
+  host: z.string().max(255),
+  port: z.int().min(0).max(65_535),
+})
+
+const wireManifest = z.object({
+  type: z.literal('node-manifest'),
+  version: z.literal(1),
+  contract_version: z.string().regex(/^1\.\d{1,4}$/, 'of a contract other than 1.x'),
+  node_id: z.string().refine(isNodeId, 'not a node id'),
+  display_name: z.string().min(1).max(64),
+  community_id: z.string().refine(isNodeId, 'not a community id'),
+  profile: z.enum(['anchor', 'hearth', 'spark', 'bridge']),
+  endpoints: z.array(endpoint).max(16),
+  capabilities_hash: z.string().regex(/^blake3:[0-9a-f]{64}$/),
+  capabilities: z.array(wireCapability).max(MAX_CAPABILITIES).exactOptional(),
+  uptime_seconds: z.int().min(0),
+  load: z.object({ in_flight_total: z.int().min(0) }),
+  ledger_origin: z.string().max(128).exactOptional(),
+  sequence: z.int().min(0),
+  issued_at: z.string(),
+  expires_at: z.string(),
+  signature: z.string().max(128),
+})
+
+export function issueManifest(facts: ManifestFacts, identity: NodeIdentity): SignedDocument {
+  const capabilities = facts.capabilities.map(encodeCapability)
+  return signDocument(
+    {
+      type: 'node-manifest',
+      version: 1,
+      contract_version: CONTRACT_VERSION,
+      node_id: identity.id,
+      display_name: facts.displayName,
+      community_id: facts.communityId,
+      profile: 'hearth',
+      endpoints: facts.endpoints.map((each) => ({ ...each })),
+      capabilities_hash: capabilitiesHash(capabilities),
+      capabilities,
+      uptime_seconds: Math.floor(facts.uptimeSeconds),
+      load: { in_flight_total: facts.inFlight },
+      ...(facts.ledgerOrigin === undefined ? {} : { ledger_origin: facts.ledgerOrigin }),
+      sequence: facts.sequence,
+      issued_at: timeText(facts.nowMs),
+      expires_at: timeText(facts.nowMs + (facts.lifeMs ?? MANIFEST_LIFE_MS)),
+    },
+    identity,
+    APART,
+  )
+}
+
+/** Without the capabilities; the signature holds as before. */
+export function slim(manifest: JsonObject): JsonObject {
+  const { capabilities: _, ...rest } = manifest
+  return rest
+}
+
+export function capabilitiesHash(capabilities: Json): string {
+  return `blake3:${hex(blake3(utf8(canonicalJson(capabilities))))}`
+}
+
+/** What is left is known to be its author's own words. Whether the author belongs to us is for the caller to ask. */
+export function readManifest(value: unknown, nowMs: number): Result<NodeManifest, ManifestFault> {
+  const parsed = wireManifest.safeParse(value)
+  if (!parsed.success || !isJsonObject(value)) return malformed(parsed.error?.issues[0])
+  const { node_id: nodeId, issued_at: issued, expires_at: expires } = parsed.data
+  const [issuedAtMs, expiresAtMs] = [parseTime(issued), parseTime(expires)]
+  if (issuedAtMs === undefined || expiresAtMs === undefined)
+    return malformed({ path: ['issued_at'], message: 'a time' })
+  if (expiresAtMs < issuedAtMs || expiresAtMs - issuedAtMs > MANIFEST_LIFE_MS)
+    return malformed({ path: ['expires_at'], message: 'at most 30 s after issued_at' })
+  if (nowMs - expiresAtMs > SKEW_MS) return fail({ kind: 'expired', nodeId, agoMs: nowMs - expiresAtMs })
+  if (issuedAtMs - nowMs > SKEW_MS) return fail({ kind: 'from-the-future', nodeId, aheadMs: issuedAtMs - nowMs })
+  const { capabilities, capabilities_hash: hash } = parsed.data
+  // Hashed as it came: what our own schema drops of a newer node's words is part of what that node signed.
+  if (capabilities !== undefined && !hashesTo(value['capabilities'], hash))
+    return fail({ kind: 'bad-signature', nodeId })
+  if (!isSignedBy(nodeId, value, APART)) return fail({ kind: 'bad-signature', nodeId })
+  return ok({
+    nodeId,
+    displayName: parsed.data.display_name,
+    communityId: parsed.data.community_id,
+    endpoints: parsed.data.endpoints,
+    sequence: parsed.data.sequence,
+    capabilitiesHash: hash,
+    capabilities: capabilities?.map(peerCapability),
+    inFlight: parsed.data.load.in_flight_total,
+    uptimeSeconds: parsed.data.uptime_seconds,
+    ledgerOrigin: parsed.data.ledger_origin,
+    issuedAtMs,
+    expiresAtMs,
+  })
+}
+
+/** A node that stops says so with a manifest that has no life. */
+export function isGoodbye({ issuedAtMs, expiresAtMs }: NodeManifest): boolean {
+  return expiresAtMs === issuedAtMs
+}
+
+/** A list of capabilities that came apart from its manifest, accepted only under the hash that was signed. */
+export function readCapabilities(value: unknown, hash: string): readonly PeerCapability[] | undefined {
+  const parsed = z.array(wireCapability).max(MAX_CAPABILITIES).safeParse(value)
+  if (!parsed.success || !hashesTo(value, hash)) return undefined
+  return parsed.data.map(peerCapability)
+}
+
+function hashesTo(value: unknown, hash: string): boolean {
+  try {
+    return capabilitiesHash(value as Json) === hash
+  } catch {
+    // A lone surrogate has no canonical form, so nobody can have signed it.
+    return false
+  }
+}
+
+function malformed(issue: { readonly path: readonly PropertyKey[]; readonly message: string } | undefined): {
+  readonly ok: false
+  readonly fault: ManifestFault
+} {
+  const where = issue?.path.map(String).join('.') ?? ''
+  return fail({ kind: 'malformed', reason: issue === undefined ? 'not a manifest' : `${where}: ${issue.message}` })
+}

@@ -1,0 +1,63 @@
+/**
+ * Session key: what two nodes share after one handshake, so that most calls cost a hash instead of a signature.
+ *
+ *   caller   ── ephemeral X25519 key ──▶   provider        both messages travel under their authors' Ed25519
+ *   caller   ◀── ephemeral, session id ──  provider        signatures, so nobody in between can be either
+ *
+ *   key = HKDF-SHA256( X25519(…), salt = session id, info = 'hearthbus-session-1', from, to, both ephemerals )
+ *
+ * Pure, given its chance.
+ */
+import { createHmac, createPublicKey, diffieHellman, generateKeyPairSync, hkdfSync, timingSafeEqual } from 'node:crypto'
+import type { KeyObject } from 'node:crypto'
+import { base64url, fromBase64url } from '../../core/bytes.ts'
+
+export interface Ephemeral {
+  /** Base64url of 32 bytes. */
+  readonly publicKey: string
+  readonly privateKey: KeyObject
+}
+
+export interface SessionParties {
+  readonly sessionId: string
+  readonly from: string
+  readonly to: string
+  readonly callerKey: string
+  readonly providerKey: string
+}
+
+const KEY_BYTES = 32
+
+export function newEphemeral(): Ephemeral {
+  const { privateKey, publicKey } = generateKeyPairSync('x25519')
+  return { publicKey: publicKey.export({ format: 'jwk' }).x ?? '', privateKey }
+}
+
+/** `undefined` when the other side's key is no key, or one that makes every secret the same. */
+export function sessionKey(own: Ephemeral, otherKey: string, parties: SessionParties): Uint8Array | undefined {
+  if (fromBase64url(otherKey)?.length !== KEY_BYTES) return undefined
+  const { sessionId, from, to, callerKey, providerKey } = parties
+  try {
+    const publicKey = createPublicKey({ key: { kty: 'OKP', crv: 'X25519', x: otherKey }, format: 'jwk' })
+    const shared = diffieHellman({ privateKey: own.privateKey, publicKey })
+    const info = ['hearthbus-session-1', from, to, callerKey, providerKey].join('\n')
+    return new Uint8Array(hkdfSync('sha256', shared, sessionId, info, KEY_BYTES))
+  } catch {
+    return undefined
+  }
+}
+
+/** Base64url of HMAC-SHA-256. */
+export function macText(key: Uint8Array, text: string): string {
+  return createHmac('sha256', key).update(text).digest('base64url')
+}
+
+export function isMac(key: Uint8Array, text: string, given: string): boolean {
+  const right = createHmac('sha256', key).update(text).digest()
+  const bytes = fromBase64url(given)
+  return bytes?.length === right.length && timingSafeEqual(bytes, right)
+}
+
+export function sessionIdText(chance: Uint8Array): string {
+  return base64url(chance)
+}

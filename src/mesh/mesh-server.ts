@@ -1,0 +1,365 @@
+/**
+ * Mesh: other nodes as providers. Joins identity, discovery and the transports to one bus.
+ *
+ *   outbound ◀─ bus ─▶ inbound ◀─ gate ◀─ HTTP, NATS        neighbourhood ─▶ peer book ─▶ bus.onPeer…
+ *
+ * It is made before the bus, which needs the way out at its construction, and started after it.
+ *
+ * Does I/O.
+ */
+import type { CapabilityBus } from '../bus/bus.ts'
+import type { RemoteProvider } from '../bus/peer.ts'
+import type { MeshConfig } from '../config/mesh.ts'
+import type { Clock } from '../core/clock.ts'
+import type { Fault } from '../core/fault.ts'
+import type { JsonObject } from '../core/json.ts'
+import type { Logger } from '../core/logger.ts'
+import type { Result } from '../core/result.ts'
+import { createDesk } from './desk.ts'
+import type { WitnessDesk } from './desk.ts'
+import { mdnsSource } from './discovery/mdns-client.ts'
+import { ownAddresses } from './discovery/own-address-client.ts'
+import { addressText, parseAddress, staticPeers } from './discovery/peer-source.ts'
+import type { PeerSource } from './discovery/peer-source.ts'
+import type { GateParts } from './gate.ts'
+import { HttpClient } from './http/http-client.ts'
+import { startHttpServer } from './http/http-server.ts'
+import type { HttpServer, MeshViews } from './http/http-server.ts'
+import { identifyAt } from './http/identify-client.ts'
+import type { TlsIdentity } from './http/pinned-agent-client.ts'
+import { nodeCertificate } from './identity/certificate.ts'
+import type { Authority, Community } from './identity/community.ts'
+import type { MeshStore } from './identity/mesh-store.ts'
+import type { NodeIdentity } from './identity/node-key.ts'
+import { Inbound } from './inbound.ts'
+import { Neighbourhood } from './neighbourhood-client.ts'
+import { Outbound } from './outbound.ts'
+import { PeerBook } from './peer-book.ts'
+import type { Peer } from './peer-book.ts'
+import { RateBudget } from './rate-budget.ts'
+import { ReplayCache } from './replay-cache.ts'
+import { Self } from './self.ts'
+import { GivenSessions } from './sessions.ts'
+import type { MeshTransport } from './transport.ts'
+
+/** A transport that goes through a server in the middle, which is also a place to be found. */
+export interface Broker extends MeshTransport<'nats'> {
+  readonly source: PeerSource
+  readonly isConnected: boolean
+  readonly close: () => Promise<void>
+}
+
+export interface MeshOptions {
+  readonly config: MeshConfig
+  readonly identity: NodeIdentity
+  readonly root: NodeIdentity | undefined
+  readonly name: string
+  readonly store: MeshStore
+  /** Absent: nodes reach each other directly or not at all. */
+  readonly broker?: (inbound: Inbound) => Broker
+  readonly clock: Clock
+  readonly logger: Logger
+}
+
+export interface MeshStart {
+  readonly bus: CapabilityBus
+  readonly ledgerOrigin: string | undefined
+  readonly witness: WitnessDesk | undefined
+  readonly metrics: MeshViews['metrics']
+}
+
+export interface MeshState {
+  readonly port: number
+  readonly addresses: readonly string[]
+  readonly community: string | undefined
+  readonly peers: number
+  readonly nats: boolean
+}
+
+/** New capabilities come in groups: a moment's patience makes one manifest of them. */
+const SETTLE_MS = 20
+const WATCH_MS = 500
+const REMEMBER_MS = 60_000
+const GOODBYE_MS = 500
+
+export class Mesh {
+  readonly #options: MeshOptions
+  readonly #outbound: Outbound
+  readonly #inbound: Inbound
+  readonly #sessions: GivenSessions
+  readonly #http: HttpClient
+  readonly #nats: Broker | undefined
+  readonly #tls: TlsIdentity
+  readonly #desk = { answer: ((): undefined => undefined) as ReturnType<typeof createDesk> }
+  #bus: CapabilityBus | undefined
+  #self: Self | undefined
+  #book: PeerBook | undefined
+  #neighbourhood: Neighbourhood | undefined
+  #server: HttpServer | undefined
+  #sources: readonly PeerSource[] = []
+  readonly #timers: NodeJS.Timeout[] = []
+  #settling: NodeJS.Timeout | undefined
+  #knownDigest: string | undefined
+  #addresses: readonly string[] = []
+
+  constructor(options: MeshOptions) {
+    const { config, identity, clock, logger, store } = options
+    this.#options = options
+    this.#tls = {
+      certificate: nodeCertificate(identity),
+      key: identity.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+    }
+    this.#sessions = new GivenSessions(identity.id, clock)
+    this.#http = new HttpClient({ tls: this.#tls, maxAnswerBytes: config.maxBodyBytes })
+    const gate: GateParts = {
+      self: identity.id,
+      community: () => store.community(),
+      sessions: this.#sessions,
+      replay: new ReplayCache(clock.monotonic()),
+      rate: new RateBudget(config.rate),
+      clock,
+    }
+    this.#inbound = new Inbound({
+      identity,
+      gate,
+      bus: () => this.#bus,
+      desk: (question, body, asker) => this.#desk.answer(question, body, asker),
+      report: (error) => logger.error({ err: error }, 'a message of another node failed here'),
+    })
+    this.#nats = options.broker?.(this.#inbound)
+    this.#outbound = new Outbound({
+      identity,
+      communityId: () => store.community()?.id,
+      transports: { http: this.#http, nats: this.#nats },
+      clock,
+      onUnreachable: (nodeId) => this.#neighbourhood?.doubt(nodeId),
+    })
+  }
+
+  /** For the bus. */
+  get remote(): RemoteProvider {
+    return this.#outbound
+  }
+
+  get community(): Community | undefined {
+    return this.#options.store.community()
+  }
+
+  async start(start: MeshStart): Promise<void> {
+    const { identity, store, clock, logger } = this.#options
+    const { bus } = start
+    this.#bus = bus
+    const self = new Self({
+      identity,
+      name: this.#options.name,
+      ledgerOrigin: start.ledgerOrigin,
+      communityId: () => store.community()?.id,
+      bus,
+      clock,
+      firstSequence: await store.reserveSequence(),
+    })
+    const book = new PeerBook(identity.id, bus)
+    for (const capability of self.capabilities())
+      if (capability.schemas !== undefined) book.schemas.keep(capability, capability.schemas)
+    const neighbourhood = new Neighbourhood({
+      self: identity.id,
+      book,
+      clock,
+      logger,
+      community: () => store.community(),
+      own: () => self.manifest(),
+      ask: (...question) => this.#outbound.ask(...question),
+      identify: (host, port) => identifyAt({ host, port, tls: this.#tls }),
+      onCommunity: (community) => this.#hearCommunity(community),
+      onGone: (nodeId) => this.#outbound.forget(nodeId),
+    })
+    this.#self = self
+    this.#book = book
+    this.#neighbourhood = neighbourhood
+    this.#desk.answer = createDesk({
+      self: identity.id,
+      sessions: this.#sessions,
+      community: () => store.community(),
+      own: () => self.manifest(),
+      schemas: (hashes) => self.schemas(hashes),
+      exchange: (peer, said) => neighbourhood.answerExchange(said, peer),
+      join: (request) => store.admitJoiner(request, { authority: this.#authority, nowMs: clock.now() }),
+      witness: start.witness,
+    })
+    await this.#listen(start)
+    this.#sources = this.#makeSources()
+    for (const source of this.#sources) await source.start((hint) => neighbourhood.hint(hint, source.name))
+    for (const { nodeId, addresses } of store.remembered())
+      for (const text of addresses) {
+        const address = parseAddress(text)
+        if (address !== undefined) neighbourhood.hint({ kind: 'address', ...address, nodeId }, 'remembered')
+      }
+    neighbourhood.start()
+    this.#knownDigest = store.community()?.digest
+    this.#publish()
+    this.#every(WATCH_MS, () => this.#watchCommunity())
+    this.#every(RENEW_CHECK_MS, () => this.#publish())
+    this.#every(REMEMBER_MS, () => this.#remember())
+    void this.#watchRegistry(bus)
+    logger.info({ ...this.state() }, 'the mesh listens')
+  }
+
+  state(): MeshState {
+    return {
+      port: this.#server?.port ?? 0,
+      addresses: this.#addresses,
+      community: this.community?.id,
+      peers: this.#book?.peers.length ?? 0,
+      nats: this.#nats?.isConnected ?? false,
+    }
+  }
+
+  get peers(): readonly Peer[] {
+    return this.#book?.peers ?? []
+  }
+
+  /** A question to one peer, outside the bus: what main uses to have checkpoints cosigned. */
+  ask(nodeId: string, question: string, body: JsonObject, timeoutMs: number): Promise<Result<JsonObject, Fault>> {
+    const peer = this.#book?.find(nodeId)
+    const address = peer === undefined ? { nodeId, ways: [] } : (this.#book?.addressOf(peer) ?? { nodeId, ways: [] })
+    return this.#outbound.ask(address, question, body, AbortSignal.timeout(timeoutMs))
+  }
+
+  async stop(): Promise<void> {
+    for (const timer of this.#timers) clearInterval(timer)
+    clearTimeout(this.#settling)
+    this.#inbound.stop()
+    const goodbye = this.#self?.goodbye()
+    await Promise.race([
+      this.#sayGoodbye(goodbye?.slim),
+      new Promise((resolve) => setTimeout(resolve, GOODBYE_MS).unref()),
+    ])
+    this.#remember()
+    this.#neighbourhood?.stop()
+    for (const source of this.#sources) await source.stop(goodbye)
+    await this.#server?.stop()
+    this.#http.close()
+    await this.#nats?.close()
+    this.#options.store.close()
+  }
+
+  get #authority(): Authority {
+    return { self: this.#options.identity, root: this.#options.root }
+  }
+
+  async #listen(start: MeshStart): Promise<void> {
+    const { config, store } = this.#options
+    const { bus } = start
+    const isMember = (nodeId: string): boolean => store.community()?.members.has(nodeId) === true
+    this.#server = await startHttpServer({
+      host: config.host,
+      port: config.port,
+      tls: this.#tls,
+      maxBodyBytes: config.maxBodyBytes,
+      inbound: this.#inbound,
+      views: {
+        isMember,
+        manifest: () => this.#self?.manifest()?.full,
+        community: () => store.community()?.document,
+        // X01: at least one capability and at least one peer.
+        ready: () => {
+          const [capabilities, peers] = [bus.registry.allLocal().length, this.peers.length]
+          return { ready: capabilities > 0 && peers > 0, capabilities, peers }
+        },
+        metrics: start.metrics,
+      },
+    })
+    const { port } = this.#server
+    const reachable = ownAddresses({ host: config.host, port, advertise: config.advertise })
+    this.#self?.setEndpoints(reachable.map((address) => ({ transport: 'http', ...address })))
+    this.#addresses = reachable.map(({ host, port: at }) => addressText(host, at))
+    await store.setAddresses(this.#addresses)
+  }
+
+  #makeSources(): readonly PeerSource[] {
+    const { config, identity, name, store, logger } = this.#options
+    return [
+      ...(config.peers.length > 0 ? [staticPeers(config.peers)] : []),
+      ...(this.#nats === undefined ? [] : [this.#nats.source]),
+      ...(config.mdns
+        ? [
+            mdnsSource({
+              nodeId: identity.id,
+              name,
+              communityId: () => store.community()?.id,
+              port: () => this.#server?.port ?? 0,
+              logger,
+            }),
+          ]
+        : []),
+    ]
+  }
+
+  #publish(): void {
+    const [own, community] = [this.#self?.manifest(), this.community?.document]
+    if (own !== undefined && community !== undefined) for (const source of this.#sources) source.publish(own, community)
+  }
+
+  /** A command beside us, or another node, may have changed who belongs here. */
+  #watchCommunity(): void {
+    const community = this.community
+    if (community?.digest === this.#knownDigest) return
+    this.#knownDigest = community?.digest
+    for (const nodeId of community?.revoked.keys() ?? []) {
+      this.#sessions.forget(nodeId)
+      this.#outbound.forget(nodeId)
+    }
+    this.#self?.touch()
+    this.#publish()
+    void this.#neighbourhood?.tellAll()
+  }
+
+  async #hearCommunity(community: Community): Promise<void> {
+    const { store, clock, logger } = this.#options
+    const merged = await store.merge(community, { authority: this.#authority, nowMs: clock.now() })
+    if (merged.ok) this.#watchCommunity()
+    else if (merged.fault.kind !== 'not-newer') logger.warn({ fault: merged.fault }, 'a member list was refused')
+  }
+
+  /** Ends with the bus. Only what this node offers itself is in its manifest. */
+  async #watchRegistry(bus: CapabilityBus): Promise<void> {
+    for await (const event of bus.subscribe()) {
+      if (event.kind !== 'resync' && !event.entry.isLocal) continue
+      this.#self?.touch()
+      this.#settling ??= setTimeout(() => {
+        this.#settling = undefined
+        this.#publish()
+        void this.#neighbourhood?.tellAll()
+      }, SETTLE_MS)
+    }
+  }
+
+  #remember(): void {
+    const book = this.#book
+    if (book === undefined) return
+    const peers = book.peers.map((peer) => ({
+      nodeId: peer.nodeId,
+      addresses: book
+        .addressOf(peer)
+        .ways.flatMap((way) => (way.transport === 'http' ? [addressText(way.host, way.port)] : [])),
+    }))
+    this.#options.store
+      .remember(peers, this.#options.clock.now())
+      .catch((error: unknown) => this.#options.logger.warn({ err: error }, 'peers could not be remembered'))
+  }
+
+  async #sayGoodbye(manifest: JsonObject | undefined): Promise<void> {
+    const community = this.community
+    const book = this.#book
+    if (manifest === undefined || community === undefined || book === undefined) return
+    const body = { manifest, community: { revision: community.revision, digest: community.digest } }
+    const signal = AbortSignal.timeout(GOODBYE_MS)
+    await Promise.all(book.peers.map((peer) => this.#outbound.ask(book.addressOf(peer), 'mesh.exchange', body, signal)))
+  }
+
+  #every(ms: number, job: () => void): void {
+    this.#timers.push(setInterval(job, ms))
+  }
+}
+
+const RENEW_CHECK_MS = 2_500

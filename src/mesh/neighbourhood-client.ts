@@ -1,0 +1,361 @@
+/**
+ * Neighbourhood: keeps in touch with the other nodes. Knocks where somebody may be, exchanges manifests, fetches what is
+ * new, and notices who has gone.
+ *
+ *   hint ─▶ knock ─▶ exchange ─▶ capabilities? ─▶ schemas? ─▶ on the bus ─▶ exchange every few seconds
+ *             ▲ backs off                                        │ no answer three times running
+ *             └──────────────────────────────────────────────────┘
+ *
+ * Does I/O: its timers, and questions through `ask`.
+ */
+import { backoffMs } from '../core/backoff.ts'
+import type { Clock } from '../core/clock.ts'
+import type { Fault } from '../core/fault.ts'
+import { isJsonObject } from '../core/json.ts'
+import type { Json, JsonObject } from '../core/json.ts'
+import type { Logger } from '../core/logger.ts'
+import type { Result } from '../core/result.ts'
+import { addressText, parseAddress } from './discovery/peer-source.ts'
+import type { Hint } from './discovery/peer-source.ts'
+import { decodeSchemas } from './identity/capability-wire.ts'
+import { readCommunity } from './identity/community.ts'
+import type { Community } from './identity/community.ts'
+import { readCapabilities } from './identity/node-manifest.ts'
+import type { Heard, Peer, PeerBook } from './peer-book.ts'
+import type { OwnManifest } from './self.ts'
+import type { PeerAddress, Way } from './transport.ts'
+
+export interface NeighbourhoodParts {
+  readonly self: string
+  readonly book: PeerBook
+  readonly clock: Clock
+  readonly logger: Logger
+  readonly community: () => Community | undefined
+  readonly own: () => OwnManifest | undefined
+  readonly ask: (
+    peer: PeerAddress,
+    question: string,
+    body: Json,
+    signal: AbortSignal,
+  ) => Promise<Result<JsonObject, Fault>>
+  /** Whose key answers at an address. */
+  readonly identify: (host: string, port: number) => Promise<string | undefined>
+  /** A member list that proved itself; whether it is newer than ours is for the store to say. */
+  readonly onCommunity: (community: Community) => Promise<void>
+  readonly onGone: (nodeId: string) => void
+}
+
+interface Candidate {
+  readonly host: string
+  readonly port: number
+  nodeId: string | undefined
+  readonly source: string
+  attempt: number
+  dueMs: number
+  isBusy: boolean
+}
+
+const TICK_MS = 250
+/** A peer not heard of for so long is asked; three questions fit into a manifest's life. */
+const QUIET_MS = 8_000
+/** After a question without answer the next ones come quickly: is it gone, or was it one packet? */
+const DOUBT_MS = 500
+const KNOCK = { firstMs: 500, maxMs: 30_000, factor: 2 }
+const ASK_MS = 5_000
+const MAX_CANDIDATES = 1_024
+const SCHEMAS_AT_ONCE = 128
+const MAX_TOLD_PEERS = 64
+
+export class Neighbourhood {
+  readonly #parts: NeighbourhoodParts
+  readonly #candidates = new Map<string, Candidate>()
+  readonly #asking = new Set<string>()
+  readonly #askAgainMs = new Map<string, number>()
+  readonly #fetching = new Set<string>()
+  readonly #stop = new AbortController()
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(parts: NeighbourhoodParts) {
+    this.#parts = parts
+  }
+
+  start(): void {
+    this.#timer = setInterval(() => this.#tick(), TICK_MS)
+  }
+
+  stop(): void {
+    clearInterval(this.#timer)
+    this.#stop.abort()
+  }
+
+  hint(hint: Hint, source: string): void {
+    if (this.#stop.signal.aborted) return
+    switch (hint.kind) {
+      case 'address':
+        this.#addCandidate({ ...hint, source })
+        return
+      case 'manifest':
+        this.#hear(hint.manifest, source, hint.way)
+        return
+      case 'capabilities':
+        this.#learn(hint)
+        return
+      default:
+        void this.#hearCommunity(hint.document)
+    }
+  }
+
+  /** Something of ours has changed: everybody hears now and not in a few seconds. */
+  async tellAll(): Promise<void> {
+    await Promise.all(this.#parts.book.peers.map((peer) => this.#exchange(peer)))
+  }
+
+  /** A call found nobody there. */
+  doubt(nodeId: string): void {
+    if (this.#parts.book.find(nodeId) !== undefined) this.#askAgainMs.set(nodeId, this.#parts.clock.monotonic())
+  }
+
+  /** The other side's part of an exchange; ours is the answer. */
+  answerExchange(
+    said: { readonly manifest: Json; readonly revision: number; readonly digest: string },
+    peer: string,
+  ): JsonObject {
+    if (isJsonObject(said.manifest)) this.#hear(said.manifest, 'exchange')
+    const known = this.#parts.book.find(peer)
+    if (known !== undefined) this.#compareCommunity(known, said)
+    return this.#say()
+  }
+
+  #tick(): void {
+    const { book, clock } = this.#parts
+    const nowMs = clock.monotonic()
+    for (const nodeId of book.sweep(this.#parts.community(), nowMs)) this.#gone(nodeId)
+    for (const peer of book.peers) {
+      const dueMs = this.#askAgainMs.get(peer.nodeId) ?? peer.heardMs + QUIET_MS
+      if (nowMs >= dueMs) void this.#exchange(peer)
+    }
+    for (const candidate of this.#candidates.values())
+      if (!candidate.isBusy && nowMs >= candidate.dueMs) void this.#knock(candidate)
+  }
+
+  async #exchange(peer: Peer): Promise<void> {
+    const { nodeId } = peer
+    if (this.#asking.has(nodeId)) {
+      // One is under way and may carry what was true before: once more when it is done.
+      this.#askAgainMs.set(nodeId, this.#parts.clock.monotonic())
+      return
+    }
+    this.#asking.add(nodeId)
+    this.#askAgainMs.delete(nodeId)
+    const answer = await this.#ask(this.#parts.book.addressOf(peer), 'mesh.exchange', this.#say())
+    this.#asking.delete(nodeId)
+    if (this.#stop.signal.aborted) return
+    if (answer.ok) {
+      this.#took(answer.value, nodeId)
+      return
+    }
+    this.#parts.logger.debug({ node: nodeId, fault: answer.fault.message }, 'a node did not answer')
+    if (this.#parts.book.fail(nodeId)) this.#gone(nodeId)
+    else this.#askAgainMs.set(nodeId, this.#parts.clock.monotonic() + DOUBT_MS)
+  }
+
+  /** What the other side said in an exchange that we began. */
+  #took(answer: JsonObject, nodeId: string, reached?: Way): void {
+    const { manifest, community, peers } = answer
+    const heard = isJsonObject(manifest) ? this.#hear(manifest, 'exchange', reached) : undefined
+    const peer = this.#parts.book.find(nodeId)
+    // An answer proves that it lives even when its manifest is the one that we know.
+    if (heard?.kind === 'old' && peer !== undefined) {
+      peer.heardMs = this.#parts.clock.monotonic()
+      peer.failures = 0
+      this.#parts.book.publish(peer)
+    }
+    if (peer !== undefined && isJsonObject(community)) {
+      const { revision, digest } = community
+      if (typeof revision === 'number' && typeof digest === 'string') this.#compareCommunity(peer, { revision, digest })
+    }
+    if (Array.isArray(peers)) for (const each of peers.slice(0, MAX_TOLD_PEERS)) this.#hearsay(each)
+  }
+
+  #say(): JsonObject {
+    const { own, community, book } = this.#parts
+    const held = community()
+    const peers = book.peers.slice(0, MAX_TOLD_PEERS).map((peer) => ({
+      node_id: peer.nodeId,
+      addresses: book
+        .addressOf(peer)
+        .ways.flatMap((way) => (way.transport === 'http' ? [addressText(way.host, way.port)] : [])),
+    }))
+    return {
+      manifest: own()?.slim ?? {},
+      community: { revision: held?.revision ?? 1, digest: held?.digest ?? '' },
+      peers,
+    }
+  }
+
+  #hear(manifest: JsonObject, source: string, reached?: Way): Heard | undefined {
+    const { book, clock, logger } = this.#parts
+    const community = this.#parts.community()
+    if (community === undefined) return undefined
+    const heard = book.hear(manifest, {
+      community,
+      nowMs: clock.now(),
+      monotonicMs: clock.monotonic(),
+      source,
+      reached,
+    })
+    if (heard.kind === 'refused' && heard.why.kind !== 'ourselves')
+      logger.warn({ node: manifest['node_id'], why: heard.why, source }, 'a manifest was refused')
+    if (heard.kind === 'left') this.#gone(heard.nodeId)
+    if (heard.kind === 'heard') {
+      this.#forgetCandidates(heard.peer.nodeId)
+      if (heard.wantsCapabilities) void this.#fetch(heard.peer)
+      else this.#complete(heard.peer)
+    }
+    return heard
+  }
+
+  /** On the bus with whatever is known; what is missing of its contracts comes after. */
+  #complete(peer: Peer): void {
+    const { book } = this.#parts
+    if (book.missingSchemas(peer).length > 0) void this.#fetch(peer)
+    else book.publish(peer)
+  }
+
+  async #fetch(peer: Peer): Promise<void> {
+    const { book } = this.#parts
+    if (this.#fetching.has(peer.nodeId)) return
+    this.#fetching.add(peer.nodeId)
+    try {
+      if (peer.capabilitiesHash !== peer.manifest.capabilitiesHash) {
+        const full = await this.#ask(book.addressOf(peer), 'mesh.manifest', {})
+        const community = this.#parts.community()
+        if (!full.ok || community === undefined) return
+        const { clock } = this.#parts
+        book.hear(full.value, { community, nowMs: clock.now(), monotonicMs: clock.monotonic(), source: 'exchange' })
+      }
+      await this.#fetchSchemas(peer)
+      book.publish(peer)
+    } finally {
+      this.#fetching.delete(peer.nodeId)
+    }
+  }
+
+  async #fetchSchemas(peer: Peer): Promise<void> {
+    const { book, logger } = this.#parts
+    const missing = book.missingSchemas(peer)
+    for (let at = 0; at < missing.length; at += SCHEMAS_AT_ONCE) {
+      const some = missing.slice(at, at + SCHEMAS_AT_ONCE)
+      const hashes = [...new Set(some.map(({ schemaHash }) => schemaHash))]
+      const answer = await this.#ask(book.addressOf(peer), 'mesh.schemas', { hashes })
+      if (!answer.ok) return
+      for (const capability of some) {
+        const schemas = decodeSchemas(answer.value[capability.schemaHash])
+        if (schemas !== undefined && !book.schemas.keep(capability, schemas))
+          logger.warn(
+            { node: peer.nodeId, capability: capability.name },
+            'a contract is not the one that was announced',
+          )
+      }
+    }
+  }
+
+  #learn({ nodeId, hash, capabilities }: Extract<Hint, { kind: 'capabilities' }>): void {
+    const { book } = this.#parts
+    const peer = book.find(nodeId)
+    const read = peer?.manifest.capabilitiesHash === hash ? readCapabilities(capabilities, hash) : undefined
+    if (peer === undefined || read === undefined) return
+    book.learn(nodeId, read, hash)
+    this.#complete(peer)
+  }
+
+  #compareCommunity(peer: Peer, said: { readonly revision: number; readonly digest: string }): void {
+    const held = this.#parts.community()
+    if (held === undefined || said.digest === held.digest || said.revision < held.revision) return
+    void this.#ask(this.#parts.book.addressOf(peer), 'mesh.community', {}).then((answer) =>
+      answer.ok ? this.#hearCommunity(answer.value) : undefined,
+    )
+  }
+
+  async #hearCommunity(document: JsonObject): Promise<void> {
+    const held = this.#parts.community()
+    if (held === undefined) return
+    const read = readCommunity(document, held.id)
+    if (read.ok) await this.#parts.onCommunity(read.value)
+    else this.#parts.logger.warn({ fault: read.fault }, 'a member list was refused')
+  }
+
+  #hearsay(told: Json): void {
+    if (!isJsonObject(told) || typeof told['node_id'] !== 'string' || !Array.isArray(told['addresses'])) return
+    const { node_id: nodeId, addresses } = told
+    if (nodeId === this.#parts.self || this.#parts.book.find(nodeId) !== undefined) return
+    if (this.#parts.community()?.members.has(nodeId) !== true) return
+    for (const text of addresses.slice(0, 4)) {
+      const address = typeof text === 'string' ? parseAddress(text) : undefined
+      if (address !== undefined) this.#addCandidate({ ...address, nodeId, source: 'hearsay' })
+    }
+  }
+
+  #addCandidate({
+    host,
+    port,
+    nodeId,
+    source,
+  }: {
+    host: string
+    port: number
+    nodeId?: string | undefined
+    source: string
+  }): void {
+    if (nodeId !== undefined && (nodeId === this.#parts.self || this.#parts.book.find(nodeId) !== undefined)) return
+    const key = `${host} ${port}`
+    const known = this.#candidates.get(key)
+    if (known !== undefined) {
+      known.nodeId = nodeId ?? known.nodeId
+      return
+    }
+    if (this.#candidates.size >= MAX_CANDIDATES) return
+    const candidate = { host, port, nodeId, source, attempt: 0, dueMs: 0, isBusy: false }
+    this.#candidates.set(key, candidate)
+    void this.#knock(candidate)
+  }
+
+  async #knock(candidate: Candidate): Promise<void> {
+    const { host, port } = candidate
+    candidate.isBusy = true
+    const nodeId = candidate.nodeId ?? (await this.#parts.identify(host, port))
+    candidate.nodeId = nodeId
+    const way: Way = { transport: 'http', host, port }
+    const isMember = nodeId !== undefined && this.#parts.community()?.members.has(nodeId) === true
+    if (nodeId === this.#parts.self) this.#candidates.delete(`${host} ${port}`)
+    const answer =
+      isMember && nodeId !== this.#parts.self
+        ? await this.#ask({ nodeId, ways: [way] }, 'mesh.exchange', this.#say())
+        : undefined
+    candidate.isBusy = false
+    if (this.#stop.signal.aborted) return
+    if (answer?.ok === true && nodeId !== undefined) this.#took(answer.value, nodeId, way)
+    // At an address that the owner named, or that the network gave away again, another node may live by now.
+    else if (candidate.source === 'static') candidate.nodeId = undefined
+    const waitMs = backoffMs(KNOCK, Math.min(candidate.attempt++, 8))
+    candidate.dueMs = this.#parts.clock.monotonic() + waitMs
+  }
+
+  /** It is on the bus: nobody knocks any more. What the owner named is remembered by `gone`. */
+  #forgetCandidates(nodeId: string): void {
+    for (const [key, candidate] of this.#candidates) if (candidate.nodeId === nodeId) this.#candidates.delete(key)
+  }
+
+  #gone(nodeId: string): void {
+    const { book, onGone, logger } = this.#parts
+    this.#askAgainMs.delete(nodeId)
+    logger.info({ node: nodeId }, 'a node is gone')
+    onGone(nodeId)
+    for (const way of book.departed(nodeId)?.ways ?? [])
+      if (way.transport === 'http') this.#addCandidate({ ...way, nodeId, source: 'remembered' })
+  }
+
+  #ask(peer: PeerAddress, question: string, body: Json): Promise<Result<JsonObject, Fault>> {
+    return this.#parts.ask(peer, question, body, AbortSignal.any([this.#stop.signal, AbortSignal.timeout(ASK_MS)]))
+  }
+}

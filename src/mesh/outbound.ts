@@ -1,0 +1,311 @@
+/**
+ * Outbound: this node as a caller. Makes a call into a sealed message, sends it along the best way there is, and makes
+ * an outcome of what comes back.
+ *
+ *   session key? ─no─▶ handshake ─▶ seal ─▶ first way ─offline─▶ next way ─▶ proof of the answer ─▶ outcome
+ *                                     ▲        │ the peer has forgotten the key (it restarted): nothing was tried
+ *                                     └────────┘ once
+ *
+ * Pure: the transports do the I/O.
+ */
+import type { Call, Outcome } from '../bus/call.ts'
+import type { CapabilityEntry } from '../bus/entry.ts'
+import type { Emit, RemoteProvider } from '../bus/peer.ts'
+import { schemaHash } from '../bus/schema-hash.ts'
+import type { Clock } from '../core/clock.ts'
+import type { Fault } from '../core/fault.ts'
+import { ulid } from '../core/ids.ts'
+import { isJsonObject } from '../core/json.ts'
+import type { Json, JsonObject } from '../core/json.ts'
+import { fail, ok } from '../core/result.ts'
+import type { Result } from '../core/result.ts'
+import { decodeOutcome, nonsense } from './answer.ts'
+import { answerText, bodyHash, callText, envelopeFields } from './envelope.ts'
+import type { Envelope } from './envelope.ts'
+import { SESSION_QUESTION } from './gate.ts'
+import type { NodeIdentity } from './identity/node-key.ts'
+import { timeText } from './identity/time.ts'
+import { isProven, macProof, signatureProof } from './proof.ts'
+import { reasonOf } from './refusal.ts'
+import { offerSession, takeSession } from './sessions.ts'
+import type { Session } from './sessions.ts'
+import { traceparentOf } from './traceparent.ts'
+import { lostAnswer, unreachable } from './transport.ts'
+import type { Delivered, MeshTransport, Message, PeerAddress, Way } from './transport.ts'
+
+export interface OutboundParts {
+  readonly identity: NodeIdentity
+  readonly communityId: () => string | undefined
+  readonly transports: { readonly [Kind in Way['transport']]?: MeshTransport<Kind> | undefined }
+  readonly clock: Clock
+  /** Told when a peer could not be reached at all. */
+  readonly onUnreachable?: (nodeId: string) => void
+}
+
+interface Draft {
+  readonly capability: string
+  readonly version: Envelope['version']
+  readonly body: string
+  readonly deadlineMs: number
+  readonly session?: string | undefined
+  readonly hops: number
+  readonly stream: boolean
+  readonly schemaHash?: string | undefined
+  readonly traceparent?: string | undefined
+  readonly isSigned: boolean
+  readonly idempotent: boolean
+}
+
+const QUESTION_VERSION = [1, 0] as const
+const MAX_SESSION = 256
+
+export class Outbound implements RemoteProvider {
+  readonly #parts: OutboundParts
+  /** What is under way is shared: a hundred first calls make one handshake. */
+  readonly #sessions = new Map<string, Session | Promise<Result<Session, Fault>>>()
+
+  readonly #badWays = new Map<string, number>()
+
+  constructor(parts: OutboundParts) {
+    this.#parts = parts
+  }
+
+  call(entry: CapabilityEntry, call: Call): Promise<Outcome> {
+    return this.#invoke(entry, call)
+  }
+
+  stream(entry: CapabilityEntry, call: Call, emit: Emit): Promise<Outcome> {
+    return this.#invoke(entry, call, emit)
+  }
+
+  /** A question between nodes, outside the bus and outside the ledger: manifests, schemas, checkpoints. */
+  async ask(peer: PeerAddress, name: string, body: Json, signal: AbortSignal): Promise<Result<JsonObject, Fault>> {
+    const outcome = await this.#deliver(peer, question(name, body), { signal })
+    return dataOf(outcome)
+  }
+
+  /** Before there is a community of ours: signed, and under no session key. */
+  async askToJoin(
+    peer: PeerAddress,
+    body: JsonObject,
+    asking: { name: string; communityId: string; signal: AbortSignal },
+  ): Promise<Result<JsonObject, Fault>> {
+    const draft = { ...question(asking.name, body), isSigned: true }
+    return dataOf(
+      await this.#attempt(peer, draft, { signal: asking.signal, session: undefined, communityId: asking.communityId }),
+    )
+  }
+
+  forget(nodeId: string): void {
+    this.#sessions.delete(nodeId)
+  }
+
+  #invoke(entry: CapabilityEntry, call: Call, emit?: Emit): Promise<Outcome> {
+    const peer = entry.endpoint as PeerAddress
+    const { offer } = entry
+    const body = JSON.stringify(call.body)
+    const draft: Draft = {
+      capability: offer.name,
+      version: offer.version,
+      body,
+      deadlineMs: Math.max(0, Math.floor(call.deadlineMs - this.#parts.clock.monotonic())),
+      session: call.sessionId?.slice(0, MAX_SESSION),
+      hops: Math.max(0, call.hopBudget),
+      stream: emit !== undefined,
+      schemaHash: entry.announced?.schemaHash ?? schemaHash(offer),
+      traceparent: traceparentOf(call.traceId),
+      isSigned: offer.effect !== 'reads',
+      idempotent: offer.idempotent,
+    }
+    return this.#deliver(peer, draft, {
+      signal: call.signal,
+      emit,
+      count: (received) => call.ticket?.bytes(received, body.length),
+    })
+  }
+
+  async #deliver(peer: PeerAddress, draft: Draft, options: DeliveryOptions): Promise<Outcome> {
+    const communityId = this.#parts.communityId()
+    if (communityId === undefined) return fail(unreachable(peer.nodeId, 'this node belongs to no community'))
+    for (let again = false; ; again = true) {
+      const session = await this.#session(peer, { communityId, signal: options.signal })
+      if (!session.ok) return session
+      const outcome = await this.#attempt(peer, draft, { ...options, session: session.value, communityId })
+      if (again || outcome.ok || reasonOf(outcome.fault) !== 'unknown-session') return outcome
+      // It has restarted: the key went with it, and nothing was tried.
+      if (this.#sessions.get(peer.nodeId) === session.value) this.#sessions.delete(peer.nodeId)
+    }
+  }
+
+  async #session(
+    peer: PeerAddress,
+    options: { communityId: string; signal: AbortSignal },
+  ): Promise<Result<Session, Fault>> {
+    const known = this.#sessions.get(peer.nodeId)
+    if (known instanceof Promise) return known
+    if (known !== undefined && known.endsMs > this.#parts.clock.monotonic()) return ok(known)
+    // The caller who happens to be first may withdraw; the handshake is for everybody who waits for it.
+    const making = this.#handshake(peer, {
+      communityId: options.communityId,
+      signal: AbortSignal.timeout(HANDSHAKE_MS),
+    })
+    this.#sessions.set(peer.nodeId, making)
+    const made = await making
+    if (made.ok) this.#sessions.set(peer.nodeId, made.value)
+    else if (this.#sessions.get(peer.nodeId) === making) this.#sessions.delete(peer.nodeId)
+    return made
+  }
+
+  async #handshake(
+    peer: PeerAddress,
+    options: { communityId: string; signal: AbortSignal },
+  ): Promise<Result<Session, Fault>> {
+    const offer = offerSession()
+    const draft = { ...question(SESSION_QUESTION, offer.body), isSigned: true, idempotent: true }
+    const answer = dataOf(await this.#attempt(peer, draft, { ...options, session: undefined }))
+    if (!answer.ok) {
+      // Nothing of the call itself was tried, whatever became of the handshake.
+      const { kind } = answer.fault
+      return kind === 'cancelled' || kind === 'timed-out' || kind === 'failed'
+        ? fail(unreachable(peer.nodeId, answer.fault.message))
+        : answer
+    }
+    const about = { self: this.#parts.identity.id, peer: peer.nodeId, nowMs: this.#parts.clock.monotonic() }
+    const session = takeSession(offer, answer.value, about)
+    return session === undefined
+      ? fail(nonsense(`${peer.nodeId} answered a handshake that makes no sense.`))
+      : ok(session)
+  }
+
+  /** Along each way in turn, as long as nothing was sent. */
+  async #attempt(peer: PeerAddress, draft: Draft, options: AttemptOptions): Promise<Outcome> {
+    const fields = envelopeFields(this.#envelope(peer.nodeId, draft, options))
+    const text = callText(fields, bodyHash(draft.body))
+    const { session } = options
+    const proof =
+      draft.isSigned || session === undefined ? signatureProof(text, this.#parts.identity) : macProof(text, session)
+    const message: Message = { fields, proof, body: draft.body, idempotent: draft.idempotent }
+    let last: Outcome = fail(unreachable(peer.nodeId, 'no way to it is known'))
+    for (const way of this.#inOrder(peer)) {
+      const delivered = await this.#along(way, peer.nodeId, message, options)
+      if (delivered === undefined) continue
+      if (delivered.ok) {
+        options.count?.(delivered.value.text.length)
+        return this.#open(peer.nodeId, message, delivered.value, session)
+      }
+      last = delivered
+      if (delivered.fault.kind !== 'offline') return last
+      this.#badWays.set(wayKey(peer.nodeId, way), this.#parts.clock.monotonic() + BAD_WAY_MS)
+    }
+    if (!last.ok && last.fault.kind === 'offline') this.#parts.onUnreachable?.(peer.nodeId)
+    return last
+  }
+
+  /** A way that led nowhere just now is tried last: an address of another network costs seconds to find out about. */
+  #inOrder({ nodeId, ways }: PeerAddress): readonly Way[] {
+    if (this.#badWays.size === 0 || ways.length < 2) return ways
+    const nowMs = this.#parts.clock.monotonic()
+    if (this.#badWays.size > MAX_BAD_WAYS) this.#badWays.clear()
+    const isBad = (way: Way): boolean => (this.#badWays.get(wayKey(nodeId, way)) ?? 0) > nowMs
+    return [...ways.filter((way) => !isBad(way)), ...ways.filter(isBad)]
+  }
+
+  async #along(
+    way: Way,
+    nodeId: string,
+    message: Message,
+    { signal, emit }: DeliveryOptions,
+  ): Promise<Result<Delivered, Fault> | undefined> {
+    const { http, nats } = this.#parts.transports
+    if (way.transport === 'http') {
+      if (http === undefined) return undefined
+      return emit === undefined
+        ? http.send({ nodeId, way }, message, signal)
+        : http.stream({ nodeId, way }, message, { signal, emit })
+    }
+    if (nats === undefined) return undefined
+    return emit === undefined
+      ? nats.send({ nodeId, way }, message, signal)
+      : nats.stream({ nodeId, way }, message, { signal, emit })
+  }
+
+  #open(
+    from: string,
+    message: Message,
+    { status, text, proof, resent }: Delivered,
+    session: Session | undefined,
+  ): Outcome {
+    const requestId = message.fields['request_id'] ?? ''
+    const covered = answerText({ requestId, from, status, bodyHash: bodyHash(text) })
+    if (isProven(covered, proof, { from, session })) {
+      const outcome = decodeOutcome(status, text)
+      const isRepeat = resent === true && !outcome.ok && reasonOf(outcome.fault) === 'replayed'
+      return isRepeat ? fail(lostAnswer(from, message.idempotent, 'the connection broke')) : outcome
+    }
+    // Not even a refusal is believed unproven: one that says "nothing was tried" makes the router try elsewhere.
+    return fail({
+      ...nonsense(`The answer is not proven to be ${from}'s.`),
+      kind: message.idempotent ? 'failed' : 'unknown-outcome',
+    })
+  }
+
+  #envelope(to: string, draft: Draft, { session, communityId }: AttemptOptions): Envelope {
+    const { identity, clock } = this.#parts
+    return {
+      capability: draft.capability,
+      version: draft.version,
+      requestId: ulid(clock.now()),
+      from: identity.id,
+      to,
+      community: communityId,
+      timestamp: timeText(clock.now()),
+      deadlineMs: draft.deadlineMs,
+      keyId: session?.id,
+      session: draft.session,
+      hops: draft.hops,
+      stream: draft.stream,
+      schemaHash: draft.schemaHash,
+      traceparent: draft.traceparent,
+    }
+  }
+}
+
+const HANDSHAKE_MS = 5_000
+const QUESTION_MS = 10_000
+const BAD_WAY_MS = 30_000
+const MAX_BAD_WAYS = 4_096
+
+interface DeliveryOptions {
+  readonly signal: AbortSignal
+  readonly emit?: Emit | undefined
+  readonly count?: (received: number) => void
+}
+
+interface AttemptOptions extends DeliveryOptions {
+  readonly session: Session | undefined
+  readonly communityId: string
+}
+
+function wayKey(nodeId: string, way: Way): string {
+  return way.transport === 'http' ? `${nodeId} ${way.host} ${way.port}` : nodeId
+}
+
+function question(name: string, body: Json): Draft {
+  const text = JSON.stringify(body)
+  return {
+    capability: name,
+    version: QUESTION_VERSION,
+    body: text,
+    deadlineMs: QUESTION_MS,
+    hops: 0,
+    stream: false,
+    isSigned: false,
+    idempotent: true,
+  }
+}
+
+function dataOf(outcome: Outcome): Result<JsonObject, Fault> {
+  if (!outcome.ok) return outcome
+  const { data } = outcome.value
+  return isJsonObject(data) ? ok(data) : fail(nonsense('The peer answered something that is no object.'))
+}

@@ -1,0 +1,235 @@
+/**
+ * Peer book: the other nodes as they were last heard, proven and of our community only.
+ *
+ *   hint ─▶ manifest heard ─▶ (capabilities fetched by their hash) ─▶ (schemas fetched by theirs) ─▶ on the bus
+ *                │ 90 s of silence · goodbye · revoked · unreachable three times running
+ *                ▼
+ *              off the bus
+ *
+ * Freshness is judged by when something arrived here, never by another node's clock.
+ *
+ * Pure: time is an argument.
+ */
+import type { PeerCapability, PeerRecord } from '../bus/peer.ts'
+import { standingOf } from './identity/community.ts'
+import type { Community } from './identity/community.ts'
+import { isGoodbye, readManifest } from './identity/node-manifest.ts'
+import type { ManifestFault, NodeManifest } from './identity/node-manifest.ts'
+import { SchemaCache } from './schema-cache.ts'
+import type { PeerAddress, Way } from './transport.ts'
+
+export const PRUNE_MS = 90_000
+const MAX_FAILURES = 3
+const MAX_WAYS = 8
+const MAX_DEPARTED = 1_024
+
+export interface Peer {
+  readonly nodeId: string
+  manifest: NodeManifest
+  /** Of the hash that `capabilitiesHash` names here, which may be older than the manifest's. */
+  capabilities: readonly PeerCapability[]
+  capabilitiesHash: string
+  /** Where it answered us, best known first. */
+  reached: Way | undefined
+  hasNats: boolean
+  heardMs: number
+  failures: number
+  readonly source: string
+  isOnBus: boolean
+}
+
+export type Heard =
+  | {
+      readonly kind: 'refused'
+      readonly why: ManifestFault | { readonly kind: 'foreign' | 'stranger' | 'revoked' | 'ourselves' }
+    }
+  /** Nothing new: an older or the same manifest. */
+  | { readonly kind: 'old'; readonly peer: Peer }
+  | { readonly kind: 'left'; readonly nodeId: string }
+  | { readonly kind: 'heard'; readonly peer: Peer; readonly wantsCapabilities: boolean }
+
+/** What the bus hears. */
+export interface PeerEvents {
+  readonly onPeerAdded: (record: PeerRecord) => unknown
+  readonly onPeerUpdated: (record: PeerRecord) => unknown
+  readonly onPeerRemoved: (nodeId: string) => void
+}
+
+export class PeerBook {
+  readonly schemas = new SchemaCache()
+  readonly #self: string
+  readonly #events: PeerEvents
+  readonly #peers = new Map<string, Peer>()
+  /** Where those who are gone were last reached: they may come back. */
+  readonly #departed = new Map<string, PeerAddress>()
+
+  constructor(self: string, events: PeerEvents) {
+    this.#self = self
+    this.#events = events
+  }
+
+  get peers(): readonly Peer[] {
+    return [...this.#peers.values()]
+  }
+
+  /** Gives an address once. */
+  departed(nodeId: string): PeerAddress | undefined {
+    const address = this.#departed.get(nodeId)
+    this.#departed.delete(nodeId)
+    return address
+  }
+
+  find(nodeId: string): Peer | undefined {
+    return this.#peers.get(nodeId)
+  }
+
+  /** Whatever brought it: a manifest proves itself. `reached` is where its author answered, if that is known. */
+  hear(
+    value: unknown,
+    about: {
+      readonly community: Community
+      readonly nowMs: number
+      readonly monotonicMs: number
+      readonly source: string
+      readonly reached?: Way | undefined
+    },
+  ): Heard {
+    const read = readManifest(value, about.nowMs)
+    if (!read.ok) return { kind: 'refused', why: read.fault }
+    const manifest = read.value
+    const { nodeId } = manifest
+    const wrong = this.#wrong(manifest, about.community)
+    if (wrong !== undefined) return { kind: 'refused', why: { kind: wrong } }
+    const known = this.#peers.get(nodeId)
+    if (known !== undefined && manifest.sequence <= known.manifest.sequence && manifest.capabilities === undefined)
+      return { kind: 'old', peer: known }
+    if (known !== undefined && manifest.sequence < known.manifest.sequence) return { kind: 'old', peer: known }
+    if (isGoodbye(manifest)) {
+      if (known !== undefined) known.manifest = manifest
+      this.remove(nodeId)
+      return { kind: 'left', nodeId }
+    }
+    const peer = known ?? this.#newPeer(manifest, about)
+    peer.manifest = manifest
+    peer.heardMs = about.monotonicMs
+    peer.failures = 0
+    if (about.reached?.transport === 'nats') peer.hasNats = true
+    else if (about.reached !== undefined) peer.reached = about.reached
+    if (manifest.capabilities !== undefined) this.#learn(peer, manifest.capabilities, manifest.capabilitiesHash)
+    return { kind: 'heard', peer, wantsCapabilities: peer.capabilitiesHash !== manifest.capabilitiesHash }
+  }
+
+  /** Capabilities that came apart from their manifest, already checked against their hash. */
+  learn(nodeId: string, capabilities: readonly PeerCapability[], hash: string): void {
+    const peer = this.#peers.get(nodeId)
+    if (peer !== undefined) this.#learn(peer, capabilities, hash)
+  }
+
+  /** Contracts of this peer that nobody has told us yet. */
+  missingSchemas({ capabilities }: Peer): readonly PeerCapability[] {
+    return capabilities.filter(({ schemas, schemaHash }) => schemas === undefined && !this.schemas.find(schemaHash))
+  }
+
+  /** Tells the bus what is known of the peer now: new capabilities, schemas that have come, or just that it lives. */
+  publish(peer: Peer): void {
+    if (this.#peers.get(peer.nodeId) !== peer) return
+    // The same objects as before where nothing changed: the registry then sees at a glance that nothing has.
+    if (peer.capabilities.some(({ schemas, schemaHash }) => schemas === undefined && this.schemas.find(schemaHash)))
+      peer.capabilities = peer.capabilities.map((capability) => this.#withSchemas(capability))
+    const { nodeId, manifest, source, capabilities } = peer
+    const { displayName, communityId } = manifest
+    const record = {
+      nodeId,
+      displayName,
+      communityId,
+      source,
+      endpoint: this.addressOf(peer),
+      manifest: { nodeId, capabilities },
+    }
+    if (peer.isOnBus) this.#events.onPeerUpdated(record)
+    else this.#events.onPeerAdded(record)
+    peer.isOnBus = true
+  }
+
+  addressOf({ nodeId, manifest, reached, hasNats }: Peer): PeerAddress {
+    const announced = manifest.endpoints.flatMap(({ transport, host, port }): Way[] =>
+      transport === 'http' ? [{ transport, host, port }] : [],
+    )
+    const isReached = (way: Way): boolean =>
+      reached?.transport === 'http' &&
+      way.transport === 'http' &&
+      way.host === reached.host &&
+      way.port === reached.port
+    const http = reached === undefined ? announced : [reached, ...announced.filter((way) => !isReached(way))]
+    return { nodeId, ways: [...http.slice(0, MAX_WAYS), ...(hasNats ? [{ transport: 'nats' } as const] : [])] }
+  }
+
+  /** It did not answer. After three times running it is off the bus; `true` says that this was the third. */
+  fail(nodeId: string): boolean {
+    const peer = this.#peers.get(nodeId)
+    if (peer === undefined) return false
+    peer.failures++
+    if (peer.failures < MAX_FAILURES) return false
+    this.remove(nodeId)
+    return true
+  }
+
+  remove(nodeId: string): void {
+    const peer = this.#peers.get(nodeId)
+    if (peer === undefined) return
+    this.#peers.delete(nodeId)
+    if (this.#departed.size >= MAX_DEPARTED) this.#departed.clear()
+    this.#departed.set(nodeId, this.addressOf(peer))
+    if (peer.isOnBus) this.#events.onPeerRemoved(nodeId)
+  }
+
+  /** Removes who was silent for too long or belongs to us no more; gives their ids. */
+  sweep(community: Community | undefined, nowMs: number): readonly string[] {
+    const gone = this.peers
+      .filter(
+        ({ nodeId, heardMs }) =>
+          nowMs - heardMs > PRUNE_MS || community === undefined || standingOf(community, nodeId).kind !== 'member',
+      )
+      .map(({ nodeId }) => nodeId)
+    for (const nodeId of gone) this.remove(nodeId)
+    return gone
+  }
+
+  #wrong(
+    { nodeId, communityId }: NodeManifest,
+    community: Community,
+  ): 'foreign' | 'stranger' | 'revoked' | 'ourselves' | undefined {
+    if (nodeId === this.#self) return 'ourselves'
+    if (communityId !== community.id) return 'foreign'
+    const standing = standingOf(community, nodeId)
+    return standing.kind === 'member' ? undefined : standing.kind
+  }
+
+  #newPeer(manifest: NodeManifest, about: { readonly monotonicMs: number; readonly source: string }): Peer {
+    const peer: Peer = {
+      nodeId: manifest.nodeId,
+      manifest,
+      capabilities: [],
+      capabilitiesHash: '',
+      reached: undefined,
+      hasNats: false,
+      heardMs: about.monotonicMs,
+      failures: 0,
+      source: about.source,
+      isOnBus: false,
+    }
+    this.#peers.set(manifest.nodeId, peer)
+    return peer
+  }
+
+  #learn(peer: Peer, capabilities: readonly PeerCapability[], hash: string): void {
+    if (peer.capabilitiesHash === hash) return
+    peer.capabilities = capabilities.map((capability) => this.#withSchemas(capability))
+    peer.capabilitiesHash = hash
+  }
+
+  #withSchemas(capability: PeerCapability): PeerCapability {
+    const schemas = capability.schemas ?? this.schemas.find(capability.schemaHash)
+    return schemas === undefined || capability.schemas === schemas ? capability : { ...capability, schemas }
+  }
+}

@@ -1,0 +1,35 @@
+/**
+ * Proof: that a message is its sender's own words. A signature for what changes something, a session's MAC for the rest.
+ *
+ *   ed25519:…        the node's signature        hmac-sha256:…        the MAC of the session key that the message names
+ *
+ * Pure.
+ */
+import { isMac, macText } from './identity/session-key.ts'
+import { signText, verifyText } from './identity/node-key.ts'
+import type { NodeIdentity } from './identity/node-key.ts'
+import type { Session } from './sessions.ts'
+
+const MAC = 'hmac-sha256:'
+
+export function signatureProof(text: string, identity: NodeIdentity): string {
+  return signText(identity, text)
+}
+
+export function macProof(text: string, { key }: Session): string {
+  return `${MAC}${macText(key, text)}`
+}
+
+export function isSignature(proof: string): boolean {
+  return !proof.startsWith(MAC)
+}
+
+/** `session` is the one that the message names, if it names one and it is known. */
+export function isProven(
+  text: string,
+  proof: string,
+  { from, session }: { readonly from: string; readonly session: Session | undefined },
+): boolean {
+  if (isSignature(proof)) return verifyText(from, text, proof)
+  return session !== undefined && session.peer === from && isMac(session.key, text, proof.slice(MAC.length))
+}

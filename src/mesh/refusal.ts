@@ -1,0 +1,48 @@
+/**
+ * Refusal: why a node does not let a message in, in spec 2's codes, with a reason that a program can tell apart.
+ *
+ * Pure.
+ */
+import { kindOf } from '../bus/code.ts'
+import type { ErrorCode } from '../bus/code.ts'
+import type { Fault } from '../core/fault.ts'
+
+export type RefusalReason =
+  | 'envelope'
+  | 'not-json'
+  | 'too-large'
+  | 'no-community'
+  | 'foreign-community'
+  | 'wrong-recipient'
+  | 'skew'
+  | 'stranger'
+  | 'revoked'
+  | 'proof'
+  | 'unknown-session'
+  | 'needs-signature'
+  | 'replayed'
+  | 'rate'
+  | 'schema-hash'
+  | 'invitation'
+  | 'question'
+  | 'stopping'
+
+export function refusal(
+  code: ErrorCode,
+  reason: RefusalReason,
+  message: string,
+  more: Partial<Pick<Fault, 'retryAfterMs' | 'details'>> = {},
+): Fault {
+  return {
+    kind: kindOf(code),
+    code,
+    message,
+    ...(more.retryAfterMs === undefined ? {} : { retryAfterMs: more.retryAfterMs }),
+    details: { ...more.details, reason },
+  }
+}
+
+export function reasonOf({ details }: Fault): string | undefined {
+  const reason = details?.['reason']
+  return typeof reason === 'string' ? reason : undefined
+}

@@ -1,0 +1,40 @@
+/**
+ * Replay cache: request ids that were seen. A message is refused as too old long before it is forgotten here.
+ *
+ *   [ this window ] [ the one before ]      an id lives for one to two windows, each as long as twice the skew
+ *
+ * Full means refusing, never forgetting: a flood must not wash out what it wants to repeat.
+ *
+ * Pure: time is an argument.
+ */
+import { SKEW_MS } from './identity/time.ts'
+
+const WINDOW_MS = 2 * SKEW_MS
+const MAX_PER_WINDOW = 500_000
+
+export type Seen = 'new' | 'replayed' | 'full'
+
+export class ReplayCache {
+  readonly #limit: number
+  #current = new Set<string>()
+  #before = new Set<string>()
+  #startedMs: number
+
+  constructor(nowMs: number, limit = MAX_PER_WINDOW) {
+    this.#startedMs = nowMs
+    this.#limit = limit
+  }
+
+  see(from: string, requestId: string, nowMs: number): Seen {
+    if (nowMs - this.#startedMs >= WINDOW_MS) {
+      this.#before = nowMs - this.#startedMs >= 2 * WINDOW_MS ? new Set() : this.#current
+      this.#current = new Set()
+      this.#startedMs = nowMs
+    }
+    const key = `${from} ${requestId}`
+    if (this.#current.has(key) || this.#before.has(key)) return 'replayed'
+    if (this.#current.size >= this.#limit) return 'full'
+    this.#current.add(key)
+    return 'new'
+  }
+}

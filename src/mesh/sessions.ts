@@ -1,0 +1,88 @@
+/**
+ * Sessions: the keys this node shares with others. As provider it knows those it has given out; as caller those it was
+ * given. Nothing here outlives the process: after a restart the next call makes a new one.
+ *
+ * Pure: time is an argument.
+ */
+import { chanceBytes } from '../core/chance.ts'
+import type { Clock } from '../core/clock.ts'
+import type { JsonObject } from '../core/json.ts'
+import { newEphemeral, sessionIdText, sessionKey } from './identity/session-key.ts'
+import type { Ephemeral } from './identity/session-key.ts'
+
+export const SESSION_LIFE_MS = 3_600_000
+/** Of one peer, newest kept: two transports and a restart or two within the hour. */
+const MAX_PER_PEER = 8
+
+export interface Session {
+  readonly id: string
+  readonly peer: string
+  readonly key: Uint8Array
+  readonly endsMs: number
+}
+
+/** As provider. Only members get one, so the number of peers is the community's. */
+export class GivenSessions {
+  readonly #self: string
+  readonly #clock: Clock
+  readonly #byId = new Map<string, Session>()
+  readonly #byPeer = new Map<string, string[]>()
+
+  constructor(self: string, clock: Clock) {
+    this.#self = self
+    this.#clock = clock
+  }
+
+  /** The answer to a handshake; `undefined` when the caller's key is none. */
+  give(caller: string, callerKey: string): JsonObject | undefined {
+    const own = newEphemeral()
+    const id = sessionIdText(chanceBytes(16))
+    const parties = { sessionId: id, from: caller, to: this.#self, callerKey, providerKey: own.publicKey }
+    const key = sessionKey(own, callerKey, parties)
+    if (key === undefined) return undefined
+    const ids = this.#byPeer.get(caller) ?? []
+    this.#byPeer.set(caller, ids)
+    ids.push(id)
+    for (const old of ids.splice(0, Math.max(0, ids.length - MAX_PER_PEER))) this.#byId.delete(old)
+    this.#byId.set(id, { id, peer: caller, key, endsMs: this.#clock.monotonic() + SESSION_LIFE_MS })
+    return { session_id: id, ephemeral: own.publicKey, expires_in_seconds: SESSION_LIFE_MS / 1_000 }
+  }
+
+  find(id: string): Session | undefined {
+    const session = this.#byId.get(id)
+    return session !== undefined && session.endsMs > this.#clock.monotonic() ? session : undefined
+  }
+
+  /** Somebody was revoked. */
+  forget(peer: string): void {
+    for (const id of this.#byPeer.get(peer) ?? []) this.#byId.delete(id)
+    this.#byPeer.delete(peer)
+  }
+}
+
+/** A caller's half-made session. */
+export interface SessionOffer {
+  readonly ephemeral: Ephemeral
+  readonly body: JsonObject
+}
+
+export function offerSession(): SessionOffer {
+  const ephemeral = newEphemeral()
+  return { ephemeral, body: { ephemeral: ephemeral.publicKey } }
+}
+
+/** `undefined` when the provider answered something that is no session. */
+export function takeSession(
+  { ephemeral }: SessionOffer,
+  answer: JsonObject,
+  { self, peer, nowMs }: { readonly self: string; readonly peer: string; readonly nowMs: number },
+): Session | undefined {
+  const { session_id: id, ephemeral: providerKey, expires_in_seconds: seconds } = answer
+  if (typeof id !== 'string' || id.length > 64 || typeof providerKey !== 'string' || typeof seconds !== 'number')
+    return undefined
+  const parties = { sessionId: id, from: self, to: peer, callerKey: ephemeral.publicKey, providerKey }
+  const key = sessionKey(ephemeral, providerKey, parties)
+  // A little less than the provider's hour: a call must not arrive just after its end.
+  const lifeMs = Math.min(seconds * 1_000, SESSION_LIFE_MS) * 0.9
+  return key === undefined ? undefined : { id, peer, key, endsMs: nowMs + lifeMs }
+}

@@ -1,0 +1,79 @@
+/**
+ * Transport: how a sealed message gets to another node and its answer back. HTTP and NATS are two; the contract suite
+ * in test/contracts is what both keep.
+ *
+ * Pure.
+ */
+import type { Emit } from '../bus/peer.ts'
+import type { Fault } from '../core/fault.ts'
+import type { Result } from '../core/result.ts'
+import type { EnvelopeFields } from './envelope.ts'
+
+/** Where a node can be reached. */
+export type Way =
+  | { readonly transport: 'http'; readonly host: string; readonly port: number }
+  | { readonly transport: 'nats' }
+
+/** What the bus keeps as a remote entry's endpoint. */
+export interface PeerAddress {
+  readonly nodeId: string
+  readonly ways: readonly Way[]
+}
+
+/** Where to send, and whose key has to be at the far end. */
+export interface Destination<Kind extends Way['transport'] = Way['transport']> {
+  readonly nodeId: string
+  readonly way: Extract<Way, { transport: Kind }>
+}
+
+export interface Message {
+  readonly fields: EnvelopeFields
+  readonly proof: string
+  readonly body: string
+  /** Whether it may be carried out twice: what a lost answer means depends on it. */
+  readonly idempotent: boolean
+}
+
+export interface Delivered {
+  readonly status: number
+  readonly text: string
+  readonly proof: string
+  /** It was sent a second time under the same id, since the first may not have arrived. */
+  readonly resent?: boolean
+}
+
+export interface StreamDelivered extends Delivered {
+  /** How many frames came before. */
+  readonly frames: number
+}
+
+/** The fault of a transport is honest about whether anything was sent: `offline` means that nothing was. */
+export interface MeshTransport<Kind extends Way['transport'] = Way['transport']> {
+  readonly name: Kind
+  readonly send: (to: Destination<Kind>, message: Message, signal: AbortSignal) => Promise<Result<Delivered, Fault>>
+  /** Frames come one by one: the next is asked for when `emit` has resolved. */
+  readonly stream: (
+    to: Destination<Kind>,
+    message: Message,
+    options: { readonly signal: AbortSignal; readonly emit: Emit },
+  ) => Promise<Result<StreamDelivered, Fault>>
+}
+
+export function unreachable(nodeId: string, why: string): Fault {
+  return { kind: 'offline', code: 'partition', message: `${nodeId} cannot be reached: ${why}. Nothing was sent.` }
+}
+
+/** The line broke between question and answer. */
+export function lostAnswer(nodeId: string, idempotent: boolean, why: string): Fault {
+  if (idempotent)
+    return { kind: 'failed', code: 'partition', message: `${nodeId} went away before it answered: ${why}.` }
+  return {
+    kind: 'unknown-outcome',
+    code: 'partition',
+    message: `${nodeId} went away before it answered: ${why}. It may or may not have done it: look before trying again.`,
+  }
+}
+
+export function withdrawn(): Fault {
+  return { kind: 'cancelled', code: 'cancelled', message: 'The call was withdrawn.' }
+}

@@ -1,0 +1,181 @@
+/**
+ * Mesh house: real gateways in processes of their own that become a community the way people make one, with commands.
+ *
+ * Does I/O.
+ */
+import { spawn, spawnSync } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { CLI, createHome } from './gateway-process.ts'
+import type { Home } from './gateway-process.ts'
+
+const NODE = fileURLToPath(new URL('./mesh-node.ts', import.meta.url))
+
+export interface MeshNode {
+  readonly name: string
+  readonly home: Home
+  readonly url: string
+  readonly nodeId: string
+  readonly pid: number
+  readonly say: (command: { readonly do: string; readonly name?: string }) => Promise<Record<string, unknown>>
+  /** Like Ctrl-C. */
+  readonly stop: () => Promise<void>
+  /** Like a power cut. */
+  readonly kill: () => Promise<void>
+  readonly log: () => string
+}
+
+export interface NodeSettings {
+  readonly mesh?: string
+  readonly host?: string
+  readonly port?: number
+  /** Run inside this network namespace. */
+  readonly namespace?: string
+}
+
+export function meshHome(name: string, { mesh = '', host = '127.0.0.1', port = 0 }: NodeSettings = {}): Home {
+  const home = createHome()
+  writeFileSync(
+    home.config,
+    [
+      'logLevel: warn',
+      `node: { name: ${name} }`,
+      'listen: { port: 0 }',
+      'guard: { callsPerMinute: 1000000, writesPerMinute: 100000 }',
+      'ledger: { checkpointSeconds: 1 }',
+      'mesh:',
+      '  enabled: true',
+      `  host: ${host}`,
+      `  port: ${port}`,
+      '  mdns: false',
+      '  rate: { callsPerSecond: 100000, callsPerSecondPerCapability: 100000 }',
+      mesh,
+      '',
+    ].join('\n'),
+  )
+  return home
+}
+
+export async function startNode(name: string, home: Home, { namespace }: NodeSettings = {}): Promise<MeshNode> {
+  const [command, prefix] =
+    namespace === undefined ? [process.execPath, []] : ['ip', ['netns', 'exec', namespace, process.execPath]]
+  const child = spawn(command, [...prefix, NODE, home.data, home.config], { stdio: ['pipe', 'pipe', 'pipe'] })
+  let log = ''
+  child.stderr.on('data', (chunk: Buffer) => (log += chunk.toString()))
+  const ended = once(child, 'exit')
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+  const next = async (): Promise<Record<string, unknown>> => {
+    const line = await lines.next()
+    if (line.done === true) throw new Error(`${name} ended:\n${log}`)
+    return JSON.parse(line.value) as Record<string, unknown>
+  }
+  const ready = await next()
+  return {
+    name,
+    home,
+    url: String(ready['url']),
+    nodeId: String(ready['nodeId']),
+    pid: child.pid ?? -1,
+    say: async (said) => {
+      child.stdin.write(`${JSON.stringify(said)}\n`)
+      return next()
+    },
+    stop: () => signalled(child, 'SIGTERM', ended),
+    kill: () => signalled(child, 'SIGKILL', ended),
+    log: () => log,
+  }
+}
+
+/** A command as a person types it, in JSON. Throws with what it said if it fails. */
+export function cli(home: Home, ...words: readonly string[]): Record<string, unknown> {
+  return cliIn(undefined, home, ...words)
+}
+
+export function cliIn(namespace: string | undefined, home: Home, ...words: readonly string[]): Record<string, unknown> {
+  const run = [process.execPath, CLI, '--json', '--data', home.data, '--config', home.config, ...words]
+  const [command = '', ...rest] = namespace === undefined ? run : ['ip', 'netns', 'exec', namespace, ...run]
+  const { stdout, stderr, status } = spawnSync(command, rest, { encoding: 'utf8', timeout: 30_000 })
+  if (status !== 0) throw new Error(`${words.join(' ')} ended with ${status}: ${stdout}${stderr}`)
+  return JSON.parse(stdout) as Record<string, unknown>
+}
+
+export function invite(home: Home, level = 'trusted'): string {
+  return String(cli(home, 'mesh', 'invite', '--level', level)['invitation'])
+}
+
+/** Founds a community on the first and lets the others in, one after another. */
+export async function formCommunity(
+  names: readonly string[],
+  settings: NodeSettings = {},
+): Promise<readonly MeshNode[]> {
+  const nodes: MeshNode[] = []
+  for (const name of names) {
+    const home = meshHome(name, settings)
+    const [first] = nodes
+    if (first === undefined) cli(home, 'mesh', 'init', '--name', 'village')
+    else cli(home, 'mesh', 'join', invite(first.home))
+    nodes.push(await startNode(name, home, settings))
+  }
+  await until('everybody knows everybody', async () => {
+    const counts = await Promise.all(nodes.map((node) => node.say({ do: 'stats' })))
+    return counts.every(({ peers }) => peers === names.length - 1)
+  })
+  return nodes
+}
+
+export async function closeAll(nodes: readonly MeshNode[]): Promise<void> {
+  await Promise.all(nodes.map((node) => node.stop()))
+  for (const { home } of nodes) home.remove()
+}
+
+export interface CallAnswer {
+  readonly outcome: string
+  readonly traceId: string
+  readonly structured: { readonly data?: Record<string, unknown>; readonly error?: Record<string, unknown> }
+}
+
+/** A call through a node's own API, as its console makes it. */
+export async function call(
+  { url }: MeshNode,
+  tool: string,
+  body: object = {},
+  more: {
+    readonly node?: string
+    readonly session?: string
+    readonly timeoutMs?: number
+    readonly signal?: AbortSignal
+  } = {},
+): Promise<CallAnswer> {
+  const { signal, ...rest } = more
+  const response = await fetch(`${url}/api/call`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ tool, arguments: body, ...rest }),
+    signal: signal ?? AbortSignal.timeout(30_000),
+  })
+  return (await response.json()) as CallAnswer
+}
+
+export function executions({ home }: Pick<MeshNode, 'home'>): readonly string[] {
+  const path = join(home.data, 'executions.log')
+  return existsSync(path) ? readFileSync(path, 'utf8').trim().split('\n') : []
+}
+
+/** Generous on purpose: only that it happens is asserted, not when. */
+export async function until(what: string, condition: () => boolean | Promise<boolean>, ms = 30_000): Promise<void> {
+  const endMs = Date.now() + ms
+  while (!(await condition())) {
+    if (Date.now() > endMs) throw new Error(`within ${ms} ms it did not happen that ${what}`)
+    await sleep(50)
+  }
+}
+
+async function signalled(child: ChildProcess, signal: NodeJS.Signals, ended: Promise<unknown>): Promise<void> {
+  if (child.exitCode === null && child.signalCode === null) child.kill(signal)
+  await ended
+}

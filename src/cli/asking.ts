@@ -4,12 +4,14 @@
  * Pure: the asking is `ask`'s, the words are `remote`'s.
  */
 import type { Command } from 'commander'
+import { isJsonObject } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import type { CallView, StatusView, ToolView } from '../web/api.ts'
 import type { TraceView } from '../web/views.ts'
 import { ask } from './command-client.ts'
 import { EXIT } from './print.ts'
 import { callAnswer, plainAnswer, statusAnswer, toolsAnswer, topologyAnswer, tracesAnswer } from './remote.ts'
+import { wholeNumber } from './whole-number.ts'
 
 export function addAskingCommands(program: Command): void {
   program
@@ -31,7 +33,7 @@ export function addAskingCommands(program: Command): void {
     .command('call <tool> [arguments]')
     .description('call a tool; the arguments are a JSON object')
     .option('--node <id>', 'on this node')
-    .option('--timeout <ms>', 'give up after so many milliseconds', Number)
+    .option('--timeout <ms>', 'give up after so many milliseconds', wholeNumber(1, 600_000))
     .action(
       (tool: string, text: string | undefined, options: { node?: string; timeout?: number }, command: Command) => {
         const body = argumentsOf(text, command)
@@ -49,9 +51,9 @@ export function addAskingCommands(program: Command): void {
   program
     .command('traces')
     .description('the latest calls, newest first')
-    .option('--limit <n>', 'how many', '20')
-    .action((options: { limit: string }, command: Command) =>
-      ask(command, { path: `/api/traces?limit=${encodeURIComponent(options.limit)}` }, (value) =>
+    .option('--limit <n>', 'how many', wholeNumber(1, 10_000), 20)
+    .action((options: { limit: number }, command: Command) =>
+      ask(command, { path: `/api/traces?limit=${options.limit}` }, (value) =>
         tracesAnswer(value as unknown as TraceView[]),
       ),
     )
@@ -76,9 +78,15 @@ export function addAskingCommands(program: Command): void {
 }
 
 function argumentsOf(text: string | undefined, command: Command): JsonObject {
+  const value = text === undefined ? {} : parse(text)
+  if (isJsonObject(value)) return value
+  return command.error(`The arguments are not a JSON object: ${text}`, { exitCode: EXIT.usage })
+}
+
+function parse(text: string): Json | undefined {
   try {
-    return text === undefined ? {} : (JSON.parse(text) as JsonObject)
+    return JSON.parse(text) as Json
   } catch {
-    return command.error(`The arguments are not JSON: ${text}`, { exitCode: EXIT.usage })
+    return undefined
   }
 }

@@ -14,6 +14,7 @@ import { ask } from './command-client.ts'
 import type { ApiRequest } from './gateway-client.ts'
 import { EXIT, harmless, table } from './print.ts'
 import { approvalsAnswer, plainAnswer } from './remote.ts'
+import { wholeNumber } from './whole-number.ts'
 
 const ROLES = ['observer', 'agent', 'approver', 'admin'] as const
 
@@ -127,7 +128,7 @@ function addTokens(program: Command): void {
     .command('create <name>')
     .description('make a token; it is shown once')
     .addOption(new Option('--role <role>', 'what it may do').choices(ROLES).makeOptionMandatory())
-    .option('--days <n>', 'expires after so many days', Number)
+    .option('--days <n>', 'expires after so many days', wholeNumber(1, 3_650))
     .option('--effects <list>', 'narrow to effects, e.g. reads,records')
     .option('--profiles <list>', 'narrow to profiles')
     .option('--devices <list>', 'narrow to devices, as approvals name them')

@@ -1,7 +1,7 @@
 /**
  * Gateway client: how a command talks to the gateway that runs on this machine.
  *
- * It finds the gateway by the note it leaves in its data directory. A command that acts like an agent shows no
+ * It finds the gateway by the lock it holds and the note it leaves in its data directory. A command that acts like an agent shows no
  * credential; one that decides or administers shows the owner's, which only the owner's files hold.
  *
  * Does I/O.
@@ -11,6 +11,7 @@ import { homedir } from 'node:os'
 import { dataDirectory, dataRoot, demoRoot } from '../config/data-directory.ts'
 import { isJsonObject } from '../core/json.ts'
 import type { Json } from '../core/json.ts'
+import { isProcessLockHeld } from '../core/process-lock-store.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 
@@ -42,8 +43,15 @@ export interface ApiRequest {
 export function findGateway(given: string | undefined): Result<GatewayConnection, ClientFault> {
   const root = dataRoot(given, process.env, homedir())
   for (const candidate of [root, demoRoot(root)]) {
-    const note = readNote(dataDirectory(candidate).gateway)
+    const { lock, gateway } = dataDirectory(candidate)
+    // The note of a gateway that was cut off stays behind, and whoever has its port now must not get our credential.
+    if (!isProcessLockHeld(lock)) continue
+    const note = readNote(gateway)
     if (note !== undefined && isAlive(note.pid)) return ok({ note, dataRoot: candidate })
+    return fail({
+      kind: 'unreachable',
+      message: `Something works in ${candidate}, but ${gateway} does not say where it listens. It may just be starting; if it stays so, stop it and start it again.`,
+    })
   }
   return fail({
     kind: 'not-running',

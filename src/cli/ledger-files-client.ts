@@ -23,13 +23,18 @@ import { Ledger } from '../ledger/ledger.ts'
 import { ED25519, noteSigner, verifierKey } from '../ledger/note-key.ts'
 import { verifyStored } from '../ledger/verify.ts'
 import type { VerifyReport } from '../ledger/verify.ts'
+import { troubleSentence } from './data-trouble.ts'
 
 export function originOf(config: Config): string {
   return config.ledger.origin ?? `hearthbus.local/${config.node.name}`
 }
 
 /** Everything again from the stored bytes. The fault is a sentence. */
-export async function verifyFiles(dataRoot: string, origin: string): Promise<Result<VerifyReport, string>> {
+export function verifyFiles(dataRoot: string, origin: string): Promise<Result<VerifyReport, string>> {
+  return orSentence(dataRoot, () => verifyIn(dataRoot, origin))
+}
+
+async function verifyIn(dataRoot: string, origin: string): Promise<Result<VerifyReport, string>> {
   const data = dataDirectory(dataRoot)
   if (!existsSync(data.database)) return fail(`There is no ledger in ${dataRoot}.`)
   const key = await loadKey(data.nodeKey)
@@ -58,7 +63,14 @@ export interface LedgerPlace {
 }
 
 /** Runs `work` on the ledger of a data directory that no gateway uses. The fault is a sentence. */
-export async function withLedger<Value>(
+export function withLedger<Value>(
+  place: LedgerPlace,
+  work: (ledger: Ledger) => Promise<Value>,
+): Promise<Result<Value, string>> {
+  return orSentence(place.dataRoot, () => workIn(place, work))
+}
+
+async function workIn<Value>(
   { dataRoot, origin, state: wanted }: LedgerPlace,
   work: (ledger: Ledger) => Promise<Value>,
 ): Promise<Result<Value, string>> {
@@ -87,6 +99,20 @@ export async function withLedger<Value>(
     }
   } finally {
     lock.release()
+  }
+}
+
+/** Files that cannot be opened are what these commands are there to report. */
+async function orSentence<Value>(
+  dataRoot: string,
+  work: () => Promise<Result<Value, string>>,
+): Promise<Result<Value, string>> {
+  try {
+    return await work()
+  } catch (error) {
+    const sentence = troubleSentence(error, dataRoot)
+    if (sentence === undefined) throw error
+    return fail(sentence)
   }
 }
 

@@ -9,6 +9,7 @@ import type { Command } from 'commander'
 import { demoRoot } from '../config/data-directory.ts'
 import { configOf, dataRootOf } from './command-client.ts'
 import { shortCommand } from './self.ts'
+import { wholeNumber } from './whole-number.ts'
 import { VERSION } from './version-store.ts'
 
 export function addRunningCommands(program: Command): void {
@@ -47,7 +48,7 @@ export function addRunningCommands(program: Command): void {
     .command('witness')
     .description('cosign the checkpoints of gateways elsewhere')
     .option('--host <address>', 'listen on', '127.0.0.1')
-    .option('--port <n>', 'port; 0 takes a free one', Number, 7422)
+    .option('--port <n>', 'port; 0 takes a free one', wholeNumber(0, 65_535), 7422)
     .option('--name <name>', 'what it signs as', 'hearthbus.local/witness')
     .option('--log <vkey...>', 'public key of a log to watch over', [])
     .action(async (options: { host: string; port: number; name: string; log: string[] }, command: Command) => {

@@ -4,17 +4,18 @@
  *
  * Does I/O.
  */
+import { setTimeout as rest } from 'node:timers/promises'
 import type { Config } from '../config/schema.ts'
 import { createLogger } from '../core/logger.ts'
 import type { Logger } from '../core/logger.ts'
 import { localCaller } from '../guard/authenticate.ts'
-import { startGateway } from '../main.ts'
 import { bridgeStdio } from '../mcp/bridge-client.ts'
 import { serveStdio } from '../mcp/stdio-server.ts'
 import { findGateway } from './gateway-client.ts'
 import type { GatewayConnection } from './gateway-client.ts'
 import { EXIT } from './print.ts'
 import type { ExitCode } from './print.ts'
+import { exitOfStart, tryToStart } from './start-server.ts'
 
 export interface StdioOptions {
   readonly config: Config
@@ -24,15 +25,38 @@ export interface StdioOptions {
   readonly style: 'dots' | 'underscore'
 }
 
-export async function stdio({ config, dataRoot, version, profile, style }: StdioOptions): Promise<ExitCode> {
-  const logger = createLogger(config.logLevel)
-  const running = findGateway(dataRoot)
-  if (running.ok) return bridge(running.value, { profile, style, logger })
+/** How long a gateway that another client has just started may take before we can be put through to it. */
+const PATIENCE_MS = 15_000
+const LOOK_AGAIN_MS = 100
+
+export async function stdio(options: StdioOptions): Promise<ExitCode> {
+  const logger = createLogger(options.config.logLevel)
+  const patience = AbortSignal.timeout(PATIENCE_MS)
+  for (;;) {
+    const running = findGateway(options.dataRoot)
+    if (running.ok) return bridge(running.value, { ...options, logger })
+    const over = patience.aborted
+    if (running.fault.kind === 'not-running') {
+      const code = await become(options, logger, over)
+      if (code !== 'another-was-first') return code
+    } else if (over) return refuse(running.fault.message, EXIT.unreachable)
+    // Clients start their servers all at once: one of those is the gateway, the others wait for it.
+    await rest(LOOK_AGAIN_MS)
+  }
+}
+
+/** Is the gateway for as long as the client keeps it. */
+async function become(
+  { config, dataRoot, version, profile, style }: StdioOptions,
+  logger: Logger,
+  isLastTry: boolean,
+): Promise<ExitCode | 'another-was-first'> {
   const principal = localCaller(config.listen.anonymous)
   if (principal === undefined)
     return refuse('listen.anonymous is off, so nobody may act without a token. Use HTTP with one.', EXIT.denied)
-  const started = await startGateway({ config, dataRoot, version, logger, listen: true })
-  if (!started.ok) return refuse(started.fault.message, EXIT.integrity)
+  const started = await tryToStart({ config, dataRoot, version, logger, listen: true })
+  if (!started.ok && started.fault.kind === 'running-already' && !isLastTry) return 'another-was-first'
+  if (!started.ok) return refuse(started.fault.message, exitOfStart(started.fault))
   const gateway = started.value
   const served = serveStdio({
     bus: gateway.bus,

@@ -5,12 +5,12 @@
  */
 import type { Config } from '../config/schema.ts'
 import { createLogger } from '../core/logger.ts'
-import { startGateway } from '../main.ts'
 import type { Gateway } from '../main.ts'
 import type { LinkView } from '../web/views.ts'
 import { request } from './gateway-client.ts'
 import { EXIT } from './print.ts'
 import type { ExitCode } from './print.ts'
+import { exitOfStart, tryToStart } from './start-server.ts'
 import { untilSignal } from './until-signal-client.ts'
 
 export interface UpOptions {
@@ -24,10 +24,10 @@ export interface UpOptions {
 export async function up({ config, dataRoot, version, command }: UpOptions): Promise<ExitCode> {
   // Before anything is started, so that a stop is a clean one from the first moment.
   const stopWanted = untilSignal()
-  const started = await startGateway({ config, dataRoot, version, logger: createLogger(config.logLevel), listen: true })
+  const started = await tryToStart({ config, dataRoot, version, logger: createLogger(config.logLevel), listen: true })
   if (!started.ok) {
     process.stderr.write(`${started.fault.message}\n`)
-    return started.fault.kind === 'running-already' ? EXIT.unreachable : EXIT.integrity
+    return exitOfStart(started.fault)
   }
   process.stdout.write(welcome(started.value, dataRoot, { command, link: await signInLink(started.value, dataRoot) }))
   await stopWanted

@@ -13,6 +13,7 @@ import { cosigner, formatVerifierKey, parseVerifierKey } from '../ledger/note-ke
 import type { VerifierKey } from '../ledger/note-key.ts'
 import { startWitness } from '../ledger/witness-server.ts'
 import { WitnessStore, witnessMigrations } from '../ledger/witness-store.ts'
+import { troubleSentence } from './data-trouble.ts'
 import { EXIT } from './print.ts'
 import type { ExitCode } from './print.ts'
 import { untilSignal } from './until-signal-client.ts'
@@ -26,7 +27,19 @@ export interface WitnessCommand {
   readonly logs: readonly string[]
 }
 
-export async function runWitness({ folder, name, host, port, logs }: WitnessCommand): Promise<ExitCode> {
+export async function runWitness(command: WitnessCommand): Promise<ExitCode> {
+  try {
+    return await witness(command)
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE')
+      return refuse(`Port ${command.port} belongs to another program. Take another: --port N.`, EXIT.usage)
+    const sentence = troubleSentence(error, command.folder)
+    if (sentence === undefined) throw error
+    return refuse(sentence, EXIT.integrity)
+  }
+}
+
+async function witness({ folder, name, host, port, logs }: WitnessCommand): Promise<ExitCode> {
   const known = new Map<string, VerifierKey[]>()
   for (const text of logs) {
     const parsed = parseVerifierKey(text)

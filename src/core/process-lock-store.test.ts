@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { takeProcessLock } from './process-lock-store.ts'
+import { isProcessLockHeld, takeProcessLock } from './process-lock-store.ts'
 
 let folder: string
 beforeEach(() => {
@@ -18,7 +18,9 @@ describe('process lock', () => {
     const first = takeProcessLock(path)
     expect(first).toBeDefined()
     expect(takeProcessLock(path)).toBeUndefined()
+    expect(isProcessLockHeld(path)).toBe(true)
     first?.release()
+    expect(isProcessLockHeld(path)).toBe(false)
     const second = takeProcessLock(path)
     expect(second).toBeDefined()
     second?.release()
@@ -27,16 +29,24 @@ describe('process lock', () => {
   it('is free again when its holder was killed', async () => {
     const path = join(folder, 'gateway.lock')
     const module = new URL('./process-lock-store.ts', import.meta.url).href
-    const script = `import { takeProcessLock } from '${module}'; takeProcessLock('${path}'); console.log('held'); setInterval(() => {}, 1000)`
+    const script = `import { isProcessLockHeld, takeProcessLock } from '${module}'; takeProcessLock('${path}'); console.log('held'); setInterval(() => {}, 1000)`
     const holder = spawn(process.execPath, ['--input-type=module', '-e', script], {
       stdio: ['ignore', 'pipe', 'inherit'],
     })
     await once(holder.stdout, 'data')
     expect(takeProcessLock(path)).toBeUndefined()
+    expect(isProcessLockHeld(path)).toBe(true)
     holder.kill('SIGKILL')
     await once(holder, 'exit')
+    expect(isProcessLockHeld(path)).toBe(false)
     const lock = takeProcessLock(path)
     expect(lock).toBeDefined()
     lock?.release()
+  })
+
+  it('is not held where there is none, or where the file is something else', () => {
+    expect(isProcessLockHeld(join(folder, 'gateway.lock'))).toBe(false)
+    writeFileSync(join(folder, 'note.txt'), 'not a lock, only a text that is long enough')
+    expect(isProcessLockHeld(join(folder, 'note.txt'))).toBe(false)
   })
 })

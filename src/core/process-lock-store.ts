@@ -6,23 +6,44 @@
  *
  * Does I/O.
  */
+import { existsSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 
 export interface ProcessLock {
   readonly release: () => void
 }
 
+/** Whoever only looks whether it is held keeps it for an instant; a holder keeps it for good. */
+const LOOKERS_LEAVE_MS = 250
+
 /** `undefined` when another process holds it. */
 export function takeProcessLock(path: string): ProcessLock | undefined {
   const file = new DatabaseSync(path)
   try {
-    file.exec('PRAGMA busy_timeout = 0; PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE')
+    file.exec(`PRAGMA busy_timeout = ${LOOKERS_LEAVE_MS}; PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE`)
   } catch (error) {
     file.close()
     if (isBusy(error)) return undefined
     throw error
   }
   return { release: () => file.close() }
+}
+
+/** Whether a living process holds it. A process number in a file cannot say: after a power cut it is somebody else's. */
+export function isProcessLockHeld(path: string): boolean {
+  if (!existsSync(path)) return false
+  try {
+    const file = new DatabaseSync(path, { readOnly: true })
+    try {
+      file.exec('PRAGMA busy_timeout = 0; SELECT COUNT(*) FROM sqlite_schema')
+      return false
+    } finally {
+      file.close()
+    }
+  } catch (error) {
+    // Anything else than busy is a lock that nobody holds: the leftovers of a killed holder, a file that is no lock.
+    return isBusy(error)
+  }
 }
 
 const SQLITE_BUSY = 5

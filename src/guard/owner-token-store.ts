@@ -12,6 +12,9 @@ export interface OwnerToken {
   readonly matches: (token: string) => boolean
 }
 
+/** The message says what to do. */
+export class OwnerTokenUnusable extends Error {}
+
 const OWNER_ONLY = 0o600
 const OTHERS = 0o077
 
@@ -26,9 +29,10 @@ export function openOwnerToken(path: string): OwnerToken {
 export function readOwnerToken(path: string): string {
   const mode = statSync(path).mode & 0o777
   if ((mode & OTHERS) !== 0)
-    throw new Error(`${path} can be read by others (mode ${mode.toString(8)}). Run: chmod 600 ${path}`)
+    throw new OwnerTokenUnusable(`${path} can be read by others (mode ${mode.toString(8)}). Run: chmod 600 ${path}`)
   const token = readFileSync(path, 'utf8').trim()
-  if (!isToken(token)) throw new Error(`${path} holds no token. Remove the file; the next start makes a new one.`)
+  if (!isToken(token))
+    throw new OwnerTokenUnusable(`${path} holds no token. Remove the file; the next start makes a new one.`)
   return token
 }
 

@@ -1,0 +1,111 @@
+/**
+ * What a person at the command line meets when something is not as it should be: a sentence and a documented exit
+ * code, never a stack trace; and clients that start their servers all at once.
+ */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { CLI, connectStdio, createHome, startGatewayProcess } from '../gateway-process.ts'
+import type { Home } from '../gateway-process.ts'
+
+let home: Home
+beforeEach(() => {
+  home = createHome()
+})
+afterEach(() => home.remove())
+
+interface Ended {
+  readonly code: number | null
+  readonly said: string
+}
+
+async function hearthbus(...words: readonly string[]): Promise<Ended> {
+  const child = spawn(process.execPath, [CLI, '--data', home.data, '--config', home.config, ...words], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let said = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (said += chunk.toString()))
+  const [code] = (await once(child, 'close')) as [number | null]
+  return { code, said }
+}
+
+describe('a data directory that is not one', () => {
+  it('is told in a sentence, by the gateway and by whoever looks at its files', async () => {
+    writeFileSync(join(home.data, 'hearthbus.db'), 'this is no database, although it is long enough to be looked at')
+    for (const words of [['up'], ['ledger', 'verify'], ['ledger', 'checkpoint']]) {
+      const { code, said } = await hearthbus(...words)
+      expect([words, code, said]).toEqual([words, 5, expect.stringMatching(/^A database in .* is damaged or is none/)])
+    }
+    const { code, said } = await hearthbus('doctor')
+    expect([code, said]).toEqual([5, expect.stringContaining('is damaged or is none')])
+  })
+
+  it('is told in a sentence when others can read its credentials, or when a file is in its place', async () => {
+    const keys = join(home.data, 'keys')
+    mkdirSync(keys)
+    writeFileSync(join(keys, 'owner.token'), '', { mode: 0o644 })
+    expect(await hearthbus('up')).toMatchObject({ code: 5, said: expect.stringMatching(/^.*owner\.token can be read/) })
+    rmSync(keys, { recursive: true })
+    writeFileSync(keys, '')
+    expect(await hearthbus('up')).toMatchObject({ code: 5, said: expect.stringContaining('a file in its place') })
+  })
+})
+
+describe('a wrong command line', () => {
+  it('ends with 2 and says what would be right', async () => {
+    const wrong = [
+      ['witness', '--port', 'abc'],
+      ['call', 'server_ping', '[1]'],
+      ['call', 'server_ping', '{}', '--timeout', 'soon'],
+    ]
+    const ended = await Promise.all(wrong.map((words) => hearthbus(...words)))
+    for (const { code, said } of ended) expect([code, said]).toEqual([2, expect.not.stringContaining('    at ')])
+  })
+
+  it('names a port that belongs to somebody else', async () => {
+    const other = createServer().listen(0, '127.0.0.1')
+    await once(other, 'listening')
+    const { port } = other.address() as AddressInfo
+    expect(await hearthbus('witness', '--port', String(port))).toEqual({
+      code: 2,
+      said: `Port ${port} belongs to another program. Take another: --port N.\n`,
+    })
+    other.close()
+  })
+})
+
+describe('the note of a gateway that was cut off', () => {
+  it('misleads nobody, even when its process number belongs to another program by now', async () => {
+    await (await startGatewayProcess(home)).kill()
+    const path = join(home.data, 'gateway.json')
+    const note = JSON.parse(readFileSync(path, 'utf8')) as Record<string, unknown>
+    writeFileSync(path, JSON.stringify({ ...note, pid: process.pid }))
+    expect(await hearthbus('status')).toMatchObject({ code: 3, said: expect.stringContaining('No gateway runs') })
+    const client = await connectStdio(home, 'modern')
+    expect((await client.callTool({ name: 'server_ping' })).isError).not.toBe(true)
+    await client.close()
+  })
+
+  it('that cannot be read is not mistaken for no gateway', async () => {
+    const gateway = await startGatewayProcess(home)
+    writeFileSync(join(home.data, 'gateway.json'), '{"url":')
+    expect(await hearthbus('status')).toMatchObject({ code: 3, said: expect.stringContaining('does not say where') })
+    await gateway.stop()
+  })
+})
+
+describe('clients that start their servers all at once', () => {
+  it('all get the one gateway', async () => {
+    const clients = await Promise.all([1, 2, 3].map(() => connectStdio(home, 'legacy')))
+    await Promise.all(
+      clients.map((client, n) => client.callTool({ name: 'task_create', arguments: { title: `${n}` } })),
+    )
+    const listed = await Promise.all(clients.map((client) => client.callTool({ name: 'task_list' })))
+    for (const { structuredContent } of listed) expect(structuredContent).toMatchObject({ data: { total: 3 } })
+    await Promise.all(clients.map((client) => client.close()))
+  })
+})

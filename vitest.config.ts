@@ -1,12 +1,28 @@
 import { defineConfig } from 'vitest/config'
 
+const FLOWS = 'test/flows/**/*.test.ts'
+const POWER_CUTS = 'test/flows/crash.test.ts'
+
 export default defineConfig({
   test: {
-    include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
     // Generous on purpose: these machines are shared, and no test may fail because a neighbour is busy.
     testTimeout: 60_000,
     hookTimeout: 60_000,
     pool: 'forks',
     coverage: { provider: 'v8', include: ['src/**/*.ts'], exclude: ['src/**/*.test.ts'] },
+    // One after the other: flows start processes of their own, and power cuts want the machine to themselves.
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'rooms',
+          include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
+          exclude: [FLOWS],
+          sequence: { groupOrder: 0 },
+        },
+      },
+      { extends: true, test: { name: 'flows', include: [FLOWS], exclude: [POWER_CUTS], sequence: { groupOrder: 1 } } },
+      { extends: true, test: { name: 'power cuts', include: [POWER_CUTS], sequence: { groupOrder: 2 } } },
+    ],
   },
 })

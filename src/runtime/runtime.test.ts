@@ -67,12 +67,15 @@ describe('the runtime', () => {
     expect(others.map(({ name, effect }) => [name, effect])).toEqual([['router_call', 'writes']])
   })
 
-  it('lets no two of its handlers overlap, but for the one that calls others', () => {
+  it('lets no two of its handlers overlap, but for the one that calls others and the one that reads for long', () => {
     expect(
       offers()
         .filter(({ lock }) => lock !== 'runtime')
-        .map(({ name }) => name),
-    ).toEqual(['router_call'])
+        .map(({ name, lock }) => [name, lock]),
+    ).toEqual([
+      ['ledger_verify', 'runtime:verify'],
+      ['router_call', undefined],
+    ])
   })
 
   it('has a title, a description and closed schemas for every tool', () => {

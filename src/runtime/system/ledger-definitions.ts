@@ -12,6 +12,12 @@ import { runtimeFamily } from '../envelope.ts'
 
 const common = { family: runtimeFamily, lock: RUNTIME_LOCK, effect: 'reads' } as const
 
+/**
+ * A key of its own: reading a long ledger again takes many seconds, and whoever may only look must not keep everybody
+ * else from their tasks for so long. It changes nothing, and appends may go on beside it; two at once are one too many.
+ */
+const VERIFY_LOCK = 'runtime:verify'
+
 const size = z.int().min(0).max(Number.MAX_SAFE_INTEGER)
 
 export const ledgerCheckpoint = defineTool({
@@ -66,6 +72,7 @@ export const ledgerConsistency = defineTool({
 
 export const ledgerVerify = defineTool({
   ...common,
+  lock: VERIFY_LOCK,
   name: 'ledger_verify',
   title: 'Verify the ledger',
   description:

@@ -85,7 +85,7 @@ export interface McpHttpHandler {
 
 export function mcpHttpHandler(options: McpHttpOptions): McpHttpHandler {
   const { bus, authenticate, serverInfo, log, profiles = {}, families = [], clock = systemClock } = options
-  const limits = { ...DEFAULT_LIMITS, ...options.limits }
+  const limits = withShares({ ...DEFAULT_LIMITS, ...options.limits })
   const catalogues = createCatalogues({ bus, profiles, families })
   const answering = { bus, stateSeal: createStateSeal(clock), log }
   const modern = { ...answering, text: modernText(serverInfo), keepAliveMs: limits.keepAliveMs }
@@ -165,6 +165,12 @@ export function mcpHttpHandler(options: McpHttpOptions): McpHttpHandler {
       await Promise.all([sdk.close(), legacy.close()])
     },
   })
+}
+
+/** However few sessions the owner allows, no single caller can have all of them, unless there is only one. */
+function withShares(limits: McpLimits): McpLimits {
+  const share = Math.max(1, Math.ceil(limits.maxSessions / 2))
+  return { ...limits, maxSessionsPerPrincipal: Math.min(limits.maxSessionsPerPrincipal, share) }
 }
 
 function notAuthenticated({ status, message, challenge }: NotAuthenticated) {

@@ -109,6 +109,16 @@ describe('a session of the 2025 family', () => {
     expect(statuses).toEqual([404, 200, 200])
   })
 
+  it('is left for others, however few sessions there may be', async () => {
+    let principal: Principal = agent
+    const { url } = await open([echo], { authenticate: () => ok(principal), limits: { maxSessions: 2 } })
+    await legacyClient(url)
+    await legacyClient(url)
+    principal = { ...agent, id: 'another' }
+    const { post } = await legacyClient(url)
+    expect((await post(callEcho)).status).toBe(200)
+  })
+
   it('is refused when the sessions of others fill the house', async () => {
     let principal: Principal = agent
     const { url } = await open([echo], { authenticate: () => ok(principal), limits: { maxSessions: 1 } })

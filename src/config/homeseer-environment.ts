@@ -77,7 +77,7 @@ const VARIABLES: Readonly<Record<string, Variable>> = {
  * Variables whose purpose is met here in another way: records are durable, tokens are kept hashed, the transport follows
  * from the command. They change nothing, except the last one, which would promise a lock that is not there.
  */
-const NOT_A_PASSWORD = 'tokens are made with `hearthbus tokens create` and stored hashed; set `listen.anonymous: off`'
+const NOT_A_PASSWORD = 'tokens are made with `hearthbus token create` and stored hashed; set `listen.anonymous: off`'
 const REFUSED: Readonly<Record<string, string>> = { MCP_HTTP_AUTH_TOKEN: NOT_A_PASSWORD }
 
 export function withHomeseerEnvironment(

@@ -12,6 +12,8 @@ import type { Database, Migrations } from '../core/database-store.ts'
 import type { Logger } from '../core/logger.ts'
 import { devicesMigrations } from '../devices/enrol/enrol-store.ts'
 import { deviceToolsMigrations } from '../devices/tools/pin-store.ts'
+import { rollbackMigrations } from '../homeseer/admin/rollback-store.ts'
+import { aliasMigrations } from '../homeseer/resolve/alias-store.ts'
 import { runtimeMigrations } from '../runtime/migrations.ts'
 import { createRuntime } from '../runtime/runtime.ts'
 
@@ -24,11 +26,17 @@ export interface FamilyParts {
   readonly logger: Logger
 }
 
-export const familyMigrations: readonly Migrations[] = [runtimeMigrations, devicesMigrations, deviceToolsMigrations]
+export const familyMigrations: readonly Migrations[] = [
+  runtimeMigrations,
+  devicesMigrations,
+  deviceToolsMigrations,
+  aliasMigrations,
+  rollbackMigrations,
+]
 
 /** Nothing is contacted before `start`. A family that the configuration does not ask for is not even loaded. */
 export async function createFamilies(parts: FamilyParts): Promise<readonly Service[]> {
-  return [runtimeFamily(parts), ...(await devicesFamily(parts))]
+  return [runtimeFamily(parts), ...(await devicesFamily(parts)), ...(await homeseerFamily(parts))]
 }
 
 function runtimeFamily({ config, version, data, spine, database }: FamilyParts): Service {
@@ -54,4 +62,27 @@ async function devicesFamily({ config, data, spine, database, logger }: FamilyPa
   const { bus, ledger } = spine
   const signingKeyPath = data.devicesKey
   return [createDevices({ config: config.devices, database, ledger, bus, clock: systemClock, logger, signingKeyPath })]
+}
+
+async function homeseerFamily({ config, spine, database, logger }: FamilyParts): Promise<readonly Service[]> {
+  const { url } = config.homeseer
+  if (url === undefined) return []
+  const { createHomeseer } = await import('../homeseer/homeseer.ts')
+  const { bus, ledger, guard } = spine
+  return [
+    createHomeseer({
+      config: { ...config.homeseer, url },
+      database,
+      clock: systemClock,
+      logger,
+      bus: {
+        call: (...call) => bus.call(...call),
+        offer: (name) => bus.offer(name),
+        offers: () => bus.offers(),
+        announceResource: (uri) => bus.announceResource(uri),
+      },
+      guard: guard.services,
+      ledger: { body: (seq) => ledger.body(seq) },
+    }),
+  ]
 }

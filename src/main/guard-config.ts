@@ -3,8 +3,10 @@
  *
  * Pure.
  */
+import { hash } from 'node:crypto'
 import type { Offer } from '../bus/capability.ts'
 import type { Config } from '../config/schema.ts'
+import { canonicalJson } from '../core/json.ts'
 import type { GuardConfig } from '../guard/config.ts'
 import { findProfile, inProfile } from '../mcp/profile.ts'
 
@@ -19,6 +21,7 @@ export function guardConfig(config: Config): GuardConfig {
   return {
     mode: config.mode,
     ownerRules: guard.rules,
+    familyRules: familyRules(config),
     limits: {
       calls: { perMinute: guard.callsPerMinute, burst: guard.callsPerMinute },
       effects: { writes, sensitive: writes, admin: writes },
@@ -41,6 +44,12 @@ export function guardConfig(config: Config): GuardConfig {
     },
     profileHolds: (profile, offer) => profileHolds(config, new Set([offer.family.name]))(profile, offer) ?? false,
   }
+}
+
+/** The gates and lists of the families: somebody who said yes said it under these. */
+function familyRules({ homeseer }: Config): string {
+  const { safeMode, requireConfirm, defaultDryRun, allow, admin } = homeseer
+  return hash('sha256', canonicalJson({ homeseer: { safeMode, requireConfirm, defaultDryRun, allow, admin } }))
 }
 
 /** Whether a profile holds a tool; `undefined`: there is no such profile. */

@@ -1,0 +1,64 @@
+/**
+ * Admin envelope: the contract's form for what an act of administration came to, and the difference it made.
+ *
+ * Pure.
+ */
+import { canonicalJson, type Json, type JsonObject } from '../../core/json.ts'
+import type { AdminDomain } from '../tools/rules.ts'
+import type { AdminClaims } from './operation.ts'
+
+export interface EnvelopeParts {
+  readonly result: 'planned' | 'applied' | 'failed'
+  readonly domain: AdminDomain
+  readonly claims: AdminClaims
+  readonly auditRef: string
+  readonly steps: readonly JsonObject[]
+  /** Where the change can be taken back; absent when it cannot. */
+  readonly rollbackId?: string | undefined
+  readonly before?: JsonObject | undefined
+  readonly after?: JsonObject | undefined
+  readonly data?: JsonObject | undefined
+}
+
+/** Only for calls that passed the guard, so every precheck is passed; a refused call is spelt by the family. */
+export function adminEnvelope(parts: EnvelopeParts): JsonObject {
+  const { result, domain, claims, auditRef, steps, rollbackId, before, after, data } = parts
+  const changes = before === undefined && after === undefined ? undefined : differenceOf(before ?? {}, after ?? {})
+  return {
+    result,
+    precheck: [
+      { check: 'policy', status: 'pass' },
+      { check: 'maintenance_window', status: 'pass', required: true },
+      { check: 'change_ticket', status: 'pass', required: claims.changeTicket !== undefined },
+    ],
+    steps: [...steps],
+    rollback: rollbackId === undefined ? 'not_needed' : 'available',
+    ...(rollbackId === undefined ? {} : { rollbackId }),
+    auditRef,
+    operationTier: 'admin',
+    domain,
+    maintenanceWindowId: claims.maintenanceWindowId ?? null,
+    changeTicket: claims.changeTicket ?? null,
+    riskLevel: claims.riskLevel,
+    ...(before === undefined ? {} : { before }),
+    ...(after === undefined ? {} : { after }),
+    ...(changes === undefined ? {} : { diff: changes }),
+    ...(data === undefined ? {} : { data }),
+  }
+}
+
+export function differenceOf(before: JsonObject, after: JsonObject): JsonObject {
+  const names = [...new Set([...Object.keys(before), ...Object.keys(after)])].toSorted()
+  const changed = names.filter((name) => !same(before[name], after[name]))
+  return {
+    changed: changed.length > 0,
+    changedKeys: changed,
+    changes: Object.fromEntries(
+      changed.map((name) => [name, { before: before[name] ?? null, after: after[name] ?? null }]),
+    ),
+  }
+}
+
+function same(left: Json | undefined, right: Json | undefined): boolean {
+  return canonicalJson(left ?? null) === canonicalJson(right ?? null)
+}

@@ -1,0 +1,262 @@
+/**
+ * Admin read tools: users, plug-ins, interfaces, settings, cameras and categories as they are.
+ *
+ * All but one read what HomeSeer's own requests show. The list of users exists only behind the adapter, and asking the
+ * adapter runs a script: it therefore passes the gates of administration and the owner's list of scripts.
+ *
+ * Reads through the link.
+ */
+import { z } from 'zod'
+import type { Capability } from '../../bus/capability.ts'
+import { defineTool } from '../../bus/tool.ts'
+import type { Fault, Reason } from '../../core/fault.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
+import { fail, ok, type Result } from '../../core/result.ts'
+import { groupDevices } from '../catalog/house.ts'
+import { answer, answerOf, isoTime, type Homeseer } from '../tools/dependencies.ts'
+import { homeseerFamily } from '../tools/envelope.ts'
+import { hs4Fault, readFault } from '../tools/faults.ts'
+import { readHouse, seenNow } from '../tools/house-client.ts'
+import { policyState } from '../tools/policy-state.ts'
+import { refusals } from '../tools/rules.ts'
+import { getVersion } from '../wire/read-request.ts'
+import { ADAPTER_SCRIPT_ID, readFromAdapter } from './execute-client.ts'
+import { ADMIN_CLAIMS } from './operation.ts'
+import { BASE_GUARD } from '../tools/guarded-tool.ts'
+
+const common = { family: homeseerFamily, effect: 'reads' } as const
+
+/** Callers that hand the guard's arguments to a read are not sent away for it. */
+const SPARE = {
+  ...BASE_GUARD,
+  ...ADMIN_CLAIMS,
+  domain: z.string().max(20).exactOptional(),
+}
+
+/** What the last list of users said, for the resource that must not run code. */
+export interface UsersSeen {
+  readonly last: () => { readonly users: readonly JsonObject[]; readonly atMs: number } | undefined
+  readonly note: (users: readonly JsonObject[]) => void
+}
+
+export function adminReadTools(homeseer: Homeseer, seen: UsersSeen): readonly Capability[] {
+  return [
+    usersList(homeseer, seen),
+    read(homeseer, {
+      name: 'hs4.admin.plugins.catalog.get',
+      title: 'Plug-in catalogue',
+      description: 'The installed plug-ins, their versions and instances.',
+      data: pluginCatalog,
+      raw: true,
+    }),
+    read(homeseer, {
+      name: 'hs4.admin.interfaces.list',
+      title: 'List interfaces',
+      description: 'The interfaces that devices belong to, with their devices.',
+      data: interfaceList,
+      refs: true,
+    }),
+    diagnostics(homeseer),
+    systemConfig(homeseer),
+    read(homeseer, {
+      name: 'hs4.admin.cameras.config.list',
+      title: 'List camera configurations',
+      description: 'The cameras as HomeSeer has them configured.',
+      data: cameraConfigs,
+      raw: true,
+    }),
+    read(homeseer, {
+      name: 'hs4.admin.config.categories.list',
+      title: 'List categories',
+      description: 'Rooms and floors as categories, with their devices.',
+      data: categoryList,
+      refs: true,
+    }),
+  ]
+}
+
+interface ReadTool {
+  readonly name: string
+  readonly title: string
+  readonly description: string
+  readonly data: (homeseer: Homeseer, more: boolean) => Promise<Result<Json, Fault>>
+  readonly raw?: boolean
+  readonly refs?: boolean
+}
+
+function read(homeseer: Homeseer, { data, raw, refs, ...words }: ReadTool): Capability {
+  return defineTool({
+    ...common,
+    ...words,
+    input: z.strictObject({
+      ...(raw === true ? { includeRaw: z.boolean().default(false) } : {}),
+      ...(refs === true ? { includeRefs: z.boolean().default(true) } : {}),
+      ...SPARE,
+    }) as unknown as z.ZodType<JsonObject, unknown>,
+    output: z.looseObject({}),
+  }).handledBy(async (input) => {
+    const more = raw === true ? input['includeRaw'] : input['includeRefs']
+    return answerOf(await data(homeseer, more === true))
+  })
+}
+
+function usersList(homeseer: Homeseer, seen: UsersSeen): Capability {
+  return defineTool({
+    family: homeseerFamily,
+    // It runs the adapter's script on HomeSeer's machine.
+    effect: 'admin',
+    idempotent: true,
+    name: 'hs4.admin.users.list',
+    title: 'List users',
+    description:
+      'Lists the users of HomeSeer, without passwords. HomeSeer shows them only to its own scripts, so this runs the admin adapter there and passes the gates of administration.',
+    input: z.strictObject({
+      includeDisabled: z.boolean().default(true),
+      limit: z.int().min(1).max(5_000).default(200),
+      ...SPARE,
+    }),
+    output: z.looseObject({ users: z.array(z.looseObject({})) }),
+    assess: () => ({
+      effect: 'admin',
+      target: 'homeseer:users',
+      label: 'Users of HomeSeer',
+      reasons: codeReasons(homeseer),
+    }),
+  }).handledBy(async ({ includeDisabled, limit }, call) => {
+    const data = await readFromAdapter(homeseer, 'users.list', call.signal)
+    if (!data.ok) return data
+    const all = Array.isArray(data.value['users']) ? (data.value['users'] as readonly Json[]).filter(isJsonObject) : []
+    seen.note(all)
+    const users = all.filter((user) => includeDisabled || user['enabled'] !== false)
+    return answer({ total: users.length, returned: Math.min(limit, users.length), users: users.slice(0, limit) })
+  })
+}
+
+/** Reading through a script: nothing changes, but code runs, so all gates but those about the change itself count. */
+function codeReasons({ rules }: Homeseer): readonly Reason[] {
+  const about = new Set(['safe-mode', 'script-list', 'admin-enabled', 'admin-domain'])
+  const confirmed = { confirm: true, intent: 'list users', reason: 'asked to', maintenanceWindowId: 'none' }
+  return refusals({ ...rules, defaultDryRun: false }, confirmed, {
+    scriptId: ADAPTER_SCRIPT_ID,
+    domain: 'users',
+  }).filter(({ rule }) => about.has(rule))
+}
+
+export async function pluginCatalog({ catalog }: Homeseer, includeRaw: boolean): Promise<Result<Json, Fault>> {
+  const plugins = await catalog.plugins()
+  if (!plugins.ok) return fail(readFault(plugins.fault, 'reading the plug-ins'))
+  const shown = plugins.value.map(({ raw, ...plugin }) => ({ ...plugin, ...(includeRaw ? { raw } : {}) }))
+  return ok({ total: shown.length, plugins: shown })
+}
+
+export async function interfaceList(homeseer: Homeseer, includeRefs: boolean): Promise<Result<Json, Fault>> {
+  const house = await readHouse(homeseer)
+  if (!house.ok) return house
+  const groups = groupDevices(house.value, (device) => device.interfaceName)
+  return ok({
+    total: groups.length,
+    interfaces: groups.map(({ name, refs }) => ({
+      interfaceName: name,
+      deviceCount: refs.length,
+      ...(includeRefs ? { refs: [...refs] } : {}),
+    })),
+  })
+}
+
+export async function cameraConfigs({ catalog }: Homeseer, includeRaw: boolean): Promise<Result<Json, Fault>> {
+  const cameras = await catalog.cameras()
+  if (!cameras.ok) return fail(readFault(cameras.fault, 'reading the cameras'))
+  return ok({
+    total: cameras.value.length,
+    cameras: cameras.value.map(({ raw, ...camera }) => ({ ...camera, ...(includeRaw ? { raw } : {}) })),
+  })
+}
+
+export async function categoryList(homeseer: Homeseer, includeRefs: boolean): Promise<Result<Json, Fault>> {
+  const house = await readHouse(homeseer)
+  if (!house.ok) return house
+  const rooms = (category: string): readonly string[] => [
+    ...new Set(house.value.devices.filter(({ location }) => location === category).map(({ location2 }) => location2)),
+  ]
+  const groups = groupDevices(house.value, (device) => device.location)
+  return ok({
+    total: groups.length,
+    categories: groups.map(({ name, refs }) => ({
+      category: name,
+      rooms: [...rooms(name)],
+      deviceCount: refs.length,
+      ...(includeRefs ? { refs: [...refs] } : {}),
+    })),
+  })
+}
+
+function diagnostics(homeseer: Homeseer): Capability {
+  return defineTool({
+    ...common,
+    name: 'hs4.admin.interfaces.diagnostics',
+    title: 'Diagnose interfaces',
+    description:
+      'How the devices of each interface fare: how many, when one last changed, which say nothing. Runs no code on HomeSeer.',
+    input: z.strictObject({
+      interfaceId: z.string().min(1).max(200).exactOptional().describe('Name of one interface.'),
+      level: z.enum(['basic', 'full']).default('basic').describe('`full` names the devices.'),
+      ...SPARE,
+    }),
+    output: z.looseObject({ interfaces: z.array(z.looseObject({})) }),
+  }).handledBy(async ({ interfaceId, level }) => {
+    const house = await readHouse(homeseer)
+    if (!house.ok) return house
+    const groups = groupDevices(house.value, (device) => device.interfaceName).filter(
+      ({ name }) => interfaceId === undefined || name.toLowerCase() === interfaceId.toLowerCase(),
+    )
+    if (interfaceId !== undefined && groups.length === 0)
+      return fail(
+        hs4Fault('NOT_FOUND', `No device belongs to an interface ${interfaceId}.`, {
+          next: [{ name: 'hs4.admin.interfaces.list', args: { includeRefs: false } }],
+        }),
+      )
+    return answer({
+      level,
+      interfaces: groups.map(({ name, refs }) => {
+        const live = refs.map((ref) => ({ ref, live: seenNow(homeseer, ref)?.live }))
+        const changes = live.map((one) => one.live?.lastChangeMs).filter((ms) => ms !== undefined)
+        const silent = live.filter((one) => one.live?.lastChangeMs === undefined).map(({ ref }) => ref)
+        return {
+          interfaceName: name,
+          deviceCount: refs.length,
+          lastChange: isoTime(changes.length === 0 ? undefined : Math.max(...changes)),
+          neverChanged: silent.length,
+          ...(level === 'full' ? { refs: [...refs], neverChangedRefs: silent } : {}),
+        }
+      }),
+    })
+  })
+}
+
+function systemConfig(homeseer: Homeseer): Capability {
+  return defineTool({
+    ...common,
+    name: 'hs4.admin.system.config.get',
+    title: 'Get the configuration',
+    description: 'HomeSeer’s version, what is switched on for changing it, and a summary of its state.',
+    input: z.strictObject({ includeStatusSummary: z.boolean().default(true), ...SPARE }),
+    output: z.looseObject({ hs4Version: z.string(), policy: z.looseObject({}) }),
+  }).handledBy(async ({ includeStatusSummary }, call) => {
+    const version = await homeseer.link.json.call(getVersion(), call.signal)
+    if (!version.ok) return fail(readFault(version.fault, 'asking for the version'))
+    const house = includeStatusSummary ? await readHouse(homeseer) : undefined
+    return answer({
+      hs4Version: version.value,
+      policy: policyState(homeseer),
+      ...(house?.ok === true
+        ? {
+            statusSummary: {
+              devices: house.value.devices.length,
+              sensitive: house.value.devices.filter(({ sensitivity }) => sensitivity.length > 0).length,
+              push: homeseer.link.mirror.pushUp ? 'up' : 'off',
+            },
+          }
+        : {}),
+    })
+  })
+}

@@ -1,0 +1,60 @@
+/**
+ * Admin resources: the state of users, interfaces, plug-ins, cameras and gates. None of them runs code on HomeSeer: what
+ * only a script could tell is told as far as the last permitted list of it said.
+ *
+ * Reads through the link.
+ */
+import type { Capability } from '../../bus/capability.ts'
+import { ok } from '../../core/result.ts'
+import { isoTime, type Homeseer } from '../tools/dependencies.ts'
+import { policyState } from '../tools/policy-state.ts'
+import { resource, type ResourceDefinition } from '../tools/resources.ts'
+import { cameraConfigs, interfaceList, pluginCatalog, type UsersSeen } from './admin-read-tools.ts'
+import type { CapabilityCache } from './capability-cache.ts'
+
+export function adminResources(homeseer: Homeseer, seen: UsersSeen, cache: CapabilityCache): readonly Capability[] {
+  const definitions: readonly ResourceDefinition[] = [
+    {
+      path: 'admin/users',
+      title: 'Users',
+      description: 'The users as hs4.admin.users.list last showed them. Reading this runs nothing on HomeSeer.',
+      read: async () => {
+        const last = seen.last()
+        return ok({
+          available: last !== undefined,
+          users: [...(last?.users ?? [])],
+          asOf: isoTime(last?.atMs),
+          source: 'hs4.admin.users.list',
+        })
+      },
+    },
+    {
+      path: 'admin/interfaces',
+      title: 'Interfaces',
+      description: 'The interfaces that devices belong to.',
+      read: (given) => interfaceList(given, true),
+    },
+    {
+      path: 'admin/plugins',
+      title: 'Plug-ins',
+      description: 'The installed plug-ins.',
+      read: (given) => pluginCatalog(given, false),
+    },
+    {
+      path: 'admin/cameras/config',
+      title: 'Camera configurations',
+      description: 'The cameras as HomeSeer has them configured.',
+      read: (given) => cameraConfigs(given, false),
+    },
+    {
+      path: 'admin/policy/state',
+      title: 'Policy state',
+      description: 'What is switched on for changing HomeSeer: gates, lists, execution mode.',
+      read: async (given) => {
+        const { adminExecution, ...state } = policyState(given)
+        return ok({ ...state, adminExecution: { ...(adminExecution as object), capabilityCacheEntries: cache.size() } })
+      },
+    },
+  ]
+  return definitions.map((definition) => resource(homeseer, definition))
+}

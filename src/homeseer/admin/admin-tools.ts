@@ -1,0 +1,252 @@
+/**
+ * Admin tools: every act of administration as a guarded tool, and the one that takes such an act back.
+ *
+ * Reads and writes through the link.
+ */
+import { z } from 'zod'
+import type { Call, Outcome } from '../../bus/call.ts'
+import type { Effect } from '../../bus/capability.ts'
+import type { Fault } from '../../core/fault.ts'
+import { canonicalJson, isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
+import { fail, ok, type Result } from '../../core/result.ts'
+import { redactArguments } from '../../guard/redact.ts'
+import { answer, auditRef, nested, type Homeseer } from '../tools/dependencies.ts'
+import { findEvent, type EventName } from '../tools/event-read-tools.ts'
+import { hs4Fault } from '../tools/faults.ts'
+import { BASE_GUARD, guardedTool, type GuardedTool } from '../tools/guarded-tool.ts'
+import { textOf } from '../tools/json-text.ts'
+import { findDevice } from '../tools/house-client.ts'
+import type { House } from '../catalog/house.ts'
+import { adminEnvelope, type EnvelopeParts } from './admin-envelope.ts'
+import type { CapabilityCache } from './capability-cache.ts'
+import { ADAPTER_SCRIPT_ID, execute, type Executed } from './execute-client.ts'
+import { observe, shows } from './observe-client.ts'
+import { ADMIN_CLAIMS, adminGuard, plainArguments, type AdminClaims, type Operation } from './operation.ts'
+import { OPERATIONS } from './operations.ts'
+import type { Rollback, Rollbacks } from './rollback-store.ts'
+
+export interface AdminParts {
+  readonly homeseer: Homeseer
+  readonly cache: CapabilityCache
+  readonly rollbacks: Rollbacks
+}
+
+type AdminInput = JsonObject & AdminClaims
+
+interface Plan {
+  /** With names resolved to ids, without the guard's arguments. */
+  readonly args: JsonObject
+  readonly effect: Effect
+}
+
+export function adminTools(parts: AdminParts): readonly GuardedTool[] {
+  return OPERATIONS.map((operation) => operationTool(parts, operation))
+}
+
+function operationTool(parts: AdminParts, operation: Operation): GuardedTool {
+  const { homeseer } = parts
+  const { op, domain, title, description, shape, target, touched, secrets } = operation
+  return guardedTool<z.ZodType<AdminInput, unknown>, Plan>(homeseer.rules, {
+    name: `hs4.admin.${op}`,
+    title,
+    description,
+    input: z.strictObject({ ...shape, ...adminGuard(domain) }),
+    output: z.looseObject({}),
+    effect: 'admin',
+    lock: `homeseer:admin:${domain}`,
+    timeoutSeconds: 120,
+    ...(secrets === undefined ? {} : { secrets }),
+    plan: (input) => planOperation(homeseer, operation, plainArguments(input)),
+    weigh: ({ args, effect }) => ({
+      effect,
+      target: `homeseer:${target(args)}`,
+      label: `${title}: ${target(args)}`,
+      touched: { ...touched(args), ...adapterScript(homeseer), domain },
+      preview: { operation: op, arguments: redactArguments(args, { requestSchema: {}, secrets: secrets ?? [] }) },
+    }),
+    act: ({ args }, claims, call) => actOperation(parts, { operation, args, claims, call }),
+    rehearse: ({ args }, claims, call) =>
+      adminEnvelope({
+        result: 'planned',
+        domain,
+        claims,
+        auditRef: auditRef(call),
+        steps: [{ name: 'execute', status: 'planned', route: homeseer.config.admin.executionMode }],
+        data: {
+          dryRun: true,
+          operation: op,
+          payload: redactArguments(args, { requestSchema: {}, secrets: secrets ?? [] }),
+        },
+      }),
+  })
+}
+
+/** In mode `adapter` every act runs a script, and the owner's list of scripts speaks for it, too. */
+function adapterScript({ config }: Homeseer): { readonly scriptId?: string } {
+  return config.admin.executionMode === 'adapter' ? { scriptId: ADAPTER_SCRIPT_ID } : {}
+}
+
+/** Finds what is meant with HomeSeer's own requests. No code runs on HomeSeer for a plan. */
+async function planOperation(homeseer: Homeseer, { op }: Operation, args: JsonObject): Promise<Result<Plan, Fault>> {
+  if (op === 'config.device_metadata.set') {
+    const device = await findDevice(homeseer, Number(args['ref']))
+    if (!device.ok) return device
+    // A name and a place are what makes a door a door: whoever changes them changes how it is guarded.
+    return ok({ args, effect: device.value.sensitivity.length > 0 ? 'sensitive' : 'admin' })
+  }
+  if (op === 'events.update' || op === 'events.delete') {
+    const { eventId, ...name } = args
+    const wanted = { ...name, ...(eventId === undefined ? {} : { id: eventId }) } as EventName
+    const found = await findEvent(homeseer, wanted)
+    if (!found.ok) return found
+    const { id, group, name: called } = found.value.event
+    const { definition } = args
+    const resolved = {
+      ...(id === undefined ? { group, name: called } : { eventId: id }),
+      ...(definition === undefined ? {} : { definition }),
+    }
+    return ok({ args: resolved, effect: await definitionEffect(homeseer, definition) })
+  }
+  if (op === 'events.create') return ok({ args, effect: await definitionEffect(homeseer, args['definition']) })
+  return ok({ args, effect: 'admin' })
+}
+
+/** An event that opens a lock is as sensitive as the lock; one that nobody here understands may be. */
+async function definitionEffect({ catalog }: Homeseer, definition: Json | undefined): Promise<Effect> {
+  if (definition === undefined) return 'admin'
+  const house = await catalog.house()
+  return house.ok && isHarmless(definition, house.value) ? 'admin' : 'sensitive'
+}
+
+function isHarmless(definition: Json, house: House): boolean {
+  if (!isJsonObject(definition)) return false
+  const { enabled: _, actions = [], ...unknown } = definition
+  if (Object.keys(unknown).length > 0 || !Array.isArray(actions)) return false
+  return (actions as readonly Json[]).every((action) => {
+    const ref = isJsonObject(action) ? action['ref'] : undefined
+    return typeof ref === 'number' && house.byRef.get(ref)?.sensitivity.length === 0
+  })
+}
+
+interface Acting {
+  readonly operation: Operation
+  readonly args: JsonObject
+  readonly claims: AdminClaims
+  readonly call: Call
+}
+
+async function actOperation(parts: AdminParts, acting: Acting): Promise<Outcome> {
+  const { homeseer, cache } = parts
+  const { operation, args, claims, call } = acting
+  const { op, domain } = operation
+  const seen = await observe(homeseer, op, args)
+  const done = await execute(homeseer, { op, args, signal: call.signal, cache })
+  const envelope = { domain, claims, auditRef: auditRef(call) }
+  if (!done.ok) return fail(withEnvelope(done.fault.fault, { ...envelope, result: 'failed', steps: done.fault.steps }))
+  homeseer.catalog.forget()
+  const after = await observe(homeseer, op, args)
+  const result = { ...done.value, before: done.value.before ?? seen, after: done.value.after ?? after }
+  if (result.route === 'direct' && !shows(op, args, after))
+    return fail(withEnvelope(unseen(op), { ...envelope, result: 'failed', steps: result.steps, before: seen, after }))
+  const rollbackId = await keepRollback(parts, acting, result)
+  return answer(
+    adminEnvelope({
+      ...envelope,
+      result: 'applied',
+      steps: [
+        ...result.steps,
+        { name: 'verify', status: after === undefined && result.route === 'direct' ? 'not_observable' : 'ok' },
+      ],
+      rollbackId,
+      before: result.before,
+      after: result.after,
+      data: {
+        route: result.route,
+        transport: result.transport,
+        operation: op,
+        payload: redactArguments(args, { requestSchema: {}, secrets: operation.secrets ?? [] }),
+        raw: result.raw,
+      },
+    }),
+  )
+}
+
+/** Kept only where it can really be performed: an inverse is known, it holds no secret, and the owner wants rollbacks. */
+async function keepRollback(
+  { homeseer, rollbacks }: AdminParts,
+  { operation, args }: Acting,
+  { before, after }: Executed,
+): Promise<string | undefined> {
+  const undo = homeseer.config.admin.rollback ? operation.undo?.({ args, before, after }) : undefined
+  if (undo === undefined || canonicalJson(redactArguments(undo.args)) !== canonicalJson(undo.args)) return undefined
+  const inverse = homeseer.bus.offer(`hs4.admin.${undo.op}`)
+  if (inverse?.accept?.(undo.args).ok !== true) return undefined
+  const { domain, op } = operation
+  const kept = { domain, tool: inverse.name, args: undo.args, undoes: `hs4.admin.${op}` }
+  return rollbacks.keep(kept, homeseer.clock.now())
+}
+
+function withEnvelope(fault: Fault, parts: EnvelopeParts): Fault {
+  return { ...fault, details: { ...fault.details, envelope: adminEnvelope(parts) } }
+}
+
+function unseen(op: string): Fault {
+  return hs4Fault('HS4_ERROR', `HomeSeer said yes to ${op} and shows no change.`)
+}
+
+/** Takes back one act of administration, by the call that undoes it, which passes every gate itself. */
+export function rollbackTool({ homeseer, rollbacks }: AdminParts): GuardedTool {
+  const input = z.strictObject({ rollbackId: z.string().min(1).max(64), ...BASE_GUARD, ...ADMIN_CLAIMS })
+  return guardedTool(homeseer.rules, {
+    name: 'hs4.admin.rollback',
+    title: 'Take an act of administration back',
+    description:
+      'Brings back what was before an act of administration whose answer said `rollback: "available"`, once.',
+    input,
+    output: z.looseObject({}),
+    effect: 'admin',
+    lock: ({ rollbackId }) => `homeseer:rollback:${textOf(rollbackId)}`,
+    timeoutSeconds: 120,
+    plan: async ({ rollbackId }) => findRollback(rollbacks, rollbackId),
+    weigh: ({ id, domain, tool, args, undoes }) => ({
+      effect: 'admin',
+      target: `homeseer:rollback:${id}`,
+      label: `Take back ${undoes}`,
+      touched: { domain },
+      preview: { undoes, by: tool, arguments: args },
+    }),
+    act: async (rollback, claims, call) => {
+      if (!(await rollbacks.take(rollback.id))) return fail(usedUp(rollback))
+      const { rollbackId: _, ...guard } = claims
+      const outcome = await homeseer.bus.call(
+        rollback.tool,
+        undefined,
+        { ...rollback.args, ...guard },
+        nested(homeseer, call),
+      )
+      if (outcome.ok)
+        return answer({ ...(outcome.value.data as JsonObject), rolledBack: rollback.undoes, rollbackId: rollback.id })
+      if (UNTRIED.has(outcome.fault.kind)) await rollbacks.giveBack(rollback.id)
+      return outcome
+    },
+  })
+}
+
+const UNTRIED: ReadonlySet<Fault['kind']> = new Set([
+  'not-permitted',
+  'approval-required',
+  'offline',
+  'busy',
+  'unsupported',
+  'invalid-arguments',
+])
+
+function findRollback(rollbacks: Rollbacks, id: string): Result<Rollback, Fault> {
+  const rollback = rollbacks.get(id)
+  if (rollback === undefined) return fail(hs4Fault('NOT_FOUND', `There is nothing to take back under ${id}.`))
+  return rollback.state === 'used' ? fail(usedUp(rollback)) : ok(rollback)
+}
+
+function usedUp({ id, undoes }: Rollback): Fault {
+  return { kind: 'conflict', code: 'BAD_REQUEST', message: `${undoes} was taken back already (${id}).` }
+}

@@ -1,0 +1,21 @@
+/**
+ * Capability cache: what this HomeSeer was found unable to do by itself, and until when that is believed.
+ *
+ * Holds memory; otherwise pure.
+ */
+export interface CapabilityCache {
+  readonly isUnsupported: (op: string) => boolean
+  readonly learnUnsupported: (op: string) => void
+  readonly size: () => number
+}
+
+export function createCapabilityCache(ttlMs: number, monotonic: () => number): CapabilityCache {
+  const until = new Map<string, number>()
+  return {
+    isUnsupported: (op) => (until.get(op) ?? 0) > monotonic(),
+    learnUnsupported: (op) => {
+      if (ttlMs > 0) until.set(op, monotonic() + ttlMs)
+    },
+    size: () => [...until.values()].filter((untilMs) => untilMs > monotonic()).length,
+  }
+}

@@ -1,0 +1,163 @@
+/**
+ * Content operations: the acts of administration on cameras, events, and the names and places of devices.
+ *
+ * Pure.
+ */
+import { z } from 'zod'
+import { isJsonObject, type JsonObject } from '../../core/json.ts'
+import { textOf } from '../tools/json-text.ts'
+import type { Done, Operation, Undo } from './operation.ts'
+import { again, made } from './undo.ts'
+
+const word = z.string().min(1).max(200)
+const maybe = word.exactOptional()
+const camId = z.int().min(0)
+const eventName = { eventId: z.int().min(0).exactOptional(), group: maybe, name: maybe }
+const definition = z
+  .record(z.string(), z.json())
+  .exactOptional()
+  .describe('`enabled`, and `actions: [{ref, value, label?}]`.')
+
+const cameras = {
+  domain: 'cameras' as const,
+  target: (args: JsonObject) => `camera:${textOf(args['camId'])}`,
+  touched: (args: JsonObject) => (typeof args['camId'] === 'number' ? { cameraIds: [args['camId']] } : {}),
+}
+/** The id is filled in by the plan, which knows what a name means. */
+const events = {
+  domain: 'events' as const,
+  target: (args: JsonObject) =>
+    `event:${textOf(args['eventId']) || `${textOf(args['group'])}/${textOf(args['name'])}`}`,
+  touched: (args: JsonObject) => (typeof args['eventId'] === 'number' ? { eventIds: [args['eventId']] } : {}),
+}
+const category = {
+  domain: 'config' as const,
+  target: (args: JsonObject) => `category:${textOf(args['category'])}`,
+  touched: (args: JsonObject) => ({ categoryIds: [textOf(args['category'])] }),
+}
+
+export const CONTENT_OPERATIONS: readonly Operation[] = [
+  {
+    ...cameras,
+    op: 'cameras.config.create',
+    target: ({ name }) => `camera:${textOf(name)}`,
+    title: 'Add a camera',
+    description: 'Adds a camera to HomeSeer.',
+    shape: { name: word, streamUrl: z.string().min(1).max(1_000), profile: maybe },
+    undo: ({ after }) => made(after, 'camId', (id) => ({ op: 'cameras.config.delete', args: { camId: id } })),
+  },
+  {
+    ...cameras,
+    op: 'cameras.config.update',
+    title: 'Change a camera',
+    description: 'Changes name, stream or profile of a camera.',
+    shape: { camId, name: maybe, streamUrl: z.string().min(1).max(1_000).exactOptional(), profile: maybe },
+    undo: ({ args, before }) => again('cameras.config.update', 'camId', { args, before }),
+  },
+  {
+    ...cameras,
+    op: 'cameras.config.delete',
+    title: 'Remove a camera',
+    description: 'Removes a camera from HomeSeer.',
+    shape: { camId },
+  },
+  {
+    ...cameras,
+    op: 'cameras.stream_profile.set',
+    title: 'Set the stream profile',
+    description: 'Sets the stream profile of a camera.',
+    shape: { camId, profile: word },
+    undo: ({ args, before }) => again('cameras.stream_profile.set', 'camId', { args, before }),
+  },
+  {
+    ...cameras,
+    op: 'cameras.recording.set',
+    title: 'Switch recording',
+    description: 'Switches the recording of a camera on or off, and how long it is kept.',
+    shape: { camId, enabled: z.boolean(), retentionDays: z.int().min(0).max(3_650).exactOptional() },
+    undo: ({ args, before }) =>
+      isJsonObject(before?.['recording'])
+        ? { op: 'cameras.recording.set', args: { camId: args['camId'] ?? 0, ...before['recording'] } }
+        : undefined,
+  },
+  {
+    ...events,
+    op: 'events.create',
+    title: 'Create an event',
+    description: 'Creates an event in HomeSeer. One that touches locks, gates or alarms needs a person’s approval.',
+    shape: { group: word, name: word, definition },
+    undo: ({ after }) => made(after, 'id', (id) => ({ op: 'events.delete', args: { eventId: id } })),
+  },
+  {
+    ...events,
+    op: 'events.update',
+    title: 'Change an event',
+    description: 'Changes what an event does. One that touches locks, gates or alarms needs a person’s approval.',
+    shape: { ...eventName, definition },
+    undo: ({ args, before }) =>
+      typeof before?.['enabled'] === 'boolean' && Array.isArray(before['actions'])
+        ? {
+            op: 'events.update',
+            args: {
+              eventId: args['eventId'] ?? 0,
+              definition: { enabled: before['enabled'], actions: before['actions'] as readonly JsonObject[] },
+            },
+          }
+        : undefined,
+  },
+  {
+    ...events,
+    op: 'events.delete',
+    title: 'Delete an event',
+    description: 'Deletes an event of HomeSeer.',
+    shape: eventName,
+  },
+  {
+    domain: 'config',
+    op: 'config.device_metadata.set',
+    target: ({ ref }) => `ref:${textOf(ref)}`,
+    touched: ({ ref }) => (typeof ref === 'number' ? { refs: [ref] } : {}),
+    title: 'Set a property of a device',
+    description:
+      'Sets name, place or note of a device. Names and places say how careful one must be, so those of locks, gates and alarms need a person’s approval.',
+    shape: { ref: z.int().min(0), property: word, value: z.union([z.string().max(1_000), z.number(), z.boolean()]) },
+    undo: propertyBefore,
+  },
+  {
+    ...category,
+    op: 'config.category.upsert',
+    title: 'Set a category',
+    description: 'Creates a category or changes the rooms in it.',
+    shape: { category: word, rooms: z.array(word).max(200).default([]) },
+    undo: ({ args, before }) =>
+      before === undefined
+        ? { op: 'config.category.delete', args: { category: args['category'] ?? '' } }
+        : { op: 'config.category.upsert', args: { category: args['category'] ?? '', rooms: before['rooms'] ?? [] } },
+  },
+  {
+    ...category,
+    op: 'config.category.delete',
+    title: 'Delete a category',
+    description: 'Deletes a category.',
+    shape: { category: word },
+    undo: ({ args, before }) =>
+      before === undefined
+        ? undefined
+        : { op: 'config.category.upsert', args: { category: args['category'] ?? '', rooms: before['rooms'] ?? [] } },
+  },
+]
+
+const PROPERTIES: Readonly<Record<string, string>> = {
+  name: 'name',
+  location: 'location',
+  location2: 'location2',
+  usernote: 'userNote',
+}
+
+function propertyBefore({ args, before }: Done): Undo | undefined {
+  const name = PROPERTIES[textOf(args['property']).toLowerCase()]
+  const value = name === undefined ? undefined : before?.[name]
+  if (typeof value !== 'string') return undefined
+  const { ref = 0, property = '' } = args
+  return { op: 'config.device_metadata.set', args: { ref, property, value } }
+}

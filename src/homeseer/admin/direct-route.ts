@@ -1,0 +1,98 @@
+/**
+ * Direct route: the acts of administration that HomeSeer's own requests and pages can do. Everything else needs the
+ * adapter: request names that nobody has documented are not tried out on somebody's house.
+ *
+ * Pure.
+ */
+import type { Json, JsonObject } from '../../core/json.ts'
+import { ok } from '../../core/result.ts'
+import type { Exchange } from '../wire/exchange.ts'
+import { runScript, startBackup } from '../wire/script.ts'
+import { callPlugin, setDeviceProperty } from '../wire/write-request.ts'
+import { textOf } from '../tools/json-text.ts'
+
+export interface DirectRoute {
+  /** How, for the record. */
+  readonly transport: string
+  readonly exchange: Exchange<Json>
+  /** The script that would run, for the owner's list. */
+  readonly scriptId?: string
+}
+
+/** `undefined` where HomeSeer cannot, or not with these arguments. */
+export function directRoute(op: string, args: JsonObject, scriptPage: string): DirectRoute | undefined {
+  switch (op) {
+    case 'config.device_metadata.set': {
+      const exchange = setDeviceProperty(Number(args['ref']), textOf(args['property']), plainText(args['value']))
+      return { transport: 'json:setdeviceproperty', exchange: acknowledged(exchange) }
+    }
+    case 'system.backup.start':
+      // The page takes neither a label nor a choice of what to keep.
+      if (args['label'] !== undefined || args['includeMedia'] === false) return undefined
+      return { transport: 'page:backup', exchange: acknowledged(startBackup()) }
+    case 'system.service.restart':
+      return script(`hs.RestartService("${textOf(args['service'])}")`, scriptPage)
+    case 'system.shutdown':
+      return script(`hs.Shutdown(${Number(args['graceSeconds'])})`, scriptPage)
+    default:
+      return updaterRoute(op, args)
+  }
+}
+
+/** HomeSeer's updater is a plug-in; where it is not there, HomeSeer says so. */
+function updaterRoute(op: string, args: JsonObject): DirectRoute | undefined {
+  const id = textOf(args['pluginId'])
+  const call = (functionName: string, ...more: readonly (string | boolean)[]): DirectRoute => ({
+    transport: `pluginfunction:updater.${functionName}`,
+    exchange: callPlugin({ plugin: 'updater', functionName, parameters: [id, ...more] }),
+  })
+  const version = (name: string): readonly string[] => (args[name] === undefined ? [] : [textOf(args[name])])
+  switch (op) {
+    case 'plugins.install':
+      return args['source'] === undefined ? call('InstallPlugin', ...version('version')) : undefined
+    case 'plugins.update':
+      return call('UpdatePlugin', ...version('targetVersion'))
+    case 'plugins.remove':
+      return call('RemovePlugin')
+    case 'plugins.set_enabled':
+      return call('SetPluginEnabled', args['enabled'] === true)
+    case 'plugins.restart':
+      return args['instance'] === undefined ? call('RestartPlugin') : undefined
+    default:
+      return undefined
+  }
+}
+
+/** The words in the statement are numbers and names that the schema has bounded: nothing can end the string early. */
+function script(command: string, scriptPage: string): DirectRoute {
+  const { decode, ...exchange } = runScript(command, scriptPage)
+  return {
+    transport: 'script',
+    scriptId: command.split('(')[0] ?? command,
+    exchange: {
+      ...exchange,
+      decode: (reply) => {
+        const said = decode(reply)
+        if (!said.ok) return said
+        const complaint = said.value.commands.find(({ value }) => /^error\b/i.test(value.trim()))
+        if (complaint === undefined) return ok([...said.value.responseArray])
+        const words = complaint.value.slice(0, 200)
+        return { ok: false, fault: { kind: 'refused', reason: 'unsupported', text: words } }
+      },
+    },
+  }
+}
+
+function acknowledged(exchange: Exchange<void>): Exchange<Json> {
+  return {
+    ...exchange,
+    decode: (reply) => {
+      const done = exchange.decode(reply)
+      return done.ok ? ok('ok') : done
+    },
+  }
+}
+
+function plainText(value: Json | undefined): string {
+  return typeof value === 'string' ? value : JSON.stringify(value ?? '')
+}

@@ -1,0 +1,59 @@
+/**
+ * Observe: what HomeSeer shows of the thing that a direct act of administration is about, so that `applied` rests on
+ * something other than HomeSeer's ok.
+ *
+ * Does I/O (through the link).
+ */
+import type { JsonObject } from '../../core/json.ts'
+import type { Homeseer } from '../tools/dependencies.ts'
+import { textOf } from '../tools/json-text.ts'
+
+/** `undefined` where nothing of it can be seen without running code on HomeSeer. */
+export async function observe(homeseer: Homeseer, op: string, args: JsonObject): Promise<JsonObject | undefined> {
+  if (op === 'config.device_metadata.set') return observeDevice(homeseer, Number(args['ref']))
+  if (!op.startsWith('plugins.')) return undefined
+  homeseer.catalog.forget()
+  const plugins = await homeseer.catalog.plugins()
+  if (!plugins.ok) return undefined
+  const id = textOf(args['pluginId']).toLowerCase()
+  const instances = plugins.value.filter((one) => one.id.toLowerCase() === id)
+  return {
+    instances: instances.map(({ id: pluginId, name, version, updateAvailable, instance }) => ({
+      id: pluginId,
+      name,
+      version,
+      updateAvailable,
+      instance,
+    })),
+  }
+}
+
+async function observeDevice({ link }: Homeseer, ref: number): Promise<JsonObject | undefined> {
+  const read = await link.mirror.read([ref])
+  const record = read.ok ? read.value.get(ref)?.record : undefined
+  if (record === undefined) return undefined
+  const { name, location, location2, userNote } = record
+  return { ref, name, location, location2, userNote }
+}
+
+const SHOWN: Readonly<Record<string, string>> = {
+  name: 'name',
+  location: 'location',
+  location2: 'location2',
+  usernote: 'userNote',
+}
+
+/** False only where the thing can be seen and does not show the change. */
+export function shows(op: string, args: JsonObject, after: JsonObject | undefined): boolean {
+  if (after === undefined) return true
+  if (op === 'config.device_metadata.set') {
+    const name = SHOWN[textOf(args['property']).toLowerCase()]
+    return name === undefined || after[name] === args['value']
+  }
+  const instances = Array.isArray(after['instances']) ? (after['instances'] as readonly JsonObject[]) : []
+  if (op === 'plugins.install') return instances.length > 0
+  if (op === 'plugins.remove') return instances.length === 0
+  if (op === 'plugins.update' && args['targetVersion'] !== undefined)
+    return instances.every(({ version }) => version === args['targetVersion'])
+  return true
+}

@@ -1,0 +1,26 @@
+/**
+ * Undo: how acts of administration are taken back.
+ *
+ * Pure.
+ */
+import type { JsonObject } from '../../core/json.ts'
+import type { Done, Undo } from './operation.ts'
+
+/** What was made can be taken away again if it has an id. */
+export function made(
+  after: JsonObject | undefined,
+  name: string,
+  undo: (id: string | number) => Undo,
+): Undo | undefined {
+  const id = after?.[name]
+  return typeof id === 'string' || typeof id === 'number' ? undo(id) : undefined
+}
+
+/** The same operation with the values from before, of those members that were set. */
+export function again(op: string, idName: string, { args, before }: Pick<Done, 'args' | 'before'>): Undo | undefined {
+  if (before === undefined) return undefined
+  const names = Object.keys(args).filter((name) => name !== idName)
+  if (names.length === 0 || !names.every((name) => before[name] !== undefined)) return undefined
+  const values = names.map((name) => [name, before[name] ?? null] as const)
+  return { op, args: { [idName]: args[idName] ?? '', ...Object.fromEntries(values) } }
+}

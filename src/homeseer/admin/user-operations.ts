@@ -1,0 +1,74 @@
+/**
+ * User operations: the acts of administration on HomeSeer's users.
+ *
+ * A user deleted for good and a password replaced cannot be brought back, so no rollback is offered for them.
+ *
+ * Pure.
+ */
+import { z } from 'zod'
+import type { JsonObject } from '../../core/json.ts'
+import { textOf } from '../tools/json-text.ts'
+import type { Operation } from './operation.ts'
+import { again, made } from './undo.ts'
+
+const word = z.string().min(1).max(200)
+const maybe = word.exactOptional()
+const userId = z.union([z.int().min(0), word])
+const password = z.string().min(1).max(200).exactOptional().meta({ writeOnly: true })
+
+const users = (name: string) => ({
+  domain: 'users' as const,
+  target: (args: JsonObject) => `user:${textOf(args[name])}`,
+  touched: (args: JsonObject) => ({ userIds: [textOf(args[name])] }),
+})
+
+export const USER_OPERATIONS: readonly Operation[] = [
+  {
+    ...users('username'),
+    op: 'users.create',
+    title: 'Create a user',
+    description: 'Creates a user of HomeSeer.',
+    shape: {
+      username: word,
+      password,
+      displayName: maybe,
+      email: maybe,
+      role: maybe.describe('guest, normal or admin.'),
+      enabled: z.boolean().default(true),
+    },
+    secrets: ['password'],
+    undo: ({ after }) => made(after, 'id', (id) => ({ op: 'users.delete', args: { userId: id, hardDelete: true } })),
+  },
+  {
+    ...users('userId'),
+    op: 'users.update',
+    title: 'Change a user',
+    description: 'Changes a user of HomeSeer.',
+    shape: { userId, displayName: maybe, email: maybe, password, enabled: z.boolean().exactOptional(), role: maybe },
+    secrets: ['password'],
+    undo: ({ args, before }) =>
+      args['password'] === undefined ? again('users.update', 'userId', { args, before }) : undefined,
+  },
+  {
+    ...users('userId'),
+    op: 'users.delete',
+    title: 'Delete a user',
+    description: 'Switches a user of HomeSeer off or, with `hardDelete`, removes it for good.',
+    shape: { userId, hardDelete: z.boolean().default(false) },
+    undo: ({ args, before }) =>
+      args['hardDelete'] === false && before?.['enabled'] === true
+        ? { op: 'users.update', args: { userId: args['userId'] ?? '', enabled: true } }
+        : undefined,
+  },
+  {
+    ...users('userId'),
+    op: 'users.set_role',
+    title: 'Set the role of a user',
+    description: 'Sets what a user of HomeSeer may do.',
+    shape: { userId, role: word.describe('guest, normal or admin.') },
+    undo: ({ args, before }) =>
+      typeof before?.['role'] === 'string'
+        ? { op: 'users.set_role', args: { userId: args['userId'] ?? '', role: before['role'] } }
+        : undefined,
+  },
+]

@@ -1,0 +1,228 @@
+/**
+ * HomeSeer: a HomeSeer HS4 system as one service: the tools, resources and prompts of spec 4.
+ *
+ *   link (JSON, push, mirror) ▸ catalog ▸ resolver ▸ tools · admin · resources · prompts
+ *
+ * It starts whether HomeSeer is there or not: an absent one is a state of health, not a reason not to start.
+ *
+ * Reads and writes through its link and stores.
+ */
+import type { Capability, Service } from '../bus/capability.ts'
+import type { HomeseerConfig } from '../config/homeseer.ts'
+import type { Clock } from '../core/clock.ts'
+import type { Database } from '../core/database-store.ts'
+import type { Logger } from '../core/logger.ts'
+import type { GuardServices } from '../guard/guard.ts'
+import type { BodyState } from '../ledger/ledger.ts'
+import { adminReadTools, type UsersSeen } from './admin/admin-read-tools.ts'
+import { adminResources } from './admin/admin-resources.ts'
+import { adminTools, rollbackTool } from './admin/admin-tools.ts'
+import { createCapabilityCache } from './admin/capability-cache.ts'
+import { createRollbacks } from './admin/rollback-store.ts'
+import { CatalogClient } from './catalog/catalog-client.ts'
+import { EventFileStore } from './catalog/event-file-store.ts'
+import { AliasStore } from './resolve/alias-store.ts'
+import { ResolverClient } from './resolve/resolver-client.ts'
+import { startAnnouncing } from './tools/announce-client.ts'
+import { createAuditTrail } from './tools/audit-store.ts'
+import { readAliasFile } from './tools/alias-file-store.ts'
+import { auditQuery } from './tools/audit-tool.ts'
+import { cameraPan, cameraReadTools } from './tools/camera-tools.ts'
+import { changeTools } from './tools/change-tools.ts'
+import { pluginFunctionCall, pluginList, scriptRun } from './tools/code-tools.ts'
+import type { CallingBus, Homeseer } from './tools/dependencies.ts'
+import { deviceReadTools } from './tools/device-read-tools.ts'
+import { deviceSet } from './tools/device-set.ts'
+import { eventDefinition } from './tools/event-definition-tool.ts'
+import { eventReadTools } from './tools/event-read-tools.ts'
+import { eventRun } from './tools/event-run.ts'
+import type { GuardedTool } from './tools/guarded-tool.ts'
+import { healthTools } from './tools/health-tools.ts'
+import { helpRoute } from './tools/help-tool.ts'
+import { intentTools } from './tools/intent-tools.ts'
+import { createLinkHealth, healthOf, type LinkHealth } from './tools/link-health.ts'
+import { prompts } from './tools/prompts.ts'
+import { resolveTools } from './tools/resolve-tools.ts'
+import { resource, RESOURCES } from './tools/resources.ts'
+import { rulesOf } from './tools/rules.ts'
+import { startWebhookListener, type WebhookListener } from './tools/webhook-listener-server.ts'
+import { openLink, type Link } from './wire/link-client.ts'
+
+export interface HomeseerOptions {
+  readonly config: HomeseerConfig & { readonly url: string }
+  readonly database: Database
+  readonly clock: Clock
+  readonly logger: Logger
+  readonly bus: CallingBus & { readonly announceResource: (uri: string) => void }
+  readonly guard: GuardServices
+  readonly ledger: { readonly body: (seq: number) => BodyState }
+}
+
+/** Patience with the ASCII port, and how long lists of things hold that rarely change. */
+const ASCII = { pingMs: 60_000, patienceMs: 10_000 } as const
+const HOLDS = { listsHoldMs: 30_000, controlsHoldMs: 600_000 } as const
+const MAX_REPLY_BYTES = 64 * 1_024 * 1_024
+
+/** Throws on an alias file that cannot be read: names the owner wrote down must not be missing in silence. */
+export function createHomeseer(options: HomeseerOptions): Service {
+  const { config, logger, bus } = options
+  const health = createLinkHealth()
+  const link = openLinkLater(options, health)
+  const homeseer = assemble(options, link.link)
+  const capabilities = capabilitiesOf(homeseer, options)
+  let hooks: WebhookListener | undefined
+  let silence: (() => void) | undefined
+
+  return {
+    name: 'homeseer',
+    prefixes: ['hs4', 'hs4_', 'hs4:'],
+    capabilities: () => capabilities,
+    start: async () => {
+      link.open()
+      silence = startAnnouncing(homeseer, bus.announceResource)
+      const { webhook } = link.link
+      const { webhookHost: host, webhookPort: port } = config.push
+      if (webhook !== undefined) hooks = await startWebhookListener(webhook, { host, port })
+      if (hooks !== undefined) logger.info({ port: hooks.port }, 'HomeSeer’s web hook is heard')
+    },
+    stop: async () => {
+      silence?.()
+      await hooks?.stop()
+      link.link.close()
+    },
+    health: () =>
+      healthOf({
+        url: config.url,
+        last: health.last(),
+        push: link.link.pushState(),
+        devices: link.link.mirror.entries.size,
+      }),
+  }
+}
+
+/** The link begins to ask as soon as it is open, so it is opened by `start` and built here. */
+function openLinkLater(
+  { config, clock, logger }: HomeseerOptions,
+  health: LinkHealth,
+): { readonly link: Link; readonly open: () => void } {
+  const { url, user, password = '', push } = config
+  const credentials = user === undefined ? undefined : { user, password }
+  const host = new URL(url).hostname.replaceAll(/^\[|\]$/g, '')
+  const options = {
+    json: {
+      baseUrl: url,
+      credentials,
+      authentication: config.authentication,
+      timeoutMs: config.timeoutMs,
+      readRetries: config.readRetries,
+      readRetryBackoffMs: config.readRetryBackoffMs,
+      maxReplyBytes: MAX_REPLY_BYTES,
+      onAttempt: (note: Parameters<LinkHealth['note']>[0]) => {
+        health.note(note)
+        if (note.outcome !== 'ok') logger.debug(note, 'a request to HomeSeer failed')
+      },
+    },
+    ascii: push.asciiPort === undefined ? undefined : { host, port: push.asciiPort, ...ASCII },
+    webhookKey: push.webhookKey,
+    mirror: { pollMs: push.pollSeconds * 1_000, resyncMs: push.resyncSeconds * 1_000 },
+    clock,
+  }
+  return laterLink(() => openLink(options))
+}
+
+/** A link whose parts are there once it has been opened; whoever asks before opens it. */
+function laterLink(make: () => Link): { readonly link: Link; readonly open: () => void } {
+  let made: Link | undefined
+  const open = (): Link => (made ??= make())
+  return {
+    open,
+    link: {
+      get json() {
+        return open().json
+      },
+      get mirror() {
+        return open().mirror
+      },
+      get webhook() {
+        return open().webhook
+      },
+      pushState: () => made?.pushState(),
+      close: () => made?.close(),
+    },
+  }
+}
+
+function assemble(options: HomeseerOptions, link: Link): Homeseer {
+  const { config, clock, database, bus, guard, ledger } = options
+  const learned = config.learnAliases ? new AliasStore(database) : undefined
+  const configuredAliases = config.aliasFile === undefined ? [] : readAliasFile(config.aliasFile)
+  const catalog = new CatalogClient({
+    get json() {
+      return link.json
+    },
+    get mirror() {
+      return link.mirror
+    },
+    clock,
+    ...HOLDS,
+  })
+  const none: readonly never[] = []
+  return {
+    config,
+    rules: rulesOf(config),
+    link,
+    catalog,
+    resolver: new ResolverClient({ catalog, configured: configuredAliases, learned: () => learned?.all ?? none }),
+    configuredAliases,
+    learned,
+    eventFiles: new EventFileStore({ events: config.eventsPath, groups: config.eventGroupsPath }),
+    bus,
+    guard,
+    audit: createAuditTrail({ database, body: ledger.body }),
+    clock,
+  }
+}
+
+function capabilitiesOf(homeseer: Homeseer, { database, clock, config }: HomeseerOptions): readonly Capability[] {
+  const cache = createCapabilityCache(config.admin.capabilityCacheSeconds * 1_000, clock.monotonic)
+  const parts = { homeseer, cache, rollbacks: createRollbacks(database) }
+  const users = createUsersSeen(clock)
+  const guarded: readonly GuardedTool[] = [
+    deviceSet(homeseer),
+    eventRun(homeseer),
+    scriptRun(homeseer),
+    pluginFunctionCall(homeseer),
+    cameraPan(homeseer),
+    ...adminTools(parts),
+    rollbackTool(parts),
+  ]
+  const preparable = new Map(guarded.map((tool) => [tool.capability.offer.name, tool]))
+  return [
+    ...healthTools(homeseer),
+    helpRoute(homeseer),
+    ...resolveTools(homeseer),
+    ...deviceReadTools(homeseer),
+    ...eventReadTools(homeseer),
+    eventDefinition(homeseer),
+    ...cameraReadTools(homeseer),
+    pluginList(homeseer),
+    auditQuery(homeseer),
+    ...guarded.map(({ capability }) => capability),
+    ...changeTools(homeseer, preparable),
+    ...intentTools(homeseer),
+    ...adminReadTools(homeseer, users),
+    ...RESOURCES.map((definition) => resource(homeseer, definition)),
+    ...adminResources(homeseer, users, cache),
+    ...prompts(),
+  ]
+}
+
+function createUsersSeen(clock: Clock): UsersSeen {
+  let last: ReturnType<UsersSeen['last']>
+  return {
+    last: () => last,
+    note: (users) => {
+      last = { users, atMs: clock.now() }
+    },
+  }
+}

@@ -1,0 +1,30 @@
+/**
+ * Agent contract: how to work with these tools, in a form that a model can be handed.
+ *
+ * Pure.
+ */
+export const AGENT_CONTRACT = {
+  contractVersion: '1.0',
+  rules: [
+    'Read before you write: hs4://state/summary, then hs4.resolve.* for whatever was named.',
+    'Act on a name only when its verdict is `act`. When it is `ask`, ask the person; never choose for them.',
+    'Plan first: dryRun, or hs4.change.prepare. Show the person what would change.',
+    'Every change needs confirm, intent and reason. They are recorded; say what is true.',
+    'Locks, garage doors, alarms, scripts and devices with voice confirmation wait for a person’s approval. Say so and wait.',
+    'Believe `verification`, not `ok`. If a device did not get there, say so; do not try another device.',
+    'An outcome that is UNKNOWN is not a failure: read the state back before doing anything else.',
+  ],
+  defaults: {
+    intentToolsDryRunFirst: true,
+    prepareCommitEnabled: true,
+    actionableErrorsAlwaysOn: true,
+    exactNamesActSimilarNamesAsk: true,
+  },
+  recommendedSequence: [
+    'hs4.resolve.devices or hs4.resolve.events',
+    'hs4.devices.get with includeControls',
+    'hs4.change.prepare',
+    'hs4.change.commit',
+    'hs4.devices.status.get with fresh',
+  ],
+} as const

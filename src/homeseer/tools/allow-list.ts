@@ -1,0 +1,39 @@
+/**
+ * Allow list: numbers and names that the owner lets through. No list lets everything through; an empty one nothing.
+ *
+ * Pure.
+ */
+export type Allows<Item> = (item: Item) => boolean
+
+interface Span {
+  readonly from: number
+  readonly to: number
+}
+
+/** `undefined` means that there is no restriction, which is not the same as a list of everything. */
+export function allowNumbers(list: readonly (number | string)[] | undefined): Allows<number> | undefined {
+  if (list === undefined) return undefined
+  const spans = list.map(spanOf)
+  return (id) => spans.some(({ from, to }) => id >= from && id <= to)
+}
+
+/** Case does not matter on either side. */
+export function allowNames(list: readonly string[] | undefined): Allows<string> | undefined {
+  if (list === undefined) return undefined
+  const names = new Set(list.map((name) => name.trim().toLowerCase()))
+  return (name) => names.has(name.trim().toLowerCase())
+}
+
+/** For words that the owner chose and callers must repeat: case matters. */
+export function allowExactly(list: readonly string[] | undefined): Allows<string> | undefined {
+  if (list === undefined) return undefined
+  const words = new Set(list)
+  return (word) => words.has(word)
+}
+
+/** A range written backwards holds nothing; the configuration has checked the form. */
+function spanOf(item: number | string): Span {
+  if (typeof item === 'number') return { from: item, to: item }
+  const [from = '', to = from] = item.split('-').map((part) => part.trim())
+  return { from: Number(from), to: Number(to) }
+}

@@ -1,0 +1,50 @@
+/**
+ * Announce: tells subscribers of resources that something behind them has changed.
+ *
+ * The first change of a burst is announced at once, what follows within a tenth of a second together: a scene that moves
+ * twenty lamps is one piece of news.
+ *
+ * Does I/O (a timer; the mirror).
+ */
+import type { Homeseer } from './dependencies.ts'
+import { CATALOG_URIS, STATE_URIS } from './resources.ts'
+
+const GATHER_MS = 100
+
+/** Returns how to stop. */
+export function startAnnouncing({ link }: Pick<Homeseer, 'link'>, announce: (uri: string) => void): () => void {
+  const { mirror } = link
+  let structure = mirror.structure
+  let gathering: NodeJS.Timeout | undefined
+  let more = false
+
+  function tell(): void {
+    for (const uri of STATE_URIS) announce(uri)
+    if (mirror.structure === structure) return
+    structure = mirror.structure
+    for (const uri of CATALOG_URIS) announce(uri)
+  }
+
+  function gather(): void {
+    gathering = setTimeout(() => {
+      gathering = undefined
+      if (!more) return
+      more = false
+      tell()
+      gather()
+    }, GATHER_MS)
+  }
+
+  const stop = mirror.subscribe(() => {
+    if (gathering !== undefined) {
+      more = true
+      return
+    }
+    tell()
+    gather()
+  })
+  return () => {
+    stop()
+    clearTimeout(gathering)
+  }
+}

@@ -1,0 +1,87 @@
+/**
+ * Audit: the contract's view of the ledger: one entry per call of this family, and per event of a prepared change or an
+ * approval of one.
+ *
+ *   call.enter ⋈ call.exit | call.aborted ─▶ entry         ok → success, denied → blocked, plan → dry_run
+ *
+ * Pure.
+ */
+import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
+import { textOf } from './json-text.ts'
+
+export const AUDIT_RESULTS = ['allowed', 'blocked', 'success', 'error', 'dry_run'] as const
+export type AuditResult = (typeof AUDIT_RESULTS)[number]
+
+export interface AuditFilter {
+  readonly tool?: string
+  readonly action?: string
+  readonly result?: AuditResult
+  /** ISO 8601. */
+  readonly since?: string
+  readonly traceId?: string
+  readonly limit: number
+}
+
+export interface AuditTrail {
+  /** Newest first. */
+  readonly query: (filter: AuditFilter) => readonly JsonObject[]
+}
+
+/** One call or event as the ledger keeps it. */
+export interface Recorded {
+  readonly entry: JsonObject
+  /** What ended the call. */
+  readonly end: JsonObject | undefined
+  readonly args: Json | undefined
+  readonly result: Json | undefined
+}
+
+export function auditEntry({ entry, end, args, result }: Recorded): JsonObject {
+  const isCall = entry['kind'] === 'call.enter'
+  const said = isJsonObject(result) ? result : {}
+  const dryRun = said['dryRun'] === true || said['result'] === 'planned'
+  const { before, after, diff } = said
+  return {
+    id: `ledger:${textOf(entry['seq'])}`,
+    timestamp: entry['at'] ?? null,
+    tool: entry['tool'] ?? null,
+    action: isCall ? actionOf(textOf(entry['tool'])) : (entry['kind'] ?? null),
+    result: isCall ? resultOf(end, dryRun) : 'allowed',
+    dryRun,
+    principal: entry['principal'] ?? null,
+    ...(entry['trace_id'] === undefined ? {} : { auditRef: `trace:${textOf(entry['trace_id'])}` }),
+    ...(end === undefined ? {} : { durationMs: durationMs(entry, end) }),
+    ...(end?.['error_code'] === undefined ? {} : { errorCode: end['error_code'] }),
+    ...(end?.['reasons'] === undefined ? {} : { reasons: end['reasons'] }),
+    ...(args === undefined ? {} : { target: args }),
+    ...(before === undefined ? {} : { before }),
+    ...(after === undefined ? {} : { after }),
+    ...(diff === undefined ? {} : { diff }),
+  }
+}
+
+export function passes(entry: JsonObject, filter: AuditFilter): boolean {
+  const { tool, action, result, since, traceId } = filter
+  if (tool !== undefined && entry['tool'] !== tool) return false
+  if (action !== undefined && entry['action'] !== action) return false
+  if (result !== undefined && entry['result'] !== result) return false
+  if (traceId !== undefined && entry['auditRef'] !== `trace:${traceId}`) return false
+  return since === undefined || Date.parse(textOf(entry['timestamp'])) >= Date.parse(since)
+}
+
+/** `hs4.devices.set` ▸ `devices.set`; a resource keeps its address. */
+function actionOf(tool: string): string {
+  return tool.startsWith('hs4.') ? tool.slice('hs4.'.length) : tool
+}
+
+function resultOf(end: JsonObject | undefined, dryRun: boolean): AuditResult {
+  if (end === undefined) return 'allowed'
+  if (end['kind'] === 'call.aborted') return 'error'
+  if (end['outcome'] === 'denied') return 'blocked'
+  if (end['outcome'] !== 'ok') return 'error'
+  return dryRun ? 'dry_run' : 'success'
+}
+
+function durationMs(entry: JsonObject, end: JsonObject): number {
+  return Math.max(0, Date.parse(textOf(end['at'])) - Date.parse(textOf(entry['at'])))
+}

@@ -1,0 +1,114 @@
+/**
+ * Camera tools: list, picture, and moving a camera that can move.
+ *
+ * Reads and writes through the link.
+ */
+import { z } from 'zod'
+import type { Capability } from '../../bus/capability.ts'
+import { defineTool } from '../../bus/tool.ts'
+import { base64 } from '../../core/bytes.ts'
+import type { Fault } from '../../core/fault.ts'
+import { fail, ok, type Result } from '../../core/result.ts'
+import { PAN_DIRECTIONS, type ReceivedCamera } from '../wire/camera.ts'
+import { getCameraSnapshot } from '../wire/read-request.ts'
+import { panCamera } from '../wire/write-request.ts'
+import { answer, type Homeseer } from './dependencies.ts'
+import { homeseerFamily } from './envelope.ts'
+import { hs4Fault, readFault, writeFault } from './faults.ts'
+import { BASE_GUARD, guardedTool, type GuardedTool } from './guarded-tool.ts'
+import { textOf } from './json-text.ts'
+
+const common = { family: homeseerFamily, effect: 'reads' } as const
+const camId = z.int().min(0).describe('The camera’s id.')
+
+export function cameraReadTools(homeseer: Homeseer): readonly Capability[] {
+  return [
+    defineTool({
+      ...common,
+      name: 'hs4.cameras.list',
+      title: 'List cameras',
+      description: 'Lists HomeSeer’s cameras and whether they can be moved.',
+      input: z.strictObject({}),
+      output: z.looseObject({ cameras: z.array(z.looseObject({ camId: z.int(), name: z.string() })) }),
+    }).handledBy(async () => {
+      const cameras = await homeseer.catalog.cameras()
+      if (!cameras.ok) return fail(readFault(cameras.fault, 'reading the cameras'))
+      return answer({
+        cameras: cameras.value.map(({ raw, ...camera }) => ({ ...camera, raw })),
+        raw: cameras.value.map(({ raw }) => raw),
+      })
+    }),
+
+    defineTool({
+      ...common,
+      name: 'hs4.cameras.snapshot.get',
+      title: 'Take a picture',
+      description: 'The present picture of a camera, as an image.',
+      input: z.strictObject({ camId }),
+      output: z.looseObject({ camId: z.int(), mimeType: z.string(), bytes: z.int() }),
+    }).handledBy(async (input, call) => {
+      const camera = await findCamera(homeseer, input.camId)
+      if (!camera.ok) return camera
+      const picture = await homeseer.link.json.call(getCameraSnapshot(input.camId), call.signal)
+      if (!picture.ok) return fail(readFault(picture.fault, `taking a picture with ${camera.value.name}`))
+      const { mimeType, bytes } = picture.value
+      const data = base64(bytes)
+      return ok({
+        data: { camId: input.camId, name: camera.value.name, mimeType, bytes: bytes.length },
+        content: [
+          { type: 'image', data, mimeType },
+          { type: 'text', text: `${camera.value.name}: ${mimeType}, ${bytes.length} bytes` },
+        ],
+      })
+    }),
+  ]
+}
+
+export function cameraPan(homeseer: Homeseer): GuardedTool {
+  return guardedTool(homeseer.rules, {
+    name: 'hs4.cameras.pan',
+    title: 'Move a camera',
+    description:
+      'Starts or stops moving a camera up, down, left or right. A movement that was started goes on until it is stopped.',
+    input: z.strictObject({ camId, direction: z.enum(PAN_DIRECTIONS), ...BASE_GUARD }),
+    output: z.looseObject({}),
+    effect: 'writes',
+    lock: ({ camId: id }) => `homeseer:camera:${textOf(id)}`,
+    plan: (input) => movableCamera(homeseer, input.camId),
+    weigh: ({ camId: id, name }, { direction }) => ({
+      effect: 'writes',
+      target: `homeseer:camera:${id}`,
+      label: `Camera ${name}`,
+      touched: { cameraIds: [id] },
+      preview: { camera: { camId: id, name }, direction },
+    }),
+    act: async ({ camId: id, name }, { direction }, call) => {
+      const done = await homeseer.link.json.call(panCamera(id, direction), call.signal)
+      if (!done.ok)
+        return fail(
+          writeFault(done.fault, `moving ${name}`, [{ name: 'hs4.cameras.snapshot.get', args: { camId: id } }]),
+        )
+      return answer({ applied: true, camId: id, direction, raw: 'ok', verification: { performed: false } })
+    },
+  })
+}
+
+async function findCamera(homeseer: Homeseer, id: number): Promise<Result<ReceivedCamera, Fault>> {
+  const cameras = await homeseer.catalog.cameras()
+  if (!cameras.ok) return fail(readFault(cameras.fault, 'reading the cameras'))
+  const camera = cameras.value.find((one) => one.camId === id)
+  if (camera !== undefined) return ok(camera)
+  const details = { camId: id, known: cameras.value.map((one) => one.camId) }
+  return fail(hs4Fault('NOT_FOUND', `HomeSeer has no camera ${id}.`, { details, next: [{ name: 'hs4.cameras.list' }] }))
+}
+
+async function movableCamera(homeseer: Homeseer, id: number): Promise<Result<ReceivedCamera, Fault>> {
+  const camera = await findCamera(homeseer, id)
+  if (!camera.ok || camera.value.supportsPanTilt) return camera
+  return fail(
+    hs4Fault('UNSUPPORTED_ON_TARGET', `${camera.value.name} cannot be moved.`, {
+      details: { camId: id },
+      next: [{ name: 'hs4.cameras.snapshot.get', args: { camId: id } }],
+    }),
+  )
+}

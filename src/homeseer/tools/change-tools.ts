@@ -1,0 +1,265 @@
+/**
+ * Change tools: a change in two steps. Preparing checks it and keeps it under a token; committing carries it out, once,
+ * for the caller that prepared it.
+ *
+ *   prepare ─▶ schema ▸ plan ▸ policy as a dry run ─▶ token
+ *   commit  ─▶ peek ▸ policy as it is now ─▶ take (durable) ─▶ the tool itself, through the whole chain ─▶ finish
+ *
+ * A token that was taken is never taken again: what a crash interrupts is of unknown outcome, and stays so.
+ *
+ * Reads and writes through guard and bus.
+ */
+import { z } from 'zod'
+import type { Call, Outcome } from '../../bus/call.ts'
+import type { Capability, Issue, Offer } from '../../bus/capability.ts'
+import { defineTool } from '../../bus/tool.ts'
+import type { Fault } from '../../core/fault.ts'
+import type { Json, JsonObject } from '../../core/json.ts'
+import { fail, ok, type Result } from '../../core/result.ts'
+import { callerKey } from '../../guard/caller-rights.ts'
+import type { ChangeEnd, PreparedChange } from '../../guard/change.ts'
+import type { Judgement } from '../../guard/gate.ts'
+import { denied } from '../../guard/refusal.ts'
+import { answer, isoTime, nested, type Homeseer } from './dependencies.ts'
+import { homeseerFamily } from './envelope.ts'
+import { badArgument, hs4Fault, NEXT, nextJson } from './faults.ts'
+import type { GuardedTool } from './guarded-tool.ts'
+import { isDry } from './rules.ts'
+
+/** Tools whose calls can be staged, by name. */
+export type Preparable = ReadonlyMap<string, GuardedTool>
+
+export function changeTools(homeseer: Homeseer, preparable: Preparable): readonly Capability[] {
+  return [prepareTool(homeseer, preparable), commitTool(homeseer, preparable)]
+}
+
+function prepareTool(homeseer: Homeseer, preparable: Preparable): Capability {
+  return defineTool({
+    family: homeseerFamily,
+    name: 'hs4.change.prepare',
+    title: 'Prepare a change',
+    description:
+      'Checks a call of a tool that changes something, as a dry run, and keeps it under a token. Nothing in the house changes. `policy` says what would refuse it as it stands.',
+    input: z.strictObject({
+      toolName: z.string().min(1).max(128).describe('A tool that changes something, such as hs4.devices.set.'),
+      args: z.record(z.string(), z.json()).default({}).describe('Its arguments, with confirm, intent and reason.'),
+      summary: z
+        .union([z.string().max(1_000), z.record(z.string(), z.json())])
+        .default({})
+        .describe('For the record.'),
+    }),
+    output: z.looseObject({ prepared: z.boolean(), token: z.string(), toolName: z.string() }),
+    effect: 'records',
+    timeoutSeconds: 60,
+  }).handledBy((input, call) => prepare(homeseer, preparable, { ...input, call }))
+}
+
+interface Staging {
+  readonly toolName: string
+  readonly args: JsonObject
+  readonly summary: string | JsonObject
+  readonly call: Call
+}
+
+async function prepare(homeseer: Homeseer, preparable: Preparable, staging: Staging): Promise<Outcome> {
+  const { call, summary } = staging
+  const found = findTool(preparable, staging.toolName)
+  if (!found.ok) return found
+  const { offer } = found.value.capability
+  const accepted = offer.accept?.(staging.args) ?? ok(staging.args)
+  if (!accepted.ok) return fail(badStagedArguments(offer, accepted.fault))
+  const args = accepted.value
+  const rehearsed = await judged(homeseer, found.value, { call, args: { ...args, dryRun: true } })
+  if (!rehearsed.ok) return rehearsed
+  const { decision } = rehearsed.value
+  // A device that has to rest for a moment may still be planned for.
+  if (decision.verdict === 'deny' && decision.retryAfterMs === undefined) return fail(denied(decision))
+  const real = await judged(homeseer, found.value, { call, args })
+  if (!real.ok) return real
+  const kept = await homeseer.guard.changes.prepare({
+    principal: callerKey(call.caller),
+    tool: offer.name,
+    args,
+    summary: typeof summary === 'string' ? summary : JSON.stringify(summary),
+    ttlMs: homeseer.config.changeTokenSeconds * 1_000,
+    offer,
+  })
+  if (!kept.ok) return kept
+  const { token, expiresAtMs, preparedSeq } = kept.value
+  return answer({
+    prepared: true,
+    token,
+    toolName: offer.name,
+    expiresAt: isoTime(expiresAtMs),
+    summary: {
+      ...(typeof summary === 'string' ? { text: summary } : summary),
+      requestedToolName: staging.toolName,
+    },
+    policy: policyJson(real.value, offer),
+    target: targetJson(offer, args, real.value),
+    ...(real.value.assessment.preview === undefined ? {} : { preview: real.value.assessment.preview }),
+    preparedAuditRef: `ledger:${preparedSeq}`,
+  })
+}
+
+function commitTool(homeseer: Homeseer, preparable: Preparable): Capability {
+  return defineTool({
+    family: homeseerFamily,
+    name: 'hs4.change.commit',
+    title: 'Commit a prepared change',
+    description:
+      'Carries out a prepared change, once, if policy still allows it. Only whoever prepared it can. The change itself is checked, guarded and recorded as if it had been called directly.',
+    input: z.strictObject({ token: z.string().min(1).max(128).describe('From hs4.change.prepare.') }),
+    output: z.looseObject({ committed: z.boolean(), toolName: z.string(), preparedAuditRef: z.string() }),
+    effect: 'writes',
+    secrets: ['token'],
+    timeoutSeconds: 90,
+    // The act is the inner call, which the guard weighs by itself; here only a record changes hands.
+    assess: () => ({ effect: 'records', reasons: [] }),
+  }).handledBy(({ token }, call) => commit(homeseer, preparable, { token, call }))
+}
+
+async function commit(
+  homeseer: Homeseer,
+  preparable: Preparable,
+  { token, call }: { readonly token: string; readonly call: Call },
+): Promise<Outcome> {
+  const { changes } = homeseer.guard
+  const principal = callerKey(call.caller)
+  const peeked = changes.peek(token, principal)
+  if (!peeked.ok) return peeked
+  const { tool: name, args } = peeked.value
+  const found = findTool(preparable, name)
+  if (!found.ok) return found
+  if (isDry(homeseer.rules, args)) return commitDry(homeseer, { call, change: peeked.value, token })
+  const verdict = await judged(homeseer, found.value, { call, args: { ...args } })
+  if (!verdict.ok) return verdict
+  if (verdict.value.decision.verdict === 'deny') return fail(denied(verdict.value.decision))
+  const taken = await changes.take(token, principal)
+  if (!taken.ok) return taken
+  const outcome = await homeseer.bus.call(name, undefined, taken.value.args, nested(homeseer, call))
+  const { finishedSeq } = await changes.finish(token, endOf(outcome))
+  const refs = { preparedAuditRef: `ledger:${taken.value.preparedSeq}`, commitAuditRef: `ledger:${finishedSeq}` }
+  if (outcome.ok)
+    return answer({
+      committed: true,
+      token,
+      toolName: name,
+      ...refs,
+      summary: summaryJson(taken.value),
+      data: { toolName: name, ...(outcome.value.data as JsonObject) },
+    })
+  const fault = { ...outcome.fault, details: { ...outcome.fault.details, ...refs } }
+  return fail(
+    fault.kind === 'approval-required' ? await keptForLater(homeseer, fault, { call, change: taken.value }) : fault,
+  )
+}
+
+/** Default dry run, or a change that was staged as one: a plan, and the token stays as it is. */
+async function commitDry(
+  homeseer: Homeseer,
+  { call, change, token }: { readonly call: Call; readonly change: PreparedChange; readonly token: string },
+): Promise<Outcome> {
+  const { tool: name, args, preparedSeq } = change
+  const outcome = await homeseer.bus.call(name, undefined, { ...args, dryRun: true }, nested(homeseer, call))
+  if (!outcome.ok) return outcome
+  return answer({
+    committed: false,
+    dryRun: true,
+    token,
+    toolName: name,
+    preparedAuditRef: `ledger:${preparedSeq}`,
+    commitAuditRef: null,
+    summary: summaryJson(change),
+    data: { toolName: name, ...(outcome.value.data as JsonObject) },
+  })
+}
+
+/** Nothing was tried, but the token is spent. The same change waits under a new one for the person's answer. */
+async function keptForLater(
+  { guard, config, bus }: Homeseer,
+  fault: Fault,
+  { call, change }: { readonly call: Call; readonly change: PreparedChange },
+): Promise<Fault> {
+  const { tool, args, summary } = change
+  const offer = bus.offer(tool)
+  const kept = await guard.changes.prepare({
+    principal: callerKey(call.caller),
+    tool,
+    args,
+    summary,
+    ttlMs: config.changeTokenSeconds * 1_000,
+    ...(offer === undefined ? {} : { offer }),
+  })
+  if (!kept.ok) return fault
+  const { token, expiresAtMs } = kept.value
+  const next = nextJson({ name: 'hs4.change.commit', args: { token } })
+  return { ...fault, details: { ...fault.details, token, expiresAt: isoTime(expiresAtMs), [NEXT]: [next] } }
+}
+
+async function judged(
+  homeseer: Homeseer,
+  tool: GuardedTool,
+  { call, args }: { readonly call: Call; readonly args: JsonObject },
+): Promise<Result<Judgement, Fault>> {
+  const { offer } = tool.capability
+  const verdict = await homeseer.guard.judge({ ...call, capability: offer.name, body: args }, offer)
+  if (!verdict.ok) return verdict
+  const mistake = tool.mistakeIn(args)
+  return mistake === undefined || verdict.value.decision.verdict === 'deny' ? verdict : fail(mistake)
+}
+
+/** Under the contract's name or the one with underscores that strict clients see. */
+function findTool(preparable: Preparable, given: string): Result<GuardedTool, Fault> {
+  const known = preparable.get(given)
+  if (known !== undefined) return ok(known)
+  for (const [name, tool] of preparable) if (name.replaceAll('.', '_') === given) return ok(tool)
+  return fail(
+    badArgument('toolName', `${given} is no tool whose calls can be prepared`, {
+      details: { preparable: [...preparable.keys()] },
+      next: [{ name: 'hs4.help.route', args: { goal: `use ${given}`.slice(0, 200) } }],
+    }),
+  )
+}
+
+function badStagedArguments(offer: Offer, issues: readonly Issue[]): Fault {
+  const sentences = issues.map(({ path, message }) => `${['args', ...path].join('.')}: ${message}`)
+  return hs4Fault('BAD_REQUEST', `The arguments do not fit ${offer.name}: ${sentences.join('; ')}.`, {
+    details: { issues: issues.map(({ path, message, code }) => ({ path: ['args', ...path], message, code })) },
+  })
+}
+
+function endOf(outcome: Outcome): ChangeEnd {
+  if (outcome.ok) return 'committed'
+  return outcome.fault.kind === 'unknown-outcome' ? 'unknown' : 'failed'
+}
+
+function policyJson({ decision, assessment }: Judgement, offer: Offer): JsonObject {
+  const reasons = 'reasons' in decision ? decision.reasons : []
+  return {
+    decision: decision.verdict,
+    reasons: reasons.map(({ message }) => message),
+    rules: reasons.map(({ rule }) => rule),
+    normalized: { operationTier: offer.effect === 'admin' ? 'admin' : 'operator', effect: assessment.effect },
+  }
+}
+
+const TARGET_ARGUMENTS = new Set(['ref', 'camId', 'id', 'group', 'name', 'command', 'plugin', 'functionName'])
+
+function targetJson(offer: Offer, args: JsonObject, { assessment }: Judgement): JsonObject {
+  const named = Object.entries(args).filter(([name]) => TARGET_ARGUMENTS.has(name))
+  return {
+    toolName: offer.name,
+    ...Object.fromEntries(named),
+    ...(assessment.target === undefined ? {} : { target: assessment.target }),
+    ...(assessment.label === undefined ? {} : { label: assessment.label }),
+  }
+}
+
+function summaryJson({ summary }: PreparedChange): Json {
+  try {
+    return JSON.parse(summary) as Json
+  } catch {
+    return summary
+  }
+}

@@ -1,0 +1,132 @@
+/**
+ * Code tools: scripts and plug-in functions. Both run somebody's code on HomeSeer, and code can do anything.
+ *
+ * A script always needs a person's approval. So does a plug-in function, unless the owner has put that very function on
+ * the list: unlocking a door by way of the lock's plug-in is still unlocking a door.
+ *
+ * Reads and writes through the link.
+ */
+import { z } from 'zod'
+import type { Capability } from '../../bus/capability.ts'
+import { defineTool } from '../../bus/tool.ts'
+import { fail, ok } from '../../core/result.ts'
+import { runScript, type ScriptReply } from '../wire/script.ts'
+import { callPlugin } from '../wire/write-request.ts'
+import { answer, type Homeseer } from './dependencies.ts'
+import { homeseerFamily } from './envelope.ts'
+import { hs4Fault, readFault, writeFault } from './faults.ts'
+import { BASE_GUARD, guardedTool, type GuardedTool } from './guarded-tool.ts'
+import { textOf } from './json-text.ts'
+import { scriptIdOf } from './rules.ts'
+
+export function pluginList(homeseer: Homeseer): Capability {
+  return defineTool({
+    family: homeseerFamily,
+    effect: 'reads',
+    name: 'hs4.plugins.list',
+    title: 'List plug-ins',
+    description: 'Lists the plug-ins of HomeSeer, their versions and whether an update waits.',
+    input: z.strictObject({}),
+    output: z.looseObject({ plugins: z.array(z.looseObject({ id: z.string(), name: z.string() })) }),
+  }).handledBy(async () => {
+    const plugins = await homeseer.catalog.plugins()
+    if (!plugins.ok) return fail(readFault(plugins.fault, 'reading the plug-ins'))
+    return answer({
+      plugins: plugins.value.map(({ raw, ...plugin }) => ({ ...plugin, raw })),
+      raw: plugins.value.map(({ raw }) => raw),
+    })
+  })
+}
+
+export function scriptRun(homeseer: Homeseer): GuardedTool {
+  return guardedTool(homeseer.rules, {
+    name: 'hs4.scripts.run',
+    title: 'Run a script',
+    description:
+      'Runs a script or a script statement on HomeSeer. Code can do anything, so a person has to approve each run.',
+    input: z.strictObject({ command: z.string().min(1).max(4_000), ...BASE_GUARD }),
+    output: z.looseObject({}),
+    effect: 'sensitive',
+    lock: 'homeseer:scripts',
+    plan: async ({ command }) => ok({ command, scriptId: scriptIdOf(command) }),
+    weigh: ({ command, scriptId }) => ({
+      effect: 'sensitive',
+      target: `homeseer:script:${scriptId.slice(0, 200)}`,
+      label: `Script ${scriptId.slice(0, 100)}`,
+      touched: { scriptId },
+      preview: { command },
+    }),
+    act: async ({ command }, _input, call) => {
+      const { scriptPage } = homeseer.config
+      const reply = await homeseer.link.json.call(runScript(command, scriptPage), call.signal)
+      if (!reply.ok) return fail(writeFault(reply.fault, 'running a script'))
+      const error = complaintOf(reply.value)
+      if (error !== undefined) return fail(hs4Fault('HS4_ERROR', `HomeSeer ran no such script: ${error}`))
+      const { responseArray, commands } = reply.value
+      return answer({
+        invoked: true,
+        command,
+        raw: { responseArray: [...responseArray], commands: commands.map((one) => ({ ...one })) },
+      })
+    },
+  })
+}
+
+/** The page answers with status 200 whatever happened; only the text tells. */
+function complaintOf({ commands }: ScriptReply): string | undefined {
+  return commands.find(({ value }) => /^error\b/i.test(value.trim()))?.value.slice(0, 200)
+}
+
+const parameter = z.union([z.string().max(2_000), z.number(), z.boolean()])
+
+export function pluginFunctionCall(homeseer: Homeseer): GuardedTool {
+  const { rules } = homeseer
+  return guardedTool(rules, {
+    name: 'hs4.plugins.function.call',
+    title: 'Call a plug-in function',
+    description:
+      'Calls a function of a HomeSeer plug-in. Needs a person’s approval unless the owner has listed that function.',
+    input: z.strictObject({
+      plugin: z.string().min(1).max(200),
+      functionName: z.string().min(1).max(200),
+      instance: z.string().max(200).exactOptional(),
+      params: z.array(parameter).max(50).default([]),
+      ...BASE_GUARD,
+    }),
+    output: z.looseObject({}),
+    effect: 'sensitive',
+    lock: ({ plugin }) => `homeseer:plugin:${textOf(plugin).toLowerCase().slice(0, 200)}`,
+    plan: async ({ plugin, functionName }) => {
+      const plugins = await homeseer.catalog.plugins()
+      if (!plugins.ok) return fail(readFault(plugins.fault, 'reading the plug-ins'))
+      const found = plugins.value.find(
+        ({ id, name }) => id.toLowerCase() === plugin.toLowerCase() || name.toLowerCase() === plugin.toLowerCase(),
+      )
+      if (found !== undefined) return ok({ id: found.id, key: `${found.id}:${functionName}`.toLowerCase() })
+      const details = { plugin, known: [...new Set(plugins.value.map(({ id }) => id))] }
+      const next = [{ name: 'hs4.plugins.list' }]
+      return fail(hs4Fault('NOT_FOUND', `HomeSeer has no plug-in ${plugin}.`, { details, next }))
+    },
+    weigh: ({ id, key }, { functionName, params }) => ({
+      // On the owner's own list: the owner has thought about this one.
+      effect: rules.pluginFunctions === undefined ? 'sensitive' : 'writes',
+      target: `homeseer:plugin:${key}`,
+      label: `${id} ${functionName}`,
+      touched: { pluginFunction: key },
+      preview: { plugin: id, functionName, params: [...params] },
+    }),
+    act: async ({ id }, { functionName, instance, params }, call) => {
+      const exchange = callPlugin({ plugin: id, functionName, instance, parameters: params })
+      const reply = await homeseer.link.json.call(exchange, call.signal)
+      if (!reply.ok) return fail(writeFault(reply.fault, `calling ${id}.${functionName}`))
+      return answer({
+        invoked: true,
+        plugin: id,
+        functionName,
+        instance: instance ?? null,
+        params: [...params],
+        raw: reply.value,
+      })
+    },
+  })
+}

@@ -1,0 +1,14 @@
+/**
+ * Device arguments: what several device tools are asked for in the same words.
+ *
+ * Pure.
+ */
+import { z } from 'zod'
+
+export const refArgument = z.int().min(0).max(999_999_999)
+export const refs = z.array(refArgument).min(1).max(1_000)
+export const place = z.string().max(200).exactOptional()
+export const items = z.array(z.looseObject({ ref: z.int(), name: z.string() }))
+export const cap = z.int().min(1).exactOptional().describe('Most devices in the answer.')
+export const includeControls = z.boolean().default(false).describe('With what each device can be told.')
+export const includeRaw = z.boolean().default(false).describe('With HomeSeer’s own fields.')

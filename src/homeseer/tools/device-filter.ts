@@ -1,0 +1,32 @@
+/**
+ * Device filter: which devices a list is about, and how many of them one answer holds.
+ *
+ * Pure.
+ */
+import type { CAPABILITIES } from '../catalog/capability.ts'
+import type { Device } from '../catalog/device.ts'
+import type { Homeseer } from './dependencies.ts'
+
+export interface DeviceFilters {
+  readonly location1?: string
+  readonly location2?: string
+  readonly interfaceName?: string
+  readonly capability?: (typeof CAPABILITIES)[number]
+}
+
+export function fits(device: Device, { location1, location2, interfaceName, capability }: DeviceFilters): boolean {
+  return (
+    holds(device.location, location1) &&
+    holds(device.location2, location2) &&
+    holds(device.interfaceName, interfaceName) &&
+    (capability === undefined || device.capabilities.includes(capability))
+  )
+}
+
+function holds(text: string, part = ''): boolean {
+  return part === '' || text.toLowerCase().includes(part.toLowerCase())
+}
+
+export function capOf({ config }: Homeseer, wanted: number | undefined): number {
+  return Math.min(wanted ?? config.maxDevices, config.maxDevices)
+}

@@ -1,0 +1,156 @@
+/**
+ * Device read tools: list, get, controls and status. They change nothing and run nothing on HomeSeer.
+ *
+ * Reads through the link.
+ */
+import { z } from 'zod'
+import type { Capability } from '../../bus/capability.ts'
+import { defineTool } from '../../bus/tool.ts'
+import { fail } from '../../core/result.ts'
+import { CAPABILITIES } from '../catalog/capability.ts'
+import { withChildren } from '../catalog/house.ts'
+import { otherRequest } from '../wire/exchange.ts'
+import { answer, type Homeseer } from './dependencies.ts'
+import { statusTool } from './device-status.ts'
+import { capOf, fits } from './device-filter.ts'
+import { cap, includeControls, includeRaw, items, place, refs } from './device-arguments.ts'
+import { homeseerFamily } from './envelope.ts'
+import { readFault } from './faults.ts'
+import { freshen, readHouse, viewOf } from './house-client.ts'
+import { cursorArgument, pageOf } from './paging.ts'
+
+const common = { family: homeseerFamily, effect: 'reads' } as const
+
+export function deviceReadTools(homeseer: Homeseer): readonly Capability[] {
+  return [list(homeseer), get(homeseer), controls(homeseer), statusTool(homeseer)]
+}
+
+function list(homeseer: Homeseer): Capability {
+  return defineTool({
+    ...common,
+    name: 'hs4.devices.list',
+    title: 'List devices',
+    description:
+      'Lists devices with their present state, by ref. Filters: parts of the room, floor or interface name, and a capability. Pages over all of them: hand `nextCursor` back as `cursor`.',
+    input: z.strictObject({
+      location1: place.describe('Part of the room’s name.'),
+      location2: place.describe('Part of the floor’s or area’s name.'),
+      interfaceName: place.describe('Part of the interface’s name.'),
+      capability: z.enum(CAPABILITIES).exactOptional(),
+      includeControls,
+      includeRaw,
+      maxDevices: cap,
+      limit: z.int().min(1).max(1_000).default(100),
+      offset: z.int().min(0).default(0),
+      cursor: cursorArgument,
+    }),
+    output: z.looseObject({
+      total: z.int(),
+      returned: z.int(),
+      maxDevices: z.int(),
+      truncated: z.boolean(),
+      nextCursor: z.string().nullable(),
+      items,
+    }),
+  }).handledBy(async (input) => {
+    const house = await readHouse(homeseer)
+    if (!house.ok) return house
+    const { limit, offset, cursor, maxDevices: wanted, includeControls: pairs, includeRaw: raw, ...filters } = input
+    const maxDevices = capOf(homeseer, wanted)
+    const found = house.value.devices.filter((device) => fits(device, filters))
+    const page = pageOf(found, (device) => device.ref, {
+      list: 'devices',
+      filters,
+      limit: Math.min(limit, maxDevices),
+      offset,
+      cursor,
+    })
+    if (!page.ok) return page
+    return answer({
+      total: found.length,
+      returned: page.value.items.length,
+      maxDevices,
+      truncated: page.value.nextCursor !== null,
+      offset: page.value.offset,
+      limit,
+      includeRaw: raw,
+      nextCursor: page.value.nextCursor,
+      items: page.value.items.map((device) => viewOf(homeseer, device, { includeControls: pairs, includeRaw: raw })),
+    })
+  })
+}
+
+function get(homeseer: Homeseer): Capability {
+  return defineTool({
+    ...common,
+    name: 'hs4.devices.get',
+    title: 'Get devices',
+    description:
+      'Shows devices by ref with their present state and, unless told otherwise, the features that belong to them.',
+    input: z.strictObject({
+      refs,
+      includeControls,
+      includeRaw,
+      resolveChildren: z.boolean().default(true).describe('With the features of each device.'),
+      maxDevices: cap,
+    }),
+    output: z.looseObject({
+      requestedRefs: z.array(z.int()),
+      found: z.array(z.int()),
+      missing: z.array(z.int()),
+      resolvedRefs: z.array(z.int()),
+      totalResolvedDevices: z.int(),
+      returnedDevices: z.int(),
+      truncated: z.boolean(),
+      items,
+    }),
+  }).handledBy(
+    async ({ refs: asked, resolveChildren, includeControls: pairs, includeRaw: raw, maxDevices: wanted }) => {
+      const house = await readHouse(homeseer)
+      if (!house.ok) return house
+      const requestedRefs = [...new Set(asked)]
+      const own = requestedRefs.map((ref) => house.value.byRef.get(ref)).filter((device) => device !== undefined)
+      const resolved = resolveChildren ? withChildren(house.value, requestedRefs) : own
+      const shown = resolved.slice(0, capOf(homeseer, wanted))
+      const fresh = await freshen(
+        homeseer,
+        shown.map(({ ref }) => ref),
+      )
+      if (!fresh.ok) return fresh
+      const isFound = (ref: number): boolean => house.value.byRef.has(ref)
+      return answer({
+        requestedRefs,
+        found: requestedRefs.filter(isFound),
+        missing: requestedRefs.filter((ref) => !isFound(ref)),
+        includeRaw: raw,
+        resolveChildren,
+        maxDevices: capOf(homeseer, wanted),
+        totalResolvedDevices: resolved.length,
+        returnedDevices: shown.length,
+        truncated: shown.length < resolved.length,
+        resolvedRefs: resolved.map(({ ref }) => ref),
+        items: shown.map((device) => viewOf(homeseer, device, { includeControls: pairs, includeRaw: raw })),
+      })
+    },
+  )
+}
+
+function controls(homeseer: Homeseer): Capability {
+  return defineTool({
+    ...common,
+    name: 'hs4.devices.controls.get',
+    title: 'Get control pairs',
+    description:
+      'What devices can be told, as HomeSeer itself describes it (raw control pairs); all devices without refs.',
+    input: z.strictObject({ refs: refs.exactOptional() }),
+    output: z.looseObject({ refs: z.array(z.int()).nullable(), raw: z.unknown() }),
+  }).handledBy(async ({ refs: asked }) => {
+    const raw = await homeseer.link.json.call(otherRequest('getcontrol2', { ref: asked }, 'reads'))
+    if (raw.ok) return answer({ refs: asked ?? null, raw: raw.value })
+    // Older HomeSeers know only the first of the two.
+    const older = await homeseer.link.json.call(otherRequest('getcontrol', { ref: asked }, 'reads'))
+    return older.ok
+      ? answer({ refs: asked ?? null, raw: older.value })
+      : fail(readFault(older.fault, 'reading control pairs'))
+  })
+}

@@ -1,0 +1,274 @@
+/**
+ * Device set: tells one device something, and says what became of it.
+ *
+ * Control is never replaced by a write of HomeSeer's memory: where hardware cannot be told, the answer says that none was.
+ *
+ * Reads and writes through the link.
+ */
+import { z } from 'zod'
+import type { Call, Outcome } from '../../bus/call.ts'
+import type { Fault } from '../../core/fault.ts'
+import type { Json, JsonObject } from '../../core/json.ts'
+import { fail, ok, type Result } from '../../core/result.ts'
+import { controlExchange, type ControlChoice } from '../catalog/control.ts'
+import type { Device } from '../catalog/device.ts'
+import { expectationOf, type Expectation } from '../catalog/outcome.ts'
+import type { ControlPair } from '../wire/control-pair.ts'
+import { mayHaveActed, type LinkFault } from '../wire/fault.ts'
+import type { LiveValue } from '../wire/mirror.ts'
+import { setStoredStatus } from '../wire/write-request.ts'
+import { answer, type Homeseer } from './dependencies.ts'
+import { refArgument } from './device-arguments.ts'
+import { deviceLabel } from './device-view.ts'
+import { hs4Fault, readFault, writeFault, type NextCall } from './faults.ts'
+import { BASE_GUARD, guardedTool, type GuardedTool, type Weighed } from './guarded-tool.ts'
+import { findDevice, noDevice, seenNow } from './house-client.ts'
+import { choosePath, clearChoice, pathJson, type SetMode, type SetPath } from './set-wish.ts'
+import { verificationJson, verify, watch, type Verification, type Watch } from './verify-client.ts'
+
+/** What can be wished for, shared with the intents. */
+export const SET_WISH = {
+  mode: z
+    .enum(['control_value', 'set_status'])
+    .default('control_value')
+    .describe('`control_value` tells the device; `set_status` only rewrites what HomeSeer remembers of it.'),
+  value: z.number().exactOptional().describe('The number of a control, or one within its range.'),
+  label: z.string().min(1).max(200).exactOptional().describe('The label of a control, such as On or Dim 40%.'),
+  controlUse: z.string().min(1).max(50).exactOptional().describe('What the control is for, such as On, Off, Dim.'),
+  text: z.string().max(1_000).exactOptional().describe('For text boxes and colour pickers.'),
+  statusText: z.string().min(1).max(200).exactOptional().describe('With set_status: the text to show.'),
+  source: z.string().max(100).exactOptional().describe('Goes to HomeSeer’s log with set_status.'),
+}
+
+const input = z.strictObject({
+  ref: refArgument,
+  ...SET_WISH,
+  verify: z.boolean().default(true).describe('Look afterwards whether it happened.'),
+  ...BASE_GUARD,
+})
+
+type SetInput = z.output<typeof input>
+
+interface Plan {
+  readonly device: Device
+  readonly controls: readonly ControlPair[]
+  readonly path: SetPath
+  readonly shown: LiveValue | undefined
+}
+
+export function deviceSet(homeseer: Homeseer): GuardedTool {
+  return guardedTool(homeseer.rules, {
+    name: 'hs4.devices.set',
+    title: 'Set a device',
+    description:
+      'Tells one device something (by value, label or control use), waits for it to report back and says what it shows then. Values that the device would refuse are refused before they are sent. Locks, garage doors, alarms and devices with voice confirmation need a person’s approval.',
+    input,
+    output: z.looseObject({}),
+    effect: 'writes',
+    lock: ({ ref }) => (typeof ref === 'number' ? `homeseer:ref:${ref}` : undefined),
+    timeoutSeconds: 60,
+    plan: (wish) => planSet(homeseer, wish),
+    weigh: weighSet,
+    act: (plan, wish, call) => actSet(homeseer, plan, { wish, call }),
+  })
+}
+
+async function planSet(homeseer: Homeseer, wish: SetInput): Promise<Result<Plan, Fault>> {
+  const found = await findDevice(homeseer, wish.ref)
+  if (!found.ok) return found
+  const device = found.value
+  const shown = seenNow(homeseer, device.ref)?.live
+  const path = choosePath(device, device.controls, wish)
+  if (path.ok && device.controlsKnown) return ok({ device, controls: device.controls, path: path.value, shown })
+  // The owner may have changed the controls since they were read: worth one question before saying no.
+  const fresh = await homeseer.catalog.freshControls(device.ref)
+  if (!fresh.ok) return path.ok ? fail(readFault(fresh.fault, 'reading the controls')) : path
+  const again = choosePath(device, fresh.value, wish)
+  return again.ok ? ok({ device, controls: fresh.value, path: again.value, shown }) : again
+}
+
+function weighSet({ device, controls, path, shown }: Plan): Weighed {
+  return {
+    effect: device.sensitivity.length > 0 ? 'sensitive' : 'writes',
+    target: `homeseer:ref:${device.ref}`,
+    label: deviceLabel(device),
+    touched: { refs: [device.ref] },
+    preview: {
+      before: { value: shown?.value ?? null, status: shown?.status ?? null },
+      device: { ref: device.ref, name: deviceLabel(device), sensitive: [...device.sensitivity] },
+      after: pathJson(path, controls),
+    },
+  }
+}
+
+interface Deed {
+  readonly wish: SetInput
+  readonly call: Call
+}
+
+interface Act extends Deed, Plan {
+  readonly before: LiveValue
+  readonly watch: Watch
+}
+
+async function actSet(homeseer: Homeseer, plan: Plan, deed: Deed): Promise<Outcome> {
+  const { mirror } = homeseer.link
+  const { ref } = plan.device
+  const read = await mirror.read([ref], deed.call.signal)
+  if (!read.ok) return fail(readFault(read.fault, `reading ${plan.device.name}`))
+  const before = read.value.get(ref)?.live
+  if (before === undefined) return fail(noDevice(ref))
+  const watching = watch(mirror, ref)
+  try {
+    const act: Act = { ...plan, ...deed, before, watch: watching }
+    return plan.path.kind === 'control'
+      ? await control(homeseer, act, plan.path)
+      : await store(homeseer, act, plan.path)
+  } finally {
+    watching.end()
+  }
+}
+
+async function control(homeseer: Homeseer, act: Act, path: SetPath & { readonly kind: 'control' }): Promise<Outcome> {
+  const { device, wish, call } = act
+  const sent = await homeseer.link.json.call(controlExchange(path.choice), call.signal)
+  if (!sent.ok && !mayHaveActed(sent.fault)) return fail(refused(device, sent.fault))
+  if (sent.ok && !wish.verify)
+    return answer(success(act, { path, raw: sent.value.shown?.raw, verification: { performed: false } }))
+  const expected = expectationOf(path.choice, act.controls)
+  const checked = await look(homeseer, act, expected)
+  const verification = verificationJson(checked, { wanted: choiceJson(path.choice), before: act.before })
+  // A lost answer is made good only by a state that was not there before.
+  if (!sent.ok && !(checked.matched && (checked.lastChangeMoved || checked.pushHeard)))
+    return fail(lostAnswer(device, sent.fault, verification))
+  if (!checked.matched) return fail(notThere(act, { executedMode: 'control_value', verification }))
+  return answer(success(act, { path, raw: sent.ok ? sent.value.shown?.raw : undefined, verification }))
+}
+
+/** HomeSeer's memory. If even that does not hold, and a control means the same, the device is told after all, once. */
+async function store(homeseer: Homeseer, act: Act, path: SetPath & { readonly kind: 'store' }): Promise<Outcome> {
+  const { device, wish, call } = act
+  const { value, text } = path
+  const sent = await homeseer.link.json.call(
+    setStoredStatus({ ref: device.ref, value, text, source: wish.source }),
+    call.signal,
+  )
+  if (!sent.ok) return fail(writeFault(sent.fault, `writing the status of ${device.name}`, lookNext(device.ref)))
+  if (!wish.verify) return answer(success(act, { path, verification: { performed: false } }))
+  const expected = storedExpectation(path)
+  const checked = await look(homeseer, act, expected)
+  const verification = verificationJson(checked, { wanted: storedJson(path), before: act.before })
+  if (checked.matched) return answer(success(act, { path, verification }))
+  return recover(homeseer, act, { path, verification })
+}
+
+async function recover(
+  homeseer: Homeseer,
+  act: Act,
+  { path, verification }: { readonly path: SetPath & { readonly kind: 'store' }; readonly verification: JsonObject },
+): Promise<Outcome> {
+  const fresh = await homeseer.catalog.freshControls(act.device.ref)
+  const choice = fresh.ok ? clearChoice(fresh.value, path.value, path.text) : undefined
+  if (!fresh.ok || choice === undefined) return fail(notThere(act, { executedMode: 'set_status', verification }))
+  const controlPath = { kind: 'control', choice, autoSwitch: undefined } as const
+  const recovered = await control(homeseer, { ...act, controls: fresh.value }, controlPath)
+  const fallback = { from: 'set_status', to: 'control_value', reason: 'The status did not hold.', verification }
+  return recovered.ok
+    ? ok({ data: { ...(recovered.value.data as JsonObject), fallback } })
+    : fail({ ...recovered.fault, details: { ...recovered.fault.details, fallback } })
+}
+
+function look(homeseer: Homeseer, act: Act, expected: Expectation): Promise<Verification> {
+  const { verifyAttempts: attempts, verifyIntervalMs: intervalMs } = homeseer.config
+  return verify({
+    mirror: homeseer.link.mirror,
+    ref: act.device.ref,
+    expected,
+    before: act.before,
+    rules: { attempts, intervalMs },
+    watch: act.watch,
+    signal: act.call.signal,
+  })
+}
+
+/** Memory holds exactly what was written, or it does not. */
+function storedExpectation({ value, text }: SetPath & { readonly kind: 'store' }): Expectation {
+  return value === undefined
+    ? { low: undefined, high: undefined, text, restValues: [] }
+    : { low: value, high: value, text: undefined, restValues: [] }
+}
+
+interface Done {
+  readonly path: SetPath
+  readonly raw?: Json | undefined
+  readonly verification: JsonObject
+}
+
+function success({ device, wish }: Act, { path, raw, verification }: Done): JsonObject {
+  const executed: SetMode = path.kind === 'control' ? 'control_value' : 'set_status'
+  return {
+    applied: path.kind === 'control',
+    ref: device.ref,
+    name: device.name,
+    mode: executed,
+    requestedMode: wish.mode,
+    controlPath: path.kind === 'control' ? 'hardware' : 'status_only',
+    ...(path.kind === 'control' ? choiceJson(path.choice) : storedJson(path)),
+    ...(wish.source === undefined ? {} : { source: wish.source }),
+    ...(path.kind === 'control' && path.autoSwitch !== undefined ? { modeAutoSwitch: path.autoSwitch } : {}),
+    ...(path.kind === 'store' ? { stored: true, note: 'HomeSeer shows this now; no hardware was told anything.' } : {}),
+    raw: raw ?? null,
+    verification,
+  }
+}
+
+function choiceJson({ pair, value, text }: ControlChoice): JsonObject {
+  return {
+    label: pair.label,
+    ...(value === undefined ? {} : { value }),
+    ...(text === undefined ? {} : { text }),
+    ...(pair.use === 'None' ? {} : { controlUse: pair.use }),
+  }
+}
+
+function storedJson({ value, text }: SetPath & { readonly kind: 'store' }): JsonObject {
+  return { ...(value === undefined ? {} : { value }), ...(text === undefined ? {} : { statusText: text }) }
+}
+
+function refused(device: Device, fault: LinkFault): Fault {
+  const plain = writeFault(fault, `telling ${device.name}`)
+  if (fault.kind !== 'refused') return plain
+  return hs4Fault('HS4_ERROR', `HomeSeer refused to tell ${device.name} (${device.ref}): ${fault.text}`, {
+    details: { ref: device.ref, applied: false, userAccess: device.userAccess },
+    next: [
+      { name: 'hs4.devices.get', args: { refs: [device.ref], includeControls: true } },
+      { name: 'hs4.selftest.run' },
+    ],
+  })
+}
+
+function lostAnswer(device: Device, fault: LinkFault, verification: JsonObject): Fault {
+  const plain = writeFault(fault, `telling ${device.name}`, lookNext(device.ref))
+  return { ...plain, details: { ...plain.details, ref: device.ref, verification } }
+}
+
+function notThere(
+  { device, wish }: Act,
+  { executedMode, verification }: { readonly executedMode: SetMode; readonly verification: JsonObject },
+): Fault {
+  return hs4Fault('HS4_ERROR', `${device.name} (${device.ref}) was told and did not get there.`, {
+    details: {
+      ref: device.ref,
+      requestedMode: wish.mode,
+      executedMode,
+      expected: verification['expected'] ?? null,
+      verification,
+    },
+    fixHint: 'Look at the device: it may be slow, stuck or out of reach.',
+    next: lookNext(device.ref),
+  })
+}
+
+function lookNext(ref: number): readonly NextCall[] {
+  return [{ name: 'hs4.devices.status.get', args: { refs: [ref], fresh: true } }]
+}

@@ -1,0 +1,147 @@
+/**
+ * Device status: the state of devices, from the mirror or, where the caller wants what only HomeSeer can say, from it.
+ *
+ * Reads through the link.
+ */
+import { z } from 'zod'
+import type { Capability } from '../../bus/capability.ts'
+import { defineTool } from '../../bus/tool.ts'
+import type { Fault } from '../../core/fault.ts'
+import type { Json, JsonObject } from '../../core/json.ts'
+import { fail, ok, type Result } from '../../core/result.ts'
+import type { Device } from '../catalog/device.ts'
+import { buildHouse, type House } from '../catalog/house.ts'
+import { getStatus } from '../wire/read-request.ts'
+import { answerOf, type Homeseer } from './dependencies.ts'
+import { cap, includeRaw, items, place, refs } from './device-arguments.ts'
+import { capOf, fits } from './device-filter.ts'
+import { deviceView } from './device-view.ts'
+import { homeseerFamily } from './envelope.ts'
+import { readFault } from './faults.ts'
+import { freshen, readHouse, viewOf } from './house-client.ts'
+
+const common = { family: homeseerFamily, effect: 'reads' } as const
+
+interface StatusInput {
+  readonly refs?: readonly number[]
+  readonly location1?: string
+  readonly location2?: string
+  readonly compress: boolean
+  readonly everything?: boolean
+  readonly voiceonly: boolean
+  readonly excludeevents: boolean
+  readonly includeRaw: boolean
+  readonly maxDevices?: number
+  readonly fresh: boolean
+}
+
+export function statusTool(homeseer: Homeseer): Capability {
+  return defineTool({
+    ...common,
+    name: 'hs4.devices.status.get',
+    title: 'Get status',
+    description:
+      'The state of devices. Answers from what is pushed and read anyway, which is seconds old at most; `fresh` asks HomeSeer now.',
+    input: z.strictObject({
+      refs: refs.exactOptional(),
+      location1: place,
+      location2: place,
+      compress: z.boolean().default(true),
+      everything: z.boolean().exactOptional().describe('With control pairs.'),
+      voiceonly: z.boolean().default(false),
+      excludeevents: z.boolean().default(true),
+      includeRaw,
+      maxDevices: cap,
+      fresh: z.boolean().default(false),
+    }),
+    output: z.looseObject({
+      request: z.looseObject({}),
+      totalDevices: z.int(),
+      returnedDevices: z.int(),
+      truncated: z.boolean(),
+      maxDevices: z.int(),
+      snapshot: z.looseObject({ devices: items }),
+    }),
+  }).handledBy(async (input) => answerOf(await statusData(homeseer, input)))
+}
+
+/** Also behind the status resources. */
+export async function statusData(homeseer: Homeseer, input: StatusInput): Promise<Result<Json, Fault>> {
+  const everything = input.everything ?? homeseer.config.statusIncludeEverything
+  const maxDevices = capOf(homeseer, input.maxDevices)
+  const direct = everything || input.includeRaw || input.voiceonly || !input.compress || !input.excludeevents
+  const found = direct ? await askStatus(homeseer, { ...input, everything }) : await knownStatus(homeseer, input)
+  if (!found.ok) return found
+  const { devices, ...head } = found.value
+  const shown = devices.slice(0, maxDevices)
+  const { maxDevices: _, ...request } = input
+  return ok({
+    request: { ...request, refs: input.refs === undefined ? null : [...input.refs], everything },
+    totalDevices: devices.length,
+    returnedDevices: shown.length,
+    truncated: shown.length < devices.length,
+    maxDevices,
+    snapshot: { ...head, devices: shown },
+  })
+}
+
+interface Snapshot {
+  readonly name: string
+  readonly version: string
+  readonly tempFormatF: boolean | null
+  readonly devices: readonly JsonObject[]
+}
+
+async function knownStatus(homeseer: Homeseer, input: StatusInput): Promise<Result<Snapshot, Fault>> {
+  const { refs: asked } = input
+  const house = await readHouse(homeseer, input.fresh && asked === undefined)
+  if (!house.ok) return house
+  if (asked !== undefined) {
+    const fresh = await freshen(homeseer, asked, input.fresh)
+    if (!fresh.ok) return fresh
+  }
+  const chosen = chosenDevices(house.value, input)
+  const devices = chosen.map((device) => viewOf(homeseer, device, { includeControls: false, includeRaw: false }))
+  return ok({ name: 'HomeSeer Devices', version: '1.0', tempFormatF: null, devices })
+}
+
+/** What only HomeSeer itself can say: its own fields, its own filters. */
+async function askStatus(
+  homeseer: Homeseer,
+  input: StatusInput & { readonly everything: boolean },
+): Promise<Result<Snapshot, Fault>> {
+  const { refs: asked, location1, location2, compress, everything, voiceonly: voiceOnly } = input
+  const reply = await homeseer.link.json.call(
+    getStatus({
+      refs: asked,
+      location1,
+      location2,
+      compress,
+      everything,
+      voiceOnly,
+      excludeEvents: input.excludeevents,
+    }),
+  )
+  if (!reply.ok) return fail(readFault(reply.fault, 'reading the status'))
+  const { name, version, fahrenheit, devices: records } = reply.value
+  const nowMs = homeseer.clock.monotonic()
+  const known = await homeseer.catalog.house()
+  const pairs = new Map(known.ok ? known.value.devices.map((device) => [device.ref, device.controls]) : [])
+  // `everything` makes HomeSeer ignore the places, so they are applied here.
+  const chosen = chosenDevices(buildHouse(records, pairs), input)
+  const devices = chosen.map((device) => {
+    const { value, status: text, lastChangeMs } = device.record
+    const live = { value, status: text, lastChangeMs, source: 'read' as const, observedMs: nowMs }
+    return deviceView(device, { live, ageMs: 0 }, { includeControls: everything, includeRaw: input.includeRaw })
+  })
+  return ok({ name, version, tempFormatF: fahrenheit, devices })
+}
+
+function chosenDevices(house: House, input: StatusInput): readonly Device[] {
+  const { refs: asked, location1 = '', location2 = '' } = input
+  const devices =
+    asked === undefined
+      ? house.devices
+      : [...new Set(asked)].map((ref) => house.byRef.get(ref)).filter((device) => device !== undefined)
+  return devices.filter((device) => fits(device, { location1, location2 }))
+}

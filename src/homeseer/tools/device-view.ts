@@ -1,0 +1,62 @@
+/**
+ * Device view: a device as the tools show it: what it is, from the catalog, and what it shows, from the mirror, with its
+ * age and where it was learned.
+ *
+ * Pure.
+ */
+import type { JsonObject } from '../../core/json.ts'
+import type { Device } from '../catalog/device.ts'
+import type { ControlPair } from '../wire/control-pair.ts'
+import type { LiveValue } from '../wire/mirror.ts'
+import { isoTime } from './dependencies.ts'
+
+export interface ViewOptions {
+  readonly includeControls: boolean
+  readonly includeRaw: boolean
+}
+
+/** `live` is `undefined` for a device that the mirror has lost since the catalog was made. */
+export function deviceView(
+  device: Device,
+  seen: { readonly live: LiveValue; readonly ageMs: number } | undefined,
+  { includeControls, includeRaw }: ViewOptions,
+): JsonObject {
+  const { record } = device
+  return {
+    ref: device.ref,
+    name: device.name,
+    location: device.location,
+    location2: device.location2,
+    // A pushed number comes without its text, which is then unknown until it has been read.
+    status: seen?.live.status ?? null,
+    value: seen?.live.value ?? null,
+    lastChange: isoTime(seen?.live.lastChangeMs ?? record.lastChangeMs),
+    ageMs: seen === undefined ? null : Math.round(seen.ageMs),
+    interfaceName: device.interfaceName,
+    capabilities: [...device.capabilities],
+    parentRef: device.parentRef ?? null,
+    relationship: String(device.relationship),
+    ...(device.associatedRefs.length === 0 ? {} : { associatedRefs: [...device.associatedRefs] }),
+    ...(device.sensitivity.length === 0 ? {} : { sensitive: [...device.sensitivity] }),
+    ...(device.hidden ? { hidden: true } : {}),
+    ...(includeControls ? { controlPairs: device.controls.map(pairView) } : {}),
+    ...(includeRaw ? { statusImage: device.statusImage, raw: record.raw } : {}),
+  }
+}
+
+export function pairView(pair: ControlPair): JsonObject {
+  return {
+    label: pair.label,
+    value: pair.value ?? null,
+    ...(pair.use === 'None' ? {} : { controlUse: pair.use }),
+    ...(pair.range === undefined
+      ? {}
+      : { range: { from: pair.range.start, to: pair.range.end, decimals: pair.range.decimals } }),
+  }
+}
+
+/** `Hall Lamp (Hall, Ground)`: what a person would call it. */
+export function deviceLabel({ name, location, location2 }: Device): string {
+  const place = [location, location2].filter((part) => part !== '').join(', ')
+  return place === '' ? name : `${name} (${place})`
+}

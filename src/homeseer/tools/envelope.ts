@@ -1,0 +1,149 @@
+/**
+ * Envelope: how the HomeSeer family answers (spec 4, “Actionable Errors”).
+ *
+ *   success  {result}
+ *   failure  {error: {code, message, retryable, fixHint, suggestedNextToolCalls[], details?}}     MCP isError
+ *
+ * Arguments that do not fit the schema are answered in the same form.
+ *
+ * Pure.
+ */
+import type { Family, JsonSchema, Offer } from '../../bus/capability.ts'
+import type { Fault, FaultKind } from '../../core/fault.ts'
+import type { JsonObject } from '../../core/json.ts'
+import { HINT, isHs4Code, NEXT, nextJson, type Hs4Code, type NextCall } from './faults.ts'
+
+const CODES: Readonly<Record<FaultKind, Hs4Code>> = {
+  'invalid-arguments': 'BAD_REQUEST',
+  'not-found': 'NOT_FOUND',
+  'not-permitted': 'POLICY_DENY',
+  'approval-required': 'POLICY_DENY',
+  conflict: 'BAD_REQUEST',
+  busy: 'POLICY_DENY',
+  offline: 'NETWORK',
+  'timed-out': 'TIMEOUT',
+  cancelled: 'TIMEOUT',
+  failed: 'HS4_ERROR',
+  'unknown-outcome': 'UNKNOWN',
+  unsupported: 'UNSUPPORTED_ON_TARGET',
+  internal: 'INTERNAL',
+}
+
+/** The very same call may succeed later. An unknown outcome is never retried: the change may have happened. */
+const RETRYABLE: ReadonlySet<FaultKind> = new Set(['offline', 'timed-out', 'busy', 'internal'])
+
+const HINTS: Readonly<Record<Hs4Code, string>> = {
+  AUTH: 'Check user and password of HomeSeer in the configuration.',
+  NETWORK: 'Check that HomeSeer runs and that its address is right, then try again.',
+  BAD_REQUEST: 'Correct the arguments; `details` says which.',
+  NOT_FOUND: 'Resolve the name again and use the ref or id that comes back.',
+  HS4_ERROR: 'Look at HomeSeer itself: its log, the device, its settings.',
+  POLICY_DENY: 'Put every reason in `details.reasons` right, or ask the owner.',
+  TIMEOUT: 'Try again; if it stays slow, raise the timeout.',
+  UNSUPPORTED_ON_TARGET: 'Use another way; this HomeSeer cannot do this one.',
+  INTERNAL: 'Try once more; the log of the gateway says what went wrong.',
+  UNKNOWN: 'Read the state back before trying again: the change may have happened.',
+}
+const APPROVAL_HINT = 'A person has to approve this very call (`details.how`); then make it again unchanged.'
+const LATER_HINT = 'Wait for `details.retryAfterMs`, then make the same call.'
+
+export const homeseerFamily: Family = {
+  name: 'homeseer',
+  success: (data) => ({ result: data }),
+  failure: (fault, offer) => ({ structured: { error: errorJson(fault, offer) }, isError: true }),
+  outputSchema,
+}
+
+function errorJson(fault: Fault, offer: Offer): JsonObject {
+  const code = codeOf(fault)
+  const { [NEXT]: next, [HINT]: hint, ...known } = fault.details ?? {}
+  const details = { ...known, ...extraDetails(fault), ...adminDetails(fault, offer) }
+  return {
+    code,
+    message: fault.message,
+    retryable: RETRYABLE.has(fault.kind),
+    fixHint: typeof hint === 'string' ? hint : hintFor(fault, code),
+    suggestedNextToolCalls: Array.isArray(next) ? next : usualNext(code, offer).map(nextJson),
+    ...(Object.keys(details).length === 0 ? {} : { details }),
+  }
+}
+
+/** The kind has the last word where the guard has learned more than the family knew. */
+function codeOf({ kind, code }: Fault): Hs4Code {
+  return isHs4Code(code) && kind !== 'unknown-outcome' ? code : CODES[kind]
+}
+
+function hintFor({ kind }: Fault, code: Hs4Code): string {
+  if (kind === 'approval-required') return APPROVAL_HINT
+  return kind === 'busy' ? LATER_HINT : HINTS[code]
+}
+
+function usualNext(code: Hs4Code, { name }: Offer): readonly NextCall[] {
+  const health: NextCall = { name: 'hs4.health.get' }
+  const selftest: NextCall = { name: 'hs4.selftest.run' }
+  const audit = (result: string): NextCall => ({ name: 'hs4.audit.query', args: { tool: name, result, limit: 10 } })
+  switch (code) {
+    case 'AUTH':
+    case 'TIMEOUT':
+      return [health]
+    case 'NETWORK':
+    case 'HS4_ERROR':
+      return [health, selftest]
+    case 'POLICY_DENY':
+      return [audit('blocked')]
+    case 'INTERNAL':
+      return [audit('error')]
+    case 'UNKNOWN':
+      return [selftest, audit('error')]
+    default:
+      return [{ name: 'hs4.help.route', args: { goal: `use ${name}` } }]
+  }
+}
+
+function extraDetails({ kind, reasons, retryAfterMs }: Fault): JsonObject {
+  return {
+    ...(reasons === undefined
+      ? {}
+      : { reasons: reasons.map(({ message }) => message), rules: reasons.map(({ rule }) => rule) }),
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    ...(kind === 'approval-required' ? { approval: 'required' } : {}),
+  }
+}
+
+/** A refused act of administration still answers with the contract's envelope, so that one reader suffices. */
+function adminDetails({ reasons = [] }: Fault, { name, effect }: Offer): JsonObject {
+  if (reasons.length === 0 || effect !== 'admin' || !name.startsWith('hs4.admin.')) return {}
+  const failed = (rule: string): boolean => reasons.some((reason) => reason.rule.startsWith(rule))
+  const check = (label: string, isFailed: boolean): JsonObject => ({ check: label, status: isFailed ? 'fail' : 'pass' })
+  return {
+    envelope: {
+      result: 'failed',
+      precheck: [
+        check('policy', true),
+        check('maintenance_window', failed('maintenance-window')),
+        check('change_ticket', failed('change-ticket')),
+      ],
+      steps: [],
+      rollback: 'not_needed',
+      operationTier: 'admin',
+      domain: name.split('.')[2] ?? null,
+    },
+  }
+}
+
+/** Short, because it stands in every tool of the list. */
+const ERROR: JsonSchema = {
+  type: 'object',
+  required: ['code', 'message', 'retryable', 'fixHint', 'suggestedNextToolCalls'],
+}
+
+/** Failures are admitted, too: clients of the 2025 era check structured content even when `isError` is set. */
+function outputSchema(offer: Offer): JsonSchema {
+  const { $defs, ...response } = offer.responseSchema ?? {}
+  return {
+    type: 'object',
+    properties: { result: response, error: ERROR },
+    anyOf: [{ required: ['result'] }, { required: ['error'] }],
+    ...($defs === undefined ? {} : { $defs }),
+  }
+}

@@ -1,0 +1,131 @@
+/**
+ * Event definition tool: what an event reacts to and does, as HomeSeer keeps it on disk.
+ *
+ * Reads through the link and the event files.
+ */
+import { z } from 'zod'
+import type { Capability } from '../../bus/capability.ts'
+import { defineTool } from '../../bus/tool.ts'
+import type { Fault } from '../../core/fault.ts'
+import type { JsonObject } from '../../core/json.ts'
+import { fail, ok, type Result } from '../../core/result.ts'
+import type { EventDefinition } from '../catalog/event-definition.ts'
+import type { EventFileFault, EventFiles } from '../catalog/event-file-store.ts'
+import { answer, isoTime, type Homeseer } from './dependencies.ts'
+import { deviceLabel } from './device-view.ts'
+import { homeseerFamily } from './envelope.ts'
+import { blockJson, triggerJson } from './event-definition-view.ts'
+import { EVENT_NAME, noEvent, type EventName } from './event-read-tools.ts'
+import { badArgument, hs4Fault, readFault } from './faults.ts'
+
+const common = { family: homeseerFamily, effect: 'reads' } as const
+
+export function eventDefinition(homeseer: Homeseer): Capability {
+  return defineTool({
+    ...common,
+    name: 'hs4.events.definition.get',
+    title: 'Get the definition of an event',
+    description:
+      'What an event reacts to and does, from HomeSeer’s own files: triggers, conditions, actions, and the devices they name. Needs HomeSeer’s data directory to be readable from here.',
+    input: z.strictObject({
+      ...EVENT_NAME,
+      resolveDeviceRefs: z.boolean().default(true).describe('With the names of the devices.'),
+      includeRaw: z.boolean().default(false),
+    }),
+    output: z.looseObject({
+      source: z.looseObject({}),
+      event: z.looseObject({}),
+      summary: z.looseObject({}),
+      triggers: z.array(z.looseObject({})),
+      conditionalActions: z.array(z.looseObject({})),
+      refs: z.looseObject({}),
+    }),
+  }).handledBy(async ({ resolveDeviceRefs, includeRaw, ...wanted }) => {
+    const files = await homeseer.eventFiles.read()
+    if (!files.ok) return fail(fileFault(files.fault))
+    const found = wantedDefinition(files.value, wanted)
+    if (!found.ok) return found
+    return answer(await definitionJson(homeseer, files.value, { ...found.value, resolveDeviceRefs, includeRaw }))
+  })
+}
+
+interface FoundDefinition {
+  readonly stored: EventDefinition
+  readonly matchedBy: 'id' | 'group_name'
+}
+
+function wantedDefinition({ definitions }: EventFiles, wanted: EventName): Result<FoundDefinition, Fault> {
+  const { id, group, name } = wanted
+  if (id === undefined && (group === undefined || name === undefined))
+    return fail(badArgument('id', 'give an id, or group and name'))
+  const same = (left: string, right = ''): boolean => left.trim().toLowerCase() === right.trim().toLowerCase()
+  const stored = definitions.find((one) =>
+    id === undefined ? same(one.group, group) && same(one.name, name) : one.id === id,
+  )
+  return stored === undefined
+    ? fail(noEvent(wanted))
+    : ok({ stored, matchedBy: id === undefined ? 'group_name' : 'id' })
+}
+
+async function definitionJson(
+  homeseer: Homeseer,
+  files: EventFiles,
+  found: FoundDefinition & { readonly resolveDeviceRefs: boolean; readonly includeRaw: boolean },
+): Promise<JsonObject> {
+  const { stored, matchedBy, resolveDeviceRefs, includeRaw } = found
+  const allDeviceRefs = [...new Set([...stored.triggerRefs, ...stored.actionRefs])].sort((a, b) => a - b)
+  const house = resolveDeviceRefs ? await homeseer.catalog.house() : undefined
+  const triggers = stored.triggerGroups.flat()
+  const actions = stored.blocks.flatMap((block) => block.actions)
+  const { eventsPath, eventGroupsPath } = homeseer.config
+  return {
+    matchedBy,
+    source: {
+      eventsPath,
+      eventGroupsPath,
+      eventsFileMtime: isoTime(files.eventsModifiedMs),
+      eventGroupsFileMtime: isoTime(files.groupsModifiedMs),
+      eventCount: files.definitions.length,
+      eventGroupCount: new Set(files.definitions.map(({ groupRef }) => groupRef)).size,
+    },
+    event: {
+      id: stored.id,
+      name: stored.name,
+      group: stored.group,
+      groupRef: stored.groupRef ?? null,
+      type: stored.type,
+      lastTriggerTime: stored.lastTriggered ?? null,
+      voiceTag: stored.voiceTag ?? null,
+      enabled: stored.enabled,
+      security: stored.security,
+    },
+    summary: {
+      triggerGroupCount: stored.triggerGroups.length,
+      triggerCount: triggers.length,
+      actionBlockCount: stored.blocks.length,
+      actionCount: actions.length,
+      conditionCount: stored.blocks.reduce((count, { conditions }) => count + conditions.length, 0),
+    },
+    triggers: triggers.map(triggerJson),
+    conditionalActions: stored.blocks.map(blockJson),
+    refs: { triggerDeviceRefs: [...stored.triggerRefs], actionDeviceRefs: [...stored.actionRefs], allDeviceRefs },
+    resolveDeviceRefs,
+    resolvedDevices: allDeviceRefs.flatMap((ref) => {
+      const device = house?.ok === true ? house.value.byRef.get(ref) : undefined
+      return device === undefined ? [] : [{ ref, name: device.name, label: deviceLabel(device) }]
+    }),
+    ...(house?.ok === false ? { warnings: [readFault(house.fault, 'reading the devices').message] } : {}),
+    ...(includeRaw ? { raw: stored.raw } : {}),
+  }
+}
+
+function fileFault(fault: EventFileFault): Fault {
+  if (fault.kind === 'unreadable')
+    return hs4Fault('UNSUPPORTED_ON_TARGET', `HomeSeer's event files cannot be read here (${fault.code}).`, {
+      details: { path: fault.path },
+      fixHint: 'Set homeseer.eventsPath and homeseer.eventGroupsPath to where HomeSeer keeps them.',
+      next: [{ name: 'hs4.events.list' }],
+    })
+  const why = fault.kind === 'not-events' ? fault.detail : `${fault.path}: ${fault.kind}`
+  return hs4Fault('HS4_ERROR', `HomeSeer's event files make no sense: ${why}.`)
+}

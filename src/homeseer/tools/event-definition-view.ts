@@ -1,0 +1,43 @@
+/**
+ * Event definition view: triggers and actions of an event as the tools show them.
+ *
+ * Pure.
+ */
+import type { JsonObject } from '../../core/json.ts'
+import type { ActionBlock, EventTrigger } from '../catalog/event-definition.ts'
+
+export function triggerJson(trigger: EventTrigger): JsonObject {
+  return {
+    index: trigger.index,
+    type: trigger.type,
+    deviceRef: trigger.deviceRef ?? null,
+    triggerSubType: trigger.triggerSubType ?? null,
+    operationSelected: trigger.operationSelected ?? null,
+    anyDevice: trigger.anyDevice ?? null,
+    anyValue: trigger.anyValue ?? null,
+    condition: trigger.condition ?? null,
+    valueStart: trigger.valueStart ?? null,
+    valueEnd: trigger.valueEnd ?? null,
+  }
+}
+
+export function blockJson({ conditions, actions }: ActionBlock): JsonObject {
+  return {
+    conditions: [...conditions],
+    conditionCount: conditions.length,
+    actions: actions.map((action) => ({
+      actionKey: action.actionKey,
+      type: action.type,
+      delay: action.delay ?? null,
+      deviceActions: action.deviceActions.map(({ deviceKey, ref, controlLabel, controlValue }) => ({
+        deviceKey,
+        dvRef: ref ?? null,
+        controlLabel: controlLabel ?? null,
+        controlValue: controlValue ?? null,
+      })),
+      ...(action.script === undefined ? {} : { script: action.script }),
+      ...(action.method === undefined ? {} : { method: action.method }),
+      ...(action.params === undefined ? {} : { params: action.params }),
+    })),
+  }
+}

@@ -1,0 +1,154 @@
+/**
+ * Event read tools: list and get.
+ *
+ * Reads through the link and the event files.
+ */
+import { z } from 'zod'
+import type { Capability } from '../../bus/capability.ts'
+import { defineTool } from '../../bus/tool.ts'
+import type { Fault } from '../../core/fault.ts'
+import type { Json, JsonObject } from '../../core/json.ts'
+import { fail, ok, type Result } from '../../core/result.ts'
+import { findEvents } from '../catalog/event.ts'
+import type { ReceivedEvent } from '../wire/event.ts'
+import { answer, definitionOf, type Homeseer } from './dependencies.ts'
+import { blockJson, triggerJson } from './event-definition-view.ts'
+import { homeseerFamily } from './envelope.ts'
+import { badArgument, hs4Fault, readFault } from './faults.ts'
+import { cursorArgument, pageOf } from './paging.ts'
+
+const common = { family: homeseerFamily, effect: 'reads' } as const
+
+/** The two ways to name an event. */
+export const EVENT_NAME = {
+  id: z.int().min(0).exactOptional().describe('The event’s id.'),
+  group: z.string().min(1).max(200).exactOptional().describe('Its group; with `name`.'),
+  name: z.string().min(1).max(200).exactOptional().describe('Its exact name; with `group`.'),
+}
+
+export interface EventName {
+  readonly id?: number
+  readonly group?: string
+  readonly name?: string
+}
+
+export function eventReadTools(homeseer: Homeseer): readonly Capability[] {
+  return [list(homeseer), get(homeseer)]
+}
+
+export interface FoundEvent {
+  readonly event: ReceivedEvent
+  readonly matchedBy: 'id' | 'group_name'
+}
+
+/** The one event that is named; group and name become an id here, because lists and locks know ids. */
+export async function findEvent(homeseer: Homeseer, wanted: EventName): Promise<Result<FoundEvent, Fault>> {
+  const { id, group, name } = wanted
+  const asked = id !== undefined ? { id } : group !== undefined && name !== undefined ? { group, name } : undefined
+  if (asked === undefined) return fail(badArgument('id', 'give an id, or group and name'))
+  const events = await homeseer.catalog.events()
+  if (!events.ok) return fail(readFault(events.fault, 'reading the events'))
+  const [event, ...others] = findEvents(events.value, asked)
+  if (event === undefined) return fail(noEvent(wanted))
+  if (others.length > 0) return fail(severalEvents([event, ...others]))
+  // Both given: they must be the same event, lest a list be passed with one and another be run.
+  if (id !== undefined && !agrees(event, wanted)) return fail(badArgument('name', `event ${id} is not called that`))
+  return ok({ event, matchedBy: id === undefined ? 'group_name' : 'id' })
+}
+
+function agrees(event: ReceivedEvent, { group, name }: EventName): boolean {
+  const same = (left: string, right = left): boolean => left.trim().toLowerCase() === right.trim().toLowerCase()
+  return same(event.group, group) && same(event.name, name)
+}
+
+export function noEvent(wanted: EventName): Fault {
+  const { id, group = '', name = '' } = wanted
+  const what = id === undefined ? `${group} / ${name}` : String(id)
+  return hs4Fault('NOT_FOUND', `HomeSeer has no event ${what}.`, {
+    details: { ...wanted },
+    next: [
+      name === ''
+        ? { name: 'hs4.events.list', args: { limit: 100 } }
+        : { name: 'hs4.resolve.events', args: { query: name, limit: 5 } },
+    ],
+  })
+}
+
+function severalEvents(events: readonly ReceivedEvent[]): Fault {
+  const ids = events.map(({ id }) => id ?? null)
+  return badArgument('name', 'several events are called exactly that; use an id', {
+    details: { ids },
+    next: events.flatMap(({ id }) => (id === undefined ? [] : [{ name: 'hs4.events.get', args: { id } }])),
+  })
+}
+
+function list(homeseer: Homeseer): Capability {
+  return defineTool({
+    ...common,
+    name: 'hs4.events.list',
+    title: 'List events',
+    description: 'Lists HomeSeer’s events (automations and scenes), by part of their group or name.',
+    input: z.strictObject({
+      groupContains: z.string().max(200).exactOptional(),
+      nameContains: z.string().max(200).exactOptional(),
+      limit: z.int().min(1).max(5_000).default(500),
+      cursor: cursorArgument,
+    }),
+    output: z.looseObject({ total: z.int(), items: z.array(z.looseObject({ group: z.string(), name: z.string() })) }),
+  }).handledBy(async ({ limit, cursor, ...filters }) => {
+    const events = await homeseer.catalog.events()
+    if (!events.ok) return fail(readFault(events.fault, 'reading the events'))
+    const holds = (text: string, part = ''): boolean => text.toLowerCase().includes(part.toLowerCase())
+    const found = events.value
+      .filter(({ group, name }) => holds(group, filters.groupContains) && holds(name, filters.nameContains))
+      .toSorted((left, right) => (left.id ?? 0) - (right.id ?? 0))
+    const page = pageOf(found, ({ id }) => id ?? 0, { list: 'events', filters, limit, offset: 0, cursor })
+    if (!page.ok) return page
+    return answer({
+      total: found.length,
+      returned: page.value.items.length,
+      nextCursor: page.value.nextCursor,
+      items: page.value.items.map((event) => ({ ...eventJson(event), raw: event.raw })),
+    })
+  })
+}
+
+export function eventJson({ id, group, name, voiceCommand, voiceEnabled }: ReceivedEvent): JsonObject {
+  return { id: id ?? null, group, name, voiceCommand, voiceEnabled }
+}
+
+const EXTENDED = /^(trigger|action|condition|definition)/i
+
+function get(homeseer: Homeseer): Capability {
+  return defineTool({
+    ...common,
+    name: 'hs4.events.get',
+    title: 'Get an event',
+    description: 'Shows one event, by id or by exact group and name, and what HomeSeer says about how it works.',
+    input: z.strictObject({ ...EVENT_NAME, includeRaw: z.boolean().default(true) }),
+    output: z.looseObject({ matchedBy: z.enum(['id', 'group_name']), details: z.looseObject({}) }),
+  }).handledBy(async ({ includeRaw, ...wanted }) => {
+    const found = await findEvent(homeseer, wanted)
+    if (!found.ok) return found
+    const { event, matchedBy } = found.value
+    const keys = Object.keys(event.raw)
+    const extended = keys.filter((key) => EXTENDED.test(key))
+    const stored = event.id === undefined ? undefined : await definitionOf(homeseer, event.id)
+    const said = (word: RegExp): Json => event.raw[extended.find((key) => word.test(key)) ?? ''] ?? null
+    return answer({
+      matchedBy,
+      ...eventJson(event),
+      details: {
+        hasRawRecord: keys.length > 0,
+        hasExtendedDefinition: extended.length > 0 || stored !== undefined,
+        rawKeys: keys,
+        extendedKeys: extended,
+        trigger: stored === undefined ? said(/^trigger/i) : stored.triggerGroups.map((group) => group.map(triggerJson)),
+        actions: stored === undefined ? said(/^action/i) : stored.blocks.map(blockJson),
+        conditions: stored === undefined ? said(/^condition/i) : stored.blocks.map(({ conditions }) => [...conditions]),
+        definition: said(/^definition/i),
+      },
+      ...(includeRaw ? { raw: event.raw } : {}),
+    })
+  })
+}

@@ -1,0 +1,117 @@
+/**
+ * Guarded tool: a tool that changes something, in three steps that all of them share.
+ *
+ *   plan     find what is meant and check it; changes nothing; a mistake found here is answered as it is
+ *   weigh    what it would do, for the guard: effect, target, reasons, before → after
+ *   act      do exactly what was planned
+ *
+ * The plan that the guard weighed is the plan that is carried out: it is kept with the arguments it was made from, so
+ * nothing that changes in between can slip another act under a decision.
+ *
+ * Pure.
+ */
+import { z } from 'zod'
+import type { Call, Outcome } from '../../bus/call.ts'
+import type { Assessment, Capability, Effect } from '../../bus/capability.ts'
+import { defineTool, type ToolDefinition } from '../../bus/tool.ts'
+import type { Fault } from '../../core/fault.ts'
+import type { JsonObject } from '../../core/json.ts'
+import { fail, type Result } from '../../core/result.ts'
+import { answer } from './dependencies.ts'
+import { homeseerFamily } from './envelope.ts'
+import { isDry, refusals, type Claims, type Rules, type Touched } from './rules.ts'
+
+const words = z.string().min(3).max(500)
+
+/** The contract's base guard. */
+export const BASE_GUARD = {
+  confirm: z.boolean().exactOptional().describe('true: this is meant to happen.'),
+  intent: words.exactOptional().describe('What is to be done.'),
+  reason: words.exactOptional().describe('Why.'),
+  dryRun: z.boolean().exactOptional().describe('true: plan only, change nothing.'),
+}
+
+export interface Weighed {
+  readonly effect: Effect
+  readonly target: string
+  readonly label: string
+  readonly touched: Touched
+  /** What may drift while a person thinks stands under `before`. */
+  readonly preview: JsonObject
+}
+
+export interface GuardedDefinition<Input extends z.ZodType<JsonObject & Claims, unknown>, Plan> extends Omit<
+  ToolDefinition<Input>,
+  'assess' | 'family'
+> {
+  readonly plan: (input: z.output<Input>, call: Call) => Promise<Result<Plan, Fault>>
+  readonly weigh: (plan: Plan, input: z.output<Input>) => Weighed
+  readonly act: (plan: Plan, input: z.output<Input>, call: Call) => Promise<Outcome>
+  /** The answer to a dry run, where the usual one does not do. */
+  readonly rehearse?: (plan: Plan, input: z.output<Input>, call: Call) => JsonObject
+}
+
+/** What a call would do, without doing it: for whoever stages calls of others. */
+export type CheckPlan = (body: JsonObject) => Fault | undefined
+
+export interface GuardedTool {
+  readonly capability: Capability
+  /** After the guard has judged a call with this very body: the mistake that its plan found, if any. */
+  readonly mistakeIn: CheckPlan
+}
+
+export function guardedTool<Input extends z.ZodType<JsonObject & Claims, unknown>, Plan>(
+  rules: Rules,
+  definition: GuardedDefinition<Input, Plan>,
+): GuardedTool {
+  const plans = new WeakMap<JsonObject, Result<Plan, Fault>>()
+  const { plan, weigh, act, rehearse = usualRehearsal(definition) } = definition
+
+  async function assess(input: z.output<Input>, call: Call): Promise<Assessment> {
+    const planned = await plan(input, call)
+    plans.set(call.body, planned)
+    const dryRun = isDry(rules, input)
+    if (!planned.ok) {
+      const reasons = refusals(rules, input, {})
+      if (reasons.length > 0) return { effect: definition.effect, dryRun, reasons }
+      // Nothing will be tried: the handler answers with the mistake.
+      return { effect: 'reads', reasons: [] }
+    }
+    const { effect, target, label, touched, preview } = weigh(planned.value, input)
+    return { effect, target, label, dryRun, preview, reasons: refusals(rules, input, touched) }
+  }
+
+  const tool = defineTool({ ...definition, family: homeseerFamily, assess })
+  const capability = tool.handledBy(async (input, call) => {
+    const planned = plans.get(call.body)
+    if (planned === undefined) throw new Error(`${definition.name} reached its handler without having been weighed`)
+    if (!planned.ok) return fail(planned.fault)
+    if (call.rehearsal) return answer(rehearse(planned.value, input, call))
+    return act(planned.value, input, call)
+  })
+  return {
+    capability,
+    mistakeIn: (body) => {
+      const planned = plans.get(body)
+      return planned === undefined || planned.ok ? undefined : planned.fault
+    },
+  }
+}
+
+function usualRehearsal<Input extends z.ZodType<JsonObject & Claims, unknown>, Plan>({
+  name,
+  weigh,
+}: GuardedDefinition<Input, Plan>): (plan: Plan, input: z.output<Input>) => JsonObject {
+  return (plan, input) => {
+    const { target, label, preview, effect } = weigh(plan, input)
+    return {
+      dryRun: true,
+      action: name,
+      target: { id: target, label },
+      effect,
+      approvalNeeded: effect === 'sensitive',
+      preview,
+      policy: { reasons: [], normalized: { operationTier: effect === 'admin' ? 'admin' : 'operator' } },
+    }
+  }
+}

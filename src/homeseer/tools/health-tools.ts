@@ -1,0 +1,147 @@
+/**
+ * Health tools: whether HomeSeer can be reached and what may be done with it; a self-test that really asks.
+ *
+ * Reads through the link.
+ */
+import { z } from 'zod'
+import type { Capability } from '../../bus/capability.ts'
+import { defineTool } from '../../bus/tool.ts'
+import type { JsonObject } from '../../core/json.ts'
+import { fail } from '../../core/result.ts'
+import { callerKey } from '../../guard/caller-rights.ts'
+import { getVersion } from '../wire/read-request.ts'
+import type { LinkFault } from '../wire/fault.ts'
+import type { Result } from '../../core/result.ts'
+import { answer, isoTime, type Homeseer } from './dependencies.ts'
+import { homeseerFamily } from './envelope.ts'
+import { readFault } from './faults.ts'
+import { policyState } from './policy-state.ts'
+
+const common = { family: homeseerFamily, effect: 'reads' } as const
+
+type Check = JsonObject & { readonly check: string; readonly status: 'pass' | 'warn' | 'fail' }
+
+export function healthTools(homeseer: Homeseer): readonly Capability[] {
+  return [
+    defineTool({
+      ...common,
+      name: 'hs4.health.get',
+      title: 'HomeSeer health',
+      description:
+        'Whether HomeSeer answers, its version, how its state reaches us, and what is switched on for changing it.',
+      input: z.strictObject({}),
+      output: z.looseObject({
+        hs4Version: z.string(),
+        hs4BaseUrl: z.string(),
+        safeMode: z.string(),
+        admin: z.looseObject({ enabled: z.boolean() }),
+        checkedAt: z.string().nullable(),
+      }),
+    }).handledBy(async (_input, call) => {
+      const version = await homeseer.link.json.call(getVersion(), call.signal)
+      if (!version.ok) return fail(readFault(version.fault, 'asking for the version'))
+      const house = await homeseer.catalog.house()
+      const push = homeseer.link.pushState()
+      const { safeMode, defaultDryRun, requireConfirm, adminExecution, admin } = policyState(homeseer)
+      return answer({
+        hs4Version: version.value,
+        hs4BaseUrl: homeseer.config.url ?? '',
+        safeMode: safeMode ?? null,
+        requireConfirm: requireConfirm ?? null,
+        defaultDryRun: defaultDryRun ?? null,
+        admin: { ...(admin as JsonObject), execution: adminExecution ?? null },
+        transport: call.channel,
+        devicesDiscovered: house.ok ? house.value.devices.length : null,
+        push: push === undefined ? 'off' : push.up ? 'up' : push.reason,
+        checkedAt: isoTime(homeseer.clock.now()),
+      })
+    }),
+
+    defineTool({
+      ...common,
+      name: 'hs4.selftest.run',
+      title: 'Self-test',
+      description:
+        'Asks HomeSeer for everything once and looks into our own stores. Changes nothing and runs no code on HomeSeer.',
+      input: z.strictObject({ includeResolverRefresh: z.boolean().default(true) }),
+      output: z.looseObject({
+        status: z.enum(['pass', 'warn', 'fail']),
+        failCount: z.int(),
+        warnCount: z.int(),
+        checks: z.array(z.looseObject({ check: z.string(), status: z.enum(['pass', 'warn', 'fail']) })),
+      }),
+      timeoutSeconds: 120,
+    }).handledBy(async ({ includeResolverRefresh }, call) => {
+      const checks = [
+        ...(await linkChecks(homeseer)),
+        tokenCheck(homeseer, callerKey(call.caller)),
+        ...(await fileChecks(homeseer)),
+        ...(includeResolverRefresh ? [await nameCheck(homeseer)] : []),
+      ]
+      const count = (status: Check['status']): number => checks.filter((check) => check.status === status).length
+      const [failCount, warnCount] = [count('fail'), count('warn')]
+      return answer({
+        status: failCount > 0 ? 'fail' : warnCount > 0 ? 'warn' : 'pass',
+        failCount,
+        warnCount,
+        checks,
+        checkedAt: isoTime(homeseer.clock.now()),
+      })
+    }),
+  ]
+}
+
+async function linkChecks({ link, catalog }: Homeseer): Promise<readonly Check[]> {
+  const version = await link.json.call(getVersion())
+  const refreshed = await link.mirror.refresh()
+  const devices = refreshed.ok ? await catalog.house() : refreshed
+  catalog.forget()
+  const events = await catalog.events()
+  const cameras = await catalog.cameras()
+  const push = link.pushState()
+  return [
+    checkOf('hs4_version', version, 'fail', (value) => ({ version: value })),
+    checkOf('devices_read', devices, 'fail', () => ({ devices: link.mirror.entries.size })),
+    checkOf('events_read', events, 'fail', (value) => ({ events: value.length })),
+    checkOf('cameras_read', cameras, 'warn', (value) => ({ cameras: value.length })),
+    push?.up === true
+      ? { check: 'push', status: 'pass', push: 'up' }
+      : { check: 'push', status: 'warn', push: push === undefined ? 'off' : push.reason },
+  ]
+}
+
+function checkOf<Value>(
+  check: string,
+  result: Result<Value, LinkFault>,
+  otherwise: 'warn' | 'fail',
+  show: (value: Value) => JsonObject,
+): Check {
+  if (result.ok) return { check, status: 'pass', ...show(result.value) }
+  const { code = 'UNKNOWN', message } = readFault(result.fault, check)
+  return { check, status: otherwise, code, message }
+}
+
+/** A token that nobody made is not found; a store that cannot be read does not say so. */
+function tokenCheck({ guard }: Homeseer, principal: string): Check {
+  const peeked = guard.changes.peek(`chg_${'A'.repeat(43)}`, principal)
+  const sound = !peeked.ok && peeked.fault.kind === 'not-found'
+  return { check: 'change_token_store', status: sound ? 'pass' : 'fail' }
+}
+
+async function fileChecks({ eventFiles, config }: Homeseer): Promise<readonly Check[]> {
+  const files = await eventFiles.read()
+  const check = 'event_definitions'
+  if (files.ok) return [{ check, status: 'pass', events: files.value.definitions.length }]
+  return [{ check, status: 'warn', reason: files.fault.kind, path: config.eventsPath }]
+}
+
+async function nameCheck({ resolver }: Homeseer): Promise<Check> {
+  const current = await resolver.current()
+  if (!current.ok) return checkOf('alias_refresh', current, 'warn', () => ({}))
+  const { resolver: names, warnings } = current.value
+  return {
+    check: 'alias_refresh',
+    status: warnings.length === 0 ? 'pass' : 'warn',
+    aliases: names.deviceNames.aliases.length + names.eventNames.aliases.length + names.cameraNames.aliases.length,
+  }
+}

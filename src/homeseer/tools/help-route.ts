@@ -1,0 +1,176 @@
+/**
+ * Help route: from a goal in somebody's words to the calls that reach it, with the arguments filled in from this very
+ * house: the device that is meant, the control it has, the event that is called so.
+ *
+ * Routes are ranked by how well the goal names a thing of that kind, and by the words that only go with one kind.
+ *
+ * Pure.
+ */
+import type { Offer } from '../../bus/capability.ts'
+import type { JsonObject } from '../../core/json.ts'
+import type { Device } from '../catalog/device.ts'
+import { chooseControl, type ControlChoice } from '../catalog/control.ts'
+import { normalise, tokensOf } from '../resolve/normalise.ts'
+import { resolveCameras, resolveDevices, resolveEvents, type Resolver } from '../resolve/resolve.ts'
+
+export type HelpMode = 'read_only' | 'dry_run' | 'mutate'
+
+export interface Route {
+  readonly route: string
+  readonly confidence: number
+  readonly steps: readonly Step[]
+}
+
+export interface Step {
+  readonly tool: string
+  readonly argsTemplate: JsonObject
+}
+
+export interface Goal {
+  readonly goal: string
+  readonly mode: HelpMode
+  readonly resolver: Resolver
+  readonly offers: readonly Offer[]
+}
+
+const WORDS = {
+  device: 'device light lights lamp switch dim dimmer turn on off set thermostat temperature lock unlock blind fan',
+  event: 'scene event automation run activate trigger routine mode',
+  camera: 'camera cameras snapshot picture photo pan look',
+  diagnose: 'why wrong broken health status diagnose problem check failing error offline slow',
+} as const
+
+const LEAST = 0.2
+const MAX_ROUTES = 5
+
+export function helpRoutes(goal: Goal): readonly Route[] {
+  const words = new Set(tokensOf(normalise(goal.goal)))
+  const routes = [deviceRoute(goal, words), eventRoute(goal, words), cameraRoute(goal, words)].filter(
+    (route) => route !== undefined,
+  )
+  return [...routes, ...toolRoutes(goal, words), diagnosticRoute(words)]
+    .filter(({ confidence }) => confidence >= LEAST)
+    .toSorted((left, right) => right.confidence - left.confidence)
+    .slice(0, MAX_ROUTES)
+}
+
+function deviceRoute({ goal, mode, resolver }: Goal, words: ReadonlySet<string>): Route | undefined {
+  const [top] = resolveDevices(resolver, goal).candidates
+  if (top === undefined) return undefined
+  const { target, score } = top
+  const look: readonly Step[] = [
+    { tool: 'hs4.resolve.devices', argsTemplate: { query: goal.slice(0, 200), limit: 5 } },
+    { tool: 'hs4.devices.get', argsTemplate: { refs: [target.ref], includeControls: true } },
+  ]
+  const wish = wishIn(target, goal)
+  const set = { ref: target.ref, ...wish }
+  const steps =
+    wish === undefined || mode === 'read_only' ? look : [...look, ...changing('hs4.devices.set', set, { mode, goal })]
+  return { route: 'device_control', confidence: confidence(score, words, 'device'), steps }
+}
+
+function eventRoute({ goal, mode, resolver }: Goal, words: ReadonlySet<string>): Route | undefined {
+  const [top] = resolveEvents(resolver, goal).candidates
+  if (top?.target.id === undefined) return undefined
+  const { id } = top.target
+  const look: readonly Step[] = [
+    { tool: 'hs4.resolve.events', argsTemplate: { query: goal.slice(0, 200), limit: 5 } },
+    { tool: 'hs4.events.get', argsTemplate: { id } },
+  ]
+  const steps = mode === 'read_only' ? look : [...look, ...changing('hs4.events.run', { id }, { mode, goal })]
+  return { route: 'event_execution', confidence: confidence(top.score, words, 'event'), steps }
+}
+
+function cameraRoute({ goal, resolver }: Goal, words: ReadonlySet<string>): Route | undefined {
+  const [named] = resolveCameras(resolver, goal).candidates
+  const [first] = resolver.cameras.values()
+  const camera = named?.target ?? (hits(words, 'camera') > 0 ? first : undefined)
+  if (camera === undefined) return undefined
+  return {
+    route: 'camera_control',
+    confidence: confidence(named?.score ?? 0, words, 'camera'),
+    steps: [
+      { tool: 'hs4.cameras.list', argsTemplate: {} },
+      { tool: 'hs4.cameras.snapshot.get', argsTemplate: { camId: camera.camId } },
+    ],
+  }
+}
+
+/** Tools whose own words the goal uses, or that it names. */
+function toolRoutes({ goal, offers }: Goal, words: ReadonlySet<string>): readonly Route[] {
+  return offers
+    .filter(({ face }) => face.kind === 'tool')
+    .map((offer) => ({ offer, share: shareOf(offer, goal, words) }))
+    .filter(({ share }) => share >= LEAST)
+    .toSorted((left, right) => right.share - left.share)
+    .slice(0, 2)
+    .map(({ offer, share }) => ({
+      route: `tool:${offer.name}`,
+      confidence: round(share),
+      steps: [{ tool: offer.name, argsTemplate: templateOf(offer) }],
+    }))
+}
+
+function diagnosticRoute(words: ReadonlySet<string>): Route {
+  return {
+    route: 'generic_diagnostics',
+    confidence: round(0.25 + 0.3 * Math.min(1, hits(words, 'diagnose'))),
+    steps: [
+      { tool: 'hs4.health.get', argsTemplate: {} },
+      { tool: 'hs4.selftest.run', argsTemplate: {} },
+      { tool: 'hs4.audit.query', argsTemplate: { result: 'error', limit: 20 } },
+    ],
+  }
+}
+
+/** Planning first; what really changes something comes last, and only where that was asked for. */
+function changing(tool: string, args: JsonObject, { mode, goal }: Pick<Goal, 'mode' | 'goal'>): readonly Step[] {
+  const claims = { confirm: true, intent: goal.slice(0, 500), reason: `Asked for: ${goal}`.slice(0, 500) }
+  const dry: Step = { tool, argsTemplate: { ...args, dryRun: true } }
+  if (mode === 'dry_run')
+    return [dry, { tool: 'hs4.change.prepare', argsTemplate: { toolName: tool, args: { ...args, ...claims } } }]
+  return [dry, { tool, argsTemplate: { ...args, ...claims } }]
+}
+
+/** What the words ask of this device, in a form that it takes; `undefined` when they ask nothing it can do. */
+function wishIn(device: Device, goal: string): JsonObject | undefined {
+  const words = tokensOf(normalise(goal))
+  const number = /(-?\d{1,5}(?:[.,]\d{1,2})?)\s*(?:%|percent|degrees|°|prozent|grad)?/i.exec(goal)?.[1]
+  const value = number === undefined ? undefined : Number(number.replace(',', '.'))
+  if (value !== undefined && chooseControl(device.controls, { kind: 'value', value }).ok) return { value }
+  const named = device.controls
+    .filter(
+      ({ range, label }) => range === undefined && tokensOf(normalise(label)).every((word) => words.includes(word)),
+    )
+    // `Unlock` holds no `lock` as a word, and `On Last Level` is asked for by all of its words or not at all.
+    .toSorted((left, right) => right.label.length - left.label.length)[0]
+  const choice: ControlChoice | undefined = named && { pair: named, value: named.value, text: undefined }
+  return choice === undefined || choice.pair.label === '' ? undefined : { label: choice.pair.label }
+}
+
+function confidence(score: number, words: ReadonlySet<string>, kind: keyof typeof WORDS): number {
+  return round(Math.min(1, 0.75 * score + (hits(words, kind) > 0 ? 0.25 : 0)))
+}
+
+function hits(words: ReadonlySet<string>, kind: keyof typeof WORDS): number {
+  return WORDS[kind].split(' ').filter((word) => words.has(word)).length
+}
+
+/** Names count double: `list users` is `hs4.admin.users.list` before anything that mentions users. */
+function shareOf({ name, title }: Offer, goal: string, words: ReadonlySet<string>): number {
+  if (goal.includes(name)) return 1
+  const own = tokensOf(normalise(`${name.replace(/^hs4/, '').replaceAll(/[._]/g, ' ')} ${title}`))
+  const shared = own.filter((word) => words.has(word)).length
+  return shared < 2 ? 0 : Math.min(0.9, (2 * shared) / (own.length + words.size))
+}
+
+/** Required arguments, each as its schema describes it. */
+function templateOf({ requestSchema }: Offer): JsonObject {
+  const required = Array.isArray(requestSchema['required']) ? (requestSchema['required'] as readonly string[]) : []
+  const properties = (requestSchema['properties'] ?? {}) as Readonly<Record<string, { readonly type?: string }>>
+  return Object.fromEntries(required.map((name) => [name, `<${properties[name]?.type ?? 'value'}>`]))
+}
+
+function round(value: number): number {
+  return Math.round(value * 1_000) / 1_000
+}

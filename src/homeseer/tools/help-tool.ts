@@ -1,0 +1,53 @@
+/**
+ * Help tool: which calls reach a goal in this house.
+ *
+ * Reads through the link.
+ */
+import { z } from 'zod'
+import type { Capability } from '../../bus/capability.ts'
+import { defineTool } from '../../bus/tool.ts'
+import { EMPTY_HOUSE } from '../catalog/house.ts'
+import { buildResolver } from '../resolve/resolve.ts'
+import { answer, type Homeseer } from './dependencies.ts'
+import { homeseerFamily } from './envelope.ts'
+import { helpRoutes } from './help-route.ts'
+import { currentNames } from './resolve-tools.ts'
+
+const NOTHING = buildResolver({ house: EMPTY_HOUSE, events: [], cameras: [], aliases: [] })
+
+export function helpRoute(homeseer: Homeseer): Capability {
+  return defineTool({
+    family: homeseerFamily,
+    effect: 'reads',
+    name: 'hs4.help.route',
+    title: 'How to reach a goal',
+    description:
+      'Says which tools to call, in which order and with which arguments, to reach a goal in this house. `mode` bounds what the route may contain.',
+    input: z.strictObject({
+      goal: z.string().min(3).max(500),
+      mode: z.enum(['read_only', 'dry_run', 'mutate']).default('dry_run'),
+    }),
+    output: z.looseObject({
+      routes: z.array(
+        z.looseObject({ rank: z.int(), route: z.string(), confidence: z.number(), steps: z.array(z.looseObject({})) }),
+      ),
+    }),
+  }).handledBy(async ({ goal, mode }) => {
+    const current = await currentNames(homeseer)
+    // Without HomeSeer there is still something to do: find out why.
+    const resolver = current.ok ? current.value.resolver : NOTHING
+    const offers = homeseer.bus.offers().filter(({ family }) => family.name === homeseerFamily.name)
+    const routes = helpRoutes({ goal, mode, resolver, offers })
+    return answer({
+      goal,
+      mode,
+      routes: routes.map(({ route, confidence, steps }, index) => ({
+        rank: index + 1,
+        route,
+        confidence,
+        steps: steps.map((step) => ({ ...step })),
+      })),
+      ...(current.ok ? {} : { warnings: [current.fault.message] }),
+    })
+  })
+}

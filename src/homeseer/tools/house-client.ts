@@ -1,0 +1,76 @@
+/**
+ * House: the devices as they are now, for tools that read: what the catalog knows, as fresh as the caller wants it.
+ *
+ * While changes are pushed, the mirror is as new as a question would be; without push it is asked again when it is older
+ * than the owner allows.
+ *
+ * Does I/O (through the link).
+ */
+import type { Fault } from '../../core/fault.ts'
+import type { JsonObject } from '../../core/json.ts'
+import { fail, ok, type Result } from '../../core/result.ts'
+import type { Device } from '../catalog/device.ts'
+import type { House } from '../catalog/house.ts'
+import type { LiveValue, MirrorEntry } from '../wire/mirror.ts'
+import type { Homeseer } from './dependencies.ts'
+import { deviceView, type ViewOptions } from './device-view.ts'
+import { hs4Fault, readFault } from './faults.ts'
+
+const READING = 'reading the devices'
+
+export async function readHouse(homeseer: Homeseer, fresh = false): Promise<Result<House, Fault>> {
+  const { catalog, link } = homeseer
+  if (fresh || isStale(homeseer, [...link.mirror.entries.values()])) {
+    const refreshed = await link.mirror.refresh()
+    if (!refreshed.ok) return fail(readFault(refreshed.fault, READING))
+  }
+  const house = await catalog.house()
+  return house.ok ? ok(house.value) : fail(readFault(house.fault, READING))
+}
+
+/** Makes what is known of some devices as fresh as wanted. Refs that HomeSeer does not know are no fault here. */
+export async function freshen(
+  homeseer: Homeseer,
+  refs: readonly number[],
+  fresh = false,
+): Promise<Result<void, Fault>> {
+  const { mirror } = homeseer.link
+  const entries = refs.map((ref) => mirror.entries.get(ref)).filter((entry) => entry !== undefined)
+  if (refs.length === 0 || (!fresh && !isStale(homeseer, entries))) return ok(undefined)
+  const read = await mirror.read(refs)
+  return read.ok ? ok(undefined) : fail(readFault(read.fault, READING))
+}
+
+function isStale({ link: { mirror }, config }: Homeseer, entries: readonly MirrorEntry[]): boolean {
+  return !mirror.pushUp && entries.some((entry) => mirror.ageMs(entry) > config.statusCacheMs)
+}
+
+export function seenNow(
+  { link: { mirror } }: Homeseer,
+  ref: number,
+): { readonly live: LiveValue; readonly ageMs: number } | undefined {
+  const entry = mirror.entries.get(ref)
+  return entry === undefined ? undefined : { live: entry.live, ageMs: mirror.ageMs(entry) }
+}
+
+export function viewOf(homeseer: Homeseer, device: Device, options: ViewOptions): JsonObject {
+  return deviceView(device, seenNow(homeseer, device.ref), options)
+}
+
+/** The device, or a sentence with a way to find the right one. */
+export async function findDevice(homeseer: Homeseer, ref: number): Promise<Result<Device, Fault>> {
+  const house = await homeseer.catalog.house()
+  if (!house.ok) return fail(readFault(house.fault, READING))
+  const device = house.value.byRef.get(ref)
+  return device === undefined ? fail(noDevice(ref)) : ok(device)
+}
+
+export function noDevice(ref: number): Fault {
+  return hs4Fault('NOT_FOUND', `HomeSeer has no device ${ref}.`, {
+    details: { ref },
+    next: [
+      { name: 'hs4.devices.list', args: { limit: 50 } },
+      { name: 'hs4.resolve.devices', args: { query: `device ${ref}` } },
+    ],
+  })
+}

@@ -1,0 +1,69 @@
+/**
+ * Link health: how the connection to HomeSeer fares, from what every request came to; and what to do about it.
+ *
+ * Holds the last outcome; otherwise pure.
+ */
+import type { ServiceHealth } from '../../bus/capability.ts'
+import type { AttemptNote } from '../wire/json-client.ts'
+import type { AsciiState } from '../wire/ascii-client.ts'
+
+export interface LinkHealth {
+  readonly note: (attempt: AttemptNote) => void
+  readonly last: () => AttemptNote | undefined
+}
+
+export function createLinkHealth(): LinkHealth {
+  let last: AttemptNote | undefined
+  return {
+    note: (attempt) => {
+      last = attempt
+    },
+    last: () => last,
+  }
+}
+
+export interface LinkFacts {
+  readonly url: string
+  readonly last: AttemptNote | undefined
+  readonly push: AsciiState | undefined
+  readonly devices: number
+}
+
+/** An absent HomeSeer degrades this family and nothing else. */
+export function healthOf({ url, last, push, devices }: LinkFacts): ServiceHealth {
+  const advice = adviceOn(url, last) ?? pushAdvice(push)
+  return {
+    status: advice === undefined ? 'ok' : 'degraded',
+    details: {
+      url,
+      devices,
+      lastRequest: last === undefined ? null : { request: last.request, outcome: last.outcome },
+      push: push === undefined ? 'off' : push.up ? 'up' : push.reason,
+      ...(advice === undefined ? {} : { advice }),
+    },
+  }
+}
+
+/** What was refused was answered: the link is there. */
+function adviceOn(url: string, last: AttemptNote | undefined): string | undefined {
+  switch (last?.outcome) {
+    case undefined:
+      return `HomeSeer at ${url} has not been asked yet.`
+    case 'unreachable':
+    case 'timed-out':
+    case 'http-status':
+      return `HomeSeer at ${url} does not answer. Check that it runs and that homeseer.url is right.`
+    case 'unauthorised':
+      return 'HomeSeer refuses the login. Check homeseer.user and homeseer.password.'
+    case 'json-disabled':
+      return 'Switch on “Enable Control with JSON” under Setup > Network in HomeSeer.'
+    default:
+      return undefined
+  }
+}
+
+function pushAdvice(push: AsciiState | undefined): string | undefined {
+  if (push === undefined || push.up) return undefined
+  if (push.reason === 'refused') return 'HomeSeer’s ASCII port refuses the login: guests may not use it.'
+  return 'HomeSeer’s ASCII port does not answer; everything is polled. Check homeseer.push.asciiPort.'
+}

@@ -1,0 +1,198 @@
+/**
+ * Resolve tools: from what somebody said to refs and ids, with the evidence and whether one may act on it.
+ *
+ * Reads through the link.
+ */
+import { z } from 'zod'
+import type { Capability } from '../../bus/capability.ts'
+import { defineTool } from '../../bus/tool.ts'
+import type { Fault } from '../../core/fault.ts'
+import type { JsonObject } from '../../core/json.ts'
+import { fail, ok, type Result } from '../../core/result.ts'
+import { provenanceOf } from '../resolve/alias.ts'
+import {
+  resolveCameras,
+  resolveDevices,
+  resolveEvents,
+  type Candidate,
+  type DeviceCandidate,
+  type Verdict,
+} from '../resolve/resolve.ts'
+import type { CurrentResolver } from '../resolve/resolver-client.ts'
+import { answer, isoTime, type Homeseer } from './dependencies.ts'
+import { homeseerFamily } from './envelope.ts'
+import { readFault } from './faults.ts'
+
+const common = { family: homeseerFamily, effect: 'reads' } as const
+
+export const queryArgument = z.string().min(1).max(200).describe('What a person would say.')
+const limit = z.int().min(1).max(100).default(10)
+const includeEvidence = z.boolean().default(true).describe('With the name that matched, and where it is from.')
+const output = z.looseObject({
+  query: z.string(),
+  totalMatches: z.int(),
+  verdict: z.looseObject({ kind: z.enum(['act', 'ask', 'none']) }),
+  items: z.array(z.looseObject({ score: z.number(), confidence: z.enum(['high', 'medium', 'low']) })),
+})
+
+export function resolveTools(homeseer: Homeseer): readonly Capability[] {
+  return [devices(homeseer), events(homeseer), cameras(homeseer)]
+}
+
+/** What names mean at this moment, or why nobody knows. */
+export async function currentNames({ resolver }: Homeseer): Promise<Result<CurrentResolver, Fault>> {
+  const current = await resolver.current()
+  return current.ok ? ok(current.value) : fail(readFault(current.fault, 'reading names'))
+}
+
+export function candidateJson(candidate: Candidate<unknown>, withEvidence: boolean): JsonObject {
+  const { score, confidence, match, evidence } = candidate
+  return {
+    score,
+    confidence,
+    match,
+    ...(withEvidence
+      ? {
+          evidence: {
+            matchedAlias: evidence.matchedAlias,
+            normalizedAlias: evidence.normalizedAlias,
+            provenance: provenanceOf(evidence.origin),
+            ...(evidence.lookAlike ? { lookAlike: true } : {}),
+          },
+        }
+      : {}),
+  }
+}
+
+export function refreshJson({ resolver, warnings }: CurrentResolver, { clock }: Homeseer): JsonObject {
+  return {
+    generatedAt: isoTime(clock.now()),
+    totalDevices: resolver.house.devices.length,
+    totalEvents: resolver.events.size,
+    totalCameras: resolver.cameras.size,
+    ...(warnings.length === 0
+      ? {}
+      : {
+          warnings: warnings.map(({ source, fault }) => {
+            const { code = 'UNKNOWN', message } = readFault(fault, `reading ${source}`)
+            return { source, code, message }
+          }),
+        }),
+  }
+}
+
+const ASKS: Readonly<Record<Extract<Verdict, { kind: 'ask' }>['reason'], string>> = {
+  fuzzy: 'Nothing is called exactly that. Ask which one is meant.',
+  'several-exact': 'Several are called exactly that. Ask which one is meant.',
+  wrapper: 'What is called that stands for other devices. Ask which one is meant.',
+  'look-alike': 'A name looks like this one without being it. Ask which one is meant.',
+}
+
+/** What to ask, or `undefined` when there is nothing to ask. */
+export function disambiguation(verdict: Verdict): string | undefined {
+  return verdict.kind === 'ask' ? ASKS[verdict.reason] : undefined
+}
+
+function devices(homeseer: Homeseer): Capability {
+  return defineTool({
+    ...common,
+    name: 'hs4.resolve.devices',
+    title: 'Find devices by name',
+    description:
+      'Finds the devices that somebody may mean, best first. Endpoints that can be told something go before roots and masters. `verdict.kind` is `act` only when exactly one device is called exactly that; otherwise ask.',
+    input: z.strictObject({ query: queryArgument, limit, includeEvidence }),
+    output,
+  }).handledBy(async (input) => {
+    const current = await currentNames(homeseer)
+    if (!current.ok) return current
+    const { candidates, verdict } = resolveDevices(current.value.resolver, input.query)
+    const recommended = candidates[0]?.target.ref ?? null
+    const hint = disambiguation(verdict)
+    return answer({
+      query: input.query,
+      refresh: refreshJson(current.value, homeseer),
+      totalMatches: candidates.length,
+      verdict: { ...verdict },
+      ...(hint === undefined ? {} : { disambiguationHint: hint }),
+      recommendedRef: recommended,
+      items: candidates.slice(0, input.limit).map((one) => ({
+        ref: one.target.ref,
+        name: one.target.name,
+        location: one.target.location,
+        location2: one.target.location2,
+        recommended: one.target.ref === recommended,
+        ...candidateJson(one, input.includeEvidence),
+        actionability: actionabilityJson(one),
+      })),
+    })
+  })
+}
+
+export function actionabilityJson({ actionability }: DeviceCandidate): JsonObject {
+  const { rank, role, relationship, parentRef, controlPairCount } = actionability
+  return { rank, role, relationship: String(relationship), parentRef: parentRef ?? null, controlPairCount }
+}
+
+function events(homeseer: Homeseer): Capability {
+  return defineTool({
+    ...common,
+    name: 'hs4.resolve.events',
+    title: 'Find events by name',
+    description:
+      'Finds the events that somebody may mean, best first; `groupHint` keeps those whose group contains it.',
+    input: z.strictObject({
+      query: queryArgument,
+      groupHint: z.string().max(200).exactOptional(),
+      limit,
+      includeEvidence,
+    }),
+    output,
+  }).handledBy(async (input) => {
+    const current = await currentNames(homeseer)
+    if (!current.ok) return current
+    const { candidates, verdict } = resolveEvents(current.value.resolver, input.query, input.groupHint)
+    const hint = disambiguation(verdict)
+    return answer({
+      query: input.query,
+      groupHint: input.groupHint ?? null,
+      refresh: refreshJson(current.value, homeseer),
+      totalMatches: candidates.length,
+      verdict: { ...verdict },
+      ...(hint === undefined ? {} : { disambiguationHint: hint }),
+      items: candidates.slice(0, input.limit).map((one) => ({
+        id: one.target.id ?? null,
+        group: one.target.group,
+        name: one.target.name,
+        ...candidateJson(one, input.includeEvidence),
+      })),
+    })
+  })
+}
+
+function cameras(homeseer: Homeseer): Capability {
+  return defineTool({
+    ...common,
+    name: 'hs4.resolve.cameras',
+    title: 'Find cameras by name',
+    description: 'Finds the cameras that somebody may mean, best first.',
+    input: z.strictObject({ query: queryArgument, limit, includeEvidence }),
+    output,
+  }).handledBy(async (input) => {
+    const current = await currentNames(homeseer)
+    if (!current.ok) return current
+    const { candidates, verdict } = resolveCameras(current.value.resolver, input.query)
+    const hint = disambiguation(verdict)
+    return answer({
+      query: input.query,
+      refresh: refreshJson(current.value, homeseer),
+      totalMatches: candidates.length,
+      verdict: { ...verdict },
+      ...(hint === undefined ? {} : { disambiguationHint: hint }),
+      items: candidates.slice(0, input.limit).map((one) => ({
+        camId: one.target.camId,
+        name: one.target.name,
+        ...candidateJson(one, input.includeEvidence),
+      })),
+    })
+  })
+}

@@ -1,0 +1,239 @@
+/**
+ * Resources: the sixteen of the contract. Reading one is a call like any other: guarded, recorded, and without code on
+ * HomeSeer's machine.
+ *
+ * Reads through the link.
+ */
+import { z } from 'zod'
+import type { Capability } from '../../bus/capability.ts'
+import { defineTool } from '../../bus/tool.ts'
+import type { Fault } from '../../core/fault.ts'
+import type { Json, JsonObject } from '../../core/json.ts'
+import { fail, ok, type Result } from '../../core/result.ts'
+import { CAPABILITIES } from '../catalog/capability.ts'
+import { groupDevices } from '../catalog/house.ts'
+import { provenanceOf, type Alias } from '../resolve/alias.ts'
+import { getVersion } from '../wire/read-request.ts'
+import { AGENT_CONTRACT } from './agent-contract.ts'
+import { answerOf, isoTime, type Homeseer } from './dependencies.ts'
+import { statusData } from './device-status.ts'
+import { homeseerFamily } from './envelope.ts'
+import { eventJson } from './event-read-tools.ts'
+import { readFault } from './faults.ts'
+import { readHouse, viewOf } from './house-client.ts'
+import { textOf } from './json-text.ts'
+import { policyState } from './policy-state.ts'
+import { currentNames, refreshJson } from './resolve-tools.ts'
+
+export interface ResourceDefinition {
+  readonly path: string
+  readonly title: string
+  readonly description: string
+  readonly read: (homeseer: Homeseer) => Promise<Result<Json, Fault>>
+}
+
+/** The state of devices: announced whenever something changes. */
+export const STATE_URIS = ['hs4://devices/status', 'hs4://devices/status/full', 'hs4://state/summary'] as const
+/** What devices there are: announced when one comes, goes or is renamed. */
+export const CATALOG_URIS = [
+  'hs4://devices/catalog',
+  'hs4://devices/catalog/full',
+  'hs4://capabilities/matrix',
+  'hs4://catalog/aliases',
+  'hs4://admin/interfaces',
+] as const
+
+export function resource(homeseer: Homeseer, { path, title, description, read }: ResourceDefinition): Capability {
+  const uri = `hs4://${path}`
+  return defineTool({
+    family: homeseerFamily,
+    effect: 'reads',
+    name: uri,
+    title,
+    description,
+    face: { kind: 'resource', uri, mimeType: 'application/json' },
+    input: z.strictObject({}),
+    output: z.looseObject({}),
+  }).handledBy(async () => answerOf(await read(homeseer)))
+}
+
+export const RESOURCES: readonly ResourceDefinition[] = [
+  {
+    path: 'devices/catalog',
+    title: 'Devices',
+    description: 'All devices with their present state.',
+    read: (homeseer) => catalogJson(homeseer, false),
+  },
+  {
+    path: 'devices/catalog/full',
+    title: 'Devices, in full',
+    description: 'All devices with control pairs and HomeSeer’s own fields. Large.',
+    read: (homeseer) => catalogJson(homeseer, true),
+  },
+  {
+    path: 'devices/status',
+    title: 'Status',
+    description: 'The state of all devices. Subscribers hear of every change.',
+    read: (homeseer) => statusJson(homeseer, false),
+  },
+  {
+    path: 'devices/status/full',
+    title: 'Status, in full',
+    description: 'The state of all devices with HomeSeer’s own fields. Large.',
+    read: (homeseer) => statusJson(homeseer, true),
+  },
+  {
+    path: 'events/catalog',
+    title: 'Events',
+    description: 'All events of HomeSeer.',
+    read: async ({ catalog, clock }) => {
+      const events = await catalog.events()
+      if (!events.ok) return fail(readFault(events.fault, 'reading the events'))
+      return ok({ generatedAt: isoTime(clock.now()), total: events.value.length, events: events.value.map(eventJson) })
+    },
+  },
+  {
+    path: 'capabilities/matrix',
+    title: 'Capabilities',
+    description: 'Which devices can do or tell what, by capability.',
+    read: async (homeseer) => {
+      const house = await readHouse(homeseer)
+      if (!house.ok) return house
+      const matrix = CAPABILITIES.map((capability) => {
+        const able = house.value.devices.filter(({ capabilities }) => capabilities.includes(capability))
+        return [capability, able.map(({ ref }) => ref)] as const
+      })
+      return ok({
+        generatedAt: isoTime(homeseer.clock.now()),
+        matrix: Object.fromEntries(matrix.filter(([, refs]) => refs.length > 0)),
+      })
+    },
+  },
+  {
+    path: 'audit/recent',
+    title: 'Recent calls',
+    description: 'The last 200 calls of the HomeSeer tools.',
+    read: async ({ audit }) => ok({ entries: [...audit.query({ limit: 200 })] }),
+  },
+  {
+    path: 'state/summary',
+    title: 'Summary',
+    description: 'The house in a few numbers: for a model that has little room.',
+    read: summaryJson,
+  },
+  {
+    path: 'catalog/aliases',
+    title: 'Names',
+    description: 'Names that the owner wrote down, that people confirmed, and that follow from HomeSeer.',
+    read: aliasesJson,
+  },
+  {
+    path: 'agent/contract',
+    title: 'Rules for agents',
+    description: 'How to work with these tools safely.',
+    read: async ({ clock }) => ok({ generatedAt: isoTime(clock.now()), ...AGENT_CONTRACT }),
+  },
+  {
+    path: 'admin/audit/diff',
+    title: 'Recent acts of administration',
+    description: 'What acts of administration changed lately: before, after, difference.',
+    read: async ({ audit }) => {
+      const entries = audit.query({ limit: 500 })
+      const changes = entries.filter((one) => textOf(one['tool']).startsWith('hs4.admin.') && one['diff'] !== undefined)
+      return ok({ entries: [...changes] })
+    },
+  },
+]
+
+/** No cap: a resource is read whole or not at all. */
+const EVERYTHING = 20_000
+
+async function catalogJson(homeseer: Homeseer, full: boolean): Promise<Result<Json, Fault>> {
+  const house = await readHouse(homeseer)
+  if (!house.ok) return house
+  const options = { includeControls: full, includeRaw: full }
+  return ok({
+    generatedAt: isoTime(homeseer.clock.now()),
+    total: house.value.devices.length,
+    devices: house.value.devices.map((device) => viewOf(homeseer, device, options)),
+  })
+}
+
+async function statusJson(homeseer: Homeseer, full: boolean): Promise<Result<Json, Fault>> {
+  const uncapped = { ...homeseer, config: { ...homeseer.config, maxDevices: EVERYTHING } }
+  return statusData(uncapped, {
+    compress: !full,
+    everything: full,
+    voiceonly: false,
+    excludeevents: true,
+    includeRaw: full,
+    fresh: false,
+  })
+}
+
+const TOP = 10
+const RECENT = 50
+
+async function summaryJson(homeseer: Homeseer): Promise<Result<Json, Fault>> {
+  const { link, catalog, config, audit, clock } = homeseer
+  const [version, house, events, cameras] = await Promise.all([
+    link.json.call(getVersion()),
+    readHouse(homeseer),
+    catalog.events(),
+    catalog.cameras(),
+  ])
+  const recent = audit.query({ limit: RECENT })
+  const groups = house.ok
+    ? (name: 'location' | 'interfaceName') => groupDevices(house.value, (one) => one[name])
+    : () => []
+  const top = (name: 'location' | 'interfaceName'): readonly JsonObject[] =>
+    groups(name)
+      .slice(0, TOP)
+      // Counts, not refs: on a large house the refs would be most of the text.
+      .map((group) => ({ name: group.name, devices: group.refs.length }))
+  const warnings = [
+    ...(version.ok ? [] : [readFault(version.fault, 'asking for the version').message]),
+    ...(house.ok ? [] : [house.fault.message]),
+    ...(events.ok ? [] : [readFault(events.fault, 'reading the events').message]),
+    ...(cameras.ok ? [] : [readFault(cameras.fault, 'reading the cameras').message]),
+  ]
+  return ok({
+    generatedAt: isoTime(clock.now()),
+    hs4Version: version.ok ? version.value : null,
+    safeMode: config.safeMode,
+    policy: policyState(homeseer),
+    totals: {
+      devices: house.ok ? house.value.devices.length : null,
+      events: events.ok ? events.value.length : null,
+      cameras: cameras.ok ? cameras.value.length : null,
+      categories: groups('location').length,
+      interfaces: groups('interfaceName').length,
+    },
+    recentAudit: {
+      entries: recent.length,
+      errorOrBlockedCount: recent.filter(({ result }) => result === 'error' || result === 'blocked').length,
+    },
+    topCategories: [...top('location')],
+    topInterfaces: [...top('interfaceName')],
+    ...(warnings.length === 0 ? {} : { warnings }),
+  })
+}
+
+async function aliasesJson(homeseer: Homeseer): Promise<Result<Json, Fault>> {
+  const current = await currentNames(homeseer)
+  if (!current.ok) return current
+  const { deviceNames, eventNames, cameraNames } = current.value.resolver
+  const aliases: readonly Alias[] = [...deviceNames.aliases, ...eventNames.aliases, ...cameraNames.aliases]
+  return ok({
+    refresh: refreshJson(current.value, homeseer),
+    catalog: {
+      generatedAt: isoTime(homeseer.clock.now()),
+      entries: aliases.map(({ kind, id, text, origin }) => ({
+        key: `${kind}:${id}`,
+        alias: text,
+        provenance: provenanceOf(origin),
+        origin,
+      })),
+    },
+  })
+}

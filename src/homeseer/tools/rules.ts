@@ -1,0 +1,180 @@
+/**
+ * Rules: what the owner's configuration says about changing HomeSeer, and every reason why one change is refused.
+ *
+ *   1 dry run, asked for or by default ▸ 2 mode, confirm, intent, reason (not when dry) ▸ 3 device, event and camera lists
+ *   ▸ 4 scripts ▸ 5 plug-in functions ▸ 6 users, plug-ins, interfaces, categories ▸ 7 the gates of administration
+ *
+ * All reasons are collected, in this order, so that a caller can put all of it right at once. Whether a call is one of
+ * administration follows from the tool; no argument can say so, or deny it.
+ *
+ * Pure.
+ */
+import type { HomeseerConfig } from '../../config/homeseer.ts'
+import type { Reason } from '../../core/fault.ts'
+import { allowExactly, allowNames, allowNumbers, type Allows } from './allow-list.ts'
+
+export const ADMIN_DOMAINS = ['users', 'plugins', 'interfaces', 'system', 'cameras', 'events', 'config'] as const
+export type AdminDomain = (typeof ADMIN_DOMAINS)[number]
+
+export interface Rules {
+  readonly readOnly: boolean
+  readonly requireConfirm: boolean
+  readonly defaultDryRun: boolean
+  readonly devices: Allows<number> | undefined
+  readonly events: Allows<number> | undefined
+  readonly cameras: Allows<number> | undefined
+  readonly scripts: Allows<string> | undefined
+  readonly pluginFunctions: Allows<string> | undefined
+  readonly admin: AdminRules
+}
+
+interface AdminRules {
+  readonly enabled: boolean
+  readonly domains: ReadonlySet<AdminDomain>
+  readonly window: string | undefined
+  readonly windows: Allows<string> | undefined
+  readonly requireTicket: boolean
+  readonly users: Allows<string> | undefined
+  readonly plugins: Allows<string> | undefined
+  readonly interfaces: Allows<string> | undefined
+  readonly categories: Allows<string> | undefined
+}
+
+/** What a caller claims about its own call. */
+export interface Claims {
+  readonly confirm?: boolean
+  readonly intent?: string
+  readonly reason?: string
+  readonly dryRun?: boolean
+  readonly maintenanceWindowId?: string
+  readonly changeTicket?: string
+}
+
+/** What a call would touch, resolved: names have become ids by now, because lists hold ids. */
+export interface Touched {
+  readonly refs?: readonly number[]
+  /** `undefined` stands for an event that has no id and therefore is on no list. */
+  readonly eventIds?: readonly (number | undefined)[]
+  readonly cameraIds?: readonly number[]
+  readonly scriptId?: string
+  readonly pluginFunction?: string
+  readonly userIds?: readonly string[]
+  readonly pluginIds?: readonly string[]
+  readonly interfaceIds?: readonly string[]
+  readonly categoryIds?: readonly string[]
+  /** Set for `hs4.admin.*`, and for nothing else. */
+  readonly domain?: AdminDomain
+}
+
+export function rulesOf(config: HomeseerConfig): Rules {
+  const { allow, admin } = config
+  return {
+    readOnly: config.safeMode === 'read_only',
+    requireConfirm: config.requireConfirm,
+    defaultDryRun: config.defaultDryRun,
+    devices: allowNumbers(allow.devices),
+    events: allowNumbers(allow.events),
+    cameras: allowNumbers(allow.cameras),
+    scripts: allowNames(allow.scripts),
+    pluginFunctions: allowNames(allow.pluginFunctions),
+    admin: {
+      enabled: admin.enabled,
+      domains: new Set(ADMIN_DOMAINS.filter((domain) => admin[domain])),
+      window: admin.maintenanceWindowId,
+      windows: allowExactly(admin.allowedMaintenanceWindowIds),
+      requireTicket: admin.requireChangeTicket,
+      users: allowNames(admin.allowedUserIds),
+      plugins: allowNames(admin.allowedPluginIds),
+      interfaces: allowNames(admin.allowedInterfaceIds),
+      categories: allowNames(admin.allowedCategoryIds),
+    },
+  }
+}
+
+export function isDry(rules: Rules, claims: Claims): boolean {
+  return rules.defaultDryRun || claims.dryRun === true
+}
+
+export function refusals(rules: Rules, claims: Claims, touched: Touched): readonly Reason[] {
+  return [
+    ...(isDry(rules, claims) ? [] : claimReasons(rules, claims)),
+    ...listReasons(rules, touched),
+    ...(touched.domain === undefined ? [] : adminReasons(rules.admin, claims, touched.domain)),
+  ]
+}
+
+/** The id of a script: what stands before the first bracket, else the first word. */
+export function scriptIdOf(command: string): string {
+  const [before = ''] = command.split('(')
+  const id = command.includes('(') ? before : (command.trim().split(/\s+/)[0] ?? '')
+  return id.trim().toLowerCase()
+}
+
+function claimReasons(rules: Rules, { confirm, intent, reason }: Claims): readonly Reason[] {
+  const reasons: Reason[] = []
+  if (rules.readOnly) reasons.push({ rule: 'safe-mode', message: 'HomeSeer is set to read_only here.' })
+  if (rules.requireConfirm && confirm !== true)
+    reasons.push({ rule: 'confirm', message: 'confirm must be true for a change.' })
+  if (!saysSomething(intent)) reasons.push({ rule: 'intent', message: 'intent must say what is to be done.' })
+  if (!saysSomething(reason)) reasons.push({ rule: 'reason', message: 'reason must say why.' })
+  return reasons
+}
+
+/** Blanks of any script, and characters that nobody sees, say nothing. */
+function saysSomething(text: string | undefined): boolean {
+  return /[\p{L}\p{N}]/u.test(text ?? '')
+}
+
+function listReasons(rules: Rules, touched: Touched): readonly Reason[] {
+  const { admin } = rules
+  return [
+    ...outside(rules.devices, touched.refs, 'device-list', 'device'),
+    ...outside(rules.events, touched.eventIds, 'event-list', 'event'),
+    ...outside(rules.cameras, touched.cameraIds, 'camera-list', 'camera'),
+    ...outside(rules.scripts, one(touched.scriptId), 'script-list', 'script'),
+    ...outside(rules.pluginFunctions, one(touched.pluginFunction), 'plugin-function-list', 'plug-in function'),
+    ...outside(admin.users, touched.userIds, 'user-list', 'user'),
+    ...outside(admin.plugins, touched.pluginIds, 'plugin-list', 'plug-in'),
+    ...outside(admin.interfaces, touched.interfaceIds, 'interface-list', 'interface'),
+    ...outside(admin.categories, touched.categoryIds, 'category-list', 'category'),
+  ]
+}
+
+function outside<Item extends string | number>(
+  allows: Allows<Item> | undefined,
+  items: readonly (Item | undefined)[] | undefined,
+  rule: string,
+  noun: string,
+): readonly Reason[] {
+  if (allows === undefined || items === undefined) return []
+  return items
+    .filter((item) => item === undefined || !allows(item))
+    .map((item) => ({ rule, message: `The ${noun} ${item ?? 'without an id'} is not on the owner's list.` }))
+}
+
+function one(item: string | undefined): readonly string[] | undefined {
+  return item === undefined ? undefined : [item]
+}
+
+function adminReasons(admin: AdminRules, claims: Claims, domain: AdminDomain): readonly Reason[] {
+  const { maintenanceWindowId: window = '', changeTicket = '' } = claims
+  const reasons: Reason[] = []
+  if (!admin.enabled)
+    reasons.push({ rule: 'admin-enabled', message: 'Administration is switched off (HS4_ADMIN_ENABLED).' })
+  if (!admin.domains.has(domain))
+    reasons.push({
+      rule: 'admin-domain',
+      message: `Administration of ${domain} is switched off (HS4_ADMIN_${domain.toUpperCase()}_ENABLED).`,
+    })
+  if (!saysSomething(window))
+    reasons.push({ rule: 'maintenance-window', message: 'maintenanceWindowId must name a maintenance window.' })
+  else {
+    if (admin.window !== undefined && window !== admin.window)
+      reasons.push({ rule: 'maintenance-window', message: 'This maintenance window is not the one that is open.' })
+    if (admin.windows?.(window) === false)
+      reasons.push({ rule: 'maintenance-window-list', message: "This maintenance window is not on the owner's list." })
+  }
+  if (admin.requireTicket && !saysSomething(changeTicket))
+    reasons.push({ rule: 'change-ticket', message: 'changeTicket must name a ticket.' })
+  return reasons
+}

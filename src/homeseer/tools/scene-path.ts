@@ -1,0 +1,44 @@
+/**
+ * Scene path: whether a scene is an event or a device, by the contract's rule.
+ *
+ *   auto  both known: the event if its score reaches the least score and leads the device's by 0.04, else the device
+ *
+ * Pure.
+ */
+export const PATHS = ['auto', 'event', 'device_fallback'] as const
+export type PreferredPath = (typeof PATHS)[number]
+
+export interface ScenePath {
+  readonly selectedPath: 'event' | 'device_fallback'
+  readonly reason:
+    | 'prefer_path_event'
+    | 'prefer_path_device_fallback'
+    | 'auto_event_high_confidence'
+    | 'auto_device_fallback'
+    | 'auto_event_only_candidate'
+    | 'auto_device_only_candidate'
+  readonly topEventScore: number | null
+  readonly topDeviceScore: number | null
+}
+
+/** How far ahead an event must be. */
+const LEAD = 0.04
+
+export function chooseScenePath(input: {
+  readonly preferPath: PreferredPath
+  readonly eventMinScore: number
+  readonly topEventScore: number | undefined
+  readonly topDeviceScore: number | undefined
+}): ScenePath {
+  const { preferPath, eventMinScore, topEventScore: event, topDeviceScore: device } = input
+  const scores = { topEventScore: event ?? null, topDeviceScore: device ?? null }
+  if (preferPath === 'event') return { selectedPath: 'event', reason: 'prefer_path_event', ...scores }
+  if (preferPath === 'device_fallback')
+    return { selectedPath: 'device_fallback', reason: 'prefer_path_device_fallback', ...scores }
+  if (event === undefined) return { selectedPath: 'device_fallback', reason: 'auto_device_only_candidate', ...scores }
+  if (device === undefined) return { selectedPath: 'event', reason: 'auto_event_only_candidate', ...scores }
+  // A hundredth of a millionth is rounding, not a lead.
+  if (event >= eventMinScore && event >= device + LEAD - 1e-9)
+    return { selectedPath: 'event', reason: 'auto_event_high_confidence', ...scores }
+  return { selectedPath: 'device_fallback', reason: 'auto_device_fallback', ...scores }
+}

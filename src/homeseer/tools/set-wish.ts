@@ -1,0 +1,174 @@
+/**
+ * Set wish: from the arguments of `hs4.devices.set` to the one thing that HomeSeer will be told, or to the reason why
+ * there is none.
+ *
+ *   control_value  value | label | controlUse (+ value) | text ─▶ control
+ *   set_status     maps clearly onto a control pair ─▶ control (auto-switch)
+ *                  otherwise ─▶ store: HomeSeer's memory is rewritten, no hardware moves, and nobody is told it did
+ *
+ * Pure.
+ */
+import type { Fault } from '../../core/fault.ts'
+import type { JsonObject } from '../../core/json.ts'
+import { fail, ok, type Result } from '../../core/result.ts'
+import {
+  chooseControl,
+  describeControls,
+  type ControlChoice,
+  type ControlFault,
+  type ControlWish,
+} from '../catalog/control.ts'
+import type { Device } from '../catalog/device.ts'
+import type { ControlPair } from '../wire/control-pair.ts'
+import { controlUseNamed, CONTROL_USES } from '../wire/control-use.ts'
+import { badArgument, type NextCall } from './faults.ts'
+
+export type SetMode = 'control_value' | 'set_status'
+
+export interface SetWish {
+  readonly mode: SetMode
+  readonly value?: number
+  readonly label?: string
+  readonly controlUse?: string
+  readonly text?: string
+  readonly statusText?: string
+}
+
+export type SetPath =
+  | { readonly kind: 'control'; readonly choice: ControlChoice; readonly autoSwitch: string | undefined }
+  | { readonly kind: 'store'; readonly value: number | undefined; readonly text: string | undefined }
+
+export function choosePath(device: Device, controls: readonly ControlPair[], wish: SetWish): Result<SetPath, Fault> {
+  if (wish.mode === 'set_status') return choosesStatus(controls, wish)
+  const wanted = controlWish(wish)
+  if (!wanted.ok) return wanted
+  const choice = chooseControl(controls, wanted.value)
+  return choice.ok
+    ? ok({ kind: 'control', choice: choice.value, autoSwitch: undefined })
+    : fail(noControl(device, choice.fault, wish))
+}
+
+/** Value and text clearly mean one pair, or this is no control. */
+function choosesStatus(controls: readonly ControlPair[], wish: SetWish): Result<SetPath, Fault> {
+  const { value, statusText = wish.label } = wish
+  if (wish.controlUse !== undefined || wish.text !== undefined)
+    return fail(badArgument('mode', 'set_status takes value or statusText; use control_value for the rest'))
+  if (value === undefined && statusText === undefined)
+    return fail(badArgument('value', 'set_status needs value or statusText'))
+  const choice = clearChoice(controls, value, statusText)
+  if (choice === undefined) return ok({ kind: 'store', value, text: statusText })
+  const autoSwitch = `set_status only rewrites what HomeSeer remembers; ${choice.pair.label} is a control of this device, so it was told that instead.`
+  return ok({ kind: 'control', choice, autoSwitch })
+}
+
+/** The control that a value and a text both mean, if there is exactly one such. */
+export function clearChoice(
+  controls: readonly ControlPair[],
+  value: number | undefined,
+  text: string | undefined,
+): ControlChoice | undefined {
+  const byValue = value === undefined ? undefined : chooseControl(controls, { kind: 'value', value })
+  const byLabel = text === undefined ? undefined : chooseControl(controls, { kind: 'label', label: text })
+  if (byValue?.ok === false || byLabel?.ok === false) return undefined
+  if (byValue !== undefined && byLabel !== undefined && byValue.value.value !== byLabel.value.value) return undefined
+  return byValue?.value ?? byLabel?.value
+}
+
+function controlWish({ value, label, statusText, controlUse, text }: SetWish): Result<ControlWish, Fault> {
+  const said = label ?? statusText
+  const ways = [said, controlUse, text].filter((way) => way !== undefined)
+  if (ways.length > 1 || (value !== undefined && (said !== undefined || text !== undefined)))
+    return fail(
+      badArgument('value', 'give one of value, label, controlUse (with value where it spans a range) or text'),
+    )
+  if (controlUse !== undefined) {
+    const use = controlUseNamed(controlUse)
+    if (use === undefined || use === 'None')
+      return fail(badArgument('controlUse', `is none of ${CONTROL_USES.slice(1).join(', ')}`))
+    return ok({ kind: 'use', use, value })
+  }
+  if (said !== undefined) return ok({ kind: 'label', label: said })
+  if (text !== undefined) return ok({ kind: 'text', text })
+  return value === undefined
+    ? fail(badArgument('value', 'control_value needs value, label, controlUse or text'))
+    : ok({ kind: 'value', value })
+}
+
+function noControl(device: Device, fault: ControlFault, wish: SetWish): Fault {
+  const details: JsonObject = { ref: device.ref, ...('offers' in fault ? { offers: [...fault.offers] } : {}) }
+  switch (fault.kind) {
+    case 'no-controls':
+      return badArgument('ref', `${device.name} (${device.ref}) cannot be told anything itself`, {
+        details: { ...details, children: [...device.childRefs] },
+        next: nextForRoot(device, wish),
+      })
+    case 'too-many-decimals':
+      return badArgument('value', `${fault.value} has more than the ${fault.decimals} decimals that it takes`, {
+        details,
+      })
+    case 'no-such-value':
+      return badArgument('value', `${device.name} does not take ${fault.value}`, {
+        details,
+        ...nearest(device, fault.value),
+      })
+    case 'no-such-label':
+      return badArgument('label', `${device.name} has no ${JSON.stringify(fault.label)}`, { details })
+    case 'several-labels':
+      return badArgument('label', `${JSON.stringify(fault.label)} means several things here; give the value`, {
+        details,
+      })
+    case 'no-such-use':
+      return badArgument('controlUse', `${device.name} has no ${fault.use}`, { details })
+    case 'value-needed':
+      return badArgument('value', `${fault.use} needs a value`, { details })
+    default:
+      return badArgument('text', `${device.name} takes no text`, { details })
+  }
+}
+
+/** The features of a root, each with the caller's own wish: which one is meant is for the caller to say. */
+function nextForRoot({ childRefs, ref }: Device, wish: SetWish): readonly NextCall[] {
+  if (childRefs.length === 0) return [{ name: 'hs4.devices.get', args: { refs: [ref], includeControls: true } }]
+  return childRefs
+    .slice(0, 5)
+    .map((child) => ({ name: 'hs4.devices.set', args: { ref: child, ...wishJson(wish), dryRun: true } }))
+}
+
+/** A dimmer that ends at 99 is asked for 100 every day. */
+function nearest(device: Device, value: number): { readonly next: readonly NextCall[] } {
+  const ends = device.controls.flatMap(({ range, value: own }) =>
+    range === undefined ? (own === undefined ? [] : [own]) : [range.start, range.end],
+  )
+  const near = ends.toSorted((left, right) => Math.abs(left - value) - Math.abs(right - value))[0]
+  const get: NextCall = { name: 'hs4.devices.get', args: { refs: [device.ref], includeControls: true } }
+  return near === undefined
+    ? { next: [get] }
+    : { next: [{ name: 'hs4.devices.set', args: { ref: device.ref, value: near, dryRun: true } }, get] }
+}
+
+export function wishJson(wish: SetWish): JsonObject {
+  const { mode, value, label, controlUse, text, statusText } = wish
+  return {
+    ...(mode === 'control_value' ? {} : { mode }),
+    ...(value === undefined ? {} : { value }),
+    ...(label === undefined ? {} : { label }),
+    ...(controlUse === undefined ? {} : { controlUse }),
+    ...(text === undefined ? {} : { text }),
+    ...(statusText === undefined ? {} : { statusText }),
+  }
+}
+
+/** What will be sent, for a person who has to say yes. */
+export function pathJson(path: SetPath, controls: readonly ControlPair[]): JsonObject {
+  if (path.kind === 'store')
+    return { path: 'status_only', value: path.value ?? null, text: path.text ?? null, movesHardware: false }
+  const { pair, value, text } = path.choice
+  return {
+    path: 'control',
+    label: pair.label,
+    ...(value === undefined ? {} : { value }),
+    ...(text === undefined ? {} : { text }),
+    movesHardware: true,
+    choices: describeControls(controls).slice(0, 32),
+  }
+}

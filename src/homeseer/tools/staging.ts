@@ -1,0 +1,70 @@
+/**
+ * Staging: what the intents share. They resolve a name, prepare the change, and commit it if they were told to and the
+ * name left no doubt; preparing and committing are the same calls that anybody can make.
+ *
+ * Pure: the bus does the work.
+ */
+import { z } from 'zod'
+import type { Call, Outcome } from '../../bus/call.ts'
+import { isJsonObject, type JsonObject } from '../../core/json.ts'
+import { fail, ok, type Result } from '../../core/result.ts'
+import type { Fault } from '../../core/fault.ts'
+import { nested, type Homeseer } from './dependencies.ts'
+import { NEXT, nextJson } from './faults.ts'
+import { BASE_GUARD } from './guarded-tool.ts'
+import { isDry, type Claims } from './rules.ts'
+
+export const INTENT_GUARD = {
+  execute: z.boolean().default(false).describe('true: commit at once, if the name left no doubt.'),
+  ...BASE_GUARD,
+}
+
+export interface Staged {
+  readonly execute: boolean
+  readonly prepared: JsonObject
+  readonly committed?: JsonObject
+}
+
+export interface Wanted {
+  readonly toolName: string
+  readonly args: JsonObject
+  readonly claims: Claims & { readonly execute: boolean }
+  readonly summary: string
+}
+
+export async function stage(homeseer: Homeseer, call: Call, wanted: Wanted): Promise<Result<Staged, Fault>> {
+  const { toolName, claims, summary } = wanted
+  const args = { ...wanted.args, ...claimsJson(claims) }
+  const prepared = await ask(homeseer, call, 'hs4.change.prepare', { toolName, args, summary: { text: summary } })
+  if (!prepared.ok) return prepared
+  const { token } = prepared.value
+  if (!claims.execute || isDry(homeseer.rules, claims) || typeof token !== 'string')
+    return ok({ execute: false, prepared: prepared.value })
+  const committed = await ask(homeseer, call, 'hs4.change.commit', { token })
+  if (!committed.ok) return fail(withStaged(committed.fault, token))
+  return ok({ execute: committed.value['committed'] === true, prepared: prepared.value, committed: committed.value })
+}
+
+async function ask(homeseer: Homeseer, call: Call, name: string, body: JsonObject): Promise<Result<JsonObject, Fault>> {
+  const outcome: Outcome = await homeseer.bus.call(name, undefined, body, nested(homeseer, call))
+  if (!outcome.ok) return outcome
+  const { data } = outcome.value
+  if (!isJsonObject(data)) throw new TypeError(`${name} answered no object`)
+  return ok(data)
+}
+
+/** A refused commit leaves its token where the reasons can still be put right. */
+function withStaged(fault: Fault, token: string): Fault {
+  if (fault.kind !== 'not-permitted') return fault
+  const next = [nextJson({ name: 'hs4.change.commit', args: { token } })]
+  return { ...fault, details: { [NEXT]: next, ...fault.details } }
+}
+
+function claimsJson({ confirm, intent, reason, dryRun }: Claims): JsonObject {
+  return {
+    ...(confirm === undefined ? {} : { confirm }),
+    ...(intent === undefined ? {} : { intent }),
+    ...(reason === undefined ? {} : { reason }),
+    ...(dryRun === undefined ? {} : { dryRun }),
+  }
+}

@@ -1,0 +1,147 @@
+/**
+ * Verify: looks whether a device ended up where it was told to go.
+ *
+ *   send ─▶ [push or pause ▸ fresh read] × attempts ─▶ there? ─▶ settle ▸ read again ─▶ still there ─▶ matched
+ *
+ * What counts is the device's own report, read afresh. That HomeSeer pushed the change and that its time of last change
+ * moved is told beside it, as evidence that the report is not an old one. A device that is on its way, a lock between its
+ * bolts, gets more time; one that jumps back is found by looking twice.
+ *
+ * Does I/O (through the mirror).
+ */
+import { setTimeout as wait } from 'node:timers/promises'
+import type { JsonObject } from '../../core/json.ts'
+import type { LinkFault } from '../wire/fault.ts'
+import { outcomeOf, type Expectation, type Observation } from '../catalog/outcome.ts'
+import type { MirrorClient } from '../wire/mirror-client.ts'
+import type { LiveValue } from '../wire/mirror.ts'
+import { isoTime } from './dependencies.ts'
+
+export interface VerifyRules {
+  readonly attempts: number
+  readonly intervalMs: number
+}
+
+export interface Watch {
+  /** Whether a push said so since the watch began. */
+  readonly pushHeard: () => boolean
+  readonly end: () => void
+}
+
+export interface Verification {
+  readonly matched: boolean
+  readonly attempts: number
+  readonly observed: LiveValue | undefined
+  readonly lastChangeMoved: boolean
+  readonly pushHeard: boolean
+  /** Why the last look failed, if it did. */
+  readonly fault: LinkFault | undefined
+}
+
+/** A device on its way gets as many more looks. */
+const MOVING_FACTOR = 3
+const MAX_SETTLE_MS = 200
+
+export function watch(mirror: MirrorClient, ref: number): Watch {
+  let heard = false
+  const end = mirror.subscribe((changes) => {
+    heard ||= changes.some((one) => one.ref === ref && (one.live.source === 'ascii' || one.live.source === 'webhook'))
+  })
+  return { pushHeard: () => heard, end }
+}
+
+export interface VerifyTask {
+  readonly mirror: MirrorClient
+  readonly ref: number
+  readonly expected: Expectation
+  readonly before: LiveValue
+  readonly rules: VerifyRules
+  readonly watch: Watch
+  readonly signal: AbortSignal
+}
+
+export async function verify(task: VerifyTask): Promise<Verification> {
+  const { mirror, ref, expected, before, rules, signal } = task
+  const start = observationOf(before)
+  const wasThere = outcomeOf(expected, start, start) === 'reached'
+  let observed: LiveValue | undefined
+  let fault: LinkFault | undefined
+  let attempts = 0
+  for (let left = rules.attempts; left > 0 && !signal.aborted; left--) {
+    await mirror.waitFor(ref, ({ live }) => outcomeOf(expected, start, observationOf(live)) === 'reached', {
+      timeoutMs: rules.intervalMs,
+      signal,
+    })
+    attempts++
+    const look = await lookAt(task)
+    observed = look.live ?? observed
+    fault = look.fault
+    if (look.outcome === 'moving' && attempts < rules.attempts * MOVING_FACTOR) left++
+    if (look.outcome !== 'reached') continue
+    if (wasThere) return said(task, { matched: true, attempts, observed, fault })
+    await wait(Math.min(rules.intervalMs, MAX_SETTLE_MS), undefined, { signal }).catch(() => undefined)
+    const second = await lookAt(task)
+    observed = second.live ?? observed
+    fault = second.fault
+    if (second.outcome === 'reached') return said(task, { matched: true, attempts: attempts + 1, observed, fault })
+  }
+  return said(task, { matched: false, attempts, observed, fault })
+}
+
+async function lookAt({ mirror, ref, expected, before, signal }: VerifyTask): Promise<{
+  readonly outcome: 'reached' | 'moving' | 'elsewhere'
+  readonly live: LiveValue | undefined
+  readonly fault: LinkFault | undefined
+}> {
+  const read = await mirror.read([ref], signal)
+  const live = read.ok ? read.value.get(ref)?.live : undefined
+  const fault = read.ok ? undefined : read.fault
+  if (live === undefined) return { outcome: 'elsewhere', live, fault }
+  return { outcome: outcomeOf(expected, observationOf(before), observationOf(live)), live, fault }
+}
+
+function said(
+  task: VerifyTask,
+  found: Pick<Verification, 'matched' | 'attempts' | 'observed' | 'fault'>,
+): Verification {
+  const { lastChangeMs } = found.observed ?? {}
+  return {
+    ...found,
+    lastChangeMoved: lastChangeMs !== undefined && lastChangeMs !== task.before.lastChangeMs,
+    pushHeard: task.watch.pushHeard(),
+  }
+}
+
+function observationOf({ value, status }: LiveValue): Observation {
+  return { value, status: status ?? '' }
+}
+
+export function verificationJson(
+  { matched, attempts, observed, lastChangeMoved, pushHeard, fault }: Verification,
+  { wanted, before }: { readonly wanted: JsonObject; readonly before: LiveValue },
+): JsonObject {
+  return {
+    performed: true,
+    matched,
+    attempts,
+    expected: wanted,
+    before: { value: before.value ?? null, status: before.status ?? null },
+    observed:
+      observed === undefined
+        ? null
+        : {
+            value: observed.value ?? null,
+            status: observed.status ?? null,
+            lastChange: isoTime(observed.lastChangeMs),
+            source: observed.source,
+          },
+    checks: {
+      deviceFound: observed !== undefined,
+      valueMatch: matched,
+      changed: observed !== undefined && observed.value !== before.value,
+      lastChangeMoved,
+      pushHeard,
+    },
+    ...(fault === undefined ? {} : { lastReadFailed: fault.kind }),
+  }
+}

@@ -25,6 +25,7 @@ export interface DeviceHome {
   readonly gateway: GatewayProcess
   /** As the owner at this machine, whom nothing but the owner's file makes. */
   readonly asOwner: (tool: string, body?: JsonObject) => Promise<CallView>
+  readonly ownerToken: string
   readonly api: (path: string, options?: { method?: string; body?: Json; token?: string }) => Promise<JsonObject>
   /** Boots a device, approves its code under this name, and waits until its tools are on the bus. */
   readonly enrol: (name: string, options: EnrolOptions) => Promise<SimulatedDevice>
@@ -88,6 +89,8 @@ export async function openDeviceHome(devices = '', guard = 'guard: { actuatorInt
     const [approval] = await Promise.all(approvals)
     const slug = (approval?.structured as JsonObject | undefined)?.['device']
     if (typeof slug !== 'string') throw new Error(`${name} was not let in: ${JSON.stringify(approval)}`)
+    // A stock WebSocket device connects only while somebody talks to it.
+    if (options.awake === false && transport === 'websocket') await device.wake()
     await until(slug, ({ phase, tools }) => phase === 'ready' && tools !== 0)
     return device
   }
@@ -97,6 +100,7 @@ export async function openDeviceHome(devices = '', guard = 'guard: { actuatorInt
     url: gateway.url,
     ota,
     api,
+    ownerToken: owner,
     asOwner,
     enrol,
     until,

@@ -78,7 +78,8 @@ export async function request(
     response = await fetch(`${gateway.note.url}${path}`, {
       method,
       headers,
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      // A change always says how long it is: whoever limits bodies need not read one to know that it is empty.
+      ...(method === 'GET' ? {} : { body: JSON.stringify(body ?? {}) }),
     })
   } catch (error) {
     return fail({

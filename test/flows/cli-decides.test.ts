@@ -1,0 +1,49 @@
+/**
+ * What the owner decides at the command line takes effect at once, and can be taken back.
+ */
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { CLI, connectHttp, createHome, startGatewayProcess } from '../gateway-process.ts'
+import type { GatewayProcess, Home } from '../gateway-process.ts'
+
+let home: Home
+let gateway: GatewayProcess
+beforeEach(async () => {
+  home = createHome()
+  gateway = await startGatewayProcess(home)
+})
+afterEach(async () => {
+  await gateway.stop()
+  home.remove()
+})
+
+/** Rejects when the exit code is not 0. */
+async function hearthbus(...words: readonly string[]): Promise<string> {
+  const { stdout } = await promisify(execFile)(process.execPath, [CLI, '--data', home.data, ...words])
+  return stdout.trim()
+}
+
+describe('the owner at the command line', () => {
+  it('stops every change, and lets changes happen again', async () => {
+    const client = await connectHttp(gateway.url, 'modern')
+    const create = async (): Promise<boolean> =>
+      (await client.callTool({ name: 'task_create', arguments: { title: 'x' } })).isError === true
+    expect(await hearthbus('stop', 'smoke', 'in', 'the', 'kitchen')).toContain('Stopped')
+    expect(await create()).toBe(true)
+    expect(await hearthbus('resume')).toBe('Changes are possible again.')
+    expect(await create()).toBe(false)
+    await client.close()
+  })
+
+  it('hands out a token, and takes it back', async () => {
+    const { token } = JSON.parse(await hearthbus('--json', 'token', 'create', 'phone', '--role', 'observer')) as {
+      token: string
+    }
+    const client = await connectHttp(gateway.url, 'modern', '/mcp', token)
+    expect((await client.callTool({ name: 'server_ping' })).isError).not.toBe(true)
+    expect(await hearthbus('token', 'revoke', 'phone')).toBe('phone is refused from now on.')
+    await expect(client.callTool({ name: 'server_ping' })).rejects.toThrow('no longer, good here')
+    await client.close()
+  })
+})

@@ -98,6 +98,7 @@ export function joinCommunity(command: MeshCommand, text: string): Promise<Answe
       identity: authority.self,
       name: command.config.node.name,
       natsServers: command.config.mesh.nats.servers,
+      useNkey: command.config.mesh.nats.nkey,
     })
     if (!joined.ok) return fail(joined.fault)
     const accepted = await store.accept(joined.value)

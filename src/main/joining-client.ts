@@ -15,6 +15,7 @@ import type { Community } from '../mesh/identity/community.ts'
 import { askToJoin } from '../mesh/identity/invitation.ts'
 import type { Invitation } from '../mesh/identity/invitation.ts'
 import type { NodeIdentity } from '../mesh/identity/node-key.ts'
+import type { JoinCaller } from '../mesh/nats/join-client.ts'
 import { Outbound } from '../mesh/outbound.ts'
 import type { Way } from '../mesh/transport.ts'
 
@@ -23,6 +24,7 @@ export interface Joining {
   readonly identity: NodeIdentity
   readonly name: string
   readonly natsServers: readonly string[]
+  readonly useNkey: boolean
 }
 
 const MAX_ANSWER_BYTES = 4_194_304
@@ -36,11 +38,12 @@ export async function joinByInvitation(joining: Joining): Promise<Result<Communi
     key: identity.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
   }
   const http = new HttpClient({ tls, maxAnswerBytes: MAX_ANSWER_BYTES })
+  const nats = joining.natsServers.length === 0 ? undefined : await openNats(joining)
   try {
     const outbound = new Outbound({
       identity,
       communityId: () => invitation.communityId,
-      transports: { http },
+      transports: { http, nats: nats?.caller },
       clock: systemClock,
     })
     const ways = invitation.addresses.flatMap((text): Way[] => {
@@ -48,7 +51,7 @@ export async function joinByInvitation(joining: Joining): Promise<Result<Communi
       return address === undefined ? [] : [{ transport: 'http', ...address }]
     })
     const answer = await outbound.askToJoin(
-      { nodeId: invitation.issuer, ways },
+      { nodeId: invitation.issuer, ways: nats === undefined ? ways : [...ways, { transport: 'nats' }] },
       askToJoin(invitation, { identity, name }),
       {
         name: JOIN_QUESTION,
@@ -65,5 +68,12 @@ export async function joinByInvitation(joining: Joining): Promise<Result<Communi
     return ok(community.value)
   } finally {
     http.close()
+    await nats?.close()
   }
+}
+
+/** Where no address of the issuer leads anywhere, the broker may. */
+async function openNats({ invitation, identity, natsServers, useNkey, name }: Joining): Promise<JoinCaller> {
+  const { openJoinCaller } = await import('../mesh/nats/join-client.ts')
+  return openJoinCaller({ servers: natsServers, useNkey, identity, name, communityId: invitation.communityId })
 }

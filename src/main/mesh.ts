@@ -20,7 +20,7 @@ import { MeshStore } from '../mesh/identity/mesh-store.ts'
 import { nodeIdentity } from '../mesh/identity/node-key.ts'
 import type { NodeIdentity } from '../mesh/identity/node-key.ts'
 import { Mesh } from '../mesh/mesh-server.ts'
-import type { MeshState } from '../mesh/mesh-server.ts'
+import type { MeshOptions, MeshState } from '../mesh/mesh-server.ts'
 import { openPeerWitness } from './peer-witness-client.ts'
 import { refused } from './start-fault.ts'
 import type { StartFault } from './start-fault.ts'
@@ -114,10 +114,28 @@ async function loadRoot(path: string): Promise<Result<NodeIdentity | undefined, 
   return loaded.fault.kind === 'key-missing' ? ok(undefined) : refused(keyFaultSentence(loaded.fault))
 }
 
+/** The NATS client is loaded by nodes that use it. */
 async function brokerFor(
-  _parts: MeshParts,
-  _identity: NodeIdentity,
-  _store: MeshStore,
-): Promise<Pick<ConstructorParameters<typeof Mesh>[0], 'broker'>> {
-  return {}
+  { config, version, logger }: MeshParts,
+  identity: NodeIdentity,
+  store: MeshStore,
+): Promise<Pick<MeshOptions, 'broker'>> {
+  const { servers, nkey: useNkey } = config.mesh.nats
+  if (servers.length === 0) return {}
+  const { NatsTransport } = await import('../mesh/nats/nats-transport.ts')
+  return {
+    broker: (inbound) =>
+      new NatsTransport({
+        servers,
+        useNkey,
+        identity,
+        name: config.node.name,
+        version,
+        communityId: () => store.community()?.id,
+        inbound,
+        maxBodyBytes: config.mesh.maxBodyBytes,
+        clock: systemClock,
+        logger,
+      }),
+  }
 }

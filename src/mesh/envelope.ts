@@ -9,7 +9,9 @@
  *
  * Pure.
  */
-import { hash } from 'node:crypto'
+import { createHash, hash } from 'node:crypto'
+import type { Hash } from 'node:crypto'
+import type { Frame } from '../bus/call.ts'
 import type { Version } from '../bus/capability.ts'
 import type { Fault } from '../core/fault.ts'
 import { isUlid } from '../core/ids.ts'
@@ -77,9 +79,38 @@ export function callText(fields: EnvelopeFields, bodyHash: string): string {
 }
 
 /** What the answer's proof covers. A proof under one answer fits no other: request ids are used once. */
-export function answerText(answer: { requestId: string; from: string; status: number; bodyHash: string }): string {
-  const { requestId, from, status, bodyHash } = answer
-  return JSON.stringify({ body_sha256: bodyHash, from, request_id: requestId, status: String(status), type: 'answer' })
+export function answerText(answer: {
+  readonly requestId: string
+  readonly from: string
+  readonly status: number
+  readonly bodyHash: string
+  /** Of the frames that came before, if any came. */
+  readonly framesHash?: string | undefined
+}): string {
+  const { requestId, from, status, bodyHash, framesHash } = answer
+  return JSON.stringify({
+    body_sha256: bodyHash,
+    ...(framesHash === undefined ? {} : { frames_sha256: framesHash }),
+    from,
+    request_id: requestId,
+    status: String(status),
+    type: 'answer',
+  })
+}
+
+/** Runs along with a stream: both ends hash the frames as they go by, and the end of the stream proves them all. */
+export class FramesHash {
+  #hash: Hash | undefined
+
+  add({ event, data }: Frame): void {
+    this.#hash ??= createHash('sha256')
+    this.#hash.update(`${event}\n${JSON.stringify(data)}\n`)
+  }
+
+  /** `undefined` when there was no frame. */
+  digest(): string | undefined {
+    return this.#hash?.digest('base64url')
+  }
 }
 
 /** Base64url of the SHA-256 of the bytes. */

@@ -18,7 +18,7 @@ import type { Json, JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { encodeOutcome } from './answer.ts'
-import { answerText, bodyHash, readEnvelope } from './envelope.ts'
+import { answerText, bodyHash, FramesHash, readEnvelope } from './envelope.ts'
 import type { Envelope } from './envelope.ts'
 import { admit } from './gate.ts'
 import type { Admitted, GateParts } from './gate.ts'
@@ -70,6 +70,11 @@ export class Inbound {
     return this.#inFlight
   }
 
+  /** Whether this very process has given that session key. */
+  knowsSession(keyId: string): boolean {
+    return this.#parts.gate.sessions.find(keyId) !== undefined
+  }
+
   /** From now on everything is refused, honestly: nothing of it was tried. */
   stop(): void {
     this.#stopping = true
@@ -97,12 +102,17 @@ export class Inbound {
     const admitted = admit(sealed, this.#parts.gate)
     if (!admitted.ok) return this.#answer(requestId, admitted, undefined)
     const body = parsedBody(arrived.body)
+    const frames = new FramesHash()
+    const emit: Emit = (frame) => {
+      frames.add(frame)
+      return options.emit(frame)
+    }
     const outcome = body.ok
-      ? await this.#serve(envelope.value, admitted.value, body.value, options).catch((error: unknown) =>
+      ? await this.#serve(envelope.value, admitted.value, body.value, { ...options, emit }).catch((error: unknown) =>
           this.#mistake(error),
         )
       : body
-    return this.#answer(requestId, outcome, admitted.value)
+    return this.#answer(requestId, outcome, admitted.value, frames.digest())
   }
 
   async #serve(envelope: Envelope, admitted: Admitted, body: JsonObject, options: ServeOptions): Promise<Outcome> {
@@ -171,10 +181,10 @@ export class Inbound {
     }
   }
 
-  #answer(requestId: string, outcome: Outcome, admitted: Admitted | undefined): Delivered {
+  #answer(requestId: string, outcome: Outcome, admitted: Admitted | undefined, framesHash?: string): Delivered {
     const { identity } = this.#parts
     const { status, text } = encodeOutcome(outcome)
-    const covered = answerText({ requestId, from: identity.id, status, bodyHash: bodyHash(text) })
+    const covered = answerText({ requestId, from: identity.id, status, bodyHash: bodyHash(text), framesHash })
     const session = admitted?.isSigned === false ? admitted.session : undefined
     return {
       status,

@@ -56,8 +56,8 @@ interface Candidate {
 }
 
 const TICK_MS = 250
-/** A peer not heard of for so long is asked; three questions fit into a manifest's life. */
-const QUIET_MS = 8_000
+/** A peer not heard of for so long is asked: longer than a heartbeat through a registry takes, half a manifest's life. */
+const QUIET_MS = 12_000
 /** After a question without answer the next ones come quickly: is it gone, or was it one packet? */
 const DOUBT_MS = 500
 const KNOCK = { firstMs: 500, maxMs: 30_000, factor: 2 }

@@ -20,7 +20,7 @@ import type { Json, JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { decodeOutcome, nonsense } from './answer.ts'
-import { answerText, bodyHash, callText, envelopeFields } from './envelope.ts'
+import { answerText, bodyHash, callText, envelopeFields, FramesHash } from './envelope.ts'
 import type { Envelope } from './envelope.ts'
 import { SESSION_QUESTION } from './gate.ts'
 import type { NodeIdentity } from './identity/node-key.ts'
@@ -185,13 +185,15 @@ export class Outbound implements RemoteProvider {
     const proof =
       draft.isSigned || session === undefined ? signatureProof(text, this.#parts.identity) : macProof(text, session)
     const message: Message = { fields, proof, body: draft.body, idempotent: draft.idempotent }
+    const frames = new FramesHash()
+    const emit = options.emit && counted(options.emit, frames)
     let last: Outcome = fail(unreachable(peer.nodeId, 'no way to it is known'))
     for (const way of this.#inOrder(peer)) {
-      const delivered = await this.#along(way, peer.nodeId, message, options)
+      const delivered = await this.#along(way, peer.nodeId, message, { signal: options.signal, emit })
       if (delivered === undefined) continue
       if (delivered.ok) {
         options.count?.(delivered.value.text.length)
-        return this.#open(peer.nodeId, message, delivered.value, session)
+        return this.#open(peer.nodeId, message, delivered.value, { session, framesHash: frames.digest() })
       }
       last = delivered
       if (delivered.fault.kind !== 'offline') return last
@@ -233,10 +235,10 @@ export class Outbound implements RemoteProvider {
     from: string,
     message: Message,
     { status, text, proof, resent }: Delivered,
-    session: Session | undefined,
+    { session, framesHash }: { readonly session: Session | undefined; readonly framesHash: string | undefined },
   ): Outcome {
     const requestId = message.fields['request_id'] ?? ''
-    const covered = answerText({ requestId, from, status, bodyHash: bodyHash(text) })
+    const covered = answerText({ requestId, from, status, bodyHash: bodyHash(text), framesHash })
     if (isProven(covered, proof, { from, session })) {
       const outcome = decodeOutcome(status, text)
       const isRepeat = resent === true && !outcome.ok && reasonOf(outcome.fault) === 'replayed'
@@ -288,6 +290,14 @@ interface AttemptOptions extends DeliveryOptions {
 
 function wayKey(nodeId: string, way: Way): string {
   return way.transport === 'http' ? `${nodeId} ${way.host} ${way.port}` : nodeId
+}
+
+/** What the end of the stream has to prove is what was handed on, frame by frame. */
+function counted(emit: Emit, frames: FramesHash): Emit {
+  return (frame) => {
+    frames.add(frame)
+    return emit(frame)
+  }
 }
 
 function question(name: string, body: Json): Draft {

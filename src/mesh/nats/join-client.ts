@@ -1,0 +1,41 @@
+/**
+ * Join client: a connection to NATS for as long as it takes to ask for admission.
+ *
+ * Does I/O.
+ */
+import { silentLogger } from '../../core/logger.ts'
+import type { NodeIdentity } from '../identity/node-key.ts'
+import { Link } from './link-client.ts'
+import { NatsCaller } from './nats-caller-client.ts'
+
+export interface JoinCaller {
+  readonly caller: NatsCaller
+  readonly close: () => Promise<void>
+}
+
+const CONNECT_MS = 5_000
+
+/** Also without a connection: asking then says that nobody can be reached. */
+export async function openJoinCaller(options: {
+  readonly servers: readonly string[]
+  readonly useNkey: boolean
+  readonly identity: NodeIdentity
+  readonly name: string
+  readonly communityId: string
+}): Promise<JoinCaller> {
+  const { promise: connected, resolve } = Promise.withResolvers<void>()
+  const link = new Link({ ...options, logger: silentLogger }, { onUp: () => resolve(), onDown: () => undefined })
+  const caller = new NatsCaller({ link, self: options.identity.id })
+  link.start()
+  const impatience = setTimeout(resolve, CONNECT_MS)
+  await connected
+  clearTimeout(impatience)
+  caller.subscribe(options.communityId)
+  return {
+    caller,
+    close: async () => {
+      caller.close()
+      await link.close()
+    },
+  }
+}

@@ -1,0 +1,227 @@
+/**
+ * NATS caller: calls to other nodes through one subscription that lives as long as the process. Each call has a subject
+ * of its own below it; no subscription, no timer and no inbox is made per call.
+ *
+ *   call ─▶ published ─▶ frames … reply                          done
+ *             │ nobody listens there (503)                       offline, at once
+ *             │ the connection was lost meanwhile ─▶ again? ─▶   the reply once more · still at it · it never came
+ *
+ * So a reply that a broken connection has swallowed is asked for, and never silently missed.
+ *
+ * Does I/O, through the link.
+ */
+import type { Msg } from '@nats-io/transport-node'
+import type { Emit } from '../../bus/peer.ts'
+import { base64url, fromUtf8 } from '../../core/bytes.ts'
+import { chanceBytes } from '../../core/chance.ts'
+import type { Fault } from '../../core/fault.ts'
+import type { Json } from '../../core/json.ts'
+import { fail, ok } from '../../core/result.ts'
+import type { Result } from '../../core/result.ts'
+import { verifyText } from '../identity/node-key.ts'
+import { lostAnswer, unreachable, withdrawn } from '../transport.ts'
+import type { Destination, MeshTransport, Message, StreamDelivered } from '../transport.ts'
+import { ACK_EVERY, KEEP_ALIVE_MS, WINDOW_FRAMES } from './credit.ts'
+import type { Link } from './link-client.ts'
+import { decodeFromNode, encodeMessage } from './message.ts'
+import type { FromNode } from './message.ts'
+import { callSubject, lastToken, replyPrefix } from './subject.ts'
+
+type Answered = Result<StreamDelivered, Fault>
+
+interface Pending {
+  readonly nodeId: string
+  readonly subject: string
+  readonly reply: string
+  readonly message: Message
+  readonly emit: Emit | undefined
+  readonly settle: (answered: Answered) => void
+  /** Frames received, frames that the consumer has taken, and what they wait in: a chain, so that order is kept. */
+  received: number
+  taken: number
+  frames: Promise<void>
+  /** The connection was lost since it was sent. */
+  isUncertain: boolean
+}
+
+const AGAIN_MS = 500
+
+export interface CallerOptions {
+  readonly link: Link
+  readonly self: string
+}
+
+export class NatsCaller implements MeshTransport<'nats'> {
+  readonly name = 'nats'
+  readonly #options: CallerOptions
+  /** New with every process: nobody takes an answer to an earlier one for one to this. */
+  readonly #process = base64url(chanceBytes(12))
+  readonly #pending = new Map<string, Pending>()
+  #subscribed: string | undefined
+  #count = 0
+  readonly #timer: NodeJS.Timeout
+
+  constructor(options: CallerOptions) {
+    this.#options = options
+    this.#timer = setInterval(() => this.#tick(), AGAIN_MS)
+    this.#timer.unref()
+  }
+
+  /** For a joiner, who belongs to nobody yet, the community of its invitation. */
+  subscribe(communityId: string): void {
+    const prefix = replyPrefix(communityId, this.#options.self, this.#process)
+    if (this.#subscribed === prefix) return
+    this.#subscribed = prefix
+    this.#options.link.subscribe(`${prefix}.*`, (message) => this.#hear(message))
+  }
+
+  send(to: Destination<'nats'>, message: Message, signal: AbortSignal): Promise<Answered> {
+    return this.#start(to, message, { signal, emit: undefined })
+  }
+
+  stream(
+    to: Destination<'nats'>,
+    message: Message,
+    options: { readonly signal: AbortSignal; readonly emit: Emit },
+  ): Promise<Answered> {
+    return this.#start(to, message, options)
+  }
+
+  /** What was under way may have lost its reply; streams have lost frames. */
+  linkLost(): void {
+    for (const pending of this.#pending.values()) {
+      pending.isUncertain = true
+      if (pending.emit !== undefined)
+        pending.settle(fail(lostAnswer(pending.nodeId, pending.message.idempotent, 'the connection to NATS broke')))
+    }
+  }
+
+  close(): void {
+    clearInterval(this.#timer)
+    for (const { settle, nodeId, message } of this.#pending.values())
+      settle(fail(lostAnswer(nodeId, message.idempotent, 'this node stops')))
+  }
+
+  #start(
+    { nodeId }: Destination<'nats'>,
+    message: Message,
+    { signal, emit }: { readonly signal: AbortSignal; readonly emit: Emit | undefined },
+  ): Promise<Answered> {
+    const { connection } = this.#options.link
+    const communityId = message.fields['community'] ?? ''
+    if (connection === undefined) return Promise.resolve(fail(unreachable(nodeId, 'NATS is not connected')))
+    if (signal.aborted) return Promise.resolve(fail(withdrawn()))
+    const head = { t: 'call' as const, f: { ...message.fields }, p: message.proof }
+    const payload = encodeMessage(emit === undefined ? head : { ...head, w: WINDOW_FRAMES }, message.body)
+    const limit = connection.info?.max_payload ?? 1_048_576
+    if (payload.length > limit) return Promise.resolve(fail(tooLarge(limit)))
+    const id = (this.#count++).toString(36)
+    const reply = `${this.#subscribed ?? ''}.${id}`
+    const subject = callSubject(communityId, nodeId)
+    return new Promise((resolve) => {
+      const abort = (): void => {
+        this.#control(subject, { t: 'cancel', r: reply })
+        pending.settle(fail(withdrawn()))
+      }
+      const pending: Pending = {
+        nodeId,
+        subject,
+        reply,
+        message,
+        emit,
+        settle: (answered) => {
+          if (!this.#pending.delete(id)) return
+          signal.removeEventListener('abort', abort)
+          resolve(answered)
+        },
+        received: 0,
+        taken: 0,
+        frames: Promise.resolve(),
+        isUncertain: false,
+      }
+      this.#pending.set(id, pending)
+      signal.addEventListener('abort', abort, { once: true })
+      connection.publish(subject, payload, { reply })
+    })
+  }
+
+  #hear(message: Msg): void {
+    const pending = this.#pending.get(lastToken(message.subject))
+    if (pending === undefined) return
+    if (message.headers?.code === 503) {
+      // Asked again while the far end is still reconnecting: it will be asked once more.
+      if (!pending.isUncertain) pending.settle(fail(unreachable(pending.nodeId, 'nobody listens there')))
+      return
+    }
+    const decoded = decodeFromNode(message.data)
+    if (!decoded.ok) return
+    const { head, body } = decoded.value
+    if (head.t === 'frame') this.#frame(pending, head, body)
+    else if (head.t === 'reply') this.#reply(pending, head, body)
+    else if (head.t === 'forgotten')
+      pending.settle(fail(lostAnswer(pending.nodeId, pending.message.idempotent, 'it has restarted')))
+    else if (verifyText(pending.nodeId, `unknown ${pending.reply}`, head.p))
+      // Its own signed word that the call never came: as good as never sent.
+      pending.settle(fail(unreachable(pending.nodeId, 'the message was lost with the connection')))
+  }
+
+  #reply(pending: Pending, { s: status, p: proof }: Extract<FromNode, { t: 'reply' }>, body: Uint8Array): void {
+    const text = fromUtf8(body) ?? ''
+    // After the frames before it have been taken, or the consumer would see the end too early.
+    void pending.frames.then(() => pending.settle(ok({ status, text, proof, frames: pending.received })))
+  }
+
+  #frame(pending: Pending, { n: number, e: event }: Extract<FromNode, { t: 'frame' }>, body: Uint8Array): void {
+    const { emit } = pending
+    const data = parsedJson(body)
+    if (emit === undefined) return
+    if (number !== pending.received + 1 || data === undefined) {
+      this.#control(pending.subject, { t: 'cancel', r: pending.reply })
+      pending.settle(fail(lostAnswer(pending.nodeId, pending.message.idempotent, 'a frame of the stream was lost')))
+      return
+    }
+    pending.received = number
+    pending.frames = pending.frames
+      .then(() => emit({ event, data }))
+      .then(() => {
+        pending.taken = number
+        if (number % ACK_EVERY === 0) this.#control(pending.subject, { t: 'ack', r: pending.reply, n: number })
+      })
+      .catch(() => {
+        this.#control(pending.subject, { t: 'cancel', r: pending.reply })
+        pending.settle(fail(withdrawn()))
+      })
+  }
+
+  #ticks = 0
+
+  #tick(): void {
+    this.#ticks++
+    const isKeepAlive = this.#ticks % (KEEP_ALIVE_MS / AGAIN_MS) === 0
+    for (const pending of this.#pending.values()) {
+      const { subject, reply, taken, message } = pending
+      if (pending.emit !== undefined && isKeepAlive) this.#control(subject, { t: 'ack', r: reply, n: taken })
+      if (!pending.isUncertain) continue
+      const keyId = message.fields['key_id']
+      this.#control(subject, { t: 'again', r: reply, ...(keyId === undefined ? {} : { k: keyId }) })
+    }
+  }
+
+  #control(subject: string, head: Parameters<typeof encodeMessage>[0]): void {
+    this.#options.link.connection?.publish(subject, encodeMessage(head))
+  }
+}
+
+function parsedJson(body: Uint8Array): Json | undefined {
+  const text = fromUtf8(body)
+  try {
+    return text === undefined ? undefined : (JSON.parse(text) as Json)
+  } catch {
+    return undefined
+  }
+}
+
+function tooLarge(limit: number): Fault {
+  const message = `The call is larger than the ${limit} bytes that the NATS server takes. Nothing was sent.`
+  return { kind: 'invalid-arguments', code: 'bad_request', message }
+}

@@ -1,0 +1,182 @@
+/**
+ * NATS server side: calls from other nodes, through one subscription.
+ *
+ *   call ─▶ inbound ─▶ frames, as far as the reader's credit goes ─▶ reply, kept for a minute in case it got lost
+ *
+ * Does I/O, through the link.
+ */
+import type { Msg } from '@nats-io/transport-node'
+import type { Frame } from '../../bus/call.ts'
+import type { Clock } from '../../core/clock.ts'
+import { fail } from '../../core/result.ts'
+import { encodeOutcome } from '../answer.ts'
+import { answerText, bodyHash } from '../envelope.ts'
+import { signText } from '../identity/node-key.ts'
+import type { NodeIdentity } from '../identity/node-key.ts'
+import type { Inbound } from '../inbound.ts'
+import { refusal } from '../refusal.ts'
+import type { Delivered } from '../transport.ts'
+import { ACK_TIMEOUT_MS, Credit, WINDOW_FRAMES } from './credit.ts'
+import type { Link } from './link-client.ts'
+import { decodeToNode, encodeMessage } from './message.ts'
+import type { ToNode } from './message.ts'
+import { callSubject } from './subject.ts'
+
+export interface NatsServerOptions {
+  readonly link: Link
+  readonly identity: NodeIdentity
+  readonly inbound: Inbound
+  readonly maxBodyBytes: number
+  readonly clock: Clock
+  /** Whether a session key is one that this very process has given. */
+  readonly knowsSession: (keyId: string) => boolean
+}
+
+interface Served {
+  readonly controller: AbortController
+  readonly credit: Credit
+  heardMs: number
+}
+
+const KEEP_REPLIES_MS = 60_000
+const MAX_KEPT_REPLIES = 1_024
+const MAX_KEPT_BYTES = 65_536
+const TICK_MS = 1_000
+
+export class NatsServer {
+  readonly #options: NatsServerOptions
+  readonly #running = new Map<string, Served>()
+  readonly #kept = new Map<string, { readonly payload: Uint8Array; readonly untilMs: number }>()
+  readonly #timer: NodeJS.Timeout
+  #subscribed: string | undefined
+  /** For `$SRV.STATS`. */
+  readonly stats = { requests: 0, errors: 0, busyMs: 0, lastError: '' }
+
+  constructor(options: NatsServerOptions) {
+    this.#options = options
+    this.#timer = setInterval(() => this.#tick(), TICK_MS)
+    this.#timer.unref()
+  }
+
+  subscribe(communityId: string): void {
+    const subject = callSubject(communityId, this.#options.identity.id)
+    if (this.#subscribed === subject) return
+    this.#subscribed = subject
+    this.#options.link.subscribe(subject, (message) => this.#hear(message))
+  }
+
+  get subject(): string | undefined {
+    return this.#subscribed
+  }
+
+  close(): void {
+    clearInterval(this.#timer)
+    for (const { controller } of this.#running.values())
+      controller.abort(new DOMException('the node stops', 'AbortError'))
+  }
+
+  #hear(message: Msg): void {
+    const decoded = decodeToNode(message.data)
+    if (!decoded.ok) return
+    const { head, body } = decoded.value
+    if (head.t === 'call') {
+      if (message.reply !== undefined && !this.#running.has(message.reply)) void this.#serve(message.reply, head, body)
+      return
+    }
+    const served = this.#running.get(head.r)
+    if (head.t === 'cancel') served?.controller.abort(new DOMException('the caller withdrew', 'AbortError'))
+    else if (head.t === 'again') this.#again(head, served)
+    else if (served !== undefined) {
+      served.heardMs = this.#options.clock.monotonic()
+      served.credit.take(head.n)
+    }
+  }
+
+  async #serve(reply: string, head: Extract<ToNode, { t: 'call' }>, body: Uint8Array): Promise<void> {
+    const { inbound, maxBodyBytes, clock } = this.#options
+    const startedMs = clock.monotonic()
+    const served = {
+      controller: new AbortController(),
+      credit: new Credit(head.w ?? WINDOW_FRAMES),
+      heardMs: startedMs,
+    }
+    this.#running.set(reply, served)
+    const delivered = await inbound.receive(
+      {
+        field: (name) => (Object.hasOwn(head.f, name) ? head.f[name] : undefined),
+        proof: head.p,
+        body: body.length > maxBodyBytes ? undefined : body,
+      },
+      { signal: served.controller.signal, emit: (frame) => this.#frame(reply, served, frame) },
+    )
+    this.#running.delete(reply)
+    this.stats.requests++
+    this.stats.busyMs += clock.monotonic() - startedMs
+    if (delivered.status >= 500) {
+      this.stats.errors++
+      this.stats.lastError = `${delivered.status}`
+    }
+    this.#answer(reply, delivered, head.f['request_id'] ?? '')
+  }
+
+  #answer(reply: string, delivered: Delivered, requestId: string): void {
+    const { link, clock } = this.#options
+    let payload = encodeMessage({ t: 'reply', s: delivered.status, p: delivered.proof }, delivered.text)
+    const limit = link.connection?.info?.max_payload ?? 1_048_576
+    if (payload.length > limit) payload = this.#tooLarge(requestId, limit)
+    if (payload.length <= MAX_KEPT_BYTES) {
+      if (this.#kept.size >= MAX_KEPT_REPLIES) this.#kept.delete(this.#kept.keys().next().value ?? '')
+      this.#kept.set(reply, { payload, untilMs: clock.monotonic() + KEEP_REPLIES_MS })
+    }
+    this.#publish(reply, payload)
+  }
+
+  #tooLarge(requestId: string, limit: number): Uint8Array {
+    const { identity } = this.#options
+    const sentence = `The answer is larger than the ${limit} bytes that the NATS server takes. What was done, was done.`
+    const { status, text } = encodeOutcome(fail(refusal('internal_error', 'too-large', sentence)))
+    const covered = answerText({ requestId, from: identity.id, status, bodyHash: bodyHash(text) })
+    return encodeMessage({ t: 'reply', s: status, p: signText(identity, covered) }, text)
+  }
+
+  async #frame(reply: string, { controller, credit }: Served, { event, data }: Frame): Promise<void> {
+    await credit.ready()
+    if (controller.signal.aborted) throw new Error('the caller went away')
+    this.#publish(reply, encodeMessage({ t: 'frame', n: credit.next(), e: event }, JSON.stringify(data)))
+  }
+
+  /** The caller lost its connection and asks what became of a call. */
+  #again({ r: reply, k: keyId }: Extract<ToNode, { t: 'again' }>, served: Served | undefined): void {
+    if (served !== undefined) return
+    const kept = this.#kept.get(reply)
+    if (kept !== undefined) {
+      this.#publish(reply, kept.payload)
+      return
+    }
+    // A process that has restarted knows nothing of what the one before it did, and must not say that it was nothing.
+    if (keyId === undefined || !this.#options.knowsSession(keyId)) {
+      this.#publish(reply, encodeMessage({ t: 'forgotten' }))
+      return
+    }
+    const proof = signText(this.#options.identity, `unknown ${reply}`)
+    this.#publish(reply, encodeMessage({ t: 'unknown', p: proof }))
+  }
+
+  /** While we are down the client keeps it and sends it when we are up again. */
+  #publish(subject: string, payload: Uint8Array): void {
+    this.#options.link.publish(subject, payload)
+  }
+
+  #tick(): void {
+    const nowMs = this.#options.clock.monotonic()
+    for (const { controller, credit, heardMs } of this.#running.values())
+      if (credit.isWaiting && nowMs - heardMs > ACK_TIMEOUT_MS) {
+        controller.abort(new DOMException('nobody takes the frames', 'AbortError'))
+        credit.close(new Error('nobody takes the frames'))
+      }
+    for (const [reply, { untilMs }] of this.#kept) {
+      if (untilMs > nowMs) break
+      this.#kept.delete(reply)
+    }
+  }
+}

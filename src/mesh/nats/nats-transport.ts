@@ -1,0 +1,124 @@
+/**
+ * NATS transport: calls, streams and the registry over one connection to a NATS server.
+ *
+ * Does I/O.
+ */
+import type { Emit } from '../../bus/peer.ts'
+import type { Clock } from '../../core/clock.ts'
+import type { Fault } from '../../core/fault.ts'
+import type { Logger } from '../../core/logger.ts'
+import type { Result } from '../../core/result.ts'
+import type { NodeIdentity } from '../identity/node-key.ts'
+import { idToken } from '../identity/node-key.ts'
+import type { Inbound } from '../inbound.ts'
+import type { Broker } from '../mesh-server.ts'
+import type { Delivered, Destination, Message, StreamDelivered } from '../transport.ts'
+import { Link } from './link-client.ts'
+import { NatsCaller } from './nats-caller-client.ts'
+import { NatsServer } from './nats-server.ts'
+import { NatsRegistry } from './registry-client.ts'
+import { verbAnswer, verbSubjects } from './service-verbs.ts'
+import type { Verb } from './service-verbs.ts'
+
+export interface NatsOptions {
+  readonly servers: readonly string[]
+  readonly useNkey: boolean
+  readonly identity: NodeIdentity
+  readonly name: string
+  readonly version: string
+  readonly communityId: () => string | undefined
+  readonly inbound: Inbound
+  readonly maxBodyBytes: number
+  readonly clock: Clock
+  readonly logger: Logger
+}
+
+const VERBS: readonly Verb[] = ['PING', 'INFO', 'STATS']
+
+export class NatsTransport implements Broker {
+  readonly name = 'nats'
+  readonly source: NatsRegistry
+  readonly #options: NatsOptions
+  readonly #link: Link
+  readonly #caller: NatsCaller
+  readonly #server: NatsServer
+  readonly #startedAt: string
+  #answersVerbs = false
+
+  constructor(options: NatsOptions) {
+    const { identity, communityId, inbound, maxBodyBytes, clock, logger } = options
+    this.#options = options
+    this.#startedAt = new Date(clock.now()).toISOString()
+    this.#link = new Link(options, {
+      onUp: (connection) => {
+        const community = communityId()
+        if (community !== undefined) this.#listen(community)
+        this.source.linkUp(connection)
+      },
+      onDown: () => this.#caller.linkLost(),
+    })
+    this.#caller = new NatsCaller({ link: this.#link, self: identity.id })
+    this.#server = new NatsServer({
+      link: this.#link,
+      identity,
+      inbound,
+      maxBodyBytes,
+      clock,
+      knowsSession: (keyId) => inbound.knowsSession(keyId),
+    })
+    this.source = new NatsRegistry({
+      link: this.#link,
+      self: identity.id,
+      communityId,
+      logger,
+      onCommunity: (community) => this.#listen(community),
+    })
+    this.#link.start()
+  }
+
+  get isConnected(): boolean {
+    return this.#link.isUp
+  }
+
+  send(to: Destination<'nats'>, message: Message, signal: AbortSignal): Promise<Result<Delivered, Fault>> {
+    return this.#caller.send(to, message, signal)
+  }
+
+  stream(
+    to: Destination<'nats'>,
+    message: Message,
+    options: { readonly signal: AbortSignal; readonly emit: Emit },
+  ): Promise<Result<StreamDelivered, Fault>> {
+    return this.#caller.stream(to, message, options)
+  }
+
+  async close(): Promise<void> {
+    this.#server.close()
+    this.#caller.close()
+    await this.#link.close()
+  }
+
+  /** Subscriptions outlive reconnects: they are made once per community. */
+  #listen(communityId: string): void {
+    this.#caller.subscribe(communityId)
+    this.#server.subscribe(communityId)
+    if (this.#answersVerbs) return
+    this.#answersVerbs = true
+    const { identity, name, version } = this.#options
+    const id = idToken(identity.id)
+    for (const verb of VERBS)
+      for (const subject of verbSubjects(verb, id))
+        this.#link.subscribe(subject, (message) => {
+          const facts = {
+            id,
+            version,
+            nodeName: name,
+            nodeId: identity.id,
+            startedAt: this.#startedAt,
+            subject: this.#server.subject ?? '',
+            stats: this.#server.stats,
+          }
+          message.respond(JSON.stringify(verbAnswer(verb, facts)))
+        })
+  }
+}

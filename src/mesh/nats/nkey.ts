@@ -1,0 +1,40 @@
+/**
+ * Nkey: the node key as NATS knows it. Both are Ed25519, so one key serves both; only the spelling differs.
+ *
+ *   U… = base32( 'user' prefix ‖ 32-byte public key ‖ CRC-16 of both, low byte first )
+ *
+ * A server asks for a signature of whatever it likes to call a nonce. Ours is a key that also signs calls, member lists
+ * and ledgers: so a nonce is signed only if it could be nothing else.
+ *
+ * Pure, given the key.
+ */
+import { sign } from 'node:crypto'
+import { base64url, concat, utf8 } from '../../core/bytes.ts'
+import { base32 } from '../identity/node-key.ts'
+import type { NodeIdentity } from '../identity/node-key.ts'
+
+/** 20 << 3: the first symbol becomes a U. */
+const USER = 160
+/** What servers send is 11 to 22 of these; nothing else that we sign lacks braces, spaces and line ends. */
+const NONCE = /^[A-Za-z0-9_-]{8,64}$/
+
+export function userNkey(publicKey: Uint8Array): string {
+  const body = concat(Uint8Array.of(USER), publicKey)
+  const crc = crc16(body)
+  return base32(concat(body, Uint8Array.of(crc & 0xff, crc >> 8)))
+}
+
+/** Base64url of the signature; `undefined` for a nonce that may be something else in disguise. */
+export function signNonce({ privateKey }: NodeIdentity, nonce: string): string | undefined {
+  return NONCE.test(nonce) ? base64url(sign(null, utf8(nonce), privateKey)) : undefined
+}
+
+/** CRC-16/XMODEM: polynomial 0x1021, from zero. */
+export function crc16(bytes: Uint8Array): number {
+  let crc = 0
+  for (const byte of bytes) {
+    crc ^= byte << 8
+    for (let bit = 0; bit < 8; bit++) crc = (crc & 0x8000) === 0 ? (crc << 1) & 0xffff : ((crc << 1) ^ 0x1021) & 0xffff
+  }
+  return crc
+}

@@ -1,0 +1,176 @@
+/**
+ * NATS registry: manifests in a JetStream key-value bucket that every node of a community watches.
+ *
+ *   node.<id>    slim manifest, every ten seconds       caps.<id>    { hash, capabilities }, when they change
+ *   community    the member list
+ *
+ * The bucket forgets what is a minute old. Servers before 2.11 tell nobody when they do; so who has gone is judged here,
+ * by silence, as it is for every other source.
+ *
+ * Does I/O, through the link.
+ */
+import { Kvm } from '@nats-io/kv'
+import type { KV, KvWatchEntry } from '@nats-io/kv'
+import type { NatsConnection } from '@nats-io/transport-node'
+import { canonicalJson, isJsonObject } from '../../core/json.ts'
+import type { JsonObject } from '../../core/json.ts'
+import type { Logger } from '../../core/logger.ts'
+import type { Hint, PeerSource } from '../discovery/peer-source.ts'
+import { idToken, isNodeId } from '../identity/node-key.ts'
+import type { OwnManifest } from '../self.ts'
+import type { Link } from './link-client.ts'
+import { bucketName } from './subject.ts'
+
+export interface RegistryOptions {
+  readonly link: Link
+  readonly self: string
+  readonly communityId: () => string | undefined
+  readonly logger: Logger
+  /** The community is known, now or since just now. */
+  readonly onCommunity: (communityId: string) => void
+}
+
+const TTL_MS = 60_000
+/** The member list is put again when nobody did for so long: it would lapse otherwise. */
+const COMMUNITY_AGAIN_MS = 30_000
+const RETRY_MS = 1_000
+
+export class NatsRegistry implements PeerSource {
+  readonly name = 'nats'
+  readonly #options: RegistryOptions
+  #hear: (hint: Hint) => void = () => undefined
+  #bucket: KV | undefined
+  #connection: NatsConnection | undefined
+  #own: OwnManifest | undefined
+  #community: JsonObject | undefined
+  /** What was put last into the bucket that is open now. */
+  #put = { manifest: '', capabilities: '', community: '', communityMs: 0 }
+  #isClosed = false
+  #isOpening = false
+
+  constructor(options: RegistryOptions) {
+    this.#options = options
+  }
+
+  async start(hear: (hint: Hint) => void): Promise<void> {
+    this.#hear = hear
+    if (this.#connection !== undefined) this.linkUp(this.#connection)
+  }
+
+  publish(own: OwnManifest, community: JsonObject): void {
+    this.#own = own
+    this.#community = community
+    if (this.#bucket === undefined && this.#options.link.isUp) void this.#open()
+    else void this.#putAll()
+  }
+
+  /** Connected, for the first time or again: the bucket may be another one, or gone. */
+  linkUp(connection: NatsConnection): void {
+    this.#connection = connection
+    this.#bucket = undefined
+    void this.#open()
+  }
+
+  async stop(goodbye: OwnManifest | undefined): Promise<void> {
+    this.#isClosed = true
+    const bucket = this.#bucket
+    if (bucket === undefined || goodbye === undefined || !this.#options.link.isUp) return
+    const token = idToken(this.#options.self)
+    const said = bucket
+      .put(`node.${token}`, JSON.stringify(goodbye.slim))
+      .then(() => bucket.delete(`caps.${token}`))
+      .catch(() => undefined)
+    await Promise.race([said, new Promise((resolve) => setTimeout(resolve, 500).unref())])
+  }
+
+  async #open(): Promise<void> {
+    const communityId = this.#options.communityId()
+    const connection = this.#connection
+    if (communityId === undefined || connection === undefined || this.#isOpening || this.#isClosed) return
+    this.#isOpening = true
+    this.#options.onCommunity(communityId)
+    try {
+      const bucket = await new Kvm(connection).create(bucketName(communityId), { history: 1, ttl: TTL_MS })
+      this.#put = { manifest: '', capabilities: '', community: '', communityMs: 0 }
+      this.#bucket = bucket
+      void this.#watch(bucket)
+      await this.#putAll()
+    } catch (error) {
+      this.#bucket = undefined
+      this.#options.logger.warn({ err: error }, 'the NATS registry cannot be opened (is JetStream on? nats-server -js)')
+      setTimeout(() => void this.#open(), RETRY_MS).unref()
+    } finally {
+      this.#isOpening = false
+    }
+  }
+
+  async #watch(bucket: KV): Promise<void> {
+    try {
+      for await (const entry of await bucket.watch()) {
+        if (this.#bucket !== bucket || this.#isClosed) return
+        this.#take(entry)
+      }
+    } catch (error) {
+      this.#options.logger.warn({ err: error }, 'the NATS registry stopped telling')
+    }
+    if (this.#bucket !== bucket || this.#isClosed) return
+    this.#bucket = undefined
+    setTimeout(() => void this.#open(), RETRY_MS).unref()
+  }
+
+  #take(entry: KvWatchEntry): void {
+    if (entry.operation !== 'PUT') return
+    const value = parsed(entry)
+    if (!isJsonObject(value)) return
+    const [kind, token = ''] = entry.key.split('.')
+    if (kind === 'community') {
+      this.#put.communityMs = Date.now()
+      this.#hear({ kind: 'community', document: value })
+      return
+    }
+    const nodeId = `ed25519:${token}`
+    if (!isNodeId(nodeId) || nodeId === this.#options.self) return
+    if (kind === 'node') this.#hear({ kind: 'manifest', manifest: value, way: { transport: 'nats' } })
+    const { hash, capabilities } = value
+    if (kind === 'caps' && typeof hash === 'string') this.#hear({ kind: 'capabilities', nodeId, hash, capabilities })
+  }
+
+  /** Capabilities before the manifest that names them: whoever hears of the one has the other. */
+  async #putAll(): Promise<void> {
+    const [bucket, own, community] = [this.#bucket, this.#own, this.#community]
+    if (bucket === undefined || own === undefined || this.#isClosed) return
+    const token = idToken(this.#options.self)
+    const { capabilities, capabilities_hash: hash } = own.full
+    const put = this.#put
+    try {
+      if (put.capabilities !== hash || Date.now() - put.communityMs > COMMUNITY_AGAIN_MS) {
+        put.capabilities = typeof hash === 'string' ? hash : ''
+        await bucket.put(`caps.${token}`, JSON.stringify({ hash, capabilities }))
+      }
+      const manifest = JSON.stringify(own.slim)
+      if (put.manifest !== manifest) {
+        put.manifest = manifest
+        await bucket.put(`node.${token}`, manifest)
+      }
+      const text = community === undefined ? '' : canonicalJson(community)
+      if (text !== '' && (put.community !== text || Date.now() - put.communityMs > COMMUNITY_AGAIN_MS)) {
+        put.community = text
+        put.communityMs = Date.now()
+        await bucket.put('community', text)
+      }
+    } catch (error) {
+      // The next beat says it again.
+      put.manifest = ''
+      put.capabilities = ''
+      this.#options.logger.debug({ err: error }, 'the NATS registry did not take what we said')
+    }
+  }
+}
+
+function parsed(entry: KvWatchEntry): unknown {
+  try {
+    return JSON.parse(entry.string())
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,68 @@
+/**
+ * Service verbs: what a node answers to the `nats` tools (ADR-32): that it is there, what it is, and what it has done.
+ *
+ *   $SRV.PING   $SRV.PING.hearthbus   $SRV.PING.hearthbus.<id>      and the same for INFO and STATS
+ *
+ * Pure.
+ */
+export const SERVICE_NAME = 'hearthbus'
+export type Verb = 'PING' | 'INFO' | 'STATS'
+
+export interface ServiceFacts {
+  readonly id: string
+  readonly version: string
+  readonly nodeName: string
+  readonly nodeId: string
+  readonly startedAt: string
+  readonly subject: string
+  readonly stats: {
+    readonly requests: number
+    readonly errors: number
+    readonly busyMs: number
+    readonly lastError: string
+  }
+}
+
+const TYPES: Readonly<Record<Verb, string>> = {
+  PING: 'io.nats.micro.v1.ping_response',
+  INFO: 'io.nats.micro.v1.info_response',
+  STATS: 'io.nats.micro.v1.stats_response',
+}
+
+export function verbSubjects(verb: Verb, id: string): readonly string[] {
+  return [`$SRV.${verb}`, `$SRV.${verb}.${SERVICE_NAME}`, `$SRV.${verb}.${SERVICE_NAME}.${id}`]
+}
+
+export function verbAnswer(verb: Verb, facts: ServiceFacts): object {
+  const { id, nodeName, nodeId, subject, stats } = facts
+  const head = {
+    type: TYPES[verb],
+    name: SERVICE_NAME,
+    id,
+    version: semantic(facts.version),
+    metadata: { node: nodeName, node_id: nodeId },
+  }
+  const endpoint = { name: 'call', subject, queue_group: 'q' }
+  if (verb === 'PING') return head
+  if (verb === 'INFO') return { ...head, description: 'A Hearthbus node', endpoints: [{ ...endpoint, metadata: {} }] }
+  const busyNs = Math.round(stats.busyMs * 1_000_000)
+  return {
+    ...head,
+    started: facts.startedAt,
+    endpoints: [
+      {
+        ...endpoint,
+        num_requests: stats.requests,
+        num_errors: stats.errors,
+        last_error: stats.lastError,
+        processing_time: busyNs,
+        average_processing_time: stats.requests === 0 ? 0 : Math.round(busyNs / stats.requests),
+      },
+    ],
+  }
+}
+
+/** The tools refuse a service whose version is not three numbers. */
+function semantic(version: string): string {
+  return /^\d+\.\d+\.\d+/.test(version) ? version : '0.0.0'
+}

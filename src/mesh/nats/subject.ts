@@ -1,0 +1,30 @@
+/**
+ * Subject: where nodes listen on NATS.
+ *
+ *   hb.<community>.call.<node>                      messages to a node; one subscription
+ *   hb.<community>.reply.<node>.<process>.<call>    answers to it; one subscription, for as long as the process lives
+ *
+ * The community is a hash of its id and a node its key in base64url, which holds nothing that a subject may not.
+ *
+ * Pure.
+ */
+import { communityMark } from '../discovery/announcement.ts'
+import { idToken } from '../identity/node-key.ts'
+
+export function callSubject(communityId: string, nodeId: string): string {
+  return `hb.${communityMark(communityId)}.call.${idToken(nodeId)}`
+}
+
+export function replyPrefix(communityId: string, nodeId: string, process: string): string {
+  return `hb.${communityMark(communityId)}.reply.${idToken(nodeId)}.${process}`
+}
+
+/** The call that an answer belongs to. */
+export function lastToken(subject: string): string {
+  return subject.slice(subject.lastIndexOf('.') + 1)
+}
+
+/** JetStream bucket names know letters, digits, `-` and `_`. */
+export function bucketName(communityId: string): string {
+  return `hearthbus_${communityMark(communityId)}`
+}

@@ -1,0 +1,79 @@
+/**
+ * NATS process: a real nats-server with JetStream on a free loopback port, for as long as a test needs it.
+ *
+ * Does I/O.
+ */
+import { spawn, spawnSync } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+export const NATS_SERVER = spawnSync('sh', ['-c', 'command -v nats-server'], { encoding: 'utf8' }).stdout.trim()
+
+/** Said loudly once per test file: a suite that is silent about what it did not do would be believed too much. */
+export function warnWithoutNats(what: string): void {
+  if (NATS_SERVER === '')
+    process.stderr.write(
+      `\n*** NOT RUN: ${what}: there is no nats-server on this machine (apt-get install nats-server) ***\n`,
+    )
+}
+
+export interface NatsProcess {
+  readonly url: string
+  /** Like a power cut, and back again at the same address. */
+  readonly kill: () => Promise<void>
+  readonly restart: () => Promise<void>
+  readonly stop: () => Promise<void>
+}
+
+/** `extra` goes into its configuration file: users, permissions. */
+export async function startNats(extra = ''): Promise<NatsProcess> {
+  const folder = mkdtempSync(join(tmpdir(), 'hearthbus-nats-'))
+  const port = await freePort()
+  const config = join(folder, 'nats.conf')
+  writeFileSync(config, `listen: "127.0.0.1:${port}"\njetstream { store_dir: "${folder}/js" }\n${extra}\n`)
+  let child = await launch(config)
+  return {
+    url: `nats://127.0.0.1:${port}`,
+    kill: () => ended(child, 'SIGKILL'),
+    restart: async () => {
+      child = await launch(config)
+    },
+    stop: async () => {
+      await ended(child, 'SIGKILL')
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+async function launch(config: string): Promise<ChildProcess> {
+  const child = spawn(NATS_SERVER, ['-c', config], { stdio: ['ignore', 'ignore', 'pipe'] })
+  await new Promise<void>((resolve, reject) => {
+    let said = ''
+    child.stderr.on('data', (chunk: Buffer) => {
+      said += chunk.toString()
+      if (said.includes('Server is ready')) resolve()
+    })
+    child.once('exit', () => reject(new Error(`nats-server did not start:\n${said}`)))
+  })
+  return child
+}
+
+async function ended(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  child.kill(signal)
+  await once(child, 'exit')
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
+}

@@ -23,6 +23,7 @@ function chainWithDiary(options: { readonly logFails?: (kind: string) => boolean
     lock: keyedLock(1),
     validateRequest: (_, body) => {
       diary.push('validate')
+      if (body['trap'] === true) throw new Error('tripped')
       return body['bad'] === true ? fail({ kind: 'invalid-arguments', message: 'bad' }) : ok({ ...body, parsed: true })
     },
     audit: {
@@ -46,6 +47,7 @@ function chainWithDiary(options: { readonly logFails?: (kind: string) => boolean
       },
     },
     monotonic: () => 0,
+    report: (_, message) => diary.push(`reported: ${message}`),
   }
   const chain = createChain(parts)
   const run = (offer: Offer | undefined, body: JsonObject = {}, handler?: () => Promise<Outcome>): Promise<Outcome> =>
@@ -134,6 +136,28 @@ describe('chain', () => {
       fault: { kind: 'invalid-arguments' },
     })
     expect(diary).toEqual(['validate', 'call.enter', 'call.enter durable', 'call.exit error', 'call.exit durable'])
+  })
+
+  it('audits arguments that make a lock or a schema throw, and tells nobody but the log', async () => {
+    const lock = (): never => {
+      throw new Error('tripped')
+    }
+    for (const [offer, body] of [
+      [{ ...offerOf('writes'), lock }, {}],
+      [offerOf('writes'), { trap: true }],
+    ] as const) {
+      const { diary, run } = chainWithDiary()
+      const outcome = await run(offer, body)
+      expect(outcome).toMatchObject({ ok: false, fault: { kind: 'internal' } })
+      expect(outcome.ok ? '' : outcome.fault.message).not.toContain('tripped')
+      expect(diary.filter((word) => word !== 'validate')).toEqual([
+        expect.stringMatching(/^reported: the (?:lock|arguments) of test\.tool could not be/),
+        'call.enter',
+        'call.enter durable',
+        'call.exit error',
+        'call.exit durable',
+      ])
+    }
   })
 
   it('records a denial as denied', async () => {

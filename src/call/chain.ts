@@ -15,7 +15,7 @@ import type { Gate } from './dispatch.ts'
 import type { KeyedLock } from './keyed-lock.ts'
 import { schemaValidate } from './schema-validate.ts'
 import type { ValidateRequest } from './schema-validate.ts'
-import type { Next, Passage, Stage } from './stage.ts'
+import type { Next, Passage, Report, Stage } from './stage.ts'
 import { toolLock } from './tool-lock.ts'
 
 export interface ChainParts {
@@ -24,6 +24,7 @@ export interface ChainParts {
   readonly audit: AuditOptions
   readonly gate: Gate
   readonly monotonic: () => number
+  readonly report: Report
 }
 
 interface NamedStage {
@@ -35,8 +36,8 @@ interface NamedStage {
 /** The order is part of the contract. */
 export function stagesOf(parts: ChainParts): readonly NamedStage[] {
   return [
-    { name: 'lock', stage: toolLock(parts.lock, parts.monotonic) },
-    { name: 'validate', stage: schemaValidate(parts.validateRequest) },
+    { name: 'lock', stage: toolLock(parts.lock, parts) },
+    { name: 'validate', stage: schemaValidate(parts.validateRequest, parts.report) },
     { name: 'audit enter', stage: auditEnter(parts.audit) },
     { name: 'dispatch', stage: dispatch(parts.gate) },
     { name: 'audit exit', stage: auditExit(parts.audit) },

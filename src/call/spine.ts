@@ -59,6 +59,7 @@ export async function openSpine({ database, ledger, clock, logger, ...options }:
     },
     gate: guard,
     monotonic: clock.monotonic,
+    report: (error, message) => logger.error({ err: error }, message),
   })
   return {
     bus: new CapabilityBus({ ...options.bus, clock, admit }),

@@ -34,3 +34,14 @@ export interface EnterRecord {
 
 export type Next = (passage: Passage) => Promise<Outcome>
 export type Stage = (passage: Passage, next: Next) => Promise<Outcome>
+
+/** For whoever runs the node: what went wrong where a caller hears only that something did. */
+export type Report = (error: unknown, message: string) => void
+
+/** What a caller hears of a mistake of ours. What went wrong is for the log. */
+export function mistake({ capability, traceId }: Call): Fault {
+  return {
+    kind: 'internal',
+    message: `${capability} failed because of a mistake inside, before anything was tried. The log has it under trace ${traceId}.`,
+  }
+}

@@ -12,14 +12,25 @@ import type { Call } from '../bus/call.ts'
 import type { Offer } from '../bus/capability.ts'
 import type { Fault } from '../core/fault.ts'
 import type { KeyedLock, LockFault, Release } from './keyed-lock.ts'
-import type { Stage } from './stage.ts'
+import { mistake } from './stage.ts'
+import type { Report, Stage } from './stage.ts'
 
 const RETRY_AFTER_MS = 1_000
 
-export function toolLock(lock: KeyedLock, monotonic: () => number): Stage {
+export function toolLock(
+  lock: KeyedLock,
+  { monotonic, report }: { readonly monotonic: () => number; readonly report: Report },
+): Stage {
   return async (passage, next) => {
     const { call, offer } = passage
-    const key = offer === undefined ? undefined : lockKey(offer, call)
+    let key: string | undefined
+    try {
+      key = offer === undefined ? undefined : lockKey(offer, call)
+    } catch (error) {
+      // The arguments are as the caller sent them: a family that trips over them must not keep the call off the record.
+      report(error, `the lock of ${call.capability} could not be told`)
+      return next({ ...passage, refusal: mistake(call) })
+    }
     // A service that calls a service would otherwise wait for its own caller to finish.
     if (key === undefined || call.heldLocks.includes(key)) return next(passage)
     const acquired = await lock.acquire(key, call.signal)

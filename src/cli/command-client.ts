@@ -46,10 +46,17 @@ export function say(command: Command, { json, text, exit = EXIT.ok }: Answer): v
 
 /** Asks the running gateway and says what came of it. */
 export async function ask(command: Command, question: ApiRequest, render: (value: Json) => Answer): Promise<void> {
+  const value = await heard(command, question)
+  if (value !== undefined) say(command, render(value))
+}
+
+/** For commands that ask more than once; `undefined` after the trouble was told: the command ends there. */
+export async function heard(command: Command, question: ApiRequest): Promise<Json | undefined> {
   const gateway = findGateway(globalOptions(command).data)
   const answer = gateway.ok ? await request(gateway.value, question) : gateway
-  if (answer.ok) say(command, render(answer.value))
-  else complain(command, answer.fault)
+  if (answer.ok) return answer.value
+  complain(command, answer.fault)
+  return undefined
 }
 
 /** The same facts on stdout for a program, a sentence on stderr for a person. */

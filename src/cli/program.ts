@@ -8,6 +8,7 @@ import { Command, Option } from 'commander'
 import { addAskingCommands } from './asking.ts'
 import { addConsoleCommands } from './console.ts'
 import { addDecidingCommands } from './deciding.ts'
+import { addDevicesCommands } from './devices.ts'
 import { addLedgerCommands } from './ledger.ts'
 import { addMeshCommands } from './mesh.ts'
 import { addRunningCommands } from './running.ts'
@@ -31,6 +32,7 @@ addRunningCommands(program)
 addAskingCommands(program)
 addDecidingCommands(program)
 addConsoleCommands(program)
+addDevicesCommands(program)
 addLedgerCommands(program)
 addMeshCommands(program)
 addSettingUpCommands(program)

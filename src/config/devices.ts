@@ -60,6 +60,11 @@ export const devicesSection = z
       .url({ protocol: /^https?$/ })
       .exactOptional()
       .describe('Told to devices instead of the address at which they reached us, e.g. http://192.168.1.2:7421.'),
+    otaPath: z
+      .string()
+      .regex(/^\/(?:[A-Za-z0-9._~-]+\/)*$/, 'a path that begins and ends with a slash')
+      .default('/xiaozhi/ota/')
+      .describe('Where devices ask what to connect to: the one address that is typed into them.'),
     allowedOrigins: z.array(z.string()).default([]).describe('Web pages that may act as a device; usually none.'),
     maxConnections: z.int().min(1).max(100_000).default(4_096).describe('Devices connected at once over WebSocket.'),
     waitingPerAddress: z

@@ -146,7 +146,7 @@ class Doors {
       rules: { ...config, effects: config, urls: urlRules(config) },
       report: (error, message) => logger.error({ err: error }, message),
     })
-    return { gateway, roster, calls, store, events: new EventLog() }
+    return { gateway, roster, calls, store, events: new EventLog(), otaUrl: otaUrl(config, gateway.httpPort) }
   }
 
   /** Ends with the fleet. Looks never reject, so nobody need wait for them. */
@@ -190,9 +190,15 @@ function gatewayOptions(options: DevicesOptions): GatewayOptions {
         stayMs: 3_600_000,
       },
     },
-    server: { allowedOrigins, maxConnections },
+    server: { otaPath: config.otaPath, allowedOrigins, maxConnections },
     onError: (error) => logger.error({ err: error }, 'what a device can do could not be remembered'),
   }
+}
+
+/** What is typed into a device; where nothing is configured, as seen from this machine. */
+function otaUrl({ publicUrl, host, otaPath }: DevicesConfig, port: number): string {
+  if (publicUrl !== undefined) return `${publicUrl.replace(/\/$/, '')}${otaPath}`
+  return `http://${host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host}:${port}${otaPath}`
 }
 
 function toolTimes({ toolSeconds }: DevicesConfig): ToolTimes {

@@ -72,7 +72,11 @@ const list = defineTool({
   title: 'Enrolment',
   description: 'Lists devices that wait with a code, and those that were let in or turned away.',
   input: z.strictObject({}),
-  output: z.object({ pending: z.array(pendingView), devices: z.array(enrolledView), ota: z.string() }),
+  output: z.object({
+    pending: z.array(pendingView),
+    devices: z.array(enrolledView.extend({ online: z.boolean(), withheld: z.int() })),
+    ota: z.string().describe('What to type into a device.'),
+  }),
 })
 
 const approveInput = z.strictObject({
@@ -195,11 +199,15 @@ function slugOf({ store }: OpenHouse, identity: { readonly deviceId: string; rea
 }
 
 function listJson(house: OpenHouse): JsonObject {
-  const { registrar, httpPort } = house.gateway
+  const { registrar, fleet } = house.gateway
   return {
     pending: registrar.pending().map(pendingJson),
-    devices: registrar.devices().map((device) => enrolledJson(device, slugOf(house, device))),
-    ota: `http://127.0.0.1:${httpPort}/xiaozhi/ota/`,
+    devices: registrar.devices().map((device) => ({
+      ...enrolledJson(device, slugOf(house, device)),
+      online: fleet.device(device.deviceId)?.online ?? false,
+      withheld: house.roster.find(device.deviceId)?.withheld.length ?? 0,
+    })),
+    ota: house.otaUrl,
   }
 }
 

@@ -22,6 +22,7 @@ export interface OpenHouse {
   readonly calls: DeviceCalls
   readonly store: PinStore
   readonly events: EventLog
+  readonly otaUrl: string
 }
 
 export interface ForwardBus {

@@ -1,0 +1,79 @@
+/**
+ * Device doctor: plays a device's first question, and says what that device would hear and whether it would get there.
+ *
+ * Asked at an address of this machine on the network, because that is where a device asks from: what works on
+ * 127.0.0.1 may work nowhere else.
+ *
+ * Does I/O.
+ */
+import { randomUUID } from 'node:crypto'
+import { networkInterfaces } from 'node:os'
+import type { Command } from 'commander'
+import { examine } from '../devices/enrol/doctor-client.ts'
+import type { CallView } from '../web/api.ts'
+import { heard, say } from './command-client.ts'
+import { refusedAnswer } from './devices-text.ts'
+import type { EnrolmentView } from './devices-text.ts'
+import { EXIT, harmless } from './print.ts'
+
+export interface DoctorVisit {
+  readonly device?: string | undefined
+  readonly ota?: string
+}
+
+const MARKS = { good: '✓', doubt: '!', problem: '✗' } as const
+
+export async function deviceDoctor(command: Command, { device, ota }: DoctorVisit): Promise<void> {
+  const enrolment = await enrolmentOf(command, { needed: device !== undefined || ota === undefined })
+  if (enrolment === undefined) return
+  const known = enrolment.devices.find(({ device: slug, id }) => slug === device || id === device)
+  if (device !== undefined && known === undefined) {
+    command.error(`There is no device ${device}. \`hearthbus devices list\` says which there are.`, {
+      exitCode: EXIT.usage,
+    })
+  }
+  const otaUrl = ota ?? fromTheNetwork(enrolment.ota)
+  const identity = known === undefined ? strangerIdentity() : { deviceId: known.id, clientId: known.client_id }
+  const { told, findings, healthy } = await examine({ otaUrl, identity })
+  const lines = [
+    `${known === undefined ? 'A stranger' : known.device} asks at ${otaUrl}`,
+    ...findings.map(({ level, text }) => `${MARKS[level]} ${text}`),
+    '',
+    healthy ? 'A device would get there.' : 'A device would not get there.',
+  ]
+  say(command, {
+    json: { ota: otaUrl, told: told ?? null, findings: findings.map((finding) => ({ ...finding })), healthy },
+    text: harmless(lines.join('\n')),
+    exit: healthy ? EXIT.ok : EXIT.failed,
+  })
+}
+
+/** Another server can be examined without a gateway of our own. */
+async function enrolmentOf(
+  command: Command,
+  { needed }: { readonly needed: boolean },
+): Promise<EnrolmentView | undefined> {
+  if (!needed) return { pending: [], devices: [], ota: '' }
+  const body = { tool: 'devices.enrolment.list', arguments: {} }
+  const value = await heard(command, { method: 'POST', path: '/api/call', body, asOwner: true })
+  if (value === undefined) return undefined
+  const view = value as unknown as CallView
+  if (view.outcome === 'ok') return view.structured as unknown as EnrolmentView
+  say(command, refusedAnswer(view))
+  return undefined
+}
+
+/** The address under which others reach this machine, as far as it has one. */
+export function fromTheNetwork(ota: string): string {
+  const address = Object.values(networkInterfaces())
+    .flat()
+    .find((each) => each?.family === 'IPv4' && !each.internal)?.address
+  return address === undefined ? ota : ota.replace('://127.0.0.1:', `://${address}:`)
+}
+
+/** Of the locally administered range, so that it can be nobody's. */
+function strangerIdentity(): { readonly deviceId: string; readonly clientId: string } {
+  const clientId = randomUUID()
+  const digits = clientId.replaceAll('-', '').slice(0, 10)
+  return { deviceId: `02:${digits.replaceAll(/(..)(?=.)/g, '$1:')}`, clientId }
+}

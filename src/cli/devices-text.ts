@@ -1,0 +1,117 @@
+/**
+ * Devices text: what the owner reads about devices. Names and descriptions are strangers' words, and look like it.
+ *
+ * Pure.
+ */
+import { isJsonObject } from '../core/json.ts'
+import type { JsonObject } from '../core/json.ts'
+import type { CallView } from '../web/api.ts'
+import { harmless, table } from './print.ts'
+import type { Answer } from './print.ts'
+import { callAnswer } from './remote.ts'
+
+export interface EnrolmentView {
+  readonly pending: readonly {
+    readonly code: string
+    readonly id: string
+    readonly board: string
+    readonly firmware: string
+    readonly address: string
+    readonly replaces: boolean
+  }[]
+  readonly devices: readonly {
+    readonly device: string
+    readonly id: string
+    readonly client_id: string
+    readonly name: string
+    readonly state: string
+    readonly transport: string
+    readonly board: string
+    readonly firmware: string
+    readonly online: boolean
+    readonly withheld: number
+  }[]
+  readonly ota: string
+}
+
+interface ToolView {
+  readonly tool: string
+  readonly description: string
+  readonly input_schema: JsonObject
+}
+
+export interface ToolsView {
+  readonly device: string
+  readonly online: boolean
+  readonly tools: readonly (ToolView & { readonly capability: string; readonly effect: string })[]
+  readonly withheld: readonly (ToolView & {
+    readonly reason: 'new' | 'changed'
+    readonly was: { readonly description: string; readonly input_schema: JsonObject } | null
+  })[]
+  readonly digest: string | null
+  readonly problems: readonly string[]
+}
+
+export function devicesTable(
+  { pending, devices, ota }: EnrolmentView,
+  fromTheNetwork: (url: string) => string,
+): string {
+  const rows = devices.map((device) => [
+    device.device,
+    device.state === 'approved' ? (device.online ? 'online' : 'offline') : device.state,
+    device.transport,
+    `${device.board} ${device.firmware}`,
+    device.id,
+    device.withheld > 0 ? `${device.withheld} tools withheld: hearthbus devices show ${device.device}` : device.name,
+  ])
+  const waiting = pending.map((device) => [
+    device.code,
+    `${device.board} ${device.firmware}`,
+    device.id,
+    device.address,
+    device.replaces ? 'has the address of an enrolled device: erased, replaced, or somebody pretends' : '',
+  ])
+  const parts = [
+    rows.length === 0
+      ? `No devices yet. Type this into one: ${fromTheNetwork(ota)}`
+      : table(['device', 'state', 'transport', 'board', 'id', ''], rows),
+    ...(waiting.length === 0
+      ? []
+      : [`Waiting (hearthbus devices approve CODE):\n${table(['code', 'board', 'id', 'from', ''], waiting)}`]),
+  ]
+  return harmless(parts.join('\n\n'))
+}
+
+export function toolsText({ device, online, tools, withheld, digest, problems }: ToolsView): string {
+  const rows = tools.map(({ capability, effect, description }) => [capability, effect, description.slice(0, 100)])
+  const changed = withheld.map(({ tool, reason, description, input_schema, was }) =>
+    [
+      `${tool} (${reason})`,
+      ...(was === null ? [] : [`  was  ${was.description}`, `       ${JSON.stringify(was.input_schema)}`]),
+      `  now  ${description}`,
+      `       ${JSON.stringify(input_schema)}`,
+    ].join('\n'),
+  )
+  const parts = [
+    `${device} is ${online ? 'online' : 'offline'}.`,
+    rows.length === 0 ? 'It offers nothing.' : table(['tool', 'effect', 'the device says'], rows),
+    ...(changed.length === 0
+      ? []
+      : [`Withheld, ${digest ?? ''} (hearthbus devices approve-tools ${device}):\n${changed.join('\n')}`]),
+    ...(problems.length === 0 ? [] : [`Not usable:\n${problems.join('\n')}`]),
+  ]
+  return harmless(parts.join('\n\n'))
+}
+
+export function enrolledSentence(view: JsonObject, done: string): string {
+  const { device, id } = view
+  const name = typeof device === 'string' && device !== '' ? device : id
+  return harmless(`${typeof name === 'string' ? name : 'It'} ${done}.`)
+}
+
+export function refusedAnswer(view: CallView): Answer {
+  const answer = callAnswer(view)
+  const error = isJsonObject(view.structured) ? view.structured['error'] : undefined
+  const message = isJsonObject(error) ? error['message'] : undefined
+  return typeof message === 'string' ? { ...answer, text: harmless(message) } : answer
+}

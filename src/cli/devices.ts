@@ -1,0 +1,109 @@
+/**
+ * Devices: commands with which the owner lets ESP32 devices in, looks at them and turns them away. They call the same
+ * capabilities as everybody, with the owner's credential.
+ *
+ * Pure: the asking is `heard`'s, the looking the doctor's.
+ */
+import { Option } from 'commander'
+import type { Command } from 'commander'
+import type { JsonObject } from '../core/json.ts'
+import type { CallView } from '../web/api.ts'
+import { heard, say } from './command-client.ts'
+import { devicesTable, enrolledSentence, refusedAnswer, toolsText } from './devices-text.ts'
+import type { EnrolmentView, ToolsView } from './devices-text.ts'
+
+const TRANSPORTS = ['websocket', 'mqtt', 'mqtt-broker'] as const
+
+export function addDevicesCommands(program: Command): void {
+  const devices = program.command('devices').description('ESP32 devices: who is let in, and what they may do')
+  devices
+    .command('list', { isDefault: true })
+    .description('devices, and those that wait with a code')
+    .action(async (_, command: Command) => {
+      const { fromTheNetwork } = await import('./device-doctor-client.ts')
+      await tell(command, 'devices.enrolment.list', {}, (view) => devicesTable(view as EnrolmentView, fromTheNetwork))
+    })
+  devices
+    .command('show <device>')
+    .description('what a device can do, and what of it is withheld')
+    .action((device: string, _, command: Command) =>
+      tell(command, 'devices.tools.list', { device }, (view) => toolsText(view as ToolsView)),
+    )
+  devices
+    .command('approve <code>')
+    .description('let the device in that shows this code')
+    .option('--name <name>', 'what people call it')
+    .addOption(new Option('--transport <transport>', 'how it is to connect').choices(TRANSPORTS))
+    .action((code: string, options: { name?: string; transport?: string }, command: Command) =>
+      tell(command, 'devices.enrolment.approve', { code, ...options }, (view) =>
+        enrolledSentence(view as JsonObject, 'is let in. It connects within seconds; its tools are then on the bus'),
+      ),
+    )
+  addLeaving(devices)
+  addToolApproval(devices)
+  devices
+    .command('doctor [device]')
+    .description('what a device would be told, and whether it could get there')
+    .option('--ota <url>', 'ask here instead of at this gateway')
+    .action(async (device: string | undefined, options: { ota?: string }, command: Command) => {
+      const { deviceDoctor } = await import('./device-doctor-client.ts')
+      await deviceDoctor(command, { device, ...options })
+    })
+}
+
+function addLeaving(devices: Command): void {
+  const decisions = [
+    ['revoke', 'turn a device away: its credentials end and it is disconnected', 'is turned away'],
+    [
+      'rotate',
+      'end a device’s credentials; it gets new ones at its next boot',
+      'gets new credentials at its next boot',
+    ],
+    ['forget', 'as if the device had never been here', 'is forgotten'],
+  ] as const
+  for (const [name, description, done] of decisions)
+    devices
+      .command(`${name} <device>`)
+      .description(description)
+      .action((device: string, _, command: Command) =>
+        tell(command, `devices.enrolment.${name}`, { device }, (view) => enrolledSentence(view as JsonObject, done)),
+      )
+}
+
+function addToolApproval(devices: Command): void {
+  devices
+    .command('approve-tools <device>')
+    .description('take a device’s new and changed tools as they are described now')
+    .option('--digest <digest>', 'only if this is still what is withheld, as `show` says')
+    .action(async (device: string, options: { digest?: string }, command: Command) => {
+      const view = await called(command, 'devices.tools.list', { device })
+      if (view === undefined) return
+      const shown = view.structured as unknown as ToolsView
+      const digest = options.digest ?? shown.digest ?? ''
+      await tell(command, 'devices.enrolment.approve_tools', { device, digest }, (answer) => {
+        const { approved } = answer as { readonly approved: readonly string[] }
+        return `${toolsText(shown)}\n\nApproved: ${approved.join(', ')}.`
+      })
+    })
+}
+
+/** `undefined` after it was told why not: in the family's words for a program, in a sentence for a person. */
+async function called(command: Command, tool: string, body: JsonObject): Promise<CallView | undefined> {
+  const question = { method: 'POST', path: '/api/call', body: { tool, arguments: body }, asOwner: true } as const
+  const value = await heard(command, question)
+  if (value === undefined) return undefined
+  const view = value as unknown as CallView
+  if (view.outcome === 'ok') return view
+  say(command, refusedAnswer(view))
+  return undefined
+}
+
+async function tell(
+  command: Command,
+  tool: string,
+  body: JsonObject,
+  render: (structured: unknown) => string,
+): Promise<void> {
+  const view = await called(command, tool, body)
+  if (view !== undefined) say(command, { json: view.structured, text: render(view.structured) })
+}

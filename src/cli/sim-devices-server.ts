@@ -1,0 +1,127 @@
+/**
+ * Sim devices: virtual ESP32 devices from the keyboard, against any backend that speaks their protocol.
+ *
+ *   hearthbus sim devices --count 4 --approve
+ *
+ * Does I/O.
+ */
+import { Option } from 'commander'
+import type { Command } from 'commander'
+import type { BoardKind } from '../sim/devices/board.ts'
+import { startDeviceFleet } from '../sim/devices/fleet-client.ts'
+import type { ProfileName } from '../sim/devices/profile.ts'
+import { FIRMWARE_TIMING } from '../sim/devices/simulated-device.ts'
+import type { Faults } from '../sim/devices/simulated-device.ts'
+import { globalOptions } from './command-client.ts'
+import { findGateway, request } from './gateway-client.ts'
+import { EXIT } from './print.ts'
+import { untilSignal } from './until-signal-client.ts'
+import { wholeNumber } from './whole-number.ts'
+
+interface SimOptions {
+  readonly ota: string
+  readonly count: number
+  readonly first: number
+  readonly profile?: ProfileName
+  readonly kind?: BoardKind
+  readonly approve?: boolean
+  readonly transport: string
+  readonly asleep?: boolean
+  readonly late?: number
+  readonly fault: readonly FaultName[]
+}
+
+const FAULTS = {
+  'no-pong': 'noPong',
+  'drop-on-call': 'dropOnCall',
+  garbled: 'garbled',
+  silent: 'silent',
+  'oversized-tool': 'oversizedTool',
+  'oversized-reply': 'oversizedReply',
+} as const
+type FaultName = keyof typeof FAULTS
+
+export function addDevicesSim(sim: Command): void {
+  sim
+    .command('devices')
+    .description('ESP32 devices that boot, enrol and answer like firmware, until Ctrl-C')
+    .option('--ota <url>', 'where they ask what to connect to', 'http://127.0.0.1:7421/xiaozhi/ota/')
+    .option('--count <n>', 'how many', wholeNumber(1, 10_000), 1)
+    .option('--first <n>', 'number of the first one: its address follows from it', wholeNumber(1, 1_000_000_000), 1)
+    .addOption(
+      new Option('--profile <name>', 'firmware; mixed if absent').choices(['fw-1.9', 'fw-2.4', 'fw-next', 'py']),
+    )
+    .addOption(new Option('--kind <name>', 'board; mixed if absent').choices(['speaker', 'lamp', 'camera', 'robot']))
+    .option('--approve', 'let them in at the gateway of this machine')
+    .addOption(
+      new Option('--transport <name>', 'with --approve: how they connect')
+        .choices(['websocket', 'mqtt', 'both'])
+        .default('both'),
+    )
+    .option('--asleep', 'WebSocket devices stay silent, as stock ones do until somebody wakes them')
+    .option('--late <ms>', 'every answer comes so much later', wholeNumber(0, 600_000))
+    .addOption(
+      new Option('--fault <name...>', 'what is wrong with them').choices(Object.keys(FAULTS)).default([], 'nothing'),
+    )
+    .action(async (options: SimOptions, command: Command) => {
+      process.exitCode = await simulate(options, command)
+    })
+}
+
+async function simulate(options: SimOptions, command: Command): Promise<number> {
+  // Devices that sleep, or that nobody lets in, hold nothing that would keep the process alive.
+  const alive = setInterval(() => undefined, 60_000)
+  const stopWanted = untilSignal().finally(() => clearInterval(alive))
+  const { ota, count, first, profile, kind, asleep } = options
+  let shown = 0
+  const started = startDeviceFleet({
+    ota,
+    count,
+    first,
+    awake: asleep !== true,
+    ...(profile === undefined ? {} : { profile }),
+    ...(kind === undefined ? {} : { kind }),
+    // Somebody who watches would otherwise wait a minute for every device that was cut off.
+    timing: { reconnectMs: 2_000, rebootMs: FIRMWARE_TIMING.rebootMs, ...(options.approve ? { activateMs: 500 } : {}) },
+    faults: faultsOf(options),
+    onDeviceCode: ({ deviceId }, code) => {
+      if (options.approve === true) void approve(command, code, transportOf(options, shown++))
+      else process.stdout.write(`${deviceId} shows ${code}   hearthbus devices approve ${code}\n`)
+    },
+  })
+  const outcome = await Promise.race([started.catch(reason), stopWanted])
+  if (typeof outcome === 'string') {
+    process.stderr.write(`${outcome}\n`)
+    clearInterval(alive)
+    return EXIT.unreachable
+  }
+  if (outcome === undefined) return EXIT.ok
+  process.stdout.write(`${outcome.devices.length} devices are up. Ctrl-C stops them.\n`)
+  await stopWanted
+  outcome.stop()
+  return EXIT.ok
+}
+
+function faultsOf({ late, fault }: SimOptions): Partial<Faults> {
+  const switched = Object.fromEntries(fault.map((name) => [FAULTS[name], true]))
+  return { ...switched, ...(late === undefined ? {} : { lateMs: late }) }
+}
+
+function transportOf({ transport }: SimOptions, index: number): string {
+  if (transport !== 'both') return transport
+  return index % 2 === 0 ? 'websocket' : 'mqtt'
+}
+
+async function approve(command: Command, code: string, transport: string): Promise<void> {
+  const gateway = findGateway(globalOptions(command).data)
+  const body = { tool: 'devices.enrolment.approve', arguments: { code, transport } }
+  const answer = gateway.ok
+    ? await request(gateway.value, { method: 'POST', path: '/api/call', body, asOwner: true })
+    : gateway
+  if (!answer.ok) process.stderr.write(`${code} could not be approved: ${answer.fault.message}\n`)
+}
+
+function reason(error: unknown): string {
+  const cause = error instanceof AggregateError ? error.errors[0] : error
+  return `The devices could not boot: ${cause instanceof Error ? cause.message : String(cause)}`
+}

@@ -47,7 +47,7 @@ export function adminEnvelope(parts: EnvelopeParts): JsonObject {
   }
 }
 
-export function differenceOf(before: JsonObject, after: JsonObject): JsonObject {
+function differenceOf(before: JsonObject, after: JsonObject): JsonObject {
   const names = [...new Set([...Object.keys(before), ...Object.keys(after)])].toSorted()
   const changed = names.filter((name) => !same(before[name], after[name]))
   return {

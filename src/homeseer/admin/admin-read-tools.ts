@@ -172,7 +172,7 @@ export async function cameraConfigs({ catalog }: Homeseer, includeRaw: boolean):
   })
 }
 
-export async function categoryList(homeseer: Homeseer, includeRefs: boolean): Promise<Result<Json, Fault>> {
+async function categoryList(homeseer: Homeseer, includeRefs: boolean): Promise<Result<Json, Fault>> {
   const house = await readHouse(homeseer)
   if (!house.ok) return house
   const rooms = (category: string): readonly string[] => [

@@ -8,7 +8,7 @@ import type { JsonObject } from '../../core/json.ts'
 import { BASE_GUARD } from '../tools/guarded-tool.ts'
 import type { AdminDomain, Claims, Touched } from '../tools/rules.ts'
 
-export const RISKS = ['low', 'medium', 'high'] as const
+const RISKS = ['low', 'medium', 'high'] as const
 
 /** The contract's admin guard. `operationTier` is a claim: the tier follows from the tool. */
 export function adminGuard<Domain extends AdminDomain>(domain: Domain) {

@@ -10,7 +10,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
 import { textOf } from './json-text.ts'
 
 export const AUDIT_RESULTS = ['allowed', 'blocked', 'success', 'error', 'dry_run'] as const
-export type AuditResult = (typeof AUDIT_RESULTS)[number]
+type AuditResult = (typeof AUDIT_RESULTS)[number]
 
 export interface AuditFilter {
   readonly tool?: string

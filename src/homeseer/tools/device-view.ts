@@ -44,7 +44,7 @@ export function deviceView(
   }
 }
 
-export function pairView(pair: ControlPair): JsonObject {
+function pairView(pair: ControlPair): JsonObject {
   return {
     label: pair.label,
     value: pair.value ?? null,

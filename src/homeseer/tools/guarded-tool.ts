@@ -52,7 +52,7 @@ export interface GuardedDefinition<Input extends z.ZodType<JsonObject & Claims, 
 }
 
 /** What a call would do, without doing it: for whoever stages calls of others. */
-export type CheckPlan = (body: JsonObject) => Fault | undefined
+type CheckPlan = (body: JsonObject) => Fault | undefined
 
 export interface GuardedTool {
   readonly capability: Capability

@@ -13,7 +13,7 @@ import { chooseControl, type ControlChoice } from '../catalog/control.ts'
 import { normalise, tokensOf } from '../resolve/normalise.ts'
 import { resolveCameras, resolveDevices, resolveEvents, type Resolver } from '../resolve/resolve.ts'
 
-export type HelpMode = 'read_only' | 'dry_run' | 'mutate'
+type HelpMode = 'read_only' | 'dry_run' | 'mutate'
 
 export interface Route {
   readonly route: string
@@ -21,7 +21,7 @@ export interface Route {
   readonly steps: readonly Step[]
 }
 
-export interface Step {
+interface Step {
   readonly tool: string
   readonly argsTemplate: JsonObject
 }

@@ -128,7 +128,7 @@ function devices(homeseer: Homeseer): Capability {
   })
 }
 
-export function actionabilityJson({ actionability }: DeviceCandidate): JsonObject {
+function actionabilityJson({ actionability }: DeviceCandidate): JsonObject {
   const { rank, role, relationship, parentRef, controlPairCount } = actionability
   return { rank, role, relationship: String(relationship), parentRef: parentRef ?? null, controlPairCount }
 }

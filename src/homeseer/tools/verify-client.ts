@@ -17,7 +17,7 @@ import type { MirrorClient } from '../wire/mirror-client.ts'
 import type { LiveValue } from '../wire/mirror.ts'
 import { isoTime } from './dependencies.ts'
 
-export interface VerifyRules {
+interface VerifyRules {
   readonly attempts: number
   readonly intervalMs: number
 }

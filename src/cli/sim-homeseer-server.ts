@@ -1,0 +1,96 @@
+/**
+ * Sim HomeSeer: the simulated HomeSeer alone, for anybody's client.
+ *
+ * Does I/O.
+ */
+import { Option } from 'commander'
+import type { Command } from 'commander'
+import { startHomeseerSimulator } from '../sim/homeseer/homeseer-server.ts'
+import { EXIT } from './print.ts'
+import { untilSignal } from './until-signal-client.ts'
+
+interface SimOptions {
+  readonly http: Address
+  readonly ascii: Address
+  readonly sensors: number
+  readonly webhook: readonly string[]
+  readonly dataDirectory?: string
+  readonly openSubnet?: boolean
+  readonly withoutAdapter?: boolean
+}
+
+interface Address {
+  readonly host: string
+  readonly port: number
+}
+
+const MAX_SENSORS = 15_000
+
+export function addHomeseerSim(sim: Command): void {
+  sim
+    .command('homeseer')
+    .description('a simulated HomeSeer HS4: JSON, ASCII push, web hooks, event files')
+    .addOption(new Option('--http <host:port>', 'web server').argParser(addressOf).default(addressOf('127.0.0.1:8888')))
+    .addOption(
+      new Option('--ascii <host:port>', 'ASCII port').argParser(addressOf).default(addressOf('127.0.0.1:11000')),
+    )
+    .addOption(new Option('--sensors <n>', 'sensors to add, for load').argParser(countOf).default(0))
+    .option('--webhook <url...>', 'where changes are posted to', [])
+    .option('--data-directory <folder>', 'write events.json and eventgroups.json there')
+    .option('--open-subnet', 'ask nobody for a password')
+    .option('--without-adapter', 'as if the admin adapter were not installed')
+    .action(async (options: SimOptions) => {
+      process.exitCode = await run(options)
+    })
+}
+
+async function run(options: SimOptions): Promise<number> {
+  const { http, ascii, sensors, webhook: webhooks, dataDirectory } = options
+  if (http.host !== ascii.host) {
+    process.stderr.write('The web server and the ASCII port are on one machine: give both the same host.\n')
+    return EXIT.usage
+  }
+  const simulator = await startHomeseerSimulator({
+    host: http.host,
+    httpPort: http.port,
+    asciiPort: ascii.port,
+    sensors,
+    webhooks,
+    ...(dataDirectory === undefined ? {} : { dataDirectory }),
+  })
+  simulator.system.passwordRequired = options.openSubnet !== true
+  simulator.faults.adapterMissing = options.withoutAdapter === true
+  const { events, groups } = simulator.eventFiles ?? {}
+  process.stdout.write(
+    [
+      `A simulated HomeSeer with ${simulator.house.refs.length} devices listens at http://${http.host}:${simulator.httpPort}.`,
+      'In the configuration of a gateway that should use it:',
+      '  homeseer:',
+      `    url: http://${http.host}:${simulator.httpPort}`,
+      '    user: default',
+      '    password: default',
+      ...(events === undefined ? [] : [`    eventsPath: ${events}`, `    eventGroupsPath: ${String(groups)}`]),
+      '    push:',
+      `      asciiPort: ${simulator.asciiPort}`,
+      'Ctrl-C stops it.',
+      '',
+    ].join('\n'),
+  )
+  await untilSignal()
+  await simulator.stop()
+  return EXIT.ok
+}
+
+/** `host:port`, `[::1]:port` or a port alone, on this machine. Throws what commander shows. */
+function addressOf(text: string): Address {
+  const [, host = '127.0.0.1', port = ''] = /^(?:\[?([^[\]]+?)\]?:)?(\d{1,5})$/.exec(text) ?? []
+  if (port === '' || Number(port) > 65_535) throw new Error(`${text} is no host:port`)
+  return { host, port: Number(port) }
+}
+
+function countOf(text: string): number {
+  const count = Number(text)
+  if (!Number.isInteger(count) || count < 0 || count > MAX_SENSORS)
+    throw new Error(`${text} is not 0 to ${MAX_SENSORS}`)
+  return count
+}

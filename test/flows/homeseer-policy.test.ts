@@ -1,0 +1,369 @@
+/**
+ * The policy of the HomeSeer tools: every row of the matrix, every defect of the earlier implementation, every probe of
+ * its transcript, each with the right outcome; and what must hold when a hundred ask at once.
+ */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { JsonObject } from '../../src/core/json.ts'
+import { HOME_REFS } from '../../src/sim/homeseer/home.ts'
+import { ADMIN_CLAIMS, ADMIN_OPEN, AGENT, at, CLAIMS, openHouse, openWorld } from '../homeseer-rig.ts'
+import type { Answer, House, World } from '../homeseer-rig.ts'
+
+let world: World
+
+beforeAll(async () => {
+  world = await openWorld()
+})
+
+afterAll(() => world.close())
+
+beforeEach(() => {
+  world.simulator.system.deeds.length = 0
+})
+
+function hardware(ref: number): number | undefined {
+  return world.simulator.house.hardware(ref)?.value
+}
+
+function deeds(): readonly string[] {
+  return world.simulator.system.deeds.filter(({ done }) => done).map(({ kind }) => kind)
+}
+
+async function prepared(house: House, toolName: string, args: JsonObject): Promise<string> {
+  const answer = await house.call('hs4.change.prepare', { toolName, args })
+  const token = at(answer, 'result', 'token')
+  if (typeof token !== 'string') throw new Error(JSON.stringify(answer))
+  return token
+}
+
+/** R refused, D dry, X executed. */
+function verdict(answer: Answer, didSomething: boolean): string {
+  if (didSomething) return 'X'
+  if (at(answer, 'error', 'code') === 'POLICY_DENY') return 'R'
+  const dry = at(answer, 'result', 'dryRun') === true
+  return dry ? 'D' : JSON.stringify(answer)
+}
+
+describe('the policy matrix', () => {
+  const lamp = HOME_REFS.kitchenSwitch
+  it.each([
+    { safeMode: 'read_only', defaultDryRun: false, confirm: true, listed: true, direct: 'R', commit: 'R' },
+    { safeMode: 'read_only', defaultDryRun: true, confirm: true, listed: true, direct: 'D', commit: 'D' },
+    { safeMode: 'read_only', defaultDryRun: true, confirm: false, listed: true, direct: 'D', commit: 'D' },
+    { safeMode: 'read_write', defaultDryRun: false, confirm: false, listed: true, direct: 'R', commit: 'R' },
+    { safeMode: 'read_write', defaultDryRun: false, confirm: true, listed: false, direct: 'R', commit: 'R' },
+    { safeMode: 'read_write', defaultDryRun: true, confirm: true, listed: true, direct: 'D', commit: 'D' },
+    { safeMode: 'read_write', defaultDryRun: false, confirm: true, listed: true, direct: 'X', commit: 'X' },
+  ])(
+    '$safeMode, default dry $defaultDryRun, confirm $confirm, listed $listed: direct $direct, commit $commit',
+    async (row) => {
+      const { safeMode, defaultDryRun } = row
+      await using house = await openHouse(world, {
+        homeseer: { safeMode, defaultDryRun, allow: { devices: [row.listed ? lamp : 1] } },
+      })
+      const target = hardware(lamp) === 0 ? 255 : 0
+      const args = { ref: lamp, value: target, ...CLAIMS, confirm: row.confirm }
+      const direct = await house.call('hs4.devices.set', args)
+      expect(verdict(direct, deeds().length > 0)).toBe(row.direct)
+
+      world.simulator.system.deeds.length = 0
+      const staged = await house.call('hs4.change.prepare', { toolName: 'hs4.devices.set', args })
+      const token = at(staged, 'result', 'token')
+      if (typeof token !== 'string') {
+        // Off the list: refused while it is prepared, so there is nothing to commit.
+        expect(verdict(staged, false)).toBe(row.commit)
+        return
+      }
+      const first = await house.call('hs4.change.commit', { token })
+      expect(verdict(first, deeds().length > 0)).toBe(row.commit)
+      const again = await house.call('hs4.change.commit', { token })
+      expect(deeds().length).toBeLessThanOrEqual(row.commit === 'X' ? 1 : 0)
+      if (row.commit === 'X') expect(at(again, 'error', 'code')).toBe('BAD_REQUEST')
+    },
+  )
+})
+
+describe('the defects of an earlier implementation', () => {
+  let house: House
+
+  beforeAll(async () => {
+    house = await openHouse(world)
+  })
+  afterAll(() => house.stop())
+
+  it('1: an admin tool is admin whatever operationTier says, or does not', async () => {
+    for (const claim of [{}, { operationTier: 'operator' }, { operationTier: 'admin' }]) {
+      const answer = await house.call('hs4.admin.users.create', {
+        username: 'eve',
+        ...CLAIMS,
+        maintenanceWindowId: 'x',
+        ...claim,
+      })
+      expect(at(answer, 'error', 'details', 'rules')).toEqual(['admin-enabled', 'admin-domain', 'change-ticket'])
+      expect(at(answer, 'error', 'details', 'envelope', 'operationTier')).toBe('admin')
+    }
+    expect(deeds()).toEqual([])
+  })
+
+  it('2: read-only with default dry run never executes a commit', async () => {
+    await using careful = await openHouse(world, { homeseer: { safeMode: 'read_only', defaultDryRun: true } })
+    const token = await prepared(careful, 'hs4.devices.set', { ref: 120, value: 255, ...CLAIMS })
+    const answer = await careful.call('hs4.change.commit', { token })
+    expect(answer).toMatchObject({ result: { committed: false, dryRun: true } })
+    expect(deeds()).toEqual([])
+  })
+
+  it('3: a list of event ids holds for group and name, too', async () => {
+    await using careful = await openHouse(world, { homeseer: { allow: { events: [31] } } })
+    const byName = await careful.call('hs4.events.run', { group: 'Evening', name: 'Movie Night', ...CLAIMS })
+    expect(at(byName, 'error', 'details', 'rules')).toEqual(['event-list'])
+    const both = await careful.call('hs4.events.run', { id: 31, group: 'Evening', name: 'Movie Night', ...CLAIMS })
+    expect(at(both, 'error', 'code')).toBe('BAD_REQUEST')
+    expect(deeds()).toEqual([])
+    const allowed = await careful.call('hs4.events.run', { group: 'evening', name: 'dim ground floor', ...CLAIMS })
+    expect(allowed).toMatchObject({ result: { invoked: true, id: 31, readBack: { performed: true } } })
+  })
+
+  it('4: a hundred commits of one token at once execute once', async () => {
+    const target = hardware(120) === 0 ? 255 : 0
+    const token = await prepared(house, 'hs4.devices.set', { ref: 120, value: target, ...CLAIMS })
+    const answers = await Promise.all(Array.from({ length: 100 }, () => house.call('hs4.change.commit', { token })))
+    expect(answers.filter((answer) => at(answer, 'result', 'committed') === true)).toHaveLength(1)
+    expect(deeds()).toEqual(['control'])
+    const others = new Set(answers.map((answer) => at(answer, 'error', 'code')))
+    expect([...others].toSorted()).toEqual(['BAD_REQUEST', undefined])
+  })
+
+  it('5: staged arguments are checked when they are staged', async () => {
+    const wrongType = await house.call('hs4.change.prepare', { toolName: 'hs4.devices.set', args: { ref: 'abc' } })
+    expect(at(wrongType, 'error', 'code')).toBe('BAD_REQUEST')
+    expect(at(wrongType, 'error', 'details', 'issues', 0, 'path')).toEqual(['args', 'ref'])
+    const noRef = await house.call('hs4.change.prepare', { toolName: 'hs4.devices.set', args: { ref: 4711, value: 1 } })
+    expect(at(noRef, 'error', 'code')).toBe('NOT_FOUND')
+    const noTool = await house.call('hs4.change.prepare', { toolName: 'hs4.admin.users.anything', args: {} })
+    expect(at(noTool, 'error', 'code')).toBe('BAD_REQUEST')
+  })
+
+  it('6: a refused control is a failure, and HomeSeer’s memory is not rewritten instead', async () => {
+    world.simulator.faults.refused.add(111)
+    const answer = await house.call('hs4.devices.set', { ref: 111, value: 255, ...CLAIMS })
+    world.simulator.faults.refused.clear()
+    expect(answer).toMatchObject({ error: { code: 'HS4_ERROR', details: { applied: false } } })
+    expect(world.simulator.system.deeds.map(({ kind, done }) => [kind, done])).toEqual([['control', false]])
+    expect(world.simulator.house.stored(111)?.value).toBe(0)
+  })
+
+  it('7: set_status on a dimmer is switched to control, on payloads as HomeSeer sends them', async () => {
+    const answer = await house.call('hs4.devices.set', { ref: 131, mode: 'set_status', value: 99, ...CLAIMS })
+    expect(answer).toMatchObject({ result: { applied: true, requestedMode: 'set_status', mode: 'control_value' } })
+    expect(typeof at(answer, 'result', 'modeAutoSwitch')).toBe('string')
+    expect(hardware(131)).toBe(99)
+    const found = await house.call('hs4.resolve.devices', { query: 'hall lamp' })
+    expect(at(found, 'result', 'items', 0)).toMatchObject({
+      ref: 101,
+      actionability: { parentRef: 100, controlPairCount: 4, role: 'endpoint' },
+    })
+  })
+
+  it('8: prompts take their arguments as text', async () => {
+    const answer = await house.gateway.bus.call(
+      'hs4_diagnostics',
+      undefined,
+      { symptom: 'dark', suspectedRef: '101' },
+      { caller: AGENT, channel: 'mcp-http' },
+    )
+    expect(JSON.stringify(answer)).toContain('device 101')
+  })
+
+  it('9: no read and no resource runs code on HomeSeer', async () => {
+    await using careful = await openHouse(world, {
+      homeseer: { safeMode: 'read_only', allow: { scripts: ['nothing'] }, admin: { ...ADMIN_OPEN } },
+    })
+    const listed = await careful.call('hs4.admin.users.list')
+    expect(at(listed, 'error', 'details', 'rules')).toEqual(['safe-mode', 'script-list'])
+    for (const offer of careful.gateway.bus.offers())
+      if (offer.family.name === 'homeseer' && offer.effect === 'reads' && offer.face.kind !== 'prompt')
+        await careful.call(offer.name, READ_ARGUMENTS[offer.name] ?? {})
+    expect(world.simulator.system.deeds).toEqual([])
+  })
+
+  it('10: without an installed adapter nothing is applied', async () => {
+    world.simulator.faults.adapterMissing = true
+    await using admin = await openHouse(world, { homeseer: { admin: { ...ADMIN_OPEN } } })
+    const answer = await admin.call('hs4.admin.users.create', { username: 'eve', ...ADMIN_CLAIMS })
+    world.simulator.faults.adapterMissing = false
+    expect(answer).toMatchObject({
+      error: { code: 'UNSUPPORTED_ON_TARGET', details: { envelope: { result: 'failed', rollback: 'not_needed' } } },
+    })
+    expect(world.simulator.system.users.some(({ username }) => username === 'eve')).toBe(false)
+  })
+
+  it('11: mode direct does only what HomeSeer has requests for', async () => {
+    const direct = { ...ADMIN_OPEN, executionMode: 'direct', directFallback: false }
+    await using admin = await openHouse(world, { homeseer: { admin: direct } })
+    const user = await admin.call('hs4.admin.users.create', { username: 'eve', ...ADMIN_CLAIMS })
+    expect(at(user, 'error', 'code')).toBe('UNSUPPORTED_ON_TARGET')
+    const note = { ref: 120, property: 'UserNote', value: 'by the window' }
+    const named = await admin.call('hs4.admin.config.device_metadata.set', { ...note, ...ADMIN_CLAIMS })
+    expect(named).toMatchObject({
+      result: { result: 'applied', after: { userNote: 'by the window' }, diff: { changedKeys: ['userNote'] } },
+    })
+    expect(deeds()).toEqual(['property'])
+  })
+
+  it('12: the lists of users, plug-ins, interfaces and categories hold for direct calls', async () => {
+    const lists = {
+      allowedUserIds: ['anna'],
+      allowedPluginIds: ['Hue'],
+      allowedInterfaceIds: ['hue-1'],
+      allowedCategoryIds: ['Hall'],
+    }
+    await using admin = await openHouse(world, { homeseer: { admin: { ...ADMIN_OPEN, ...lists } } })
+    const refused = [
+      await admin.call('hs4.admin.users.delete', { userId: 'resident', ...ADMIN_CLAIMS }),
+      await admin.call('hs4.admin.plugins.restart', { pluginId: 'Z-Wave', ...ADMIN_CLAIMS }),
+      await admin.call('hs4.admin.interfaces.restart', { interfaceId: 'zwave-1', ...ADMIN_CLAIMS }),
+      await admin.call('hs4.admin.config.category.delete', { category: 'Garden', ...ADMIN_CLAIMS }),
+    ]
+    expect(refused.map((answer) => at(answer, 'error', 'details', 'rules'))).toEqual([
+      ['user-list'],
+      ['plugin-list'],
+      ['interface-list'],
+      ['category-list'],
+    ])
+    expect(deeds()).toEqual([])
+    const allowed = await admin.call('hs4.admin.plugins.restart', { pluginId: 'Hue', ...ADMIN_CLAIMS })
+    expect(at(allowed, 'result', 'result')).toBe('applied')
+  })
+
+  it('13: health says how the gates of administration stand', async () => {
+    const answer = await house.call('hs4.health.get')
+    expect(answer).toMatchObject({ result: { admin: { enabled: false, domains: { users: false, config: false } } } })
+  })
+
+  it('14: resources are recorded, and a HomeSeer that is away does not break the summary', async () => {
+    world.simulator.faults.bareError = true
+    const options = { caller: AGENT, channel: 'mcp-http' } as const
+    const summary = await house.gateway.bus.call('hs4://state/summary', undefined, {}, options)
+    world.simulator.faults.bareError = false
+    expect(summary).toMatchObject({ ok: true, value: { data: { warnings: [expect.any(String)] } } })
+    const audit = await house.call('hs4.audit.query', { tool: 'hs4://state/summary' })
+    expect(at(audit, 'result', 'entries', 0)).toMatchObject({ result: 'success', principal: 'agent' })
+  })
+
+  it('15: what was learned about HomeSeer outlives a request', async () => {
+    await using admin = await openHouse(world, { homeseer: { admin: { ...ADMIN_OPEN, executionMode: 'auto' } } })
+    const first = await admin.call('hs4.admin.plugins.restart', { pluginId: 'Hue', ...ADMIN_CLAIMS })
+    expect(at(first, 'result', 'steps', 0)).toMatchObject({ route: 'direct', status: 'unsupported' })
+    const second = await admin.call('hs4.admin.plugins.restart', { pluginId: 'Hue', ...ADMIN_CLAIMS })
+    expect(at(second, 'result', 'steps', 0)).toMatchObject({ route: 'direct', status: 'skipped' })
+    expect(at(second, 'result', 'steps', 1)).toMatchObject({ route: 'adapter', fallbackFrom: 'direct', status: 'ok' })
+  })
+
+  it('16: passwords are nowhere: not in the audit, not in staged arguments, not in the ledger', async () => {
+    await using admin = await openHouse(world, { homeseer: { admin: { ...ADMIN_OPEN } } })
+    const secret = 'correct-horse-battery'
+    const args = { username: 'mia', password: secret, ...ADMIN_CLAIMS }
+    const token = await prepared(admin, 'hs4.admin.users.create', args)
+    const done = await admin.call('hs4.change.commit', { token })
+    expect(at(done, 'result', 'data', 'result')).toBe('applied')
+    expect(JSON.stringify(done)).not.toContain(secret)
+    const audit = JSON.stringify(await admin.call('hs4.audit.query', { limit: 50 }))
+    expect(audit).toContain('mia')
+    expect(audit).not.toContain(secret)
+    expect(audit).not.toContain(token)
+    const { ledger } = admin.gateway
+    const everything = Array.from({ length: ledger.size() }, (_, seq) =>
+      JSON.stringify([ledger.entry(seq)?.entry, ledger.body(seq)]),
+    )
+    expect(everything.join('\n')).not.toContain(secret)
+    expect(world.simulator.system.users.find(({ username }) => username === 'mia')?.password).toBe(secret)
+  })
+
+  it('17: a group’s name alone is no event’s name', async () => {
+    const answer = await house.call('hs4.resolve.events', { query: 'Evening' })
+    expect(at(answer, 'result', 'verdict', 'kind')).not.toBe('act')
+    const run = await house.call('hs4.intent.event_run_by_name', { query: 'Evening', execute: true, ...CLAIMS })
+    expect(at(run, 'result', 'asks')).toBe(true)
+    expect(deeds()).toEqual([])
+  })
+
+  it('18: staging takes the names of strict clients', async () => {
+    const token = await prepared(house, 'hs4_devices_set', { ref: 120, value: 0, ...CLAIMS })
+    expect(token).toMatch(/^chg_/)
+  })
+})
+
+describe('the probes of the transcript', () => {
+  let house: House
+
+  beforeAll(async () => {
+    house = await openHouse(world)
+  })
+  afterAll(() => house.stop())
+
+  it('devices.set without confirm: three reasons at once', async () => {
+    const answer = await house.call('hs4.devices.set', { ref: 120, value: 255 })
+    expect(answer).toMatchObject({ error: { code: 'POLICY_DENY', retryable: false } })
+    expect(at(answer, 'error', 'details', 'rules')).toEqual(['confirm', 'intent', 'reason'])
+  })
+
+  it('devices.set without ref: BAD_REQUEST in the envelope', async () => {
+    const answer = await house.call('hs4.devices.set', { value: 255 })
+    expect(answer).toMatchObject({
+      error: {
+        code: 'BAD_REQUEST',
+        retryable: false,
+        fixHint: expect.any(String),
+        suggestedNextToolCalls: [{ name: 'hs4.help.route', args: { goal: 'use hs4.devices.set' } }],
+      },
+    })
+  })
+
+  it('events.get 999 and devices.set of an unknown ref: NOT_FOUND', async () => {
+    expect(at(await house.call('hs4.events.get', { id: 999 }), 'error', 'code')).toBe('NOT_FOUND')
+    expect(at(await house.call('hs4.events.definition.get', { id: 999 }), 'error', 'code')).toBe('NOT_FOUND')
+    const unknown = await house.call('hs4.devices.set', { ref: 4_711, value: 1, ...CLAIMS })
+    expect(unknown).toMatchObject({ error: { code: 'NOT_FOUND', details: { ref: 4_711 } } })
+  })
+
+  it('filler words do not matter, and a query without a shared word finds nothing', async () => {
+    const wish = { value: 255, ...CLAIMS }
+    const found = await house.call('hs4.intent.device_set_by_name', {
+      query: 'turn on the kitchen lamp please',
+      ...wish,
+    })
+    expect(at(found, 'result', 'resolution', 'resolvedRef')).toBe(120)
+    const none = await house.call('hs4.intent.device_set_by_name', { query: 'xylophone', ...wish })
+    expect(at(none, 'error', 'code')).toBe('NOT_FOUND')
+  })
+
+  it('HomeSeer down: NETWORK, retryable, and a health that says what to do', async () => {
+    const gone = await openWorld()
+    await using away = await openHouse(gone, { homeseer: { readRetries: 0 } })
+    await gone.close()
+    expect(await away.call('hs4.health.get')).toMatchObject({ error: { code: 'NETWORK', retryable: true } })
+    const set = await away.call('hs4.devices.set', { ref: 120, value: 255, ...CLAIMS })
+    expect(set).toMatchObject({ error: { code: 'NETWORK', retryable: true } })
+  })
+
+  it('wrong password: AUTH; JSON switched off: HS4_ERROR with the switch to look for', async () => {
+    await using stranger = await openHouse(world, { homeseer: { password: 'wrong' } })
+    expect(await stranger.call('hs4.health.get')).toMatchObject({ error: { code: 'AUTH', retryable: false } })
+    world.simulator.faults.jsonDisabled = true
+    const answer = await house.call('hs4.health.get')
+    world.simulator.faults.jsonDisabled = false
+    expect(answer).toMatchObject({ error: { code: 'HS4_ERROR', fixHint: expect.stringContaining('JSON') } })
+  })
+})
+
+const READ_ARGUMENTS: Readonly<Record<string, JsonObject>> = {
+  'hs4.help.route': { goal: 'list the users' },
+  'hs4.resolve.devices': { query: 'lamp' },
+  'hs4.resolve.events': { query: 'movie' },
+  'hs4.resolve.cameras': { query: 'driveway' },
+  'hs4.devices.get': { refs: [101] },
+  'hs4.events.get': { id: 31 },
+  'hs4.events.definition.get': { id: 31 },
+  'hs4.cameras.snapshot.get': { camId: 1 },
+  'hs4.admin.interfaces.diagnostics': { level: 'full' },
+}

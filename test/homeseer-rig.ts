@@ -1,0 +1,182 @@
+/**
+ * HomeSeer rig: the simulated HomeSeer on sockets, and the gateway before it: in this process for questions of policy, in
+ * a process of its own with a real MCP client for everything that a client sees.
+ *
+ * Does I/O.
+ */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Client } from '@modelcontextprotocol/client'
+import { stringify } from 'yaml'
+import type { Caller } from '../src/bus/call.ts'
+import { configSchema } from '../src/config/schema.ts'
+import { isJsonObject } from '../src/core/json.ts'
+import type { Json, JsonObject } from '../src/core/json.ts'
+import { silentLogger } from '../src/core/logger.ts'
+import { startGateway } from '../src/main.ts'
+import type { Gateway } from '../src/main.ts'
+import { toolResult } from '../src/mcp/results.ts'
+import { startHomeseerSimulator } from '../src/sim/homeseer/homeseer-server.ts'
+import type { HomeseerSimulator, HomeseerSimulatorOptions } from '../src/sim/homeseer/homeseer-server.ts'
+import { createHome } from './gateway-process.ts'
+import type { Home } from './gateway-process.ts'
+
+export const CLAIMS = { confirm: true, intent: 'try it out', reason: 'a test asks for it' } as const
+export const ADMIN_CLAIMS = { ...CLAIMS, maintenanceWindowId: 'sunday', changeTicket: 'CHG-1' } as const
+
+export const AGENT: Caller = { kind: 'principal', id: 'agent', role: 'agent' }
+export const APPROVER: Caller = { kind: 'principal', id: 'anna', role: 'approver' }
+
+/** All gates of administration open. */
+export const ADMIN_OPEN = {
+  enabled: true,
+  users: true,
+  plugins: true,
+  interfaces: true,
+  system: true,
+  cameras: true,
+  events: true,
+  config: true,
+} as const
+
+/** Limits that no test here is about. */
+const GUARD = {
+  actuatorIntervalMs: 0,
+  writesPerMinute: 100_000,
+  callsPerMinute: 1_000_000,
+  maxPendingPerPrincipal: 500,
+  maxPendingApprovals: 500,
+}
+
+/** What a client sees: `{result}` or `{error}`. */
+export type Answer = JsonObject
+
+/** A member deep inside: `at(answer, 'result', 'items', 0, 'ref')`. */
+export function at(value: unknown, ...path: readonly (string | number)[]): unknown {
+  let found: unknown = value
+  for (const step of path) found = (found as Record<string | number, unknown> | undefined)?.[step]
+  return found
+}
+
+export interface World {
+  readonly simulator: HomeseerSimulator
+  /** Hardware of every device, and how many deeds were attempted. */
+  readonly state: () => { readonly hardware: readonly unknown[]; readonly deeds: number }
+  readonly folder: string
+  readonly close: () => Promise<void>
+}
+
+export async function openWorld(options: Partial<HomeseerSimulatorOptions> = {}): Promise<World> {
+  const folder = mkdtempSync(join(tmpdir(), 'hearthbus-hs-'))
+  const simulator = await startHomeseerSimulator({
+    host: '127.0.0.1',
+    httpPort: 0,
+    asciiPort: 0,
+    dataDirectory: folder,
+    ...options,
+  })
+  return {
+    simulator,
+    folder,
+    state: () => ({
+      hardware: simulator.house.refs.map((ref) => [ref, simulator.house.hardware(ref)]),
+      deeds: simulator.system.deeds.length,
+    }),
+    close: async () => {
+      await simulator.stop()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** The configuration that reaches the simulated HomeSeer. */
+export function homeseerConfig({ simulator }: World, more: JsonObject = {}): JsonObject {
+  const { push, ...rest } = more
+  return {
+    url: `http://127.0.0.1:${simulator.httpPort}`,
+    user: 'default',
+    password: 'default',
+    eventsPath: simulator.eventFiles?.events ?? '/nowhere',
+    eventGroupsPath: simulator.eventFiles?.groups ?? '/nowhere',
+    verifyIntervalMs: 100,
+    readRetryBackoffMs: 10,
+    push: isJsonObject(push) ? push : { asciiPort: simulator.asciiPort },
+    ...rest,
+  }
+}
+
+/** A home whose gateway, in a process of its own, reaches the simulated HomeSeer. */
+export function homeseerHome(world: World, more: JsonObject = {}, rest: JsonObject = {}): Home {
+  return createHome(stringify({ guard: GUARD, homeseer: homeseerConfig(world, more), ...rest }))
+}
+
+export interface House extends AsyncDisposable {
+  readonly gateway: Gateway
+  readonly call: (name: string, args?: JsonObject, caller?: Caller) => Promise<Answer>
+  /** Says yes to everything that waits. */
+  readonly approveAll: () => Promise<number>
+  readonly stop: () => Promise<void>
+}
+
+export interface HouseOptions {
+  readonly homeseer?: JsonObject
+  readonly config?: JsonObject
+  readonly dataRoot?: string
+}
+
+/** The gateway in this process, reached as its faces reach it. */
+export async function openHouse(world: World, options: HouseOptions = {}): Promise<House> {
+  const dataRoot = options.dataRoot ?? mkdtempSync(join(tmpdir(), 'hearthbus-hs-data-'))
+  const started = await startGateway({
+    config: configSchema.parse({
+      guard: GUARD,
+      homeseer: homeseerConfig(world, options.homeseer),
+      ...options.config,
+    }),
+    dataRoot,
+    version: '0.0.0',
+    logger: silentLogger,
+    listen: false,
+  })
+  if (!started.ok) throw new Error(started.fault.message)
+  const gateway = started.value
+  let running = true
+  const stop = async (): Promise<void> => {
+    if (running) await gateway.stop()
+    running = false
+  }
+  return {
+    gateway,
+    call: async (name, args = {}, caller = AGENT) => {
+      const outcome = await gateway.bus.call(name, undefined, args, { caller, channel: 'mcp-http' })
+      const offer = gateway.bus.offer(name)
+      if (offer === undefined) return { error: { code: 'NO_SUCH_TOOL' } }
+      return toolResult(outcome, offer)['structuredContent'] as Answer
+    },
+    approveAll: async () => {
+      const waiting = gateway.guard.approvals.list({ state: 'requested', limit: 100 })
+      for (const { id } of waiting) await gateway.guard.approvals.approve(id, APPROVER)
+      return waiting.length
+    },
+    stop,
+    [Symbol.asyncDispose]: async () => {
+      await stop()
+      if (options.dataRoot === undefined) rmSync(dataRoot, { recursive: true, force: true })
+    },
+  }
+}
+
+/** A tool called by a real MCP client: what it answered, and whether as an error. */
+export async function callTool(
+  client: Client,
+  name: string,
+  args: JsonObject = {},
+): Promise<{ readonly answer: Answer; readonly isError: boolean; readonly content: readonly Json[] }> {
+  const result = await client.callTool({ name, arguments: { ...args } })
+  return {
+    answer: result.structuredContent as Answer,
+    isError: result.isError === true,
+    content: result.content as unknown as readonly Json[],
+  }
+}

@@ -4,9 +4,11 @@
  * Does I/O.
  */
 import type { Offer } from '../bus/capability.ts'
+import type { DataDirectory } from '../config/data-directory.ts'
 import { systemClock } from '../core/clock.ts'
 import { ulid } from '../core/ids.ts'
 import type { Authenticate } from '../guard/authenticate.ts'
+import type { Ledger } from '../ledger/ledger.ts'
 import type { StatusView } from '../web/api.ts'
 import { apiHandler } from '../web/api-server.ts'
 import { CLIENTS, selfCommand, snippetFor } from '../web/connect.ts'
@@ -97,6 +99,22 @@ function settingsView(parts: FaceParts, status: StatusView): SettingsView {
       const { where, what } = snippetFor(name, { url: status.url, command, profile: 'all' })
       return { name, where, snippet: what }
     }),
-    findings: diagnose(selfCheck(data, spine.ledger, status)),
+    findings: findingsOf(data, spine.ledger, status),
   }
+}
+
+/** What a node can say about itself; whether the whole ledger still holds is for `verify` to find out. */
+function findingsOf(data: DataDirectory, ledger: Ledger, status: StatusView): SettingsView['findings'] {
+  const outside = new Set(['configuration', 'ledger'])
+  const sound = ledger.state().kind === 'sound'
+  return [
+    ...diagnose(selfCheck(data, status)).filter(({ about }) => !outside.has(about)),
+    {
+      level: sound ? 'ok' : 'fail',
+      about: 'ledger',
+      sentence: sound
+        ? `${ledger.size()} entries. Verify reads all of them again.`
+        : 'It refuses to be written, because it is not what was signed. The log says more.',
+    },
+  ]
 }

@@ -5,11 +5,10 @@
  */
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
 import type { DataDirectory } from '../config/data-directory.ts'
-import type { Ledger } from '../ledger/ledger.ts'
 import type { StatusView } from '../web/api.ts'
 import type { DoctorFacts } from '../web/doctor.ts'
 
-export function selfCheck(data: DataDirectory, ledger: Ledger, status: StatusView): DoctorFacts {
+export function selfCheck(data: DataDirectory, status: StatusView): DoctorFacts {
   const { bavail, bsize } = statfsSync(data.root)
   return {
     nodeVersion: process.version,
@@ -26,7 +25,7 @@ export function selfCheck(data: DataDirectory, ledger: Ledger, status: StatusVie
     gateway: { url: status.url, answers: true },
     portTaken: false,
     port: 0,
-    ledger: { entries: ledger.size(), findings: ledger.state().kind === 'sound' ? [] : ['The ledger refuses.'] },
+    ledger: undefined,
     services: status.services.map(({ name, status: how, details }) => {
       const { advice } = details
       return { name, status: how, advice: typeof advice === 'string' ? advice : undefined }

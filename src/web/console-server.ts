@@ -14,7 +14,7 @@ import { fileURLToPath } from 'node:url'
 import { brotliCompressSync, gzipSync } from 'node:zlib'
 
 /** Beside the source and beside what is built from it alike. */
-export const CONSOLE_FOLDER = fileURLToPath(new URL('../../console/dist', import.meta.url))
+const CONSOLE_FOLDER = fileURLToPath(new URL('../../console/dist', import.meta.url))
 
 const TYPES: Readonly<Record<string, string>> = {
   html: 'text/html; charset=utf-8',

@@ -48,7 +48,7 @@ export interface SignInOptions {
 }
 
 export function createSignIn({ sessions, authenticate, nodeId, url }: SignInOptions): SignIn {
-  const cookieName = `hearthbus-${nodeId.replaceAll(/[^A-Za-z0-9]/g, '').slice(0, 12)}`
+  const cookieName = `hearthbus-${nodeId.replaceAll(/[^A-Za-z0-9]/g, '').slice(-12)}`
 
   function know(
     headers: IncomingHttpHeaders,

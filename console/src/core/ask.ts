@@ -1,0 +1,48 @@
+/**
+ * Ask: a tool's answer without its family's envelope. For pages that read; whoever shows a refusal in full keeps the
+ * whole answer instead.
+ *
+ *   eBUS {meta, data, error} · HomeSeer {result} · runtime {ok, data} · devices: the data itself
+ *
+ * Does I/O.
+ */
+import type { CallView } from '../../../src/web/api.ts'
+import { callTool, Failure } from './api.ts'
+import { at, isObject, stringAt } from './json.ts'
+import type { Json, JsonObject } from './json.ts'
+import { plain } from './text.ts'
+
+export interface Answer {
+  readonly data: Json
+  /** When what was answered was true, where the family says so. */
+  readonly atMs: number
+  readonly view: CallView
+}
+
+export async function ask(tool: string, body: JsonObject = {}): Promise<Answer> {
+  const view = await callTool(tool, body)
+  if (view.outcome !== 'ok') throw new Failure(200, faultText(view))
+  const said = at(view.structured, 'data')
+  // Spec 5's pattern B: an error inside a success.
+  if (isObject(said) && said['ok'] === false)
+    throw new Failure(200, plain(stringAt(said, 'error', 'message') ?? 'It failed.'))
+  return { data: dataOf(view.structured), atMs: timeOf(view.structured), view }
+}
+
+export function faultText(view: CallView): string {
+  const reasons = (view.fault?.reasons ?? []).map(({ message }) => message)
+  return plain([view.fault?.message ?? `The call was ${view.outcome}.`, ...reasons].join(' '), 600)
+}
+
+function dataOf(structured: Json): Json {
+  if (!isObject(structured)) return structured
+  if (Object.hasOwn(structured, 'meta') && Object.hasOwn(structured, 'data')) return structured['data'] ?? null
+  if (Object.hasOwn(structured, 'result')) return structured['result'] ?? null
+  if (typeof structured['ok'] === 'boolean' && Object.hasOwn(structured, 'data')) return structured['data'] ?? null
+  return structured
+}
+
+function timeOf(structured: Json): number {
+  const said = Date.parse(stringAt(structured, 'meta', 'data_timestamp') ?? '')
+  return Number.isFinite(said) ? said : Date.now()
+}

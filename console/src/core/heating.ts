@@ -1,0 +1,79 @@
+/**
+ * Heating: the planes of an eBUS snapshot (spec 1) as a house shows them.
+ *
+ * Pure.
+ */
+import { booleanAt, listAt, numberAt, stringAt } from './json.ts'
+import type { Json } from './json.ts'
+import { line } from './text.ts'
+
+export interface Room {
+  readonly id: string
+  readonly name: string
+  readonly celsius: number | undefined
+  readonly targetCelsius: number | undefined
+  readonly humidityPct: number | undefined
+  readonly action: string
+  readonly mode: string
+}
+
+export interface Heating {
+  readonly rooms: readonly Room[]
+  readonly outsideCelsius: number | undefined
+  readonly water: {
+    readonly celsius: number | undefined
+    readonly targetCelsius: number | undefined
+    readonly mode: string
+  }
+  readonly boiler: {
+    readonly flame: boolean | undefined
+    readonly modulationPct: number | undefined
+    readonly flowCelsius: number | undefined
+    readonly pressureBar: number | undefined
+    readonly pump: boolean | undefined
+  }
+  readonly missing: readonly string[]
+}
+
+export const HEATING_TOOL = 'ebus.v1.semantic.snapshot.get'
+export const HEATING_PLANES = ['zones', 'dhw', 'boiler_status', 'system'] as const
+
+export function heatingOf(data: Json): Heating {
+  const planes = ['planes'] as const
+  const water = [...planes, 'dhw'] as const
+  const boiler = [...planes, 'boiler_status', 'state'] as const
+  const system = [...planes, 'system', 'state'] as const
+  return {
+    rooms: listAt(data, ...planes, 'zones').map(roomOf),
+    outsideCelsius: numberAt(data, ...system, 'outdoor_temperature'),
+    water: {
+      celsius: numberAt(data, ...water, 'state', 'current_temp_c'),
+      targetCelsius: numberAt(data, ...water, 'config', 'target_temp_c'),
+      mode: stringAt(data, ...water, 'config', 'operating_mode') ?? '',
+    },
+    boiler: {
+      flame: booleanAt(data, ...boiler, 'flame_active'),
+      modulationPct: numberAt(data, ...boiler, 'modulation_pct'),
+      flowCelsius: numberAt(data, ...boiler, 'flow_temperature_c'),
+      pressureBar:
+        numberAt(data, ...boiler, 'water_pressure_bar') ?? numberAt(data, ...system, 'system_water_pressure'),
+      pump: booleanAt(data, ...boiler, 'central_heating_pump_active'),
+    },
+    missing: listAt(data, 'error_planes').map((plane) => line(stringAt(plane, 'plane') ?? 'something', 40)),
+  }
+}
+
+function roomOf(zone: Json): Room {
+  return {
+    id: stringAt(zone, 'id') ?? '',
+    name: line(stringAt(zone, 'name') ?? stringAt(zone, 'id') ?? 'Room', 60),
+    celsius: numberAt(zone, 'state', 'current_temp_c'),
+    targetCelsius: numberAt(zone, 'config', 'target_temp_c'),
+    humidityPct: numberAt(zone, 'state', 'current_humidity_pct'),
+    action: line(stringAt(zone, 'state', 'hvac_action') ?? '', 20),
+    mode: line(
+      [stringAt(zone, 'config', 'operating_mode'), stringAt(zone, 'config', 'preset')].filter(Boolean).join(', '),
+      40,
+    ),
+  }
+}

@@ -1,0 +1,84 @@
+/**
+ * HomeSeer: its devices (spec 4) as pages show them, fetched page by page.
+ *
+ * Does I/O.
+ */
+import { ask } from './ask.ts'
+import { isObject, listAt, numberAt, stringAt } from './json.ts'
+import type { Json, JsonObject } from './json.ts'
+import { line } from './text.ts'
+
+export interface HomeseerDevice {
+  readonly ref: number
+  readonly name: string
+  readonly room: string
+  readonly floor: string
+  readonly status: string
+  readonly value: number | undefined
+  readonly capabilities: readonly string[]
+  readonly sensitive: boolean
+  readonly interfaceName: string
+  readonly changedMs: number | undefined
+  /** When HomeSeer last confirmed the value to us. */
+  readonly seenMs: number | undefined
+  readonly controls: readonly Control[]
+}
+
+export interface Control {
+  readonly label: string
+  readonly value: number
+}
+
+export const DEVICES_TOOL = 'hs4.devices.list'
+const PAGE = 1_000
+const MAX_PAGES = 20
+
+export async function readDevices(): Promise<readonly HomeseerDevice[]> {
+  const devices: HomeseerDevice[] = []
+  let cursor: string | undefined
+  for (let page = 0; page < MAX_PAGES; page++) {
+    const { data } = await ask(DEVICES_TOOL, {
+      limit: PAGE,
+      maxDevices: PAGE,
+      includeControls: true,
+      ...(cursor === undefined ? {} : { cursor }),
+    })
+    devices.push(...listAt(data, 'items').map(deviceOf))
+    cursor = stringAt(data, 'nextCursor')
+    if (cursor === undefined) break
+  }
+  return devices
+}
+
+function deviceOf(item: Json): HomeseerDevice {
+  const ageMs = numberAt(item, 'ageMs')
+  const changed = Date.parse(stringAt(item, 'lastChange') ?? '')
+  return {
+    ref: numberAt(item, 'ref') ?? -1,
+    name: line(stringAt(item, 'name') ?? '', 80),
+    room: line(stringAt(item, 'location') ?? '', 60),
+    floor: line(stringAt(item, 'location2') ?? '', 60),
+    status: line(stringAt(item, 'status') ?? '', 60),
+    value: numberAt(item, 'value'),
+    capabilities: listAt(item, 'capabilities').filter((capability) => typeof capability === 'string'),
+    sensitive: listAt(item, 'sensitive').length > 0,
+    interfaceName: line(stringAt(item, 'interfaceName') ?? '', 40),
+    changedMs: Number.isFinite(changed) ? changed : undefined,
+    seenMs: ageMs === undefined ? undefined : Date.now() - ageMs,
+    controls: listAt(item, 'controlPairs').flatMap((pair) => {
+      const value = numberAt(pair, 'value')
+      return isObject(pair) && value !== undefined ? [{ label: line(stringAt(pair, 'label') ?? '', 40), value }] : []
+    }),
+  }
+}
+
+/** HomeSeer's base guard asks for these; a person at the console is the reason. */
+export function setArguments(device: HomeseerDevice, value: number, label: string): JsonObject {
+  return {
+    ref: device.ref,
+    value,
+    confirm: true,
+    intent: `${device.name}: ${label}`,
+    reason: 'A person asked for it at the console.',
+  }
+}

@@ -1,0 +1,196 @@
+/**
+ * Live: what the page knows, as signals. Filled once from the API, then kept current by the stream.
+ *
+ * Everything that grows is bounded: a page that stays open for a month is as light as on its first day.
+ *
+ * Does I/O.
+ */
+import { computed, effect, signal } from '@preact/signals'
+import type { StatusView, ToolView } from '../../../src/web/api.ts'
+import type { ApprovalView, MeView, StreamEvents, TraceView, VerificationView } from '../../../src/web/views.ts'
+import { Failure, forgetKey, get, hasKey, remove, whenSignedOut } from './api.ts'
+import { ring } from './notice.ts'
+import { openStream } from './stream.ts'
+import type { Connection } from './stream.ts'
+
+export const MAX_CALLS = 2_000
+const MAX_APPROVALS = 300
+
+/** `undefined`: not known yet. `null`: nobody is signed in. */
+export const me = signal<MeView | null | undefined>(undefined)
+export const connection = signal<Connection>('connecting')
+export const lostAtMs = signal<number | undefined>(undefined)
+export const status = signal<StatusView | undefined>(undefined)
+export const tools = signal<readonly ToolView[] | undefined>(undefined)
+/** Newest first. */
+export const calls = signal<readonly TraceView[]>([])
+export const approvals = signal<readonly ApprovalView[] | undefined>(undefined)
+export const ledger = signal<StreamEvents['ledger'] | undefined>(undefined)
+export const verification = signal<VerificationView | undefined>(undefined)
+/** Counts up when what can be called, or where, may have changed. */
+export const registryTurn = signal(0)
+/** Counts up with every look at the calls. */
+export const callsTurn = signal(0)
+export const historyTurn = signal(0)
+/** Wall time, once a second, for ages. */
+export const now = signal(Date.now())
+
+export const openApprovals = computed(() => (approvals.value ?? []).filter(({ state }) => state === 'requested'))
+export const toolNames = computed(() => new Set((tools.value ?? []).map(({ name }) => name)))
+export const mayDecide = computed(() => me.value?.role === 'approver' || me.value?.role === 'admin')
+export const mayAct = computed(() => me.value?.role === 'agent' || me.value?.role === 'admin')
+export const isAdmin = computed(() => me.value?.role === 'admin')
+
+type ResourceListener = (uris: readonly string[]) => void
+const resourceListeners = new Set<ResourceListener>()
+
+/** Told when something behind one of the resources changed. */
+export function onResources(listener: ResourceListener): () => void {
+  resourceListeners.add(listener)
+  return () => resourceListeners.delete(listener)
+}
+
+let closeStream: (() => void) | undefined
+
+/** Finds out who is here, and starts listening if it is somebody. */
+export async function start(): Promise<void> {
+  if (!hasKey()) {
+    me.value = null
+    return
+  }
+  try {
+    const known = await get<MeView>('/api/session')
+    me.value = known.signedIn ? known : null
+  } catch (error) {
+    if (!(error instanceof Failure) || error.status !== 0) {
+      me.value = null
+      return
+    }
+    // Nobody answers: it will, and then the stream says whether the session still is one.
+    connection.value = 'lost'
+    setTimeout(() => void start(), 2_000)
+    return
+  }
+  if (me.value !== null) listen()
+}
+
+export async function signOut(): Promise<void> {
+  try {
+    await remove('/api/session')
+  } finally {
+    leave()
+  }
+}
+
+async function reloadTools(): Promise<void> {
+  tools.value = await get<readonly ToolView[]>('/api/tools')
+}
+
+export async function reloadStatus(): Promise<void> {
+  status.value = await get<StatusView>('/api/status')
+}
+
+export function rememberApproval(approval: ApprovalView): void {
+  const others = (approvals.peek() ?? []).filter(({ id }) => id !== approval.id)
+  approvals.value = [approval, ...others]
+    .toSorted((left, right) => (left.id < right.id ? 1 : -1))
+    .slice(0, MAX_APPROVALS)
+}
+
+function leave(): void {
+  closeStream?.()
+  closeStream = undefined
+  forgetKey()
+  for (const state of [status, tools, approvals, ledger, verification]) state.value = undefined
+  calls.value = []
+  me.value = null
+}
+
+function listen(): void {
+  closeStream?.()
+  closeStream = openStream({
+    onConnection: (next) => {
+      if (next === 'signed-out') return leave()
+      if (next === 'live') lostAtMs.value = undefined
+      else lostAtMs.value ??= Date.now()
+      connection.value = next
+    },
+    onEvent: (name, data) => HANDLERS[name]?.(data as never),
+  })
+}
+
+const HANDLERS: { readonly [Name in keyof StreamEvents]: (data: StreamEvents[Name]) => void } = {
+  hello: ({ resumed }) => {
+    if (!resumed) void refresh()
+  },
+  calls: ({ calls: came }) => {
+    calls.value = [...came, ...calls.peek()].slice(0, MAX_CALLS)
+    callsTurn.value++
+  },
+  approval: (approval) => {
+    const known = approvals.peek()?.find(({ id }) => id === approval.id)
+    rememberApproval(approval)
+    if (known === undefined && approval.state === 'requested') ring()
+  },
+  registry: () => {
+    registryTurn.value++
+    scheduleTools()
+  },
+  resource: ({ uris }) => {
+    for (const listener of resourceListeners) listener(uris)
+  },
+  ledger: (view) => {
+    ledger.value = view
+  },
+  verification: (view) => {
+    verification.value = view
+  },
+  state: (view) => {
+    const known = status.peek()
+    if (known === undefined) return
+    const services = known.services.map((service) => {
+      const next = view.services.find(({ name }) => name === service.name)?.status
+      return next === undefined ? service : { ...service, status: next as typeof service.status }
+    })
+    status.value = { ...known, stopped: view.stopped, services }
+  },
+  history: () => {
+    historyTurn.value++
+  },
+}
+
+/** Whatever was known may be old: the stream did not continue. */
+async function refresh(): Promise<void> {
+  const [traces, known] = await Promise.all([
+    get<readonly TraceView[]>(`/api/traces?limit=${MAX_CALLS}`),
+    get<readonly ApprovalView[]>(`/api/approvals?limit=${MAX_APPROVALS}`),
+    reloadStatus(),
+    reloadTools(),
+  ])
+  calls.value = traces
+  approvals.value = known
+  registryTurn.value++
+}
+
+let toolsTimer: ReturnType<typeof setTimeout> | undefined
+
+/** A device that connects brings many tools at once. */
+function scheduleTools(): void {
+  if (toolsTimer !== undefined) return
+  toolsTimer = setTimeout(() => {
+    toolsTimer = undefined
+    reloadTools().catch(() => undefined)
+  }, 500)
+}
+
+whenSignedOut(leave)
+
+// Ages need no second hand that nobody sees.
+setInterval(() => {
+  if (!document.hidden) now.value = Date.now()
+}, 1_000)
+
+effect(() => {
+  const waiting = openApprovals.value.length
+  document.title = waiting > 0 ? `(${waiting}) Hearthbus` : 'Hearthbus'
+})

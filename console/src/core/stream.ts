@@ -1,0 +1,126 @@
+/**
+ * Stream: server-sent events read with `fetch`, because an EventSource cannot show the key of the session.
+ *
+ *   connecting ──200──▶ live ──end, error, silence──▶ lost ──1, 2, 4 … 15 s──▶ connecting, from the last event heard
+ *
+ * Does I/O.
+ */
+import type { StreamEvents } from '../../../src/web/views.ts'
+import { keyHeaders } from './api.ts'
+
+export type Connection = 'connecting' | 'live' | 'lost' | 'signed-out'
+
+export interface StreamListener {
+  readonly onEvent: <Name extends keyof StreamEvents>(name: Name, data: StreamEvents[Name]) => void
+  readonly onConnection: (connection: Connection) => void
+}
+
+const FIRST_PAUSE_MS = 1_000
+const LONGEST_PAUSE_MS = 15_000
+/** The gateway says something at least every five seconds. */
+const SILENCE_MS = 16_000
+
+/** Until the answer is called. */
+export function openStream(listener: StreamListener): () => void {
+  const ended = new AbortController()
+  let lastId: string | undefined
+  let pauseMs = FIRST_PAUSE_MS
+
+  const run = async (): Promise<void> => {
+    while (!ended.signal.aborted) {
+      listener.onConnection('connecting')
+      const verdict = await once()
+      if (ended.signal.aborted) return
+      if (verdict === 'refused') return listener.onConnection('signed-out')
+      if (verdict === 'heard') pauseMs = FIRST_PAUSE_MS
+      listener.onConnection('lost')
+      await pause(pauseMs, ended.signal)
+      pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)
+    }
+  }
+
+  const once = async (): Promise<'refused' | 'heard' | 'silent'> => {
+    const attempt = new AbortController()
+    const stop = (): void => attempt.abort()
+    ended.signal.addEventListener('abort', stop, { once: true })
+    let watchdog = setTimeout(stop, SILENCE_MS)
+    let heard: 'heard' | 'silent' = 'silent'
+    try {
+      const response = await fetch('/api/events', {
+        headers: {
+          ...keyHeaders(),
+          accept: 'text/event-stream',
+          ...(lastId === undefined ? {} : { 'last-event-id': lastId }),
+        },
+        credentials: 'same-origin',
+        cache: 'no-store',
+        signal: attempt.signal,
+      })
+      if (response.status === 401 || response.status === 403) return 'refused'
+      if (!response.ok || response.body === null) return 'silent'
+      listener.onConnection('live')
+      const parse = frameParser((frame) => {
+        if (frame.id !== '') lastId = frame.id
+        heard = 'heard'
+        deliver(frame, listener)
+      })
+      const decoder = new TextDecoder()
+      for await (const chunk of response.body) {
+        clearTimeout(watchdog)
+        watchdog = setTimeout(stop, SILENCE_MS)
+        parse(decoder.decode(chunk, { stream: true }))
+      }
+      return heard
+    } catch {
+      return heard
+    } finally {
+      clearTimeout(watchdog)
+      ended.signal.removeEventListener('abort', stop)
+    }
+  }
+
+  void run()
+  return () => ended.abort()
+}
+
+interface EventFrame {
+  readonly id: string
+  readonly event: string
+  readonly data: string
+}
+
+/** Fields of a frame end with their line, the frame with an empty one; lines may be cut anywhere between chunks. */
+export function frameParser(onFrame: (frame: EventFrame) => void): (text: string) => void {
+  let rest = ''
+  return (text) => {
+    const frames = (rest + text).split('\n\n')
+    rest = frames.pop() ?? ''
+    for (const frame of frames) {
+      const fields = new Map<string, string>()
+      for (const row of frame.split('\n')) {
+        const colon = row.indexOf(': ')
+        if (colon > 0) fields.set(row.slice(0, colon), row.slice(colon + 2))
+      }
+      const data = fields.get('data')
+      if (data !== undefined) onFrame({ id: fields.get('id') ?? '', event: fields.get('event') ?? '', data })
+    }
+  }
+}
+
+function deliver({ event, data }: EventFrame, listener: StreamListener): void {
+  listener.onEvent(event as keyof StreamEvents, JSON.parse(data) as never)
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms)
+    signal.addEventListener(
+      'abort',
+      () => {
+        clearTimeout(timer)
+        resolve()
+      },
+      { once: true },
+    )
+  })
+}

@@ -1,0 +1,121 @@
+/**
+ * Calls: every call as it comes, newest first, to be searched, held still, and opened.
+ *
+ * Pure, but for the address.
+ */
+import type { JSX } from 'preact'
+import { useState } from 'preact/hooks'
+import type { TraceView } from '../../../src/web/views.ts'
+import { count, shortId, tookText } from '../core/format.ts'
+import { calls, MAX_CALLS } from '../core/live.ts'
+import { href, route, setQuery } from '../core/route.ts'
+import { line } from '../core/text.ts'
+import { Page } from '../parts/frame.tsx'
+import { StageBar, STAGES } from '../parts/stages.tsx'
+import { Empty } from '../parts/states.tsx'
+import { Table } from '../parts/table.tsx'
+import { ResultBadge, resultTone, Time, Words } from '../parts/words.tsx'
+
+export function CallsPage(): JSX.Element {
+  const [held, setHeld] = useState<readonly TraceView[] | undefined>(undefined)
+  const { query } = route.value
+  const [text, how] = [query.get('q') ?? '', query.get('how') ?? '']
+  const all = held ?? calls.value
+  const shown = all.filter((call) => fits(call, text.toLowerCase(), how))
+  return (
+    <Page
+      title="Calls"
+      lead={`Everything that was called, whoever asked. The newest ${count(MAX_CALLS)} are here, the rest in the ledger.`}
+      actions={
+        <button
+          type="button"
+          aria-pressed={held !== undefined}
+          onClick={() => setHeld(held === undefined ? calls.value : undefined)}
+        >
+          {held === undefined ? 'Hold still' : 'Go on'}
+        </button>
+      }
+    >
+      <div class="filters" role="search">
+        <label class="field">
+          Search
+          <input
+            type="search"
+            placeholder="tool, caller, node, trace"
+            value={text}
+            onInput={({ currentTarget }) => setQuery('q', currentTarget.value)}
+          />
+        </label>
+        <label class="field">
+          Outcome
+          <select value={how} onChange={({ currentTarget }) => setQuery('how', currentTarget.value)}>
+            <option value="">any</option>
+            <option value="good">done</option>
+            <option value="warn">refused</option>
+            <option value="bad">failed</option>
+            <option value="remote">on another node</option>
+          </select>
+        </label>
+        <p class="aside" role="status">
+          {count(shown.length)} of {count(all.length)}
+        </p>
+      </div>
+      <Table
+        label="Calls, newest first"
+        rows={shown}
+        rowKey={keyOf}
+        height={640}
+        onOpen={({ traceId }) => {
+          location.hash = href('calls', traceId)
+        }}
+        empty={
+          all.length === 0 ? (
+            <Empty title="Nothing was called yet.">
+              <p>
+                Connect an agent (<a href={href('settings')}>Settings</a>) or try a tool (
+                <a href={href('tools')}>Tools</a>).
+              </p>
+            </Empty>
+          ) : (
+            <Empty title="No call fits the search." />
+          )
+        }
+        columns={[
+          { name: 'Time', width: '7rem', cell: ({ ts }) => <Time ms={Date.parse(ts)} /> },
+          { name: 'Tool', width: 'minmax(0,3fr)', cell: ({ capability }) => <code>{line(capability)}</code> },
+          { name: 'Caller', width: 'minmax(0,1fr)', minor: true, cell: ({ caller }) => <Words text={caller} /> },
+          { name: 'Outcome', width: '10rem', cell: ({ result }) => <ResultBadge result={result} /> },
+          { name: 'Took', width: '5rem', cell: ({ ms }) => tookText(ms) },
+          { name: 'Stages', width: '7rem', minor: true, cell: (call) => <StageBar trace={call} /> },
+          { name: 'Where', width: '8rem', minor: true, cell: where },
+        ]}
+      />
+      <p class="legend" aria-hidden="true">
+        {STAGES.map((name, index) => (
+          <span key={name}>
+            <span class={`swatch stage-${index}`} /> {name}
+          </span>
+        ))}
+      </p>
+    </Page>
+  )
+}
+
+/** Nested calls share a trace, and attempts a moment: all of it together is one row. */
+function keyOf({ traceId, capability, ts, ms }: TraceView): string {
+  return `${traceId} ${capability} ${ts} ${ms}`
+}
+
+function where({ isLocal, toNode, attempts }: TraceView): string {
+  if (toNode === undefined) return 'nowhere'
+  const place = isLocal ? 'here' : shortId(line(toNode))
+  return attempts > 1 ? `${place}, ${attempts} tries` : place
+}
+
+function fits(call: TraceView, text: string, how: string): boolean {
+  if (how === 'remote' ? call.isLocal : how !== '' && resultTone(call.result) !== how) return false
+  if (text === '') return true
+  return [call.capability, call.caller, call.channel, call.result, call.traceId, call.toNode ?? ''].some((part) =>
+    part.toLowerCase().includes(text),
+  )
+}

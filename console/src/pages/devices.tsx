@@ -1,0 +1,263 @@
+/**
+ * Devices: the ESP32 devices: who is there, who waits to be let in, and what each can do.
+ *
+ * Does I/O.
+ */
+import type { JSX } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import { ask } from '../core/ask.ts'
+import { booleanAt, listAt, numberAt, stringAt } from '../core/json.ts'
+import type { Json } from '../core/json.ts'
+import { isAdmin, onResources, registryTurn, toolNames } from '../core/live.ts'
+import { useLoad } from '../core/load.ts'
+import { href, route } from '../core/route.ts'
+import { line, textOf } from '../core/text.ts'
+import { DeviceTools } from '../parts/device-tools.tsx'
+import { Facts, Page, Section } from '../parts/frame.tsx'
+import { Empty, Shown } from '../parts/states.tsx'
+import { Table } from '../parts/table.tsx'
+import { Age, Badge, Words } from '../parts/words.tsx'
+
+const LIST_TOOL = 'devices.list'
+const REST_MS = 2_000
+
+export function DevicesPage(): JSX.Element {
+  const { rest } = route.value
+  if (!toolNames.value.has(LIST_TOOL)) {
+    return (
+      <Page title="Devices">
+        <Empty title="The devices’ listener is off.">
+          <p>
+            Switch it on in <code>hearthbus.yaml</code>: <code>devices: &#123; enabled: true &#125;</code>
+          </p>
+        </Empty>
+      </Page>
+    )
+  }
+  if (rest !== '') return <OneDevice key={rest} device={rest} />
+  return (
+    <Page title="Devices" lead="Voice devices, cameras and robots that speak MCP.">
+      {isAdmin.value ? <Enrolment /> : null}
+      <Fleet />
+    </Page>
+  )
+}
+
+function Fleet(): JSX.Element {
+  const devices = useLoad(async () => (await ask(LIST_TOOL, { limit: 500 })).data, [registryTurn.value], REST_MS)
+  return (
+    <Section title="Enrolled">
+      <Shown of={devices} what="The devices">
+        {(data) => (
+          <Table
+            label="Enrolled devices"
+            rows={listAt(data, 'devices')}
+            rowKey={(device) => stringAt(device, 'id') ?? ''}
+            height={520}
+            onOpen={(device) => {
+              location.hash = href('devices', stringAt(device, 'device') ?? '')
+            }}
+            empty={<Empty title="No device is enrolled." />}
+            columns={[
+              {
+                name: 'Name',
+                width: 'minmax(0,2fr)',
+                cell: (device) => (
+                  <a href={href('devices', stringAt(device, 'device') ?? '')}>
+                    <Words text={stringAt(device, 'name') ?? ''} />
+                  </a>
+                ),
+              },
+              { name: 'Presence', width: '7rem', cell: presence },
+              {
+                name: 'Board',
+                width: 'minmax(0,1fr)',
+                minor: true,
+                cell: (device) => <Words text={stringAt(device, 'board') ?? ''} />,
+              },
+              {
+                name: 'Firmware',
+                width: '7rem',
+                minor: true,
+                cell: (device) => <Words text={stringAt(device, 'firmware') ?? ''} />,
+              },
+              {
+                name: 'Through',
+                width: '7rem',
+                minor: true,
+                cell: (device) => <Words text={stringAt(device, 'transport') ?? ''} />,
+              },
+              { name: 'Tools', width: '8rem', cell: toolCount },
+              {
+                name: 'Heard',
+                width: '8rem',
+                minor: true,
+                cell: (device) => <Age ms={Date.parse(stringAt(device, 'last_seen') ?? '')} />,
+              },
+            ]}
+          />
+        )}
+      </Shown>
+    </Section>
+  )
+}
+
+function presence(device: Json): JSX.Element {
+  const online = booleanAt(device, 'online') === true
+  return (
+    <Badge tone={online ? 'good' : 'calm'}>{online ? line(stringAt(device, 'phase') ?? 'online', 20) : 'asleep'}</Badge>
+  )
+}
+
+function toolCount(device: Json): JSX.Element {
+  const withheld = numberAt(device, 'withheld') ?? 0
+  return (
+    <>
+      {numberAt(device, 'tools') ?? 0}
+      {withheld > 0 ? <Badge tone="warn">{withheld} withheld</Badge> : null}
+    </>
+  )
+}
+
+function Enrolment(): JSX.Element {
+  const [code, setCode] = useState('')
+  const [name, setName] = useState('')
+  const [said, setSaid] = useState<{ readonly good: boolean; readonly text: string } | undefined>(undefined)
+  const [turn, setTurn] = useState(0)
+  useEffect(() => onResources((uris) => uris.some((uri) => uri.startsWith('device')) && setTurn((old) => old + 1)), [])
+  const waiting = useLoad(async () => (await ask('devices.enrolment.list')).data, [registryTurn.value, turn], REST_MS)
+  const letIn = async (given: string): Promise<void> => {
+    try {
+      const { data } = await ask('devices.enrolment.approve', { code: given, ...(name === '' ? {} : { name }) })
+      setSaid({
+        good: true,
+        text: `${line(stringAt(data, 'name') ?? 'The device')} is let in. It connects within seconds.`,
+      })
+      setCode('')
+      setName('')
+      waiting.reload()
+    } catch (error) {
+      setSaid({ good: false, text: error instanceof Error ? error.message : String(error) })
+    }
+  }
+  return (
+    <Section
+      title="Let a device in"
+      note="It shows six digits on its screen."
+      actions={
+        <button type="button" class="small" onClick={waiting.reload}>
+          Look again
+        </button>
+      }
+    >
+      <form
+        class="inline"
+        onSubmit={(event) => {
+          event.preventDefault()
+          void letIn(code)
+        }}
+      >
+        <label class="field">
+          Code
+          <input
+            inputMode="numeric"
+            pattern="[0-9]{6}"
+            maxLength={6}
+            required
+            placeholder="123456"
+            value={code}
+            onInput={({ currentTarget }) => setCode(currentTarget.value)}
+          />
+        </label>
+        <label class="field">
+          Name (optional)
+          <input
+            maxLength={64}
+            placeholder="Kitchen"
+            value={name}
+            onInput={({ currentTarget }) => setName(currentTarget.value)}
+          />
+        </label>
+        <button type="submit" class="primary">
+          Let it in
+        </button>
+      </form>
+      {said === undefined ? null : (
+        <p class={said.good ? 'note good' : 'note bad'} role="status">
+          {said.text}
+        </p>
+      )}
+      <Shown of={waiting} what="Who waits">
+        {(data) => {
+          const pending = listAt(data, 'pending')
+          if (pending.length === 0) {
+            return (
+              <p class="aside">
+                Nobody waits. Devices are pointed to <code>{line(stringAt(data, 'ota') ?? '', 120)}</code>
+              </p>
+            )
+          }
+          return (
+            <ul class="cards">
+              {pending.slice(0, 40).map((device) => (
+                <li key={stringAt(device, 'code')}>
+                  <article class="card">
+                    <header>
+                      <h3 class="mono">{line(stringAt(device, 'code') ?? '')}</h3>
+                      {booleanAt(device, 'replaces') === true ? (
+                        <Badge tone="warn">address is known already</Badge>
+                      ) : null}
+                    </header>
+                    <Facts
+                      of={[
+                        ['Board', <Words key="board" text={stringAt(device, 'board') ?? ''} />],
+                        ['From', <Words key="from" text={stringAt(device, 'address') ?? ''} />],
+                        ['Since', <Age key="since" ms={Date.parse(stringAt(device, 'since') ?? '')} />],
+                      ]}
+                    />
+                    <p class="aside">Only if it is in front of you and shows these digits:</p>
+                    <div class="buttons">
+                      <button type="button" class="small" onClick={() => setCode(stringAt(device, 'code') ?? '')}>
+                        Use this code
+                      </button>
+                    </div>
+                  </article>
+                </li>
+              ))}
+            </ul>
+          )
+        }}
+      </Shown>
+    </Section>
+  )
+}
+
+function OneDevice({ device }: { readonly device: string }): JSX.Element {
+  const facts = useLoad(async () => (await ask('devices.get', { device })).data, [device, registryTurn.value], REST_MS)
+  return (
+    <Page title={line(stringAt(facts.value, 'name') ?? device, 60)} actions={<a href={href('devices')}>All devices</a>}>
+      <Shown of={facts} what="The device">
+        {(data) => (
+          <>
+            <Facts
+              of={[
+                ['Presence', presence(data)],
+                ['Board', <Words key="board" text={stringAt(data, 'board') ?? ''} />],
+                ['Firmware', <Words key="firmware" text={stringAt(data, 'firmware') ?? ''} />],
+                ['Address', <Words key="address" text={stringAt(data, 'address') ?? '–'} />],
+                ['MAC', <code key="id">{line(stringAt(data, 'id') ?? '')}</code>],
+                ['Heard', <Age key="heard" ms={Date.parse(stringAt(data, 'last_seen') ?? '')} />],
+              ]}
+            />
+            {listAt(data, 'warnings').map((warning) => (
+              <p key={textOf(warning)} class="note warn">
+                <Words text={textOf(warning)} max={300} />
+              </p>
+            ))}
+            <DeviceTools device={device} />
+          </>
+        )}
+      </Shown>
+    </Page>
+  )
+}

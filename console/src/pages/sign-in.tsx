@@ -1,0 +1,76 @@
+/**
+ * Sign-in: with the one-time link, or with a token of one's own.
+ *
+ * Does I/O.
+ */
+import type { JSX } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import { signIn } from '../core/api.ts'
+import { start } from '../core/live.ts'
+import { route } from '../core/route.ts'
+
+export function SignInPage(): JSX.Element {
+  const { page, rest } = route.value
+  const code = page === 'sign-in' ? rest : ''
+  const [flaw, setFlaw] = useState('')
+  const [token, setToken] = useState('')
+  const [busy, setBusy] = useState(code !== '')
+
+  const enter = async (credential: { readonly code: string } | { readonly token: string }): Promise<void> => {
+    setBusy(true)
+    setFlaw('')
+    try {
+      await signIn(credential)
+      location.replace('#/house')
+      await start()
+    } catch (error) {
+      // The code is spent or wrong: it has no business in the address any longer.
+      if (code !== '') location.replace('#/sign-in')
+      setFlaw(error instanceof Error ? error.message : String(error))
+    } finally {
+      setBusy(false)
+    }
+  }
+  useEffect(() => {
+    if (code !== '') void enter({ code })
+  }, [])
+
+  return (
+    <main class="sign-in">
+      <img src="/icon.svg" alt="" width="56" height="56" />
+      <h1>Hearthbus</h1>
+      {busy ? <p role="status">Signing in …</p> : null}
+      {flaw === '' ? null : (
+        <p class="note bad" role="alert">
+          {flaw}
+        </p>
+      )}
+      <p>
+        On the machine that runs the gateway, type <code>hearthbus console</code> and open the link that it prints. It
+        works once.
+      </p>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault()
+          if (token !== '') void enter({ token: token.trim() })
+        }}
+      >
+        <label class="field">
+          Or sign in with a token of yours
+          <input
+            type="password"
+            autocomplete="off"
+            placeholder="hb_…"
+            value={token}
+            onInput={({ currentTarget }) => setToken(currentTarget.value)}
+          />
+        </label>
+        <div class="buttons">
+          <button type="submit" class="primary" disabled={busy || token === ''}>
+            Sign in
+          </button>
+        </div>
+      </form>
+    </main>
+  )
+}

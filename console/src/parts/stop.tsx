@@ -1,0 +1,69 @@
+/**
+ * Stop: the emergency stop. Whoever may act or approve pulls it; only an admin releases it.
+ *
+ * Does I/O.
+ */
+import type { JSX } from 'preact'
+import { useState } from 'preact/hooks'
+import { post, remove } from '../core/api.ts'
+import { isAdmin, me, reloadStatus, status } from '../core/live.ts'
+import { Dialog } from './dialog.tsx'
+
+export function StopButton(): JSX.Element | null {
+  const [asking, setAsking] = useState(false)
+  const [reason, setReason] = useState('')
+  const [flaw, setFlaw] = useState('')
+  const stopped = status.value?.stopped === true
+  if (me.value?.role === 'observer') return null
+
+  const act = async (work: () => Promise<unknown>): Promise<void> => {
+    try {
+      await work()
+      await reloadStatus()
+      setAsking(false)
+    } catch (error) {
+      setFlaw(error instanceof Error ? error.message : String(error))
+    }
+  }
+  if (stopped) {
+    if (!isAdmin.value) return <p class="who">Stopped</p>
+    return (
+      <button type="button" class="stop" onClick={() => void act(() => remove('/api/stop'))}>
+        Resume
+      </button>
+    )
+  }
+  return (
+    <>
+      <button type="button" class="stop" onClick={() => setAsking(true)}>
+        Stop everything
+      </button>
+      {asking ? (
+        <Dialog title="Stop everything" onClose={() => setAsking(false)}>
+          <form
+            onSubmit={(event) => {
+              event.preventDefault()
+              void act(() => post('/api/stop', { reason: reason === '' ? 'stopped at the console' : reason }))
+            }}
+          >
+            <p>Every change is refused, whoever asks, until an admin resumes. Reading goes on.</p>
+            <label class="field">
+              Why (for the record)
+              <input value={reason} maxLength={500} onInput={({ currentTarget }) => setReason(currentTarget.value)} />
+            </label>
+            {flaw === '' ? null : (
+              <p class="note bad" role="alert">
+                {flaw}
+              </p>
+            )}
+            <div class="buttons">
+              <button type="submit" class="danger">
+                Stop everything
+              </button>
+            </div>
+          </form>
+        </Dialog>
+      ) : null}
+    </>
+  )
+}

@@ -10,7 +10,7 @@
  * Does no I/O of its own: it hands events to the log.
  */
 import { hash } from 'node:crypto'
-import type { Caller, Outcome } from '../bus/call.ts'
+import type { Call, Caller, Outcome } from '../bus/call.ts'
 import { chanceBytes } from '../core/chance.ts'
 import { canonicalJson } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
@@ -44,6 +44,9 @@ export interface AuditOptions {
 /** Larger results are committed to by their hash alone. */
 const MAX_STORED_RESULT_BYTES = 16_384
 const SALT_BYTES = 16
+/** Of what a caller calls itself and the tool, and of what a provider calls its failure. */
+const MAX_RECORDED_TEXT = 256
+const MAX_RECORDED_REASONS = 64
 
 export function auditEnter({ log, redact }: AuditOptions): Stage {
   return async (passage, next) => {
@@ -55,10 +58,10 @@ export function auditEnter({ log, redact }: AuditOptions): Stage {
     const makeEvent = (): AuditEvent => ({
       event: {
         kind: 'call.enter',
-        tool: call.capability,
+        tool: recordable(call.capability),
         principal: principalOf(call.caller),
         channel: call.channel,
-        client: call.caller.kind === 'principal' ? call.caller.client : undefined,
+        client: clientOf(call.caller),
         trace_id: call.traceId,
         effect: offer?.effect,
         args_hash: saltedHash(salt, args),
@@ -84,9 +87,10 @@ export function auditEnter({ log, redact }: AuditOptions): Stage {
 
 export function auditExit({ log, redactResult }: AuditOptions): Stage {
   return async (passage, next) => {
-    const { outcome, entered, offer, call } = passage
-    if (outcome === undefined || entered === undefined) throw new Error('audit exit before enter and dispatch')
-    const durable = log.record(() => exitEvent(passage, outcome, entered, redactResult))
+    const { entered, offer, call } = passage
+    if (passage.outcome === undefined || entered === undefined) throw new Error('audit exit before enter and dispatch')
+    const ended = endOf(passage.outcome, call)
+    const durable = log.record(() => exitEvent(passage, ended, entered, redactResult))
     // Works run in the order they were given: the next holder's events come after this one whenever that is written.
     passage.release?.()
     try {
@@ -99,13 +103,33 @@ export function auditExit({ log, redactResult }: AuditOptions): Stage {
         ),
       )
     }
-    return next(passage)
+    return next({ ...passage, outcome: ended.outcome })
+  }
+}
+
+/** How a call ended, with the text of its answer that is hashed. */
+interface Ended {
+  readonly outcome: Outcome
+  readonly text: string
+}
+
+/**
+ * An answer that no wire could carry (half a character, NaN, a loop) is none: what was done is on record all the same,
+ * as an error, rather than as a call that never ended.
+ */
+function endOf(outcome: Outcome, call: Call): Ended {
+  if (!outcome.ok) return { outcome, text: '' }
+  try {
+    return { outcome, text: canonicalJson(outcome.value.data) }
+  } catch {
+    const message = `${call.capability} answered something that JSON cannot say. What it did, it did.`
+    return { outcome: fail({ kind: 'failed', code: 'internal_error', message }), text: '' }
   }
 }
 
 function exitEvent(
   passage: Passage,
-  outcome: Outcome,
+  { outcome, text }: Ended,
   entered: EnterRecord,
   redactResult: AuditOptions['redactResult'],
 ): AuditEvent {
@@ -114,21 +138,19 @@ function exitEvent(
   if (call === undefined) throw new Error('the enter is not on record')
   if (!outcome.ok) {
     const { kind, code, reasons } = outcome.fault
-    const refusedBy = reasons?.map((reason) => reason.rule)
+    const refusedBy = reasons?.slice(0, MAX_RECORDED_REASONS).map((reason) => recordable(reason.rule))
     return {
       event: {
         kind: 'call.exit',
         call,
         outcome: kind === 'not-permitted' || kind === 'approval-required' ? 'denied' : 'error',
-        error_code: code ?? kind,
+        error_code: recordable(code ?? kind),
         // A code is a family's word; what became of a change must be readable without knowing the family.
         fault: kind,
         reasons: refusedBy,
       },
     }
   }
-  const { data } = outcome.value
-  const text = canonicalJson(data)
   const event = {
     kind: 'call.exit',
     call,
@@ -137,7 +159,7 @@ function exitEvent(
   }
   // What a read answered can be asked again; what a change answered cannot.
   if (passage.offer?.effect === 'reads' || text.length > MAX_STORED_RESULT_BYTES) return { event }
-  return { event, body: { result: redactResult(passage, data) } }
+  return { event, body: { result: redactResult(passage, outcome.value.data) } }
 }
 
 function saltedHash(salt: Uint8Array, value: Json): string {
@@ -146,6 +168,15 @@ function saltedHash(salt: Uint8Array, value: Json): string {
 
 function principalOf(caller: Caller): string {
   return caller.kind === 'principal' ? caller.id : `${caller.kind}:${caller.id}`
+}
+
+function clientOf(caller: Caller): string | undefined {
+  return caller.kind === 'principal' && caller.client !== undefined ? recordable(caller.client) : undefined
+}
+
+/** What a stranger wrote, as an entry can hold it: too long or half a character, it would keep the call off the record. */
+function recordable(text: string): string {
+  return text.slice(0, MAX_RECORDED_TEXT).toWellFormed()
 }
 
 function unrecorded(consequence: string): Fault {

@@ -4,7 +4,7 @@ import type { Call, Outcome } from '../bus/call.ts'
 import type { Effect, Offer } from '../bus/capability.ts'
 import { busFamily } from '../bus/family.ts'
 import type { Fault } from '../core/fault.ts'
-import type { JsonObject } from '../core/json.ts'
+import type { Json, JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { AuditEvent } from './audit.ts'
 import { createChain, stagesOf } from './chain.ts'
@@ -160,6 +160,16 @@ describe('chain', () => {
     }
   })
 
+  it('records a caller and a tool that nobody would name so, cut to what an entry can hold', async () => {
+    const events: AuditEvent[] = []
+    const { parts } = chainWithDiary()
+    const log = { record: async (make: () => AuditEvent): Promise<void> => void events.push(make()) }
+    const chain = createChain({ ...parts, audit: { ...parts.audit, log } })
+    const caller = { kind: 'principal', id: 'local', role: 'agent', client: 'n'.repeat(70_000) } as const
+    await chain({ ...callWith({}), capability: 'half \ud800', caller }, undefined, async () => ok({ data: 1 }))
+    expect(events[0]?.event).toMatchObject({ tool: 'half \ufffd', client: 'n'.repeat(256) })
+  })
+
   it('records a denial as denied', async () => {
     const { diary, run } = chainWithDiary({ denial: { kind: 'not-permitted', message: 'no' } })
     expect((await run(offerOf('writes'))).ok).toBe(false)
@@ -186,6 +196,27 @@ describe('chain', () => {
     const outcome = await run(offerOf('writes'))
     expect(outcome).toMatchObject({ ok: false, fault: { code: 'LEDGER_UNAVAILABLE' } })
     expect(outcome.ok ? '' : outcome.fault.message).toContain('was carried out')
+  })
+
+  it('has an end on record for an answer that JSON cannot say, and for an error code without end', async () => {
+    const loop: Record<string, unknown> = {}
+    loop['again'] = loop
+    for (const data of ['\ud800', { degrees: NaN }, undefined, loop]) {
+      const { diary, run } = chainWithDiary()
+      const outcome = await run(offerOf('writes'), {}, async () => ok({ data: data as Json }))
+      expect(outcome).toMatchObject({ ok: false, fault: { kind: 'failed', code: 'internal_error' } })
+      expect(diary.at(-1)).toBe('call.exit durable')
+    }
+    const { parts } = chainWithDiary()
+    const events: AuditEvent[] = []
+    const record: ChainParts['audit']['log']['record'] = async (make, appended) => {
+      const place = events.push(make())
+      appended?.(place)
+    }
+    const chain = createChain({ ...parts, audit: { ...parts.audit, log: { record } } })
+    const fault: Fault = { kind: 'failed', code: 'c'.repeat(70_000), message: 'no' }
+    expect(await chain(callWith({}), offerOf('writes'), async () => fail(fault))).toEqual(fail(fault))
+    expect(events[1]?.event).toMatchObject({ outcome: 'error', error_code: 'c'.repeat(256) })
   })
 
   it('withholds a read whose enter could not be recorded', async () => {

@@ -30,6 +30,8 @@ export interface DeviceHome {
   /** Boots a device, approves its code under this name, and waits until its tools are on the bus. */
   readonly enrol: (name: string, options: EnrolOptions) => Promise<SimulatedDevice>
   readonly until: (device: string, fits: (view: JsonObject) => boolean) => Promise<JsonObject>
+  /** Stops everything and leaves the records where they are. */
+  readonly leave: () => Promise<void>
   readonly stop: () => Promise<void>
 }
 
@@ -37,10 +39,16 @@ export type EnrolOptions = Partial<SimulatorOptions> & { readonly transport: Tra
 
 let nextIdentity = 1
 
-export async function openDeviceHome(devices = '', guard = 'guard: { actuatorIntervalMs: 0 }'): Promise<DeviceHome> {
-  const home = createHome(
-    `${guard}\ndevices:\n  enabled: true\n  host: 127.0.0.1\n  port: 0\n  mqtt: { port: 0, udpPort: 0 }\n${devices}`,
-  )
+export interface DeviceHomeOptions {
+  /** Further keys of the sections `devices` and `guard`, as YAML in flow style. */
+  readonly devices?: string
+  readonly guard?: string
+  /** One that was lived in before. */
+  readonly home?: Home
+}
+
+export async function openDeviceHome(options: DeviceHomeOptions = {}): Promise<DeviceHome> {
+  const home = options.home ?? createHome(sections(options))
   const gateway = await startGatewayProcess(home)
   const owner = readFileSync(join(home.data, 'keys', 'owner.token'), 'utf8').trim()
   const api: DeviceHome['api'] = async (path, { method = 'GET', body, token } = {}) => {
@@ -104,10 +112,20 @@ export async function openDeviceHome(devices = '', guard = 'guard: { actuatorInt
     asOwner,
     enrol,
     until,
+    leave: async () => {
+      for (const device of running) device.stop()
+      await gateway.stop()
+    },
     stop: async () => {
       for (const device of running) device.stop()
       await gateway.stop()
       home.remove()
     },
   }
+}
+
+function sections({ devices, guard }: DeviceHomeOptions): string {
+  const listener = 'enabled: true, host: 127.0.0.1, port: 0, mqtt: { port: 0, udpPort: 0 }'
+  const more = (keys: string | undefined): string => (keys === undefined ? '' : `, ${keys}`)
+  return `guard: { actuatorIntervalMs: 0${more(guard)} }\ndevices: { ${listener}${more(devices)} }\n`
 }

@@ -16,10 +16,10 @@ describe('a house with devices', () => {
   const toolNames = async (): Promise<readonly string[]> => (await client.listTools()).tools.map(({ name }) => name)
 
   beforeAll(async () => {
-    house = await openDeviceHome(
-      '  urls: ["https://files.example.org/sounds/"]\n',
-      'guard:\n  actuatorIntervalMs: 0\n  rules: [{ tool: "device.attic.*", says: forbid }]',
-    )
+    house = await openDeviceHome({
+      devices: 'urls: ["https://files.example.org/sounds/"]',
+      guard: 'rules: [{ tool: "device.attic.*", says: forbid }]',
+    })
     client = await connectHttp(house.url, 'legacy')
   })
   afterAll(async () => {
@@ -287,7 +287,7 @@ describe('a house with devices', () => {
 describe('user-only tools', () => {
   let house: DeviceHome
   beforeAll(async () => {
-    house = await openDeviceHome('  userTools: true\n  offlineTools: hidden\n')
+    house = await openDeviceHome({ devices: 'userTools: true, offlineTools: hidden' })
   })
   afterAll(() => house.stop())
 
@@ -330,5 +330,39 @@ describe('user-only tools', () => {
     expect(again.structuredContent).toMatchObject({ error: { code: 'approval_required' } })
     await person.close()
     device.stop()
+  })
+})
+
+describe('after a restart', () => {
+  it('devices are listed as offline, and what was pinned stays pinned', async () => {
+    const first = await openDeviceHome()
+    const described = (description: string): Tool => ({ name: 'self.safe', description, properties: [], run: () => 1 })
+    const safe = await first.enrol('Safe', { transport: 'websocket', tools: [described('Opens for its owner.')] })
+    await first.leave()
+    const second = await openDeviceHome({ home: first.home })
+    try {
+      const client = await connectHttp(second.url, 'modern')
+      const { tools } = await client.listTools()
+      const listed = tools.find(({ name }) => name === 'device.safe.self.safe')
+      expect(listed?.description).toBe(
+        'On the device "Safe" (safe). Offline now. The device says: Opens for its owner.',
+      )
+      await client.close()
+
+      const options = { profile: 'fw-2.4', kind: 'speaker', ota: second.ota, awake: true } as const
+      const changed = await startDeviceSimulator({
+        ...options,
+        identity: safe.identity,
+        tools: [described('Opens for anybody.')],
+      })
+      await second.until('safe', ({ online, withheld }) => online === true && withheld === 1)
+      changed.stop()
+      // Erased and set up anew it is another device: a person lets it in again, and its tools are first seen again.
+      const erased = { ...safe.identity, clientId: '00000000-0000-4000-8000-00000000beef' }
+      await second.enrol('Safe', { transport: 'websocket', identity: erased, tools: [described('Opens for anybody.')] })
+      await second.until('safe', ({ online, withheld }) => online === true && withheld === 0)
+    } finally {
+      await second.stop()
+    }
   })
 })

@@ -11,10 +11,10 @@ describe('a hundred devices', () => {
   const COUNT = 100
   let house: DeviceHome
   beforeAll(async () => {
-    house = await openDeviceHome(
-      `  waitingPerAddress: ${COUNT}\n`,
-      'guard: { actuatorIntervalMs: 0, callsPerMinute: 100000, writesPerMinute: 100000 }',
-    )
+    house = await openDeviceHome({
+      devices: `waitingPerAddress: ${COUNT}`,
+      guard: 'callsPerMinute: 100000, writesPerMinute: 100000',
+    })
   })
   afterAll(() => house.stop())
 

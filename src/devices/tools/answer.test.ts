@@ -1,0 +1,78 @@
+import { describe, expect, it } from 'vitest'
+import { fail, ok } from '../../core/result.ts'
+import type { ToolResult } from '../wire/content.ts'
+import type { DeviceFault } from '../session/device-fault.ts'
+import { faultOf, outcomeOf } from './answer.ts'
+import { errorJson } from './envelope.ts'
+
+const called = { slug: 'den', effect: 'writes' } as const
+const text = (...texts: string[]): ToolResult => ({
+  content: texts.map((each) => ({ type: 'text', text: each })),
+  isError: false,
+  structured: undefined,
+})
+const valueOf = (result: ToolResult) => {
+  const outcome = outcomeOf(ok(result), called)
+  return outcome.ok ? outcome.value.data : outcome.fault
+}
+
+describe('an answer', () => {
+  it('means the JSON in its text, or the text', () => {
+    expect(valueOf(text('true'))).toEqual({ device: 'den', value: true })
+    expect(valueOf(text('{"level":90}'))).toEqual({ device: 'den', value: { level: 90 } })
+    expect(valueOf(text('it rains'))).toEqual({ device: 'den', value: 'it rains' })
+    expect(valueOf(text('1', 'two'))).toEqual({ device: 'den', value: [1, 'two'] })
+    expect(valueOf(text())).toEqual({ device: 'den', value: null })
+  })
+
+  it('can always be recorded', () => {
+    expect(valueOf(text('"\uD800"'))).toEqual({ device: 'den', value: '\uFFFD' })
+    expect(valueOf(text(String.raw`{"a":"\udfff"}`))).toEqual({ device: 'den', value: { a: '\uFFFD' } })
+  })
+
+  it('counts its pictures and leaves them where they are', () => {
+    const image = { type: 'image', data: 'AAAA', mimeType: 'image/jpeg' } as const
+    const outcome = outcomeOf(ok({ content: [image], isError: false, structured: undefined }), called)
+    expect(outcome).toEqual(ok({ data: { device: 'den', value: null, images: 1 }, content: [image] }))
+  })
+
+  it('that is flagged as an error is one, in the device’s own words', () => {
+    const result = { ...text('no such\u0007 servo "tail"'), isError: true }
+    expect(outcomeOf(ok(result), called)).toEqual(
+      fail({ kind: 'failed', message: 'no such servo "tail"', details: { device: 'den' } }),
+    )
+  })
+})
+
+describe('a fault', () => {
+  const kind = (fault: DeviceFault, effect: 'reads' | 'writes' = 'writes') =>
+    faultOf(fault, { slug: 'den', effect }).kind
+
+  it.each<[DeviceFault, string, string]>([
+    [{ kind: 'asleep', device: 'den', wakesItself: false }, 'offline', 'offline'],
+    [{ kind: 'expired', afterMs: 1 }, 'offline', 'offline'],
+    [{ kind: 'disconnected', sent: false }, 'offline', 'offline'],
+    [{ kind: 'disconnected', sent: true }, 'failed', 'unknown-outcome'],
+    [{ kind: 'timed-out', afterMs: 1 }, 'timed-out', 'timed-out'],
+    [{ kind: 'bad-answer', problem: 'x' }, 'failed', 'unknown-outcome'],
+    [{ kind: 'queue-full', limit: 16 }, 'busy', 'busy'],
+    [{ kind: 'unknown-tool', tool: 'x', listed: true }, 'not-found', 'not-found'],
+    [{ kind: 'device-error', code: undefined, message: 'x' }, 'failed', 'failed'],
+    [{ kind: 'device-error', code: -32_601, message: 'x' }, 'unsupported', 'unsupported'],
+    [{ kind: 'device-error', code: -32_602, message: 'x' }, 'invalid-arguments', 'invalid-arguments'],
+    [{ kind: 'device-error', code: -32_603, message: 'x' }, 'failed', 'failed'],
+  ])('%j is %s after a read and %s after a change', (fault, afterRead, afterChange) => {
+    expect(kind(fault, 'reads')).toBe(afterRead)
+    expect(kind(fault)).toBe(afterChange)
+  })
+
+  it('keeps the device’s text and code', () => {
+    const fault = faultOf({ kind: 'device-error', code: -32_603, message: 'servo "tail" jammed' }, called)
+    expect(errorJson(fault)).toEqual({
+      code: 'device_error',
+      message: 'servo "tail" jammed',
+      retryable: false,
+      details: { device: 'den', jsonrpc_code: -32_603 },
+    })
+  })
+})

@@ -1,0 +1,58 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { DeviceTool } from '../wire/tool-list.ts'
+import { definitionHash, examine, withheldDigest } from './definition.ts'
+
+const lamp: DeviceTool = {
+  name: 'self.lamp.on',
+  description: 'Turns it on.',
+  inputSchema: { type: 'object', properties: {} },
+  userOnly: false,
+}
+const pinned = (...tools: DeviceTool[]) =>
+  new Map(tools.map((tool) => [tool.name, { hash: definitionHash(tool), definition: tool }]))
+
+describe('a definition', () => {
+  it('is another one when anything of it changes', () => {
+    const others: readonly DeviceTool[] = [
+      { ...lamp, description: 'Turns it on. ' },
+      { ...lamp, userOnly: true },
+      { ...lamp, name: 'self.lamp.On' },
+      { ...lamp, inputSchema: { type: 'object', properties: { x: { type: 'string' } } } },
+    ]
+    const hashes = [lamp, ...others].map(definitionHash)
+    expect(new Set(hashes).size).toBe(hashes.length)
+    expect(definitionHash({ ...lamp, inputSchema: { properties: {}, type: 'object' } })).toBe(definitionHash(lamp))
+  })
+
+  it('has a hash whatever a device sends', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), (text) => {
+        const odd = { ...lamp, description: text, inputSchema: { properties: { [text]: { default: text } } } }
+        expect(definitionHash(odd)).toMatch(/^[0-9a-f]{64}$/)
+      }),
+    )
+    expect(definitionHash({ ...lamp, description: '\uD800' })).toMatch(/^[0-9a-f]{64}$/)
+  })
+})
+
+describe('a listing', () => {
+  it('is held against what was pinned', () => {
+    const changed = { ...lamp, description: 'Opens the door.' }
+    const fresh = { ...lamp, name: 'self.door.open' }
+    const same = { ...lamp, name: 'self.lamp.off' }
+    const { available, withheld } = examine([changed, fresh, same], pinned(lamp, same))
+    expect(available).toEqual([same])
+    expect(withheld).toEqual([
+      { tool: changed, hash: definitionHash(changed), pinned: lamp },
+      { tool: fresh, hash: definitionHash(fresh), pinned: undefined },
+    ])
+  })
+
+  it('has a digest of what is withheld, in whatever order', () => {
+    const { withheld } = examine([lamp, { ...lamp, name: 'b' }], new Map())
+    expect(withheldDigest(withheld.toReversed())).toBe(withheldDigest(withheld))
+    expect(withheldDigest(withheld.slice(1))).not.toBe(withheldDigest(withheld))
+    expect(withheldDigest([])).toBeUndefined()
+  })
+})

@@ -1,0 +1,54 @@
+import { describe, expect, it } from 'vitest'
+import type { FleetEvent } from '../session/fleet.ts'
+import { EventLog } from './event-log.ts'
+
+const said = (device: string, method: string): FleetEvent => ({
+  kind: 'notification',
+  device,
+  atMs: 0,
+  method,
+  params: undefined,
+})
+const all = { after: 0, isWanted: () => true }
+
+describe('the event log', () => {
+  it('lists what came after a number, oldest first', () => {
+    const log = new EventLog()
+    log.add({ kind: 'online', device: 'a', atMs: 1, transport: 'mqtt' })
+    log.add({ kind: 'missed', count: 3 })
+    log.add(said('b', 'x'))
+    log.add({ kind: 'offline', device: 'a', atMs: 2, reason: 'gone' })
+    expect(log.list({ ...all, after: 1 }).map(({ seq, device, kind }) => [seq, device, kind])).toEqual([
+      [2, 'b', 'notification'],
+      [3, 'a', 'offline'],
+    ])
+    expect(log.list({ after: 0, isWanted: (device) => device === 'b' })).toHaveLength(1)
+    expect(log.lastSeq).toBe(3)
+  })
+
+  it('lets a device that chatters push out only its own words', () => {
+    const log = new EventLog()
+    log.add(said('quiet', 'once'))
+    for (let number = 0; number < 1_000; number++) log.add(said('loud', `n${number}`))
+    const listed = log.list(all)
+    expect(listed).toHaveLength(101)
+    expect(listed[0]).toMatchObject({ device: 'quiet', details: { method: 'once' } })
+    expect(listed.at(-1)).toMatchObject({ details: { method: 'n999' } })
+  })
+
+  it('does not grow with the number of devices', () => {
+    const log = new EventLog()
+    for (let number = 0; number < 10_000; number++) log.add(said(`device ${number}`, 'x'))
+    expect(log.list(all)).toHaveLength(4_096)
+  })
+
+  it('makes whole what a device broke, and leaves out what is too long', () => {
+    const log = new EventLog()
+    log.add({ kind: 'notification', device: 'a', atMs: 0, method: '\uD800', params: { '\uD800': '\uDFFF' } })
+    log.add({ kind: 'notification', device: 'a', atMs: 0, method: 'm', params: { x: 'y'.repeat(5_000) } })
+    expect(log.list(all).map(({ details }) => details)).toEqual([
+      { method: '\uFFFD', params: { '\uFFFD': '\uFFFD' } },
+      { method: 'm', params_omitted: '5008 characters' },
+    ])
+  })
+})

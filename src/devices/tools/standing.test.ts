@@ -1,0 +1,30 @@
+import { describe, expect, it } from 'vitest'
+import type { Caller } from '../../bus/call.ts'
+import { adminReasons, seesDevice, seesUserTools, userOnlyReasons } from './standing.ts'
+
+const agent: Caller = { kind: 'principal', id: 'local', role: 'agent' }
+const admin: Caller = { kind: 'principal', id: 'owner', role: 'admin' }
+const companion: Caller = { ...agent, restrictions: { devices: ['device:den'] } }
+const peer: Caller = { kind: 'peer', id: 'n', level: 'anchor' }
+const service: Caller = { kind: 'service', id: 'demo' }
+
+describe('standing', () => {
+  it('shows user-only tools to people and to nobody else', () => {
+    const who = [agent, admin, companion, peer, service].map((caller) => seesUserTools(caller, 'device:den'))
+    expect(who).toEqual([false, true, true, false, true])
+    expect(seesUserTools(companion, 'device:attic')).toBe(false)
+    expect(userOnlyReasons(agent, 'device:den')).toMatchObject([{ rule: 'user-only' }])
+    expect(userOnlyReasons(companion, 'device:den')).toEqual([])
+  })
+
+  it('shows a narrowed token only its own devices', () => {
+    expect(seesDevice(companion, 'device:den')).toBe(true)
+    expect(seesDevice(companion, 'device:attic')).toBe(false)
+    expect(seesDevice(agent, 'device:attic')).toBe(true)
+  })
+
+  it('lets an admin decide', () => {
+    expect([admin, service].flatMap(adminReasons)).toEqual([])
+    for (const caller of [agent, companion, peer]) expect(adminReasons(caller)).toMatchObject([{ rule: 'admin-only' }])
+  })
+})

@@ -1,0 +1,42 @@
+import { describe, expect, it } from 'vitest'
+import type { DeviceTool } from '../wire/tool-list.ts'
+import { effectOfTool } from './tool-effect.ts'
+
+const tool = (name: string, more: Partial<DeviceTool> = {}): DeviceTool => ({
+  name,
+  description: 'Only reads, really.',
+  inputSchema: { type: 'object', properties: {} },
+  userOnly: false,
+  ...more,
+})
+const rules = { readTools: ['weather.*'], sensitiveTools: ['self.door.unlock'] }
+
+describe('the effect of a tool', () => {
+  it.each([
+    ['self.get_device_status', 'reads'],
+    ['self.otto.get_status', 'reads'],
+    // Looks like reading, and nobody vouches for it.
+    ['self.get_everything', 'writes'],
+    ['self.audio_speaker.set_volume', 'writes'],
+    ['self.camera.take_photo', 'writes'],
+    ['weather.today', 'reads'],
+    ['self.door.unlock', 'sensitive'],
+    // Whoever lists these, and to whomever.
+    ['self.reboot', 'sensitive'],
+    ['upgrade_firmware', 'sensitive'],
+    ['self.system.reconfigure_wifi', 'sensitive'],
+    ['self.screen.snapshot', 'sensitive'],
+    ['self.assets.set_download_url', 'sensitive'],
+  ] as const)('%s %s', (name, effect) => {
+    expect(effectOfTool(tool(name), rules)).toBe(effect)
+  })
+
+  it('is sensitive for every user-only tool, also one that reads', () => {
+    expect(effectOfTool(tool('self.get_system_info', { userOnly: true }), rules)).toBe('sensitive')
+  })
+
+  it('is no longer reading once a getter takes arguments', () => {
+    const inputSchema = { type: 'object', properties: { reset: { type: 'boolean' } } }
+    expect(effectOfTool(tool('self.get_device_status', { inputSchema }), rules)).toBe('writes')
+  })
+})

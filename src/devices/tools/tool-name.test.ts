@@ -1,0 +1,53 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { nameTools, slugOf } from './tool-name.ts'
+
+const named = (...names: string[]) => {
+  const result = nameTools(
+    'kitchen',
+    names.map((name) => ({ name })),
+  )
+  return Object.fromEntries(result.named.map(({ capability, tool }) => [tool.name, capability]))
+}
+
+describe('tool names', () => {
+  it('keep what the device calls them', () => {
+    expect(named('self.lamp.turn_on', 'get_weather')).toEqual({
+      'self.lamp.turn_on': 'device.kitchen.self.lamp.turn_on',
+      get_weather: 'device.kitchen.get_weather',
+    })
+  })
+
+  it('mark what clients could not spell, by the whole name', () => {
+    expect(named('查询天气', 'a b', 'a/b', 'x..y', '.hidden')).toEqual({
+      查询天气: 'device.kitchen.tool-22cf3c76',
+      'a b': 'device.kitchen.a_b-c8687a08',
+      'a/b': 'device.kitchen.a_b-c14cddc0',
+      'x..y': 'device.kitchen.x_y-c0e705fa',
+      '.hidden': 'device.kitchen.hidden-16924190',
+    })
+  })
+
+  it('never let an odd name take the place of a plain one', () => {
+    const odd = named('a b')['a b'] ?? ''
+    const plain = odd.replace('device.kitchen.', '')
+    const { named: all, collided } = nameTools('kitchen', [{ name: 'a b' }, { name: plain }])
+    expect(all).toEqual([{ capability: odd, tool: { name: plain } }])
+    expect(collided).toEqual([{ name: 'a b' }])
+  })
+
+  it('fit the bus, are distinct, lead back to the device, and do not depend on the order of the list', () => {
+    const names = fc.uniqueArray(fc.oneof(fc.string({ minLength: 1, maxLength: 300 }), fc.constantFrom('a.b', 'a_b')))
+    fc.assert(
+      fc.property(names, (list) => {
+        const one = named(...list)
+        expect(named(...list.toReversed())).toEqual(one)
+        for (const capability of Object.values(one)) {
+          expect(capability).toMatch(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/)
+          expect(slugOf(capability)).toBe('kitchen')
+        }
+        expect(new Set(Object.values(one)).size).toBe(Object.keys(one).length)
+      }),
+    )
+  })
+})

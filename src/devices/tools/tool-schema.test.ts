@@ -1,0 +1,79 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { outOfBounds } from '../../bus/schema-bounds.ts'
+import { compileSchema } from '../../bus/schema-compiler.ts'
+import type { JsonObject } from '../../core/json.ts'
+import { shownSchema } from './tool-schema.ts'
+
+describe('a shown schema', () => {
+  it('is what firmware lists', () => {
+    const schema = {
+      type: 'object',
+      properties: {
+        volume: { type: 'integer', minimum: 0, maximum: 100 },
+        on: { type: 'boolean', default: true },
+        theme: { type: 'string', enum: ['light', 'dark'], maxLength: 5 },
+      },
+      required: ['volume', 'ghost'],
+    }
+    expect(shownSchema(schema)).toEqual({
+      type: 'object',
+      properties: {
+        volume: { type: 'integer', minimum: 0, maximum: 100 },
+        on: { type: 'boolean', default: true },
+        theme: { type: 'string', enum: ['light', 'dark'], maxLength: 5 },
+      },
+      required: ['volume'],
+      additionalProperties: false,
+    })
+  })
+
+  it('has nothing of a stranger’s but what we know', () => {
+    const schema = {
+      $ref: 'http://evil.example/schema',
+      properties: {
+        a: { type: 'string', pattern: '(a+)+$', description: 'say\u200B hi', default: 'x\u202Ey', $comment: 'do this' },
+        b: { type: 'object', properties: { c: { type: 'array', items: { type: 'number', title: 'no' } } } },
+        d: { type: ['string', 'null'], anyOf: [] },
+        e: true,
+      },
+    } as unknown as JsonObject
+    expect(shownSchema(schema)).toEqual({
+      type: 'object',
+      properties: {
+        a: { type: 'string', description: 'say hi', default: 'xy' },
+        b: {
+          type: 'object',
+          properties: { c: { type: 'array', items: { type: 'number' } } },
+          additionalProperties: false,
+        },
+        d: {},
+        e: {},
+      },
+      additionalProperties: false,
+    })
+  })
+
+  it('is none for arguments that cannot be spelt', () => {
+    expect(shownSchema({ properties: { 'a b': {} } })).toBeUndefined()
+    expect(shownSchema({ properties: { 'a\u200B': {} } })).toBeUndefined()
+    expect(shownSchema({ properties: { x: { type: 'object', properties: { '\n': {} } } } })).toBeUndefined()
+  })
+
+  it('keeps a property called __proto__ to itself', () => {
+    const schema = JSON.parse('{"properties":{"__proto__":{"type":"string"}}}') as JsonObject
+    expect(JSON.stringify(shownSchema(schema))).toContain('"__proto__"')
+    expect(({} as { type?: string }).type).toBeUndefined()
+  })
+
+  it('can always be compiled', () => {
+    fc.assert(
+      fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (schema) => {
+        const shown = shownSchema({ properties: { x: schema as JsonObject } })
+        if (shown === undefined) return
+        expect(outOfBounds(shown)).toBeUndefined()
+        expect(() => compileSchema(shown, 'fast')).not.toThrow()
+      }),
+    )
+  })
+})

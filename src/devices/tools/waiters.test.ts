@@ -1,0 +1,47 @@
+import { describe, expect, it } from 'vitest'
+import { Waiters, WAITERS_PER_DEVICE } from './waiters.ts'
+
+const never = new AbortController().signal
+const wait = { key: 'a', waitMs: 60_000, signal: never }
+
+describe('waiters', () => {
+  it('go on as soon as it is there, and not before', async () => {
+    const waiters = new Waiters()
+    let there = false
+    const waited = waiters.wait({ ...wait, isThere: () => there })
+    waiters.poke('a')
+    there = true
+    waiters.poke('b')
+    waiters.poke('a')
+    expect(await waited).toBe('ready')
+    expect(await waiters.wait({ ...wait, isThere: () => true })).toBe('ready')
+  })
+
+  it('give up when their time is over, when they are withdrawn, and when nobody will come', async () => {
+    const waiters = new Waiters()
+    const isThere = () => false
+    const withdrawn = new AbortController()
+    const waited = [
+      waiters.wait({ ...wait, isThere, waitMs: 1 }),
+      waiters.wait({ ...wait, isThere, signal: withdrawn.signal }),
+    ]
+    withdrawn.abort()
+    expect(await Promise.all(waited)).toEqual(['expired', 'expired'])
+    expect(await waiters.wait({ ...wait, isThere, signal: withdrawn.signal })).toBe('expired')
+    const last = waiters.wait({ ...wait, isThere })
+    waiters.close()
+    expect(await last).toBe('expired')
+  })
+
+  it('are not too many', async () => {
+    const waiters = new Waiters()
+    const isThere = () => false
+    const waited = Array.from({ length: WAITERS_PER_DEVICE }, () => waiters.wait({ ...wait, isThere }))
+    expect(await waiters.wait({ ...wait, isThere })).toBe('full')
+    waiters.close()
+    await Promise.all(waited)
+    const again = waiters.wait({ ...wait, isThere })
+    waiters.close()
+    expect(await again).toBe('expired')
+  })
+})

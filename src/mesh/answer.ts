@@ -39,7 +39,10 @@ export interface WireAnswer {
 
 export function encodeOutcome(outcome: Outcome): WireAnswer {
   if (outcome.ok) return { status: 200, text: JSON.stringify(replyBody(outcome.value)) }
-  return { status: STATUS_OF_CODE[codeOf(outcome.fault)], text: JSON.stringify(faultBody(outcome.fault)) }
+  const { fault } = outcome
+  // HTTP has a number of its own for it; the contract's codes do not.
+  const status = fault.details?.['reason'] === 'too-large' ? 413 : STATUS_OF_CODE[codeOf(fault)]
+  return { status, text: JSON.stringify(faultBody(fault)) }
 }
 
 /** Whatever a peer sends becomes an outcome: its own, or that it talks nonsense. */

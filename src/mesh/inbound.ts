@@ -96,7 +96,7 @@ export class Inbound {
     const { requestId } = envelope.value
     if (arrived.body === undefined) {
       const fault = refusal('bad_request', 'too-large', 'The body is larger than this node takes.')
-      return { ...this.#answer(requestId, fail(fault), undefined), status: 413 }
+      return this.#answer(requestId, fail(fault), undefined)
     }
     const sealed = { envelope: envelope.value, proof: arrived.proof, bodyHash: bodyHash(arrived.body) }
     const admitted = admit(sealed, this.#parts.gate)

@@ -8,6 +8,7 @@
  *
  * Pure: the transports do the I/O.
  */
+import { cutOff } from '../bus/attempt.ts'
 import type { Call, Outcome } from '../bus/call.ts'
 import type { CapabilityEntry } from '../bus/entry.ts'
 import type { Emit, RemoteProvider } from '../bus/peer.ts'
@@ -100,7 +101,7 @@ export class Outbound implements RemoteProvider {
     this.#sessions.delete(nodeId)
   }
 
-  #invoke(entry: CapabilityEntry, call: Call, emit?: Emit): Promise<Outcome> {
+  async #invoke(entry: CapabilityEntry, call: Call, emit?: Emit): Promise<Outcome> {
     const peer = entry.endpoint as PeerAddress
     const { offer } = entry
     const body = JSON.stringify(call.body)
@@ -117,11 +118,14 @@ export class Outbound implements RemoteProvider {
       isSigned: offer.effect !== 'reads',
       idempotent: offer.idempotent,
     }
-    return this.#deliver(peer, draft, {
+    const delivered = await this.#deliver(peer, draft, {
       signal: call.signal,
       emit,
       count: (received) => call.ticket?.bytes(received, body.length),
     })
+    // Nobody waited for the answer: whether it happened is what the bus says of any provider that was cut off.
+    const isCutOff = call.signal.aborted && !delivered.ok && delivered.fault.kind === 'cancelled'
+    return isCutOff ? fail(cutOff(call, offer.effect, causeOf(call.signal))) : delivered
   }
 
   async #deliver(peer: PeerAddress, draft: Draft, options: DeliveryOptions): Promise<Outcome> {
@@ -286,6 +290,10 @@ interface DeliveryOptions {
 interface AttemptOptions extends DeliveryOptions {
   readonly session: Session | undefined
   readonly communityId: string
+}
+
+function causeOf({ reason }: AbortSignal): 'deadline' | 'cancelled' {
+  return reason instanceof DOMException && reason.name === 'TimeoutError' ? 'deadline' : 'cancelled'
 }
 
 function wayKey(nodeId: string, way: Way): string {

@@ -4,13 +4,15 @@
  *
  *   call ─▶ published ─▶ frames … reply                          done
  *             │ nobody listens there (503)                       offline, at once
- *             │ the connection was lost meanwhile ─▶ again? ─▶   the reply once more · still at it · it never came
+ *             │ a second without answer ─▶ again? ─▶             the reply once more · still at it · it never came
+ *                                                                · nobody listens there any more
  *
- * So a reply that a broken connection has swallowed is asked for, and never silently missed.
+ * So a reply that a broken connection has swallowed is asked for, and a provider that died is noticed.
  *
  * Does I/O, through the link.
  */
 import type { Msg } from '@nats-io/transport-node'
+import type { Frame } from '../../bus/call.ts'
 import type { Emit } from '../../bus/peer.ts'
 import { base64url, fromUtf8 } from '../../core/bytes.ts'
 import { chanceBytes } from '../../core/chance.ts'
@@ -40,11 +42,16 @@ interface Pending {
   received: number
   taken: number
   frames: Promise<void>
-  /** The connection was lost since it was sent. */
-  isUncertain: boolean
+  readonly sentMs: number
+  /** Questions about it since, and how many of the latest found nobody. */
+  questions: number
+  missed: number
 }
 
 const AGAIN_MS = 500
+/** Most calls are answered by then; the others are asked about. */
+const PATIENCE_MS = 1_000
+const MAX_MISSED = 4
 
 export interface CallerOptions {
   readonly link: Link
@@ -87,13 +94,10 @@ export class NatsCaller implements MeshTransport<'nats'> {
     return this.#start(to, message, options)
   }
 
-  /** What was under way may have lost its reply; streams have lost frames. */
+  /** Streams have lost frames. What else is under way will be asked for. */
   linkLost(): void {
-    for (const pending of this.#pending.values()) {
-      pending.isUncertain = true
-      if (pending.emit !== undefined)
-        pending.settle(fail(lostAnswer(pending.nodeId, pending.message.idempotent, 'the connection to NATS broke')))
-    }
+    for (const { emit, settle, nodeId, message } of this.#pending.values())
+      if (emit !== undefined) settle(fail(lostAnswer(nodeId, message.idempotent, 'the connection to NATS broke')))
   }
 
   close(): void {
@@ -137,7 +141,9 @@ export class NatsCaller implements MeshTransport<'nats'> {
         received: 0,
         taken: 0,
         frames: Promise.resolve(),
-        isUncertain: false,
+        sentMs: performance.now(),
+        questions: 0,
+        missed: 0,
       }
       this.#pending.set(id, pending)
       signal.addEventListener('abort', abort, { once: true })
@@ -149,10 +155,13 @@ export class NatsCaller implements MeshTransport<'nats'> {
     const pending = this.#pending.get(lastToken(message.subject))
     if (pending === undefined) return
     if (message.headers?.code === 503) {
-      // Asked again while the far end is still reconnecting: it will be asked once more.
-      if (!pending.isUncertain) pending.settle(fail(unreachable(pending.nodeId, 'nobody listens there')))
+      if (pending.questions === 0) pending.settle(fail(unreachable(pending.nodeId, 'nobody listens there')))
+      // It may be reconnecting, with the answer in hand.
+      else if (++pending.missed >= MAX_MISSED)
+        pending.settle(fail(lostAnswer(pending.nodeId, pending.message.idempotent, 'nobody listens there any more')))
       return
     }
+    pending.missed = 0
     const decoded = decodeFromNode(message.data)
     if (!decoded.ok) return
     const { head, body } = decoded.value
@@ -181,16 +190,21 @@ export class NatsCaller implements MeshTransport<'nats'> {
       return
     }
     pending.received = number
-    pending.frames = pending.frames
-      .then(() => emit({ event, data }))
-      .then(() => {
-        pending.taken = number
-        if (number % ACK_EVERY === 0) this.#control(pending.subject, { t: 'ack', r: pending.reply, n: number })
-      })
-      .catch(() => {
-        this.#control(pending.subject, { t: 'cancel', r: pending.reply })
-        pending.settle(fail(withdrawn()))
-      })
+    // A chain, so that one frame is taken after the other however slowly; it never rejects.
+    pending.frames = this.#handOver(pending, { event, data }, number)
+  }
+
+  async #handOver(pending: Pending, frame: Frame, number: number): Promise<void> {
+    const { emit, frames, subject, reply } = pending
+    await frames
+    try {
+      await emit?.(frame)
+      pending.taken = number
+      if (number % ACK_EVERY === 0) this.#control(subject, { t: 'ack', r: reply, n: number })
+    } catch {
+      this.#control(subject, { t: 'cancel', r: reply })
+      pending.settle(fail(withdrawn()))
+    }
   }
 
   #ticks = 0
@@ -201,9 +215,12 @@ export class NatsCaller implements MeshTransport<'nats'> {
     for (const pending of this.#pending.values()) {
       const { subject, reply, taken, message } = pending
       if (pending.emit !== undefined && isKeepAlive) this.#control(subject, { t: 'ack', r: reply, n: taken })
-      if (!pending.isUncertain) continue
+      const { connection } = this.#options.link
+      if (connection === undefined || performance.now() - pending.sentMs < PATIENCE_MS) continue
+      pending.questions++
       const keyId = message.fields['key_id']
-      this.#control(subject, { t: 'again', r: reply, ...(keyId === undefined ? {} : { k: keyId }) })
+      const head = { t: 'again' as const, r: reply, ...(keyId === undefined ? {} : { k: keyId }) }
+      connection.publish(subject, encodeMessage(head), { reply })
     }
   }
 

@@ -71,8 +71,7 @@ export class NatsServer {
 
   close(): void {
     clearInterval(this.#timer)
-    for (const { controller } of this.#running.values())
-      controller.abort(new DOMException('the node stops', 'AbortError'))
+    for (const served of this.#running.values()) withdraw(served, 'the node stops')
   }
 
   #hear(message: Msg): void {
@@ -84,7 +83,7 @@ export class NatsServer {
       return
     }
     const served = this.#running.get(head.r)
-    if (head.t === 'cancel') served?.controller.abort(new DOMException('the caller withdrew', 'AbortError'))
+    if (head.t === 'cancel') withdraw(served, 'the caller withdrew')
     else if (head.t === 'again') this.#again(head, served)
     else if (served !== undefined) {
       served.heardMs = this.#options.clock.monotonic()
@@ -169,14 +168,18 @@ export class NatsServer {
 
   #tick(): void {
     const nowMs = this.#options.clock.monotonic()
-    for (const { controller, credit, heardMs } of this.#running.values())
-      if (credit.isWaiting && nowMs - heardMs > ACK_TIMEOUT_MS) {
-        controller.abort(new DOMException('nobody takes the frames', 'AbortError'))
-        credit.close(new Error('nobody takes the frames'))
-      }
+    for (const served of this.#running.values())
+      if (served.credit.isWaiting && nowMs - served.heardMs > ACK_TIMEOUT_MS)
+        withdraw(served, 'nobody takes the frames')
     for (const [reply, { untilMs }] of this.#kept) {
       if (untilMs > nowMs) break
       this.#kept.delete(reply)
     }
   }
+}
+
+/** Also wakes a handler that waits for its reader. */
+function withdraw(served: Served | undefined, why: string): void {
+  served?.controller.abort(new DOMException(why, 'AbortError'))
+  served?.credit.close(new Error(why))
 }

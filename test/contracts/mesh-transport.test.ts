@@ -1,0 +1,11 @@
+import { describe } from 'vitest'
+import { httpPair, natsPair } from '../mesh-pair.ts'
+import { NATS_SERVER, warnWithoutNats } from '../nats-process.ts'
+import { meshTransportContract } from './mesh-transport-contract.ts'
+
+meshTransportContract('HTTP', httpPair)
+
+warnWithoutNats('the mesh transport contract over NATS')
+describe.skipIf(NATS_SERVER === '')('with a nats-server', () => {
+  meshTransportContract('NATS', natsPair)
+})

@@ -1,0 +1,3 @@
+import { meshFlows } from '../mesh-flows.ts'
+
+meshFlows('HTTP alone', async () => ({}))

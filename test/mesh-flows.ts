@@ -1,0 +1,148 @@
+/**
+ * Mesh flows: what a community of real gateways can do, whichever way its nodes reach each other.
+ */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { connectHttp } from './gateway-process.ts'
+import { call, cli, closeAll, executions, formCommunity, invite, meshHome, startNode, until } from './mesh-house.ts'
+import type { MeshNode, NodeSettings } from './mesh-house.ts'
+
+export function meshFlows(name: string, settings: () => Promise<NodeSettings>): void {
+  describe(`three gateways over ${name}`, () => {
+    let nodes: readonly MeshNode[] = []
+    let how: NodeSettings = {}
+    let [cellar, attic, shed]: readonly MeshNode[] = []
+
+    beforeAll(async () => {
+      how = await settings()
+      nodes = await formCommunity(['cellar', 'attic', 'shed'], how)
+      ;[cellar, attic, shed] = nodes
+    })
+
+    afterAll(() => closeAll(nodes))
+
+    it('form a community by invitation, and everybody knows its members', () => {
+      for (const { home } of nodes) {
+        const listed = cli(home, 'mesh', 'members')
+        expect(listed['name']).toBe('village')
+        expect(
+          (listed['members'] as { name: string; level: string }[]).map(({ name, level }) => `${name} ${level}`),
+        ).toEqual(['cellar anchor', 'attic trusted', 'shed trusted'])
+      }
+    })
+
+    it('show an MCP client of one what another offers, under the same name', async () => {
+      const client = await connectHttp(node(cellar).url, 'modern')
+      const { tools } = await client.listTools()
+      expect(tools.map((tool) => tool.name)).toEqual(expect.arrayContaining(['test.only.attic', 'test.only.shed']))
+      const result = await client.callTool({ name: 'test.only.attic', arguments: { x: 1 } })
+      expect(result.structuredContent).toMatchObject({ ok: true, data: { node: 'attic', body: { x: 1 } } })
+      await client.close()
+    })
+
+    it('let an MCP client of one call what was added on another a moment ago', async () => {
+      const client = await connectHttp(node(cellar).url, 'modern')
+      await node(attic).say({ do: 'add', name: 'brand.new' })
+      await until('it can be called', async () => {
+        const result = await client.callTool({ name: 'test.brand.new', arguments: {} }).catch(() => undefined)
+        return result?.structuredContent !== undefined && result.isError !== true
+      })
+      expect((await client.listTools()).tools.map((tool) => tool.name)).toContain('test.brand.new')
+      await client.close()
+    })
+
+    it('write every hop into the ledger of its node, under one trace', async () => {
+      const { traceId } = await call(node(cellar), 'test.count', { id: 'ledger' }, { node: node(shed).nodeId })
+      for (const each of [node(cellar), node(shed)]) {
+        const traces = (await (await fetch(`${each.url}/api/traces?limit=50`)).json()) as {
+          traceId: string
+          channel: string
+        }[]
+        expect(traces.filter((trace) => trace.traceId === traceId)).toHaveLength(1)
+        cli(each.home, 'ledger', 'verify')
+      }
+    })
+
+    it('witness each other’s checkpoints', async () => {
+      await until('the other two have cosigned', async () => {
+        const ledger = (await (await fetch(`${node(cellar).url}/api/ledger`)).json()) as { checkpoint: string | null }
+        return (ledger.checkpoint?.match(/^— hearthbus\.local\/witness\//gm) ?? []).length === 2
+      })
+      expect(cli(node(cellar).home, 'ledger', 'verify')).toBeDefined()
+    })
+
+    it('keep a session with one provider, and go where they are told to', async () => {
+      const pinned = await call(node(cellar), 'test.echo', {}, { node: node(shed).nodeId })
+      expect(pinned.structured.data).toMatchObject({ node: 'shed' })
+      const answers = await Promise.all(
+        Array.from({ length: 8 }, () => call(node(cellar), 'test.echo', {}, { session: 'chat-1' })),
+      )
+      expect(new Set(answers.map(({ structured }) => structured.data?.['node'])).size).toBe(1)
+    })
+
+    it('answer a call for another house’s things there, and nowhere else', async () => {
+      const here = await call(node(cellar), 'test.where')
+      expect(here.structured.data).toMatchObject({ node: 'cellar' })
+      const there = await call(node(cellar), 'test.where', {}, { node: node(attic).nodeId })
+      expect(there.structured.data).toMatchObject({ node: 'attic' })
+    })
+
+    it('withdraw a call on another node when its caller gives up', async () => {
+      const controller = new AbortController()
+      const asked = call(
+        node(cellar),
+        'test.sleep',
+        { id: 'gone', ms: 30_000 },
+        { node: node(attic).nodeId, signal: controller.signal },
+      )
+      await until('it sleeps', () => executions(node(attic)).includes('sleeping "gone"'))
+      controller.abort()
+      await expect(asked).rejects.toThrow()
+      await until('it is woken', () => executions(node(attic)).includes('cancelled "gone"'), 5_000)
+    })
+
+    it('route around a node that is killed, end its calls, and take it back', async () => {
+      const asked = call(
+        node(cellar),
+        'test.count',
+        { id: 'cut', ms: 20_000 },
+        { node: node(shed).nodeId, timeoutMs: 15_000 },
+      )
+      await until('it has begun', () => executions(node(shed)).includes('count "cut"'))
+      await node(shed).kill()
+      const answers = await Promise.all(Array.from({ length: 20 }, () => call(node(cellar), 'test.echo', {})))
+      expect(answers.map(({ outcome }) => outcome)).toEqual(Array.from({ length: 20 }, () => 'ok'))
+      const direct = await call(node(cellar), 'test.only.shed', {}, { timeoutMs: 5_000 })
+      expect(direct.structured.error).toMatchObject({ error: expect.stringMatching(/^(partition|not_found)$/) })
+      expect((await asked).outcome).toBe('error')
+      const again = await startNode('shed', node(shed).home)
+      nodes = nodes.map((each) => (each === shed ? again : each))
+      shed = again
+      await until('it is back', async () => (await call(node(cellar), 'test.only.shed')).outcome === 'ok')
+      expect(executions(again).filter((line) => line === 'count "cut"')).toHaveLength(1)
+    })
+
+    it('refuse a node for good once it is revoked', async () => {
+      const home = meshHome('thief', how)
+      cli(home, 'mesh', 'join', invite(node(cellar).home, 'member'))
+      const thief = await startNode('thief', home)
+      nodes = [...nodes, thief]
+      await until('it is in', async () => (await call(thief, 'test.only.attic')).outcome === 'ok')
+      // A member may read; what changes something is for the trusted.
+      const refused = await call(thief, 'test.write', {}, { node: node(attic).nodeId })
+      expect(refused.structured.error).toMatchObject({ error: 'unauthorized' })
+      cli(node(cellar).home, 'mesh', 'revoke', 'thief')
+      await until('the attic has heard', async () => {
+        const { structured } = await call(thief, 'test.only.attic')
+        return structured?.error !== undefined || structured === undefined
+      })
+      await until('nobody lists it any more', async () => (await call(node(attic), 'test.only.thief')).outcome !== 'ok')
+      const { outcome } = await call(thief, 'test.only.attic', {}, { timeoutMs: 5_000 })
+      expect(outcome).not.toBe('ok')
+    })
+  })
+}
+
+function node(each: MeshNode | undefined): MeshNode {
+  if (each === undefined) throw new Error('the community was not formed')
+  return each
+}

@@ -1,0 +1,207 @@
+/**
+ * Mesh pair: a caller and a provider of one community in one process, with a real wire between them. Everything of the
+ * mesh but discovery, so that a test of a transport is about the transport.
+ *
+ * Does I/O.
+ */
+import type { CapabilityBus } from '../src/bus/bus.ts'
+import type { Capability } from '../src/bus/capability.ts'
+import { systemClock } from '../src/core/clock.ts'
+import { silentLogger } from '../src/core/logger.ts'
+import { createDesk } from '../src/mesh/desk.ts'
+import { HttpClient } from '../src/mesh/http/http-client.ts'
+import { startHttpServer } from '../src/mesh/http/http-server.ts'
+import type { TlsIdentity } from '../src/mesh/http/pinned-agent-client.ts'
+import { nodeCertificate } from '../src/mesh/identity/certificate.ts'
+import { foundCommunity, withMember } from '../src/mesh/identity/community.ts'
+import type { Community, Level } from '../src/mesh/identity/community.ts'
+import type { NodeIdentity } from '../src/mesh/identity/node-key.ts'
+import { Inbound } from '../src/mesh/inbound.ts'
+import { NatsTransport } from '../src/mesh/nats/nats-transport.ts'
+import { Outbound } from '../src/mesh/outbound.ts'
+import { RateBudget } from '../src/mesh/rate-budget.ts'
+import { ReplayCache } from '../src/mesh/replay-cache.ts'
+import { GivenSessions } from '../src/mesh/sessions.ts'
+import type { PeerAddress } from '../src/mesh/transport.ts'
+import { manifestOf, node } from './bus-village.ts'
+import { until } from './mesh-house.ts'
+import { identityOf } from './mesh-keys.ts'
+import { startNats } from './nats-process.ts'
+
+export const MAX_BODY_BYTES = 262_144
+
+export interface MeshPair {
+  readonly caller: CapabilityBus
+  readonly provider: CapabilityBus
+  readonly callerId: string
+  readonly providerId: string
+  /** Registers with the provider and lets the caller know. */
+  readonly offer: (...capabilities: readonly Capability[]) => void
+  /** The provider forgets its session keys, as it does when it restarts. */
+  readonly forgetSessions: () => void
+  /** The wire breaks with calls under way, and is mended. */
+  readonly cut: () => Promise<void>
+  readonly mend: () => Promise<void>
+  readonly close: () => Promise<void>
+}
+
+interface Side {
+  readonly identity: NodeIdentity
+  readonly bus: CapabilityBus
+  readonly inbound: Inbound
+  readonly sessions: GivenSessions
+}
+
+const [callerKey, rootKey, providerKey] = [identityOf(11), identityOf(12), identityOf(13)]
+
+export async function httpPair(level: Level = 'trusted'): Promise<MeshPair> {
+  const community = pairCommunity(level)
+  const client = new HttpClient({ tls: tlsOf(callerKey), maxAnswerBytes: 4 * MAX_BODY_BYTES })
+  let address: PeerAddress = { nodeId: providerKey.id, ways: [] }
+  const outbound = outboundOf(community, { http: client })
+  const provider = side(providerKey, community)
+  const caller = node(callerKey.id, { clock: systemClock, remote: outbound })
+  const listen = async (port: number): ReturnType<typeof startHttpServer> =>
+    startHttpServer({
+      host: '127.0.0.1',
+      port,
+      tls: tlsOf(providerKey),
+      maxBodyBytes: MAX_BODY_BYTES,
+      inbound: provider.inbound,
+      views: {
+        isMember: (id) => community.members.has(id),
+        manifest: () => undefined,
+        community: () => community.document,
+        ready: () => ({ ready: true }),
+        metrics: async () => ({ text: '', contentType: 'text/plain' }),
+      },
+    })
+  let server = await listen(0)
+  const { port } = server
+  address = { nodeId: providerKey.id, ways: [{ transport: 'http', host: '127.0.0.1', port }] }
+  return pairOf(caller, provider, () => address, {
+    cut: () => server.stop(),
+    mend: async () => {
+      server = await listen(port)
+    },
+    close: async () => {
+      client.close()
+      await server.stop()
+    },
+  })
+}
+
+export async function natsPair(level: Level = 'trusted'): Promise<MeshPair> {
+  const community = pairCommunity(level)
+  const broker = await startNats()
+  const provider = side(providerKey, community)
+  const silent = side(callerKey, community)
+  const [far, near] = [natsOf(provider, community, broker.url), natsOf(silent, community, broker.url)]
+  await until('both are connected', () => far.isConnected && near.isConnected)
+  const caller = node(callerKey.id, { clock: systemClock, remote: outboundOf(community, { nats: near }) })
+  const address: PeerAddress = { nodeId: providerKey.id, ways: [{ transport: 'nats' }] }
+  return pairOf(caller, provider, () => address, {
+    cut: async () => {
+      await broker.kill()
+      await until('the loss is noticed', () => !near.isConnected && !far.isConnected)
+    },
+    mend: async () => {
+      await broker.restart()
+      await until('both are back', () => far.isConnected && near.isConnected)
+    },
+    close: async () => {
+      await near.close()
+      await far.close()
+      await broker.stop()
+    },
+  })
+}
+
+function pairOf(
+  caller: CapabilityBus,
+  provider: Side,
+  address: () => PeerAddress,
+  wire: Pick<MeshPair, 'cut' | 'mend' | 'close'>,
+): MeshPair {
+  return {
+    ...wire,
+    caller,
+    provider: provider.bus,
+    callerId: callerKey.id,
+    providerId: providerKey.id,
+    offer: (...capabilities) => {
+      for (const capability of capabilities) provider.bus.registerCapability(capability)
+      caller.onPeerUpdated({ ...manifestOf(provider.bus), endpoint: address() })
+    },
+    forgetSessions: () => provider.sessions.forget(callerKey.id),
+  }
+}
+
+function side(identity: NodeIdentity, community: Community): Side {
+  const bus = node(identity.id, { clock: systemClock })
+  const sessions = new GivenSessions(identity.id, systemClock)
+  const rate = new RateBudget({ callsPerSecond: 1_000_000, callsPerSecondPerCapability: 1_000_000 })
+  const inbound = new Inbound({
+    identity,
+    gate: {
+      self: identity.id,
+      community: () => community,
+      sessions,
+      replay: new ReplayCache(systemClock.monotonic()),
+      rate,
+      clock: systemClock,
+    },
+    bus: () => bus,
+    desk: createDesk({
+      self: identity.id,
+      sessions,
+      community: () => community,
+      own: () => undefined,
+      schemas: () => ({}),
+      exchange: () => ({}),
+      join: () => Promise.reject(new Error('nobody joins here')),
+      witness: undefined,
+    }),
+    report: (error) => {
+      throw error
+    },
+  })
+  return { identity, bus, inbound, sessions }
+}
+
+function natsOf({ identity, inbound }: Side, community: Community, url: string): NatsTransport {
+  return new NatsTransport({
+    servers: [url],
+    useNkey: false,
+    identity,
+    name: 'pair',
+    version: '1.0.0',
+    communityId: () => community.id,
+    inbound,
+    maxBodyBytes: MAX_BODY_BYTES,
+    clock: systemClock,
+    logger: silentLogger,
+  })
+}
+
+function outboundOf(
+  community: Community,
+  transports: ConstructorParameters<typeof Outbound>[0]['transports'],
+): Outbound {
+  return new Outbound({ identity: callerKey, communityId: () => community.id, transports, clock: systemClock })
+}
+
+function pairCommunity(level: Level): Community {
+  const nowMs = systemClock.now()
+  const founder = { nodeId: providerKey.id, name: 'provider' }
+  const founded = foundCommunity({ name: 'pair', root: rootKey, founder, nowMs })
+  const context = { authority: { self: providerKey, root: rootKey }, nowMs }
+  const grown = withMember(founded, { nodeId: callerKey.id, name: 'caller', level }, context)
+  if (!grown.ok) throw new Error(grown.fault.kind)
+  return grown.value
+}
+
+function tlsOf(identity: NodeIdentity): TlsIdentity {
+  const key = identity.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
+  return { certificate: nodeCertificate(identity), key }
+}

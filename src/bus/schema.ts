@@ -121,7 +121,18 @@ function contractByHash(hash: string): Contract {
   return contract
 }
 
+/** A thousand devices answer in the same form: the schema that their offers share is compiled for all of them at once. */
+const sharedChecks = new WeakMap<JsonSchema, Check>()
+
 function compiled(schema: JsonSchema, mode: 'fast' | 'thorough'): Check {
+  const known = mode === 'fast' ? sharedChecks.get(schema) : undefined
+  if (known !== undefined) return known
+  const check = compiledAnew(schema, mode)
+  if (mode === 'fast') sharedChecks.set(schema, check)
+  return check
+}
+
+function compiledAnew(schema: JsonSchema, mode: 'fast' | 'thorough'): Check {
   try {
     return compileSchema(schema, mode)
   } catch (error) {

@@ -5,6 +5,15 @@
  */
 import { z } from 'zod'
 
+/** Both halves of an address that may speak first are one of these. */
+const INITIATOR_NIBBLES = [0x0, 0x1, 0x3, 0x7, 0xf]
+
+function mayInitiate(address: number): boolean {
+  return INITIATOR_NIBBLES.includes(address >> 4) && INITIATOR_NIBBLES.includes(address & 0xf)
+}
+
+const ADAPTER = /^((enh|ens|tcp|udp|ebusd):(\[[0-9a-f:]+\]|[^:/\s]+):\d{1,5}|(enh|ens|serial):(\/\S+|COM\d+))$/i
+
 const bus = z.strictObject({
   id: z
     .string()
@@ -13,10 +22,7 @@ const bus = z.strictObject({
     .describe('What this bus is called where there are several.'),
   adapter: z
     .string()
-    .regex(
-      /^(enh|ens|tcp|udp|serial|ebusd):.+/,
-      'enh:host:port, ens:/dev/tty…, tcp:host:port, udp:host:port, serial:/dev/tty… or ebusd:host:port',
-    )
+    .regex(ADAPTER, 'enh:host:port, ens:/dev/tty…, tcp:host:port, udp:host:port, serial:/dev/tty… or ebusd:host:port')
     .describe(
       'The adapter: enhanced protocol over TCP (`enh:host:port`) or serial (`ens:/dev/…`), plain `tcp:`, `udp:`, `serial:`, or a running `ebusd:host:port`.',
     ),
@@ -32,13 +38,39 @@ const bus = z.strictObject({
     .optional()
     .describe('Offer the adapter to other programs (ebusd) on this loopback port.'),
   warmUpTransactions: z.int().min(1).default(20).describe('Telegrams heard before passive data counts as available.'),
+  addresses: z
+    .array(z.int().min(1).max(253))
+    .max(64)
+    .optional()
+    .describe('Addresses of devices that you know of; they are asked although nobody has heard them.'),
 })
 
 export const ebusSection = z
   .strictObject({
-    buses: z.array(bus).default([]).describe('The buses; none switches the family off.'),
+    buses: z
+      .array(bus)
+      .refine((buses) => new Set(buses.map(({ id }) => id)).size === buses.length, 'every bus needs an id of its own')
+      .default([])
+      .describe('The buses; none switches the family off.'),
     snapshotSeconds: z.int().min(10).default(300).describe('How long a captured snapshot is kept.'),
-    pollSeconds: z.int().min(5).default(60).describe('How often values that nobody broadcasts are read.'),
+    pollSeconds: z.int().min(1).default(60).describe('How often values that nobody broadcasts are read.'),
+    observe: z
+      .boolean()
+      .default(true)
+      .describe('Keep what passes on the buses; without it there are no ebus.v1.bus.* tools.'),
+    passiveValues: z
+      .enum(['all', 'state', 'off'])
+      .default('all')
+      .describe('Which values overheard from others count as read: all, only those that are no settings, or none.'),
+    warmUpSeconds: z
+      .int()
+      .min(0)
+      .default(30)
+      .describe('How long a bus is heard before passive data counts as available.'),
+    discovery: z
+      .enum(['heard', 'full', 'off'])
+      .default('heard')
+      .describe('Whom to ask who they are: those who were heard and the usual addresses, every address, or nobody.'),
   })
   .prefault({})
 

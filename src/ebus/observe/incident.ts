@@ -25,6 +25,8 @@ export interface Incident {
   readonly atMs: number
   readonly kind: IncidentKind
   readonly detail: string
+  /** How often in a row; the time is that of the last. */
+  readonly times: number
 }
 
 const KEPT = 32
@@ -36,7 +38,12 @@ export class IncidentBook {
 
   note(kind: IncidentKind, detail: string, atMs: number): void {
     this.#counts.set(kind, (this.#counts.get(kind) ?? 0) + 1)
-    this.#recent.push({ atMs, kind, detail: detail.slice(0, MAX_DETAIL) })
+    const [last] = this.#recent.newest(1)
+    const text = detail.slice(0, MAX_DETAIL)
+    const again = last?.kind === kind && last.detail === text
+    const incident = { atMs, kind, detail: text, times: again ? last.times + 1 : 1 }
+    if (again) this.#recent.replaceNewest(incident)
+    else this.#recent.push(incident)
   }
 
   /** Oldest first. */

@@ -49,9 +49,7 @@ export function summaryJson(observatory: Observatory, status: JsonObject, atMs: 
         }),
     incidents: {
       counts: Object.fromEntries(incidents.counts()),
-      recent: incidents
-        .recent()
-        .map(({ atMs: incidentMs, kind, detail }) => ({ at: isoTime(incidentMs), kind, detail })),
+      recent: incidents.recent().map(({ atMs: incidentMs, ...incident }) => ({ at: isoTime(incidentMs), ...incident })),
     },
   }
 }

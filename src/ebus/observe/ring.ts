@@ -26,6 +26,11 @@ export class Ring<Item> {
     this.#next = (this.#next + 1) % this.capacity
   }
 
+  replaceNewest(item: Item): void {
+    if (this.#items.length === 0) this.#items.push(item)
+    else this.#items[(this.#next + this.#items.length - 1) % this.#items.length] = item
+  }
+
   /** The newest `count`, oldest of them first; all of them when no number is given. */
   newest(count = this.capacity): readonly Item[] {
     const ordered = [...this.#items.slice(this.#next), ...this.#items.slice(0, this.#next)]

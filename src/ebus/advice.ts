@@ -1,0 +1,25 @@
+/**
+ * Advice: what a person can do about a bus that is not well, in one sentence.
+ *
+ * Pure.
+ */
+import type { BusStatus } from './adapter/bus.ts'
+
+/** `undefined`: nothing needs doing. */
+export function adviceFor(status: BusStatus, adapter: string, hasRegulator: boolean): string | undefined {
+  if (!status.connected)
+    return `The adapter at ${adapter} is not connected. Is it powered, on the network, and is the address right? Trying again by itself.`
+  if (!status.signal)
+    return 'The adapter is connected, but the bus carries no signal: check the two bus wires, and whether the heating has power.'
+  switch (status.source) {
+    case 'none-free':
+      return 'Every address that this gateway could use on the bus is taken. Set `source` to one that is free.'
+    case 'not-ours':
+      return 'Somebody else uses the address that `source` gives to this gateway. Set another one, or `auto`.'
+    case 'listening':
+    case 'probing':
+      return 'Listening for a free address on the bus; this takes a few seconds.'
+    default:
+      return hasRegulator ? undefined : 'No regulator has answered yet. Values appear when one does.'
+  }
+}

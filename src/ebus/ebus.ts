@@ -1,0 +1,150 @@
+/**
+ * eBUS: the family as one service, with as many buses as the owner has.
+ *
+ *   adapter ▸ bus ▸ heating bus (installation, discovery, read plan) ▸ tools and resources
+ *
+ * Does I/O through its clients.
+ */
+import { setTimeout as pauseFor } from 'node:timers/promises'
+import type { CapabilityBus } from '../bus/bus.ts'
+import type { Capability, Service, ServiceHealth } from '../bus/capability.ts'
+import type { EbusConfig } from '../config/ebus.ts'
+import type { Clock } from '../core/clock.ts'
+import type { Database } from '../core/database-store.ts'
+import type { JsonObject } from '../core/json.ts'
+import type { Logger } from '../core/logger.ts'
+import { openBus } from './adapter/bus-client.ts'
+import { parseEndpoint } from './adapter/endpoint.ts'
+import { SharedPort } from './adapter/shared-port-server.ts'
+import { adviceFor } from './advice.ts'
+import { HeatingBus } from './heating-bus-client.ts'
+import type { FeatureFlags } from './observe/status.ts'
+import { WARM_UP } from './observe/warm-up.ts'
+import { busTools, watchTools } from './tools/bus-tools.ts'
+import type { House } from './tools/house.ts'
+import { planeTools } from './tools/plane-tools.ts'
+import { registryTools } from './tools/registry-tools.ts'
+import { changedUris, resources } from './tools/resources.ts'
+import { rpcTools } from './tools/rpc-tools.ts'
+import { scheduleTools } from './tools/schedule-tools.ts'
+import { SNAPSHOT_LIMITS, Snapshots } from './tools/snapshots.ts'
+import { snapshotTools } from './tools/snapshot-tools.ts'
+import { createValueStore } from './values-store.ts'
+
+export interface EbusOptions {
+  readonly config: EbusConfig
+  readonly bus: Pick<CapabilityBus, 'announceResource'>
+  readonly database: Database
+  readonly clock: Clock
+  readonly logger: Logger
+  readonly version: string
+}
+
+const MS_PER_SECOND = 1_000
+const LOOPBACK = '127.0.0.1'
+
+/** Nothing is contacted before `start`, and `start` waits for nobody. */
+export function createEbus(options: EbusOptions): Service {
+  const { config, clock, version, logger } = options
+  const buses = config.buses.map((bus) => heatingBus(bus, options))
+  const snapshots = new Snapshots({ ...SNAPSHOT_LIMITS, ttlMs: config.snapshotSeconds * MS_PER_SECOND })
+  const capabilities = allCapabilities({ buses, snapshots, clock, version }, config)
+  const ports: SharedPort[] = []
+  return {
+    name: 'ebus',
+    prefixes: ['ebus.'],
+    capabilities: () => capabilities,
+    start: async () => {
+      for (const heating of buses) heating.start()
+      for (const { id, sharedPort } of config.buses) {
+        const seats = buses.find((heating) => heating.id === id)?.seatHost
+        if (sharedPort === undefined || seats === undefined) continue
+        const opened = await SharedPort.open(seats, { host: LOOPBACK, port: sharedPort })
+        if (opened.ok) ports.push(opened.value)
+        else logger.error({ bus: id, port: sharedPort }, `the adapter cannot be shared: ${opened.fault.reason}`)
+      }
+    },
+    stop: async () => {
+      for (const port of ports.splice(0)) await port.close()
+      await Promise.all(buses.map((heating) => heating.stop()))
+    },
+    health: () => healthOf(buses),
+  }
+}
+
+type BusConfig = EbusConfig['buses'][number]
+
+/** Throws for an adapter that is none and for a name given twice: the configuration should have refused both. */
+function heatingBus(bus: BusConfig, { config, database, clock, logger, ...options }: EbusOptions): HeatingBus {
+  const endpoint = parseEndpoint(bus.adapter)
+  if (!endpoint.ok) throw new Error(`ebus: ${bus.adapter} is no adapter; ${endpoint.fault.expected}`)
+  if (config.buses.filter(({ id }) => id === bus.id).length > 1) throw new Error(`ebus: two buses are called ${bus.id}`)
+  return new HeatingBus({
+    id: bus.id,
+    adapter: bus.adapter,
+    readOnly: bus.readOnly,
+    open: () => openBus({ id: bus.id, endpoint: endpoint.value, source: bus.source, clock }),
+    discovery: config.discovery,
+    installation: {
+      pollMs: config.pollSeconds * MS_PER_SECOND,
+      listens: config.observe,
+      thresholds: {
+        ...WARM_UP,
+        windowMs: config.warmUpSeconds * MS_PER_SECOND,
+        transactions: bus.warmUpTransactions,
+        settlingTransactions: Math.min(WARM_UP.settlingTransactions, bus.warmUpTransactions),
+      },
+      flags: featureFlags(config),
+      seeds: bus.addresses ?? [],
+    },
+    clock,
+    logger,
+    values: createValueStore(database, bus.id, clock.now),
+    announce: (change) => {
+      for (const uri of changedUris(bus.id, change)) options.bus.announceResource(uri)
+    },
+  })
+}
+
+/** Listening that is off clamps everything that follows from it. */
+function featureFlags({ observe, passiveValues }: EbusConfig): FeatureFlags {
+  const state = observe && passiveValues !== 'off'
+  return {
+    observe_first_enabled: observe,
+    passive_state_direct_apply: state,
+    passive_config_direct_apply: state && passiveValues === 'all',
+    external_write_policy: state ? 'record_and_invalidate' : 'record_only',
+  }
+}
+
+/** Traffic is only offered where somebody listens, and watching where something comes of it. */
+function allCapabilities(house: House, config: EbusConfig): readonly Capability[] {
+  const pause = async (ms: number): Promise<void> => pauseFor(ms)
+  return [
+    ...planeTools(house),
+    ...registryTools(house),
+    ...scheduleTools(house, pause),
+    ...snapshotTools(house, pause),
+    ...rpcTools(house),
+    ...(config.observe ? busTools(house) : []),
+    ...(config.observe && config.passiveValues !== 'off' ? watchTools(house) : []),
+    ...resources(house),
+  ]
+}
+
+function healthOf(buses: readonly HeatingBus[]): ServiceHealth {
+  const details: Record<string, JsonObject> = {}
+  for (const heating of buses) {
+    const status = heating.status()
+    const advice = adviceFor(status, heating.adapter, heating.installation.topology.regulator !== undefined)
+    details[heating.id] = {
+      connected: status.connected,
+      signal: status.signal,
+      address: status.address ?? null,
+      reconnects: status.reconnects,
+      ...(advice === undefined ? {} : { advice }),
+    }
+  }
+  const well = Object.values(details).every((each) => each['advice'] === undefined)
+  return { status: well ? 'ok' : 'degraded', details }
+}

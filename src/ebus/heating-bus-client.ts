@@ -1,0 +1,352 @@
+/**
+ * Heating bus: one bus with everything that goes on around it. It listens, asks who is there, reads what is worth reading,
+ * and speaks for the tools.
+ *
+ *   events ─▶ installation          discovery, read plan ─▶ scheduler ─▶ bus          tools ─▶ read · send · exclusively
+ *
+ * Starting it blocks nobody: an adapter that is away is tried again until it is there.
+ *
+ * Does I/O.
+ */
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Clock } from '../core/clock.ts'
+import type { Logger } from '../core/logger.ts'
+import type { Result } from '../core/result.ts'
+import { fail, ok } from '../core/result.ts'
+import type { Bus, BusFault, BusRequest, BusStatus } from './adapter/bus.ts'
+import type { AdapterInfo } from './adapter/info.ts'
+import type { SeatHost } from './adapter/shared-seat.ts'
+import type { Change } from './installation.ts'
+import { Installation } from './installation.ts'
+import type { InstallationOptions } from './installation.ts'
+import type { Situation } from './observe/observatory.ts'
+import type { DiscoveryMode, Probe, ProbeOutcome } from './registry/discovery.ts'
+import { Discovery } from './registry/discovery.ts'
+import { VAILLANT, serialRequest } from './registry/identity.ts'
+import type { HeatingPlane } from './semantic/planes.ts'
+import type { ReadKey } from './semantic/read-key.ts'
+import { answerValue, meaningOf, requestOf } from './semantic/read-key.ts'
+import type { PlannedRead } from './semantic/read-plan.ts'
+import { cadenceMs, nextDue, readPlan } from './semantic/read-plan.ts'
+import type { ReadFault, ReadOptions, Served } from './semantic/read-scheduler.ts'
+import { ReadScheduler } from './semantic/read-scheduler.ts'
+import type { ValueStore } from './values-store.ts'
+
+export interface HeatingBusOptions {
+  readonly id: string
+  /** Contacts the adapter; called by `start`. */
+  readonly open: () => Bus
+  /** As the owner wrote it, for advice. */
+  readonly adapter: string
+  readonly readOnly: boolean
+  readonly discovery: DiscoveryMode
+  readonly installation: Omit<InstallationOptions, 'nowMs'>
+  readonly clock: Clock
+  readonly logger: Logger
+  /** What the last run knew, and what this one leaves behind. */
+  readonly values: ValueStore | undefined
+  readonly announce: (change: Change) => void
+}
+
+export interface SendWish {
+  readonly deadlineMs: number
+  readonly caller: string
+  readonly signal?: AbortSignal
+  /** Only what changes nothing may be said twice. */
+  readonly repeatable: boolean
+}
+
+const TICK_MS = 1_000
+const COMPACT_EVERY_TICKS = 60
+const SAVE_EVERY_TICKS = 600
+const IDLE_MS = 200
+const POLL_DEADLINE_MS = 2_000
+/** Between two questions of ours, so that a poll never looks like a flood to others. */
+const POLL_SPACING_MS = 10
+const TOOL_READS_KEPT = 256
+
+export class HeatingBus {
+  readonly id: string
+  readonly adapter: string
+  readonly readOnly: boolean
+  readonly installation: Installation
+  readonly #options: HeatingBusOptions
+  #bus: Bus | undefined
+  readonly #scheduler: ReadScheduler
+  readonly #discovery: Discovery
+  readonly #stopping = new AbortController()
+  readonly #toolReads = new Set<ReadKey>()
+  /** Planes as they were announced last. */
+  readonly #shown = new Map<HeatingPlane, string>()
+  #running: Promise<unknown> | undefined
+  #turn: Promise<unknown> = Promise.resolve()
+  #ticks = 0
+  #asksDevices = true
+
+  constructor(options: HeatingBusOptions) {
+    const { clock } = options
+    this.id = options.id
+    this.adapter = options.adapter
+    this.readOnly = options.readOnly
+    this.#options = options
+    this.installation = new Installation({ ...options.installation, nowMs: clock.monotonic() })
+    this.#discovery = new Discovery(options.discovery)
+    this.#scheduler = new ReadScheduler({
+      shadow: this.installation.shadow,
+      fetch: (key, wish) => this.#fetch(key, wish),
+      learn: (key, payload, how) => this.#learn(key, payload, how),
+      pause: (ms) => pause(ms),
+      now: clock.now,
+      monotonic: clock.monotonic,
+    })
+  }
+
+  status(): BusStatus {
+    return this.#bus?.status() ?? NOT_OPEN
+  }
+
+  info(): AdapterInfo | undefined {
+    return this.#bus?.info()
+  }
+
+  /** For the shared port; `undefined` where there is nothing to share. */
+  get seatHost(): SeatHost | undefined {
+    return this.#bus?.seatHost
+  }
+
+  /** Keys that tools have read lately. */
+  get toolReads(): ReadonlySet<ReadKey> {
+    return this.#toolReads
+  }
+
+  start(): void {
+    const { values } = this.#options
+    const bus = this.#options.open()
+    this.#bus = bus
+    if (values !== undefined) this.installation.remember(values.load())
+    const timer = setInterval(() => this.#tick(), TICK_MS)
+    this.#stopping.signal.addEventListener('abort', () => clearInterval(timer), { once: true })
+    this.#running = Promise.all([this.#listen(bus), this.#work()])
+  }
+
+  async stop(): Promise<void> {
+    if (this.#stopping.signal.aborted) return
+    this.#stopping.abort()
+    await this.#bus?.close()
+    await this.#running
+    this.installation.observatory.close(this.#options.clock.monotonic())
+    await this.#save()
+  }
+
+  plan(): readonly PlannedRead[] {
+    return readPlan(this.installation.topology, this.installation.shadow)
+  }
+
+  /** Whether everything that is worth reading was read at least once, or there is nobody to read it from. */
+  isThrough(): boolean {
+    const { shadow, topology, registry } = this.installation
+    if (this.readOnly) return true
+    if (!this.#isUsable()) return false
+    const answered = ({ key }: PlannedRead): boolean => shadow.get(key) !== undefined || this.#scheduler.isResting(key)
+    return this.#discovery.isThrough(registry) && (topology.regulator === undefined || this.plan().every(answered))
+  }
+
+  /** For a tool: from what is known if it is fresh enough, else from the bus. */
+  async read(key: ReadKey, options: ReadOptions): Promise<Result<Served, ReadFault>> {
+    this.#toolReads.delete(key)
+    this.#toolReads.add(key)
+    if (this.#toolReads.size > TOOL_READS_KEPT) this.#toolReads.delete(this.#toolReads.values().next().value ?? 0)
+    return this.#scheduler.read(key, options)
+  }
+
+  /** A telegram as it is. What it changes is no longer believed from here on. */
+  async send(request: BusRequest, wish: SendWish): Promise<Result<Uint8Array, ReadFault>> {
+    if (this.readOnly) return fail<ReadFault>({ kind: 'listen-only' })
+    const sent = (await this.#bus?.send(request, wish)) ?? fail<BusFault>({ kind: 'closed', phase: 'queued' })
+    const nowMs = this.#options.clock.now()
+    // Whether the answer came or not: it may have been carried out.
+    const telegram = { ...request, source: 0x00 }
+    const meaning = meaningOf({ telegram, response: new Uint8Array(), commandRepeats: 0, responseRepeats: 0 })
+    if (meaning?.kind === 'write') {
+      this.installation.invalidate(meaning.keys)
+      for (const key of meaning.keys) this.installation.shadow.confirm(key, nowMs)
+    }
+    if (sent.ok) return ok(sent.value.response ?? new Uint8Array())
+    if (!isOurDoing(sent.fault)) this.installation.observatory.noteSendFault(sent.fault, request.target, nowMs)
+    this.#announce()
+    return sent
+  }
+
+  /** Works that change several things in a row do not overlap, whoever asked for them. */
+  exclusively<Value>(work: () => Promise<Value>): Promise<Value> {
+    const mine = this.#turn.then(work)
+    this.#turn = mine.catch(() => undefined)
+    return mine
+  }
+
+  situation(): Situation {
+    const { symbols, address, passive } = this.status()
+    return { nowMs: this.#options.clock.monotonic(), symbols, address, passive }
+  }
+
+  #isUsable(): boolean {
+    const { connected, signal, source } = this.status()
+    return connected && signal && source === 'admitted'
+  }
+
+  async #listen(bus: Bus): Promise<void> {
+    for await (const event of bus.events()) {
+      try {
+        this.installation.hear(event, this.situation())
+        this.#announce()
+      } catch (error) {
+        // One telegram that we stumble over must not make us deaf to the next.
+        this.#options.logger.error(
+          { err: error, bus: this.id, kind: event.kind },
+          'an event of the bus was not understood',
+        )
+      }
+    }
+  }
+
+  #tick(): void {
+    this.#ticks++
+    const nowMs = this.#options.clock.now()
+    this.installation.tick(this.situation(), nowMs)
+    if (this.#ticks % COMPACT_EVERY_TICKS === 0) this.installation.shadow.compact(nowMs)
+    if (this.#ticks % SAVE_EVERY_TICKS === 0) void this.#save()
+    this.#announce()
+  }
+
+  /** A value that changed need not change what is shown of it: only what looks different is announced. */
+  #announce(): void {
+    for (const change of this.installation.takeChanges()) {
+      if (change === 'bus' || change === 'devices') {
+        this.#options.announce(change)
+        continue
+      }
+      const shown = JSON.stringify(this.installation.plane(change, this.#options.clock.now()).data)
+      if (shown === this.#shown.get(change)) continue
+      this.#shown.set(change, shown)
+      this.#options.announce(change)
+    }
+  }
+
+  /** Asks, reads, rests; until it is over. */
+  async #work(): Promise<void> {
+    if (this.readOnly) return
+    const { signal } = this.#stopping
+    while (!signal.aborted) {
+      const worked = this.#isUsable() && (await this.#once())
+      await this.#rest(worked ? POLL_SPACING_MS : IDLE_MS)
+    }
+  }
+
+  async #rest(ms: number): Promise<void> {
+    try {
+      await pause(ms, undefined, { signal: this.#stopping.signal })
+    } catch {
+      // Told to stop.
+    }
+  }
+
+  /** One question: devices and values take turns, so that a long scan does not hold up what people look at. */
+  async #once(): Promise<boolean> {
+    this.#asksDevices = !this.#asksDevices
+    return this.#asksDevices
+      ? (await this.#askDevice()) || (await this.#readDue())
+      : (await this.#readDue()) || (await this.#askDevice())
+  }
+
+  async #askDevice(): Promise<boolean> {
+    const { registry } = this.installation
+    const nowMs = this.#options.clock.monotonic()
+    const probe = this.#discovery.next(registry, this.status().address, nowMs)
+    if (probe === undefined) return false
+    const sent = await this.#bus?.send(probeRequest(probe), {
+      deadlineMs: POLL_DEADLINE_MS,
+      caller: 'poll',
+      repeatable: true,
+    })
+    if (sent === undefined) return false
+    this.#discovery.settle(probe, outcomeOf(sent), this.#options.clock.monotonic())
+    return true
+  }
+
+  async #readDue(): Promise<boolean> {
+    const { shadow, pollMs } = this.installation
+    const plan = this.plan()
+    shadow.pin(plan.map(({ key }) => key))
+    const due = nextDue(plan, shadow, {
+      pollMs,
+      nowMs: this.#options.clock.now(),
+      isOpen: (key) => this.#scheduler.isResting(key),
+    })
+    if (due === undefined) return false
+    await this.#scheduler.read(due.key, {
+      maxAgeMs: shadow.get(due.key)?.source === 'cache' ? 0 : cadenceMs(due.freshness, pollMs),
+      source: 'poll',
+      deadlineMs: POLL_DEADLINE_MS,
+      caller: 'poll',
+      signal: this.#stopping.signal,
+    })
+    this.#announce()
+    return true
+  }
+
+  async #fetch(
+    key: ReadKey,
+    { deadlineMs, caller = 'tool', signal }: Pick<ReadOptions, 'deadlineMs' | 'caller' | 'signal'>,
+  ): Promise<Result<Uint8Array, ReadFault>> {
+    const request = requestOf(key, this.installation.topology.regulator?.address)
+    const wish = { deadlineMs, caller, repeatable: true, ...(signal === undefined ? {} : { signal }) }
+    return this.send(request, wish)
+  }
+
+  #learn(
+    key: ReadKey,
+    payload: Uint8Array,
+    how: { readonly source: ReadOptions['source']; readonly askedAt: number },
+  ): void {
+    const { clock } = this.#options
+    this.installation.learn(key, answerValue(key, payload), { ...how, atMs: clock.now(), nowMs: clock.monotonic() })
+  }
+
+  async #save(): Promise<void> {
+    try {
+      await this.#options.values?.save(this.installation.shadow.entries())
+    } catch (error) {
+      this.#options.logger.warn({ err: error, bus: this.id }, 'what is known about the heating could not be kept')
+    }
+  }
+}
+
+/** Before `start`. */
+const NOT_OPEN: BusStatus = {
+  transport: 'enh',
+  connected: false,
+  signal: false,
+  source: 'listening',
+  address: undefined,
+  passive: 'none',
+  queued: 0,
+  symbols: 0,
+  reconnects: 0,
+  initiators: [],
+}
+
+function probeRequest(probe: Probe): BusRequest {
+  const { address: target } = probe
+  if (probe.kind === 'identity') return { target, primary: 0x07, secondary: 0x04, data: new Uint8Array() }
+  return { target, primary: VAILLANT, secondary: 0x09, data: serialRequest(probe.chunk) }
+}
+
+/** Withdrawn by whoever asked, or because the bus closes: nothing that happened to the bus. */
+function isOurDoing({ kind }: BusFault): boolean {
+  return kind === 'cancelled' || kind === 'closed'
+}
+
+function outcomeOf(sent: Awaited<ReturnType<Bus['send']>>): ProbeOutcome {
+  if (sent.ok || sent.fault.kind === 'refused') return 'answered'
+  return sent.fault.kind === 'no-answer' ? 'absent' : 'unclear'
+}

@@ -1,0 +1,171 @@
+/**
+ * Installation: all that is known about one bus and the heating on it, fed with what happens there.
+ *
+ *   event ▸ observatory (traffic) ▸ registry (devices) ▸ shadow (values) ▸ topology (what there is) ▸ planes, when asked
+ *
+ * No clock and no I/O in here: a recorded day replays at the speed of the processor.
+ *
+ * Pure, but for the installation it is given.
+ */
+import type { BusEvent } from './adapter/bus.ts'
+import type { Classified } from './observe/dedup.ts'
+import { Observatory } from './observe/observatory.ts'
+import type { Situation } from './observe/observatory.ts'
+import type { FeatureFlags } from './observe/status.ts'
+import type { WarmUpThresholds } from './observe/warm-up.ts'
+import { DeviceRegistry } from './registry/device-registry.ts'
+import type { Plane } from './semantic/plane-reader.ts'
+import type { HeatingPlane } from './semantic/planes.ts'
+import { planesOf, projectPlane } from './semantic/planes.ts'
+import type { ReadKey } from './semantic/read-key.ts'
+import { KIND, bytesOf, kindOf, meaningOf } from './semantic/read-key.ts'
+import { findRegister, HOT_WATER, ZONE } from './semantic/register-map.ts'
+import type { ValueSource } from './semantic/shadow.ts'
+import { Shadow } from './semantic/shadow.ts'
+import type { Startup, Stream } from './semantic/startup.ts'
+import { newStartup, onCacheLoaded, onLive, onTime } from './semantic/startup.ts'
+import { Topology } from './semantic/topology.ts'
+
+export interface InstallationOptions {
+  /** Monotonic. */
+  readonly nowMs: number
+  readonly pollMs: number
+  readonly listens: boolean
+  readonly thresholds: WarmUpThresholds
+  readonly flags: FeatureFlags
+  /** Addresses that the owner knows of. */
+  readonly seeds: readonly number[]
+}
+
+/** What may look different now: a plane, the devices, or the state of the bus. */
+export type Change = HeatingPlane | 'devices' | 'bus'
+
+export class Installation {
+  readonly observatory: Observatory
+  readonly registry = new DeviceRegistry()
+  readonly shadow = new Shadow()
+  readonly topology: Topology
+  readonly flags: FeatureFlags
+  readonly pollMs: number
+  #startup: Startup
+  #changes = new Set<Change>()
+
+  constructor({ nowMs, pollMs, listens, thresholds, flags, seeds }: InstallationOptions) {
+    this.observatory = new Observatory({ nowMs, listens, thresholds })
+    this.topology = new Topology(this.registry)
+    this.flags = flags
+    this.pollMs = pollMs
+    this.#startup = newStartup(nowMs)
+    this.registry.seed(seeds)
+  }
+
+  get startup(): Startup {
+    return this.#startup
+  }
+
+  hear(event: BusEvent, situation: Situation): void {
+    const classified = this.observatory.hear(event, situation)
+    if (classified.length > 0) this.#takeIn(classified, situation.nowMs)
+    if (event.kind !== 'exchange' && event.kind !== 'broken') this.#changes.add('bus')
+  }
+
+  tick(situation: Situation, atMs: number): void {
+    const before = this.observatory.warmUp.state
+    this.#takeIn(this.observatory.tick(situation, atMs), situation.nowMs)
+    this.#startup = onTime(this.#startup, situation.nowMs)
+    if (this.observatory.warmUp.state !== before) this.#changes.add('bus')
+  }
+
+  /** A value that somebody read, for us or for themselves. */
+  learn(
+    key: ReadKey,
+    payload: Uint8Array,
+    how: { readonly atMs: number; readonly nowMs: number; readonly source: ValueSource; readonly askedAt?: number },
+  ): void {
+    const verdict = this.shadow.apply(key, payload, how)
+    if (verdict !== 'changed' && verdict !== 'same') return
+    this.topology.learn(key, payload, how.nowMs)
+    if (how.source !== 'cache') this.#noteLive(key)
+    if (verdict === 'changed') for (const plane of planesOf(key)) this.#changes.add(plane)
+  }
+
+  /** What is known about these is no longer true. */
+  invalidate(keys: readonly ReadKey[]): void {
+    for (const key of keys) this.shadow.invalidate(key)
+  }
+
+  /** What an earlier run knew, before anything is heard. */
+  remember(values: Iterable<{ readonly key: ReadKey; readonly payload: Uint8Array; readonly atMs: number }>): void {
+    let some = false
+    for (const { key, payload, atMs } of values) {
+      this.learn(key, payload, { atMs, nowMs: 0, source: 'cache' })
+      some = true
+    }
+    if (some) this.#startup = onCacheLoaded(this.#startup)
+  }
+
+  plane(name: HeatingPlane, nowMs: number): Plane {
+    return projectPlane(name, this, nowMs)
+  }
+
+  /** What changed since the last time somebody asked. */
+  takeChanges(): ReadonlySet<Change> {
+    if (this.#changes.size === 0) return NO_CHANGES
+    const changes = this.#changes
+    this.#changes = new Set()
+    return changes
+  }
+
+  #takeIn(classified: readonly Classified[], nowMs: number): void {
+    for (const { event, disposition } of classified) {
+      const own = disposition === 'own'
+      const revision = this.registry.revision
+      this.registry.hear(event.exchange, own, event.atMs)
+      if (this.registry.revision !== revision) this.#changes.add('devices')
+      // What we asked ourselves comes back to whoever asked, with more care than can be taken here.
+      if (!own) this.#takeOver(event, nowMs)
+    }
+  }
+
+  #takeOver({ exchange, atMs }: Classified['event'], nowMs: number): void {
+    if (!this.flags.observe_first_enabled) return
+    const meaning = meaningOf(exchange)
+    if (meaning === undefined) return
+    if (meaning.kind === 'write') {
+      if (this.flags.external_write_policy !== 'record_only') this.invalidate(meaning.keys)
+      return
+    }
+    if (!this.#mayApply(meaning.key)) return
+    const source = exchange.response === undefined ? 'broadcast' : 'passive'
+    this.learn(meaning.key, meaning.payload, { atMs, nowMs, source })
+  }
+
+  #mayApply(key: ReadKey): boolean {
+    const { passive_state_direct_apply: state, passive_config_direct_apply: config } = this.flags
+    if (state === config) return state
+    if (kindOf(key) !== KIND.register) return state
+    const [opcode, group, , high, low] = bytesOf(key)
+    const freshness = findRegister(opcode, group, high * 256 + low)?.freshness
+    return freshness === 'config' || freshness === 'discovery' ? config : state
+  }
+
+  #noteLive(key: ReadKey): void {
+    if (this.#startup.phase === 'LIVE_READY' || kindOf(key) !== KIND.register) return
+    const [opcode, group] = bytesOf(key)
+    if (opcode !== 0x02) return
+    const stream: Stream | undefined =
+      group === ZONE.index.group ? 'zones' : group === HOT_WATER.current.group ? 'dhw' : undefined
+    if (stream === undefined) return
+    const published: Stream[] = [
+      ...(this.topology.zones().length > 0 ? (['zones'] as const) : []),
+      ...(this.#knowsHotWater() ? (['dhw'] as const) : []),
+    ]
+    this.#startup = onLive(this.#startup, stream, published)
+  }
+
+  #knowsHotWater(): boolean {
+    return projectPlane('dhw', this, 0).data !== null
+  }
+}
+
+const NO_CHANGES: ReadonlySet<Change> = new Set()

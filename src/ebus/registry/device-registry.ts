@@ -1,0 +1,205 @@
+/**
+ * Device registry: who is on the bus, from what was heard and what was asked.
+ *
+ *   heard once ▸ candidate ──answered, or heard again──▶ corroborated_pending ──said who it is──▶ identity_confirmed
+ *
+ * A slot is an address; a device is one or more slots: an initiator and its target face, or faces with one serial number.
+ * Two devices that merely look alike stay two.
+ *
+ * Pure, but for the registry it is given: 256 addresses at most.
+ */
+import { addressKind, companionInitiator, companionTarget, isInitiator } from '../wire/address.ts'
+import type { Exchange } from '../wire/telegram.ts'
+import type { Identity } from './identity.ts'
+import { SERIAL_CHUNKS, VAILLANT, decodeIdentity, decodeSerialChunk, serialChunkOf, serialNumber } from './identity.ts'
+
+export const DISCOVERY_SOURCES = ['passive_observed', 'static_seed', 'active_confirmed'] as const
+export type DiscoverySource = (typeof DISCOVERY_SOURCES)[number]
+export const VERIFICATION_STATES = ['candidate', 'corroborated_pending', 'identity_confirmed'] as const
+export type VerificationState = (typeof VERIFICATION_STATES)[number]
+
+export interface Slot {
+  readonly address: number
+  readonly source: DiscoverySource
+  readonly state: VerificationState
+  readonly identity: Identity | undefined
+  readonly serialChunks: readonly (string | undefined)[]
+  readonly lastSeenMs: number | undefined
+}
+
+export interface Device {
+  /** The face that answers, where there is one. */
+  readonly address: number
+  readonly addresses: readonly number[]
+  readonly identity: Identity | undefined
+  readonly serial: string | undefined
+  readonly lastSeenMs: number | undefined
+}
+
+/** Sightings that make it unlikely that an address was a garbled other one. */
+const CORROBORATED = 3
+
+interface MutableSlot extends Slot {
+  source: DiscoverySource
+  state: VerificationState
+  identity: Identity | undefined
+  serialChunks: (string | undefined)[]
+  lastSeenMs: number | undefined
+  sightings: number
+}
+
+export class DeviceRegistry {
+  readonly #slots = new Map<number, MutableSlot>()
+  #revision = 0
+  #devices: readonly Device[] | undefined
+
+  /** Grows whenever something about a device changes, sightings left out. */
+  get revision(): number {
+    return this.#revision
+  }
+
+  /** Addresses that the owner knows of. */
+  seed(addresses: readonly number[]): void {
+    for (const address of addresses) this.#open(address, 'static_seed')
+  }
+
+  /** A telegram that was not a copy of our own; `own` when this gateway asked. */
+  hear({ telegram, response }: Exchange, own: boolean, atMs: number): void {
+    const { source, target, primary, secondary, data } = telegram
+    if (!own) this.#sight(source, atMs, false)
+    if (response !== undefined) {
+      this.#sight(target, atMs, true)
+      if (primary === 0x07 && secondary === 0x04) this.#identify(target, response, own)
+      else if (primary === VAILLANT && secondary === 0x09 && data.length === 1) this.#hearSerial(target, data, response)
+      return
+    }
+    // A device that introduces itself to everybody says the same ten bytes about its target face.
+    if (addressKind(target) === 'broadcast' && primary === 0x07 && secondary === 0x04 && data.length > 0 && !own)
+      this.#identify(companionTarget(source), data, false)
+  }
+
+  slot(address: number): Slot | undefined {
+    return this.#slots.get(address)
+  }
+
+  slots(): readonly Slot[] {
+    return [...this.#slots.values()]
+  }
+
+  /** Any face finds its device. */
+  find(address: number): Device | undefined {
+    return this.devices().find(({ addresses }) => addresses.includes(address))
+  }
+
+  /** By address, manufacturer, product id. */
+  devices(): readonly Device[] {
+    return (this.#devices ??= this.#group())
+  }
+
+  #open(address: number, source: DiscoverySource): MutableSlot {
+    const known = this.#slots.get(address)
+    if (known !== undefined) return known
+    const slot: MutableSlot = {
+      address,
+      source,
+      state: 'candidate',
+      identity: undefined,
+      serialChunks: [],
+      lastSeenMs: undefined,
+      sightings: 0,
+    }
+    this.#slots.set(address, slot)
+    this.#changed()
+    return slot
+  }
+
+  #sight(address: number, atMs: number, answered: boolean): void {
+    const slot = this.#open(address, 'passive_observed')
+    slot.lastSeenMs = atMs
+    if (slot.state !== 'candidate') return
+    slot.sightings++
+    if (!answered && slot.sightings < CORROBORATED) return
+    slot.state = 'corroborated_pending'
+    this.#changed()
+  }
+
+  #identify(address: number, answer: Uint8Array, own: boolean): void {
+    const decoded = decodeIdentity(answer)
+    if (!decoded.ok) return
+    const slot = this.#open(address, 'passive_observed')
+    const before = slot.identity
+    const source = own ? 'active_confirmed' : slot.source
+    if (before !== undefined && sameIdentity(before, decoded.value) && slot.source === source) return
+    // Another product answers here now: its serial number is another one, too.
+    if (before !== undefined && !sameIdentity(before, decoded.value)) slot.serialChunks = []
+    slot.identity = decoded.value
+    slot.source = source
+    slot.state = 'identity_confirmed'
+    this.#changed()
+  }
+
+  #hearSerial(address: number, data: Uint8Array, response: Uint8Array): void {
+    const chunk = serialChunkOf(data)
+    const text = chunk === undefined ? undefined : decodeSerialChunk(response)
+    const slot = this.#slots.get(address)
+    if (chunk === undefined || text === undefined || slot === undefined || slot.serialChunks[chunk] === text) return
+    slot.serialChunks[chunk] = text
+    this.#changed()
+  }
+
+  #changed(): void {
+    this.#revision++
+    this.#devices = undefined
+  }
+
+  #group(): readonly Device[] {
+    const groups: MutableSlot[][] = []
+    const bySerial = new Map<string, MutableSlot[]>()
+    // Target faces first: they know who they are.
+    const ordered = [...this.#slots.values()].toSorted(
+      (left, right) =>
+        Number(isInitiator(left.address)) - Number(isInitiator(right.address)) || left.address - right.address,
+    )
+    const byTarget = new Map<number, MutableSlot[]>()
+    for (const slot of ordered) {
+      const serial = slotSerial(slot)
+      const key = serial === undefined ? undefined : `${slot.identity?.manufacturerCode ?? 0}/${serial}`
+      const target = isInitiator(slot.address) ? companionTarget(slot.address) : undefined
+      const group =
+        (key === undefined ? undefined : bySerial.get(key)) ?? (target === undefined ? undefined : byTarget.get(target))
+      const joined = group ?? []
+      if (group === undefined) groups.push(joined)
+      joined.push(slot)
+      if (key !== undefined) bySerial.set(key, joined)
+      if (!isInitiator(slot.address)) byTarget.set(slot.address, joined)
+    }
+    return groups.map(asDevice).toSorted((left, right) => left.address - right.address)
+  }
+}
+
+function asDevice(slots: readonly MutableSlot[]): Device {
+  const identified = slots.find(({ identity }) => identity !== undefined)
+  const seen = slots.map(({ lastSeenMs }) => lastSeenMs).filter((ms) => ms !== undefined)
+  const primary = identified ?? slots.find(({ address }) => companionInitiator(address) !== undefined) ?? slots[0]
+  return {
+    address: primary?.address ?? 0,
+    addresses: slots.map(({ address }) => address).toSorted((left, right) => left - right),
+    identity: identified?.identity,
+    serial: slots.map(slotSerial).find((serial) => serial !== undefined),
+    lastSeenMs: seen.length === 0 ? undefined : Math.max(...seen),
+  }
+}
+
+function slotSerial({ serialChunks }: Slot): string | undefined {
+  const known = serialChunks.filter((chunk) => chunk !== undefined)
+  return known.length === SERIAL_CHUNKS ? serialNumber(known) : undefined
+}
+
+function sameIdentity(left: Identity, right: Identity): boolean {
+  return (
+    left.manufacturerCode === right.manufacturerCode &&
+    left.deviceId === right.deviceId &&
+    left.software === right.software &&
+    left.hardware === right.hardware
+  )
+}

@@ -1,0 +1,106 @@
+/**
+ * Discovery: whom to ask next who it is.
+ *
+ *   heard, seeded or well known ▸ asked ─▶ answered: again in two hours
+ *                                       ├▶ nobody there: twice more, then every ten minutes
+ *                                       └▶ unclear (collision, no bus): soon
+ *
+ * Pure, but for the discovery it is given.
+ */
+import { addressKind, companionTarget, isInitiator } from '../wire/address.ts'
+import type { DeviceRegistry, Slot } from './device-registry.ts'
+import { SERIAL_CHUNKS, VAILLANT } from './identity.ts'
+
+/** `heard`: who was heard and where devices usually are; `full`: every address there is. */
+export type DiscoveryMode = 'off' | 'heard' | 'full'
+
+export type Probe =
+  | { readonly kind: 'identity'; readonly address: number }
+  | { readonly kind: 'serial'; readonly address: number; readonly chunk: number }
+
+export type ProbeOutcome = 'answered' | 'absent' | 'unclear'
+
+/** Regulator, boiler or heat pump, function module, internet gateway, solar face, heat pump module, mixer module, remote. */
+const WELL_KNOWN: readonly number[] = [0x15, 0x08, 0x26, 0xf6, 0xec, 0x76, 0x52, 0x35]
+
+const SPACING_MS = 10_000
+const PASSES = 3
+const ABSENT_MS = 600_000
+const AGAIN_MS = 7_200_000
+const UNCLEAR_MS = 3_000
+
+interface Attempt {
+  readonly misses: number
+  readonly nextMs: number
+}
+
+export class Discovery {
+  readonly #mode: DiscoveryMode
+  readonly #attempts = new Map<string, Attempt>()
+
+  constructor(mode: DiscoveryMode) {
+    this.#mode = mode
+  }
+
+  /** The next question, if it is time for one. Our own address is not asked. */
+  next(registry: DeviceRegistry, ourAddress: number | undefined, nowMs: number): Probe | undefined {
+    if (this.#mode === 'off') return undefined
+    const ourTarget = ourAddress === undefined ? undefined : companionTarget(ourAddress)
+    const address = this.#candidates(registry).find(
+      (candidate) => candidate !== ourTarget && this.#isDue({ kind: 'identity', address: candidate }, nowMs),
+    )
+    if (address !== undefined) return { kind: 'identity', address }
+    for (const slot of registry.slots()) {
+      const chunk = missingChunk(slot)
+      if (chunk === undefined) continue
+      const probe: Probe = { kind: 'serial', address: slot.address, chunk }
+      if (this.#isDue(probe, nowMs)) return probe
+    }
+    return undefined
+  }
+
+  settle(probe: Probe, outcome: ProbeOutcome, nowMs: number): void {
+    const before = this.#attempts.get(keyOf(probe))?.misses ?? 0
+    this.#attempts.set(keyOf(probe), after(outcome, before, nowMs))
+  }
+
+  /** Whether everybody who is likely to be there was asked at least once. */
+  isThrough(registry: DeviceRegistry): boolean {
+    if (this.#mode === 'off') return true
+    return this.#candidates(registry).every((address) => this.#attempts.has(keyOf({ kind: 'identity', address })))
+  }
+
+  #isDue(probe: Probe, nowMs: number): boolean {
+    return nowMs >= (this.#attempts.get(keyOf(probe))?.nextMs ?? 0)
+  }
+
+  #candidates(registry: DeviceRegistry): readonly number[] {
+    const heard = registry.slots().map(({ address }) => (isInitiator(address) ? companionTarget(address) : address))
+    return [...new Set([...WELL_KNOWN, ...heard, ...(this.#mode === 'full' ? ALL_TARGETS : [])])]
+  }
+}
+
+const ALL_TARGETS: readonly number[] = Array.from({ length: 0xfd }, (_, index) => index + 1).filter(
+  (address) => addressKind(address) === 'target',
+)
+
+function keyOf(probe: Probe): string {
+  return probe.kind === 'identity' ? `${probe.address}` : `${probe.address}/${probe.chunk}`
+}
+
+function missingChunk({ identity, serialChunks }: Slot): number | undefined {
+  if (identity?.manufacturerCode !== VAILLANT) return undefined
+  const chunk = Array.from({ length: SERIAL_CHUNKS }, (_, index) => serialChunks[index]).indexOf(undefined)
+  return chunk < 0 ? undefined : chunk
+}
+
+function after(outcome: ProbeOutcome, misses: number, nowMs: number): Attempt {
+  switch (outcome) {
+    case 'answered':
+      return { misses: 0, nextMs: nowMs + AGAIN_MS }
+    case 'absent':
+      return { misses: misses + 1, nextMs: nowMs + (misses + 1 < PASSES ? SPACING_MS : ABSENT_MS) }
+    case 'unclear':
+      return { misses, nextMs: nowMs + UNCLEAR_MS }
+  }
+}

@@ -1,0 +1,148 @@
+/**
+ * Method: something that can be asked of a device by name, and the telegram that asks it.
+ *
+ *   name and parameters ─▶ prepared: data to send, how to read the answer, what it would do to the house
+ *
+ * Everything here depends on name and parameters alone, never on what is on the bus now: what the guard was told a call
+ * would do is what the call does.
+ *
+ * Pure.
+ */
+import { z } from 'zod'
+import type { Effect, Issue } from '../../bus/capability.ts'
+import { hex } from '../../core/bytes.ts'
+import type { Json, JsonObject } from '../../core/json.ts'
+import type { Result } from '../../core/result.ts'
+import { fail, ok } from '../../core/result.ts'
+
+export const PLANE_NAMES = ['system', 'timer', 'heating', 'dhw', 'solar'] as const
+export type PlaneName = (typeof PLANE_NAMES)[number]
+
+/** A named value of an answer. An invalid one is `null`: the device had nothing to say. */
+export interface NamedValue extends JsonObject {
+  readonly value: Json
+  readonly valid: boolean
+}
+export type NamedValues = Readonly<Record<string, NamedValue>>
+
+export interface Prepared {
+  readonly data: Uint8Array
+  readonly effect: Effect
+  /** What would be changed, for limits and approvals: `b524/02.03.00.0022`. */
+  readonly actuator: string
+  readonly decode: (response: Uint8Array) => NamedValues
+  /** Reads what a write has changed, and says whether that is it. */
+  readonly confirm?: {
+    readonly data: Uint8Array
+    readonly holds: (response: Uint8Array) => boolean
+    readonly decode: (response: Uint8Array) => NamedValues
+  }
+}
+
+export interface Method {
+  readonly plane: PlaneName
+  readonly name: string
+  readonly primary: number
+  readonly secondary: number
+  readonly readOnly: boolean
+  readonly mutability: 'read_only' | 'mutating' | 'unknown'
+  readonly danger: 'safe' | 'dangerous' | 'unknown'
+  /** Listed, but only to be had through the semantic tools. */
+  readonly routable: boolean
+  /** How old an answer may be that is served again; `undefined` for what is never kept. */
+  readonly maxAgeMs: number | undefined
+  readonly prepare: (params: JsonObject) => Result<Prepared, readonly Issue[]>
+}
+
+export const STATE_MS = 60_000
+export const CONFIG_MS = 300_000
+
+interface Definition<Params> {
+  readonly plane: PlaneName
+  readonly name: string
+  readonly secondary: number
+  readonly readOnly: boolean
+  readonly maxAgeMs?: number
+  readonly params: z.ZodType<Params>
+  readonly prepare: (params: Params) => Prepared | readonly Issue[]
+}
+
+const VAILLANT = 0xb5
+
+export function defineMethod<Params>(definition: Definition<Params>): Method {
+  const { plane, name, secondary, readOnly, params, prepare } = definition
+  return {
+    plane,
+    name,
+    primary: VAILLANT,
+    secondary,
+    readOnly,
+    mutability: readOnly ? 'read_only' : 'mutating',
+    danger: readOnly ? 'safe' : 'dangerous',
+    routable: true,
+    maxAgeMs: readOnly ? (definition.maxAgeMs ?? STATE_MS) : undefined,
+    prepare: (given) => {
+      const parsed = params.safeParse(given)
+      if (!parsed.success)
+        return fail(
+          parsed.error.issues.map(({ path, message, code }) => ({
+            path: ['params', ...path.map((step) => (typeof step === 'symbol' ? String(step) : step))],
+            message,
+            code,
+          })),
+        )
+      const prepared = prepare(parsed.data)
+      return Array.isArray(prepared) ? fail(prepared as readonly Issue[]) : ok(prepared as Prepared)
+    },
+  }
+}
+
+/** For methods that are listed and cannot be called. */
+export function listedMethod(plane: PlaneName, name: string, secondary: number, readOnly: boolean): Method {
+  return {
+    plane,
+    name,
+    primary: VAILLANT,
+    secondary,
+    readOnly,
+    mutability: readOnly ? 'read_only' : 'mutating',
+    danger: readOnly ? 'safe' : 'dangerous',
+    routable: false,
+    maxAgeMs: undefined,
+    prepare: () => fail([{ path: ['method'], message: 'listed, but not to be called', code: 'custom' }]),
+  }
+}
+
+export const byte = z.int().min(0).max(0xff)
+
+/** What every method takes beside its own: who asks, and how fresh the answer has to be. */
+export const commonParams = {
+  source: z.unknown().optional(),
+  cache_class: z.unknown().optional(),
+  refresh_class: z.unknown().optional(),
+}
+
+/** A list of bytes or a string of hex digits. */
+export function byteList(min: number, max: number): z.ZodType<Uint8Array> {
+  return z
+    .union([z.array(byte).min(min).max(max), z.string().regex(/^([0-9a-fA-F]{2})*$/, 'hex digits in pairs')])
+    .transform((given) =>
+      typeof given === 'string' ? new Uint8Array(Buffer.from(given, 'hex')) : Uint8Array.from(given),
+    )
+    .refine((bytes) => bytes.length >= min && bytes.length <= max, `${min} to ${max} bytes`)
+}
+
+export function valid(value: Json): NamedValue {
+  return { value, valid: true }
+}
+
+export const INVALID: NamedValue = { value: null, valid: false }
+
+/** Bytes as hex; none at all are no value. */
+export function bytesValue(bytes: Uint8Array): NamedValue {
+  return bytes.length === 0 ? INVALID : valid(hex(bytes))
+}
+
+export function numberValue(value: number | undefined): NamedValue {
+  return value === undefined ? INVALID : valid(value)
+}

@@ -1,0 +1,83 @@
+/**
+ * Plane: what can be asked of a device, in groups, chosen by what product it is.
+ *
+ * Pure.
+ */
+import type { Identity } from './identity.ts'
+import { VAILLANT } from './identity.ts'
+import type { Method, PlaneName } from './method.ts'
+import { PLANE_NAMES, listedMethod } from './method.ts'
+import { productOf } from './product.ts'
+import { SYSTEM_METHODS } from './system-methods.ts'
+import { TIMER_METHODS } from './timer-methods.ts'
+
+export interface DevicePlane {
+  readonly name: PlaneName
+  readonly routable: boolean
+  /** By name, then by service. */
+  readonly methods: readonly Method[]
+}
+
+/** Hardware from here on counts energy. */
+const COUNTS_ENERGY = 0x7603
+
+const CLASS_METHODS: Readonly<Record<'heating' | 'dhw' | 'solar', readonly Method[]>> = {
+  heating: classMethods('heating'),
+  dhw: classMethods('dhw'),
+  solar: [
+    listedMethod('solar', 'get_parameters', 0x04, true),
+    listedMethod('solar', 'get_solar_yield', 0x04, true),
+    listedMethod('solar', 'get_status', 0x04, true),
+  ],
+}
+
+function classMethods(plane: 'heating' | 'dhw'): readonly Method[] {
+  return [
+    listedMethod(plane, 'get_energy_stats', 0x16, true),
+    listedMethod(plane, 'get_parameters', 0x04, true),
+    listedMethod(plane, 'get_status', 0x04, true),
+    listedMethod(plane, 'set_target_temp', 0x05, false),
+  ]
+}
+
+/** By name. Nothing is offered on a device of which nobody knows what it understands. */
+export function planesOf(identity: Identity | undefined): readonly DevicePlane[] {
+  if (identity?.manufacturerCode !== VAILLANT) return []
+  const product = productOf(identity)
+  const counts = Number.parseInt(identity.hardware, 16) >= COUNTS_ENERGY
+  const heats = product.kind === 'boiler' || product.kind === 'heat-pump' || product.kind === 'regulator'
+  const listed = (name: 'heating' | 'dhw' | 'solar'): DevicePlane => ({
+    name,
+    routable: false,
+    methods: CLASS_METHODS[name].filter((method) => counts || method.name !== 'get_energy_stats'),
+  })
+  return [
+    ...(heats ? [listed('dhw'), listed('heating')] : []),
+    ...(product.kind === 'solar' || product.kind === 'module' ? [listed('solar')] : []),
+    { name: 'system', routable: true, methods: sorted(SYSTEM_METHODS) },
+    ...(product.timers === 'b555' ? [{ name: 'timer', routable: true, methods: sorted(TIMER_METHODS) } as const] : []),
+  ]
+}
+
+const CALLABLE: ReadonlyMap<string, Method> = new Map(
+  [...SYSTEM_METHODS, ...TIMER_METHODS, ...Object.values(CLASS_METHODS).flat()].map((method) => [
+    `${method.plane}/${method.name}`,
+    method,
+  ]),
+)
+
+/** By name alone, whatever is on the bus. */
+export function findMethod(plane: string, name: string): Method | undefined {
+  return CALLABLE.get(`${plane}/${name}`)
+}
+
+export function isPlaneName(name: string): name is PlaneName {
+  return PLANE_NAMES.some((known) => known === name)
+}
+
+function sorted(methods: readonly Method[]): readonly Method[] {
+  return methods.toSorted(
+    (left, right) =>
+      left.name.localeCompare(right.name) || left.primary - right.primary || left.secondary - right.secondary,
+  )
+}

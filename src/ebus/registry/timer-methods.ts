@@ -1,0 +1,158 @@
+/**
+ * Timer methods: weekly programs over B555, one telegram at a time. `schedules.set_…` does the same a day at a time, and
+ * looks afterwards.
+ *
+ * Pure.
+ */
+import { z } from 'zod'
+import { hex } from '../../core/bytes.ts'
+import {
+  CHANNELS,
+  decodeProgramConfig,
+  decodeSlot,
+  decodeSlotCounts,
+  encodeSlotWrite,
+  refusalText,
+} from '../semantic/schedule.ts'
+import type { Method, NamedValues } from './method.ts'
+import { CONFIG_MS, INVALID, byte, commonParams, defineMethod, numberValue, valid } from './method.ts'
+
+const NO_TEMPERATURE = 0xffff
+
+const program = z.strictObject({ ...commonParams, zone: byte, hc: z.int().min(0).max(4) })
+const place = z.strictObject({ ...program.shape, weekday: z.int().min(0).max(6), slot: z.int().min(0).max(11) })
+
+const readTimerConfig = defineMethod({
+  plane: 'timer',
+  name: 'read_timer_config',
+  secondary: 0x55,
+  readOnly: true,
+  maxAgeMs: CONFIG_MS,
+  params: program,
+  prepare: ({ zone, hc }) => ({
+    data: Uint8Array.of(0xa3, zone, hc),
+    effect: 'reads',
+    actuator: actuator(zone, hc),
+    decode: (response) => {
+      const config = decodeProgramConfig(response)
+      return {
+        available: valid(config !== undefined),
+        status: numberValue(response[0]),
+        max_slots: numberValue(config?.maxSlots),
+        time_resolution: numberValue(config?.resolutionMinutes),
+        min_duration: numberValue(config?.minMinutes),
+        has_temperature: config === undefined ? INVALID : valid(config.hasTemperature),
+        temp_slots: numberValue(config?.temperatureSlots),
+        min_temp_c: numberValue(config?.minCelsius),
+        max_temp_c: numberValue(config?.maxCelsius),
+      }
+    },
+  }),
+})
+
+const readTimerSlots = defineMethod({
+  plane: 'timer',
+  name: 'read_timer_slots',
+  secondary: 0x55,
+  readOnly: true,
+  maxAgeMs: CONFIG_MS,
+  params: program,
+  prepare: ({ zone, hc }) => ({
+    data: Uint8Array.of(0xa4, zone, hc),
+    effect: 'reads',
+    actuator: actuator(zone, hc),
+    decode: (response) => {
+      const counts = decodeSlotCounts(response)
+      return { status: numberValue(response[0]), slots_per_day: counts === undefined ? INVALID : valid([...counts]) }
+    },
+  }),
+})
+
+const readTimer = defineMethod({
+  plane: 'timer',
+  name: 'read_timer',
+  secondary: 0x55,
+  readOnly: true,
+  maxAgeMs: CONFIG_MS,
+  params: place,
+  prepare: ({ zone, hc, weekday, slot }) => ({
+    data: Uint8Array.of(0xa5, zone, hc, weekday, slot),
+    effect: 'reads',
+    actuator: actuator(zone, hc),
+    decode: (response) => slotValues(response),
+  }),
+})
+
+function slotValues(response: Uint8Array): NamedValues {
+  const slot = decodeSlot(response)
+  const clock = (minutes: number | undefined): readonly [number | undefined, number | undefined] =>
+    minutes === undefined ? [undefined, undefined] : [Math.floor(minutes / 60), minutes % 60]
+  const [startHour, startMinute] = clock(slot?.startMinute)
+  const [endHour, endMinute] = clock(slot?.endMinute)
+  return {
+    status: numberValue(response[0]),
+    start_hour: numberValue(startHour),
+    start_minute: numberValue(startMinute),
+    end_hour: numberValue(endHour),
+    end_minute: numberValue(endMinute),
+    temperature_raw: numberValue(slot === undefined ? undefined : (response[5] ?? 0) + 256 * (response[6] ?? 0)),
+    temperature_c: numberValue(slot?.celsius),
+  }
+}
+
+const hour = z.int().min(0).max(24)
+const minute = z.int().min(0).max(59)
+
+const writeTimer = defineMethod({
+  plane: 'timer',
+  name: 'write_timer',
+  secondary: 0x55,
+  readOnly: false,
+  params: z.strictObject({
+    ...place.shape,
+    slot_count: z.int().min(1).max(12),
+    start_hour: hour,
+    start_minute: minute,
+    end_hour: hour,
+    end_minute: minute,
+    temperature: z.int().min(0).max(NO_TEMPERATURE),
+  }),
+  prepare: (params) => {
+    const { zone, hc, weekday, slot: index, slot_count: count, temperature } = params
+    const channel = CHANNELS[hc] ?? 'heating'
+    const slot = {
+      startMinute: params.start_hour * 60 + params.start_minute,
+      endMinute: params.end_hour * 60 + params.end_minute,
+      celsius: temperature === NO_TEMPERATURE ? undefined : temperature / 10,
+    }
+    const data = encodeSlotWrite({ zone, channel }, { weekday, index, count }, slot)
+    return {
+      // The zone byte as it was given: this method sends what it is told to.
+      data: data.with(1, zone),
+      effect: 'writes',
+      actuator: actuator(zone, hc),
+      decode: (response) => {
+        const code = response.length === 0 ? 0 : (response[0] ?? 0)
+        return {
+          error_code: valid(code),
+          accepted: valid(code === 0),
+          ...(code === 0 ? {} : { error_description: valid(refusalText(code)) }),
+        }
+      },
+      confirm: {
+        data: Uint8Array.of(0xa5, zone, hc, weekday, index),
+        holds: (response) => {
+          const found = decodeSlot(response)
+          return found !== undefined && found.startMinute === slot.startMinute && found.endMinute === slot.endMinute
+        },
+        decode: (response) => slotValues(response),
+      },
+    }
+  },
+})
+
+function actuator(zone: number, hc: number): string {
+  return `b555/${hex(Uint8Array.of(zone, hc))}`
+}
+
+export const TIMER_METHODS: readonly Method[] = [readTimerConfig, readTimerSlots, readTimer, writeTimer]

@@ -1,0 +1,48 @@
+/**
+ * Adapter info: what the adapter says about itself, in the words of the contract.
+ *
+ * Pure.
+ */
+import type { Json } from '../../core/json.ts'
+import type { AdapterInfo } from '../adapter/info.ts'
+import { JUMPER_FLAGS } from '../adapter/info.ts'
+import { known } from './plane-reader.ts'
+
+const ETHERNET = 0x04
+const WIFI = 0x08
+
+/** `null` where there is no adapter, or none that answers. */
+export function adapterInfoJson(info: AdapterInfo | undefined): Json {
+  if (info?.infoSupported === undefined) return null
+  const { jumpers } = info
+  return known({
+    firmware_version: info.firmwareVersion,
+    firmware_checksum: info.firmwareChecksum,
+    bootloader_version: info.bootloaderVersion,
+    bootloader_checksum: info.bootloaderChecksum,
+    hardware_id: info.hardwareId,
+    hardware_config: info.hardwareConfig,
+    features: info.features,
+    jumpers,
+    jumper_flags:
+      jumpers === undefined ? undefined : JUMPER_FLAGS.filter(([bit]) => (jumpers & bit) !== 0).map(([, name]) => name),
+    is_wifi: jumpers === undefined ? undefined : (jumpers & WIFI) !== 0,
+    is_ethernet: jumpers === undefined ? undefined : (jumpers & ETHERNET) !== 0,
+    temperature_c: info.celsius,
+    supply_voltage_mv: info.supplyMillivolts,
+    bus_voltage_max_dv: info.busMaxDecivolts,
+    bus_voltage_min_dv: info.busMinDecivolts,
+    reset_cause: info.resetCause,
+    reset_cause_code: info.resetCauseCode,
+    restart_count: info.restartCount,
+    wifi_rssi_dbm: info.rssiDbm,
+    last_identity_query: timeText(info.identityAtMs),
+    last_telemetry_query: timeText(info.telemetryAtMs),
+    version_response_len: info.versionLength,
+    info_supported: info.infoSupported,
+  })
+}
+
+function timeText(ms: number | undefined): string | undefined {
+  return ms === undefined ? undefined : new Date(ms).toISOString()
+}

@@ -1,0 +1,139 @@
+/**
+ * Boiler map: the B509 registers of a BAI00 boiler, by what they mean. Codings are those of ebusd's definitions for this
+ * boiler: pressure in thousandths with a sensor byte, starts in hundreds, on and off as 0 and 1 or as F0 and 0F.
+ *
+ * Pure.
+ */
+import { hex } from '../../core/bytes.ts'
+import type { Datatype } from '../wire/datatype.ts'
+import { numeric } from '../wire/datatypes.ts'
+import type { FreshnessClass, RegisterValue } from './register.ts'
+
+export interface BoilerRegister {
+  /** The two bytes as they stand in the telegram, 18 00 as 0x1800. */
+  readonly number: number
+  readonly coding: Coding
+  readonly freshness: FreshnessClass
+  /** Where some variants keep it instead. */
+  readonly fallback?: number
+}
+
+/** `sensed` ends in a byte that says whether the sensor is all right. */
+interface Coding {
+  readonly length: number
+  readonly sensed: boolean
+  readonly read: (bytes: Uint8Array) => RegisterValue | undefined
+}
+
+const SENSOR_OK = 0x00
+
+function plain(type: Datatype<number>, factor = 1): Coding {
+  const read = (bytes: Uint8Array): number | undefined => {
+    const decoded = type.decode(bytes)
+    return decoded.ok && decoded.value !== undefined ? Number((decoded.value * factor).toFixed(4)) : undefined
+  }
+  return { length: type.length, sensed: false, read }
+}
+
+const sensed = (coding: Coding): Coding => ({ ...coding, sensed: true })
+
+const TEMPERATURE = plain(numeric('D2C'))
+const SENSED_TEMPERATURE = sensed(TEMPERATURE)
+const PRESSURE = sensed(plain(numeric('FLT')))
+const BYTE = plain(numeric('UCH'))
+const WORD = plain(numeric('UIN'))
+const HUNDREDTHS = plain(numeric('UIN,100'))
+const TENTHS = plain(numeric('SIN,10'))
+const HUNDREDS = plain(numeric('UIN'), 100)
+const SWITCH: Coding = { length: 1, sensed: false, read: readSwitch }
+const DIGITS: Coding = { length: 8, sensed: false, read: readDigits }
+
+function readSwitch([value]: Uint8Array): boolean | undefined {
+  switch (value) {
+    case 0x00:
+    case 0xf0:
+      return false
+    case 0x01:
+    case 0x0f:
+      return true
+    default:
+      return undefined
+  }
+}
+
+/** BCD digits, filled up with F. */
+function readDigits(bytes: Uint8Array): string | undefined {
+  const text = hex(bytes).replace(/f+$/, '')
+  return /^\d+$/.test(text) ? text : undefined
+}
+
+const register = (number: number, coding: Coding, freshness: FreshnessClass, fallback?: number): BoilerRegister => ({
+  number,
+  coding,
+  freshness,
+  ...(fallback === undefined ? {} : { fallback }),
+})
+
+export const BOILER_STATE = {
+  flow_temperature_c: register(0x1800, SENSED_TEMPERATURE, 'state_fast'),
+  return_temperature_c: register(0x9800, SENSED_TEMPERATURE, 'state_slow'),
+  central_heating_pump_active: register(0x4400, SWITCH, 'state_fast'),
+  water_pressure_bar: register(0x0200, PRESSURE, 'state_fast'),
+  external_pump_active: register(0x3f00, SWITCH, 'state_slow'),
+  circulation_pump_active: register(0x7b00, SWITCH, 'state_slow'),
+  gas_valve_active: register(0xbb00, SWITCH, 'state_fast'),
+  flame_active: register(0x0500, SWITCH, 'state_fast'),
+  diverter_valve_position_pct: register(0x5400, BYTE, 'state_fast'),
+  fan_speed_rpm: register(0x8300, WORD, 'state_fast'),
+  target_fan_speed_rpm: register(0x2400, WORD, 'state_slow'),
+  ionisation_voltage_ua: register(0xa400, TENTHS, 'state_slow'),
+  dhw_water_flow_lpm: register(0x5500, HUNDREDTHS, 'state_fast'),
+  dhw_demand_active: register(0x5800, SWITCH, 'state_fast'),
+  heating_switch_active: register(0xf203, SWITCH, 'state_slow'),
+  storage_load_pump_pct: register(0x9e00, BYTE, 'state_slow'),
+  modulation_pct: register(0x2e00, TENTHS, 'state_fast'),
+  primary_circuit_flow_lpm: register(0xfb00, HUNDREDTHS, 'state_slow'),
+  flow_temp_desired_c: register(0x3900, TEMPERATURE, 'state_slow'),
+  dhw_temp_desired_c: register(0xea03, TEMPERATURE, 'state_slow'),
+  state_number: register(0xab00, BYTE, 'state_fast'),
+} as const
+
+export const BOILER_CONFIG = {
+  flowset_hc_max_c: register(0x0e04, TEMPERATURE, 'config', 0xa500),
+  flowset_hwc_max_c: register(0x0f04, TEMPERATURE, 'config'),
+  partload_hc_kw: register(0x0704, BYTE, 'config'),
+  partload_hwc_kw: register(0x0804, BYTE, 'config'),
+  installer_menu_code: register(0x4904, BYTE, 'discovery'),
+  phone_number: register(0x8104, DIGITS, 'discovery'),
+  hours_till_service: register(0x2004, WORD, 'discovery'),
+} as const
+
+export const BOILER_DIAGNOSTICS = {
+  central_heating_hours: register(0x2800, WORD, 'config'),
+  dhw_hours: register(0x2200, WORD, 'config'),
+  central_heating_starts: register(0x2900, HUNDREDS, 'config'),
+  dhw_starts: register(0x2300, HUNDREDS, 'config'),
+  pump_hours: register(0x1400, WORD, 'config'),
+  fan_hours: register(0x1b00, WORD, 'config'),
+  deactivations_ifc: register(0x1f00, BYTE, 'config'),
+  deactivations_templimiter: register(0x2000, BYTE, 'config'),
+} as const
+
+export const BOILER_MAP_SIZE = [BOILER_STATE, BOILER_CONFIG, BOILER_DIAGNOSTICS].flatMap((part) =>
+  Object.keys(part),
+).length
+
+/**
+ * The value in an answer to `0D hi lo`. Some devices repeat the number in front, some the whole request; told apart by
+ * length, because the value itself may look like either.
+ */
+export function decodeBoilerValue({ coding }: BoilerRegister, answer: Uint8Array): RegisterValue | undefined {
+  for (const echo of [0, 2, 3]) {
+    const bytes = answer.subarray(echo)
+    if (bytes.length === coding.length) return coding.read(bytes)
+    if (coding.sensed && bytes.length === coding.length + 1)
+      return bytes[coding.length] === SENSOR_OK ? coding.read(bytes) : undefined
+  }
+  // One byte 00 where more is due, or something nobody has documented.
+  return undefined
+}

@@ -1,0 +1,69 @@
+/**
+ * Boiler status: what burns, how hot, how much, from the boiler's own registers; hot water as the regulator sees it.
+ *
+ * Pure.
+ */
+import type { Json, JsonObject } from '../../core/json.ts'
+import { numeric } from '../wire/datatypes.ts'
+import type { BoilerRegister } from './boiler-map.ts'
+import { BOILER_CONFIG, BOILER_DIAGNOSTICS, BOILER_STATE } from './boiler-map.ts'
+import { dhwModeText } from './hot-water.ts'
+import { PlaneReader, known, newest } from './plane-reader.ts'
+import type { Plane, PlaneParts, Reading } from './plane-reader.ts'
+import { statusKey } from './read-key.ts'
+import type { RegisterValue } from './register.ts'
+import { CIRCUIT, HOT_WATER } from './register-map.ts'
+
+const HALF_DEGREES = numeric('D1C')
+/** The block of B511 with temperatures: flow and return come first. */
+const TEMPERATURES = 0x01
+
+export function boilerStatusPlane(parts: PlaneParts): Plane {
+  const reader = new PlaneReader(parts)
+  if (parts.topology.boiler === undefined) return reader.plane(null)
+  const mode = reader.number('config.dhw_operating_mode', HOT_WATER.operatingMode)
+  return reader.plane({
+    state: {
+      ...part(reader, 'state', BOILER_STATE),
+      ...temperatures(reader),
+      ...known({
+        dhw_temperature_c: reader.number('state.dhw_temperature_c', HOT_WATER.current),
+        dhw_target_temperature_c: reader.number('state.dhw_target_temperature_c', HOT_WATER.target),
+      }),
+    },
+    config: {
+      ...known({ dhw_operating_mode: mode === undefined ? undefined : dhwModeText(mode) }),
+      ...part(reader, 'config', BOILER_CONFIG),
+    },
+    diagnostics: {
+      ...known({
+        heating_status_raw: reader.number('diagnostics.heating_status_raw', CIRCUIT.state),
+        dhw_status_raw: reader.number('diagnostics.dhw_status_raw', HOT_WATER.status),
+      }),
+      ...part(reader, 'diagnostics', BOILER_DIAGNOSTICS),
+    },
+  })
+}
+
+function part(reader: PlaneReader, name: string, registers: Readonly<Record<string, BoilerRegister>>): JsonObject {
+  const fields: Record<string, Json | undefined> = {}
+  for (const [field, register] of Object.entries(registers))
+    fields[field] = reader.take(`${name}.${field}`, reader.boilerReading(register))
+  return known(fields)
+}
+
+/** The regulator asks for them every few seconds: where its question is newer than ours, its answer counts. */
+function temperatures(reader: PlaneReader): JsonObject {
+  const address = reader.topology.boiler?.address ?? 0
+  const overheard = (index: number): Reading<RegisterValue> | undefined =>
+    reader.readingOf(statusKey(address, TEMPERATURES), 'state_fast', (payload) => {
+      const decoded = HALF_DEGREES.decode(payload.subarray(index, index + 1))
+      return decoded.ok ? decoded.value : undefined
+    })
+  const take = (field: 'flow_temperature_c' | 'return_temperature_c', index: number): RegisterValue | undefined =>
+    reader.take(`state.${field}`, newest(reader.boilerReading(BOILER_STATE[field]), overheard(index)))
+  return known({
+    flow_temperature_c: take('flow_temperature_c', 0),
+    return_temperature_c: take('return_temperature_c', 1),
+  })
+}

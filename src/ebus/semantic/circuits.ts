@@ -1,0 +1,96 @@
+/**
+ * Circuits: pipes with a pump of their own, and who manages each.
+ *
+ * Pure.
+ */
+import type { JsonObject } from '../../core/json.ts'
+import { fm5Mode } from './fm5.ts'
+import { PlaneReader, known } from './plane-reader.ts'
+import type { Plane, PlaneParts } from './plane-reader.ts'
+import { CIRCUIT, SYSTEM } from './register-map.ts'
+import { DHW_CIRCUIT } from './topology.ts'
+
+const TYPES = ['inactive', 'heating', 'fixed_value', 'dhw', 'return_increase'] as const
+const STATES = ['standby', 'heating', 'cooling'] as const
+const ROOM_CONTROLS = ['off', 'modulating', 'thermostat'] as const
+const PLAUSIBLE_CELSIUS: readonly [number, number] = [5, 95]
+
+/** System scheme and module configuration under which the function module, and nobody else, runs the circuits. */
+const MODULE_SCHEME = 1
+const MODULE_CONFIGURATION = 2
+
+export function circuitTypeText(type: number): string {
+  return TYPES[type] ?? `type_${type}`
+}
+
+export function circuitsPlane(parts: PlaneParts): Plane {
+  const reader = new PlaneReader(parts)
+  if (!parts.topology.circuitsKnown) return reader.plane(null)
+  const instances = parts.topology.circuits().filter((instance) => isThere(reader, instance))
+  return reader.plane(instances.map((instance) => circuit(reader, instance)))
+}
+
+/** Circuit 9 has no type even where it is the one for hot water; a temperature that can be true gives it away. */
+function isThere(reader: PlaneReader, instance: number): boolean {
+  if (instance !== DHW_CIRCUIT || (reader.peek(CIRCUIT.type, instance) ?? 0) !== 0) return true
+  const [min, max] = PLAUSIBLE_CELSIUS
+  return [CIRCUIT.flowTemperature, CIRCUIT.calculatedFlow].some((register) => {
+    const celsius = reader.peek(register, instance)
+    return celsius !== undefined && celsius >= min && celsius <= max
+  })
+}
+
+function circuit(reader: PlaneReader, instance: number): JsonObject {
+  const state = (field: string): string => `${instance}.state.${field}`
+  const config = (field: string): string => `${instance}.config.${field}`
+  const type = reader.number(`${instance}.circuit_type`, CIRCUIT.type, instance)
+  const mixer = reader.number(state('mixer_position_pct'), CIRCUIT.mixerPosition, instance)
+  const circuitState = reader.number(state('circuit_state'), CIRCUIT.state, instance)
+  const roomControl = reader.number(config('room_temp_control'), CIRCUIT.roomControl, instance)
+  return {
+    index: instance,
+    circuit_type: instance === DHW_CIRCUIT && (type ?? 0) === 0 ? 'dhw' : circuitTypeText(type ?? 0),
+    has_mixer: mixer !== undefined,
+    state: known({
+      pump_active: reader.flag(state('pump_active'), CIRCUIT.pump, instance),
+      mixer_position_pct: mixer,
+      flow_temperature_c: reader.number(state('flow_temperature_c'), CIRCUIT.flowTemperature, instance),
+      flow_setpoint_c: reader.number(state('flow_setpoint_c'), CIRCUIT.flowSetpoint, instance),
+      calc_flow_temp_c: reader.number(state('calc_flow_temp_c'), CIRCUIT.calculatedFlow, instance),
+      circuit_state: circuitState === undefined ? undefined : (STATES[circuitState] ?? `state_${circuitState}`),
+      humidity: reader.number(state('humidity'), CIRCUIT.humidity, instance),
+      dew_point: reader.number(state('dew_point'), CIRCUIT.dewPoint, instance),
+      pump_hours: reader.number(state('pump_hours'), CIRCUIT.pumpHours, instance),
+      pump_starts: reader.number(state('pump_starts'), CIRCUIT.pumpStarts, instance),
+    }),
+    config: known({
+      heating_curve: reader.number(config('heating_curve'), CIRCUIT.heatingCurve, instance),
+      flow_temp_max_c: reader.number(config('flow_temp_max_c'), CIRCUIT.flowMax, instance),
+      flow_temp_min_c: reader.number(config('flow_temp_min_c'), CIRCUIT.flowMin, instance),
+      summer_limit_c: reader.number(config('summer_limit_c'), CIRCUIT.summerLimit, instance),
+      frost_prot_c: reader.number(config('frost_prot_c'), CIRCUIT.frostProtection, instance),
+      room_temp_control: roomControl === undefined ? undefined : (ROOM_CONTROLS[roomControl] ?? `mode_${roomControl}`),
+      cooling_enabled: reader.flag(config('cooling_enabled'), CIRCUIT.coolingEnabled, instance),
+    }),
+    managing_device: managingDevice(reader),
+  }
+}
+
+/** Named only where this topology leaves no doubt; a guess would be worse than nothing. */
+function managingDevice(reader: PlaneReader): JsonObject {
+  const { topology, shadow } = reader
+  const mode = fm5Mode(topology, shadow)
+  const { regulator, module } = topology
+  const scheme = reader.peek(SYSTEM.systemScheme)
+  const configuration = reader.peek(SYSTEM.moduleConfiguration)
+  if (mode === 'INTERPRETED' && scheme === MODULE_SCHEME && configuration === MODULE_CONFIGURATION)
+    return known({
+      role: 'FUNCTION_MODULE',
+      device_id: module?.identity?.deviceId ?? 'VR_71',
+      address: module?.address ?? 0x26,
+    })
+  // Without any module there is nobody else who could.
+  if (mode === 'ABSENT' && regulator !== undefined)
+    return known({ role: 'REGULATOR', device_id: regulator.deviceId, address: regulator.address })
+  return { role: 'UNKNOWN' }
+}

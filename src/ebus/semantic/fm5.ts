@@ -1,0 +1,67 @@
+/**
+ * FM5: whether a function module is there and whether what hangs on it can be made sense of.
+ *
+ *   ABSENT        no function module
+ *   INTERPRETED   a module whose configuration says which of its inputs is collector and which cylinder
+ *   GPIO_ONLY     a module in a configuration that leaves open what its inputs and outputs are
+ *
+ * Pure.
+ */
+import type { ReadKey } from './read-key.ts'
+import { registerKey } from './read-key.ts'
+import { decodeValue } from './register.ts'
+import type { Register } from './register.ts'
+import { INSTANCES, MODULE_GROUP, SYSTEM, remoteRegisters } from './register-map.ts'
+import type { Shadow } from './shadow.ts'
+import type { Topology } from './topology.ts'
+
+export const FM5_MODES = ['INTERPRETED', 'GPIO_ONLY', 'ABSENT'] as const
+export type Fm5Mode = (typeof FM5_MODES)[number]
+
+/** Configurations with solar heating; 3 is three mixers, 6 an allSTOR. */
+const SOLAR_CONFIGURATIONS: ReadonlySet<number> = new Set([1, 2])
+const MODULE_CLASS = 0x26
+const REGISTER_HEADER = 4
+
+/** `undefined` while the evidence is not there. */
+export function fm5Mode(topology: Topology, shadow: Shadow): Fm5Mode | undefined {
+  const { regulator } = topology
+  if (regulator === undefined) return undefined
+  const present = modulePresent(topology, shadow, regulator.address)
+  if (present !== true) return present === false ? 'ABSENT' : undefined
+  const configuration = numberAt(
+    shadow,
+    registerKey(regulator.address, SYSTEM.moduleConfiguration),
+    SYSTEM.moduleConfiguration,
+  )
+  if (configuration === undefined) return undefined
+  return SOLAR_CONFIGURATIONS.has(configuration) ? 'INTERPRETED' : 'GPIO_ONLY'
+}
+
+export function fm5Interpretable(topology: Topology, shadow: Shadow): boolean {
+  return fm5Mode(topology, shadow) === 'INTERPRETED'
+}
+
+/** What the regulator has in its slots, or what answers on the bus itself. */
+function modulePresent(topology: Topology, shadow: Shadow, regulator: number): boolean | undefined {
+  if (topology.module !== undefined) return true
+  const { classAddress } = remoteRegisters(MODULE_GROUP)
+  let looked = false
+  for (let instance = 0; instance < INSTANCES; instance++) {
+    const connected = topology.slotConnected(MODULE_GROUP, instance)
+    looked ||= connected !== undefined
+    if (
+      connected === true &&
+      numberAt(shadow, registerKey(regulator, classAddress, instance), classAddress) === MODULE_CLASS
+    )
+      return true
+  }
+  return looked ? false : undefined
+}
+
+function numberAt(shadow: Shadow, key: ReadKey, register: Register): number | undefined {
+  const entry = shadow.get(key)
+  if (entry === undefined || entry.state === 'tombstone') return undefined
+  const value = decodeValue(register.type, entry.payload.subarray(REGISTER_HEADER))
+  return typeof value === 'number' ? value : undefined
+}

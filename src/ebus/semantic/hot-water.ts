@@ -1,0 +1,42 @@
+/**
+ * Hot water: the cylinder as a resident knows it, how warm it is and how warm it shall be.
+ *
+ * Pure.
+ */
+import { PlaneReader, known } from './plane-reader.ts'
+import type { Plane, PlaneParts } from './plane-reader.ts'
+import { HOT_WATER } from './register-map.ts'
+
+export const DHW_MODES = ['off', 'auto', 'heat'] as const
+const MANUAL = 2
+const ONE_LOAD = 6
+/** Nobody has read it for so long: then nothing is said rather than something old. */
+const FORGET_MS = 900_000
+
+export function dhwPlane(parts: PlaneParts, nowMs: number): Plane {
+  const reader = new PlaneReader(parts)
+  const current = reader.reading(HOT_WATER.current)
+  const target = reader.reading(HOT_WATER.target)
+  const seen = [current, target].filter((reading) => reading !== undefined)
+  if (seen.every(({ atMs }) => nowMs - atMs > FORGET_MS)) return reader.plane(null)
+  const mode = reader.number('config.operating_mode', HOT_WATER.operatingMode)
+  const special = reader.number('state.special_function', HOT_WATER.specialFunction)
+  return reader.plane({
+    state: known({
+      current_temp_c: reader.number('state.current_temp_c', HOT_WATER.current),
+      special_function: special === undefined ? undefined : String(special),
+    }),
+    config: known({
+      operating_mode: dhwModeText(mode),
+      preset: special === ONE_LOAD ? 'boost' : mode === MANUAL ? 'manual' : 'schedule',
+      target_temp_c: reader.number('config.target_temp_c', HOT_WATER.target),
+      holiday_start_date: reader.text('config.holiday_start_date', HOT_WATER.holidayStart),
+      holiday_end_date: reader.text('config.holiday_end_date', HOT_WATER.holidayEnd),
+    }),
+  })
+}
+
+/** What is not known counts as automatic, as the regulator itself does. */
+export function dhwModeText(mode: number | undefined): string {
+  return DHW_MODES[mode ?? 1] ?? 'auto'
+}

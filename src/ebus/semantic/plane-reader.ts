@@ -1,0 +1,144 @@
+/**
+ * Plane reader: values for one semantic plane, each remembered with where it came from and when.
+ *
+ * Pure, but for the reader it is given.
+ */
+import type { Json, JsonObject } from '../../core/json.ts'
+import type { BoilerRegister } from './boiler-map.ts'
+import { decodeBoilerValue } from './boiler-map.ts'
+import type { ReadKey } from './read-key.ts'
+import { boilerKey, registerKey } from './read-key.ts'
+import { staleAfterMs } from './read-plan.ts'
+import type { FreshnessClass, Register, RegisterValue } from './register.ts'
+import { decodeValue } from './register.ts'
+import type { Shadow, ValueSource } from './shadow.ts'
+import type { Topology } from './topology.ts'
+
+export interface FieldFreshness {
+  readonly source: ValueSource
+  /** Wall clock. */
+  readonly atMs: number
+  readonly staleAfterMs: number
+  /** Somebody changed it since, and nobody has read it yet. */
+  readonly invalidated: boolean
+}
+
+export interface Reading<Value = RegisterValue> extends FieldFreshness {
+  readonly value: Value
+}
+
+/** A plane as it is now. `data` is `null` until there is something to say. */
+export interface Plane {
+  readonly data: Json
+  readonly fields: ReadonlyMap<string, FieldFreshness>
+}
+
+export interface PlaneParts {
+  readonly shadow: Shadow
+  readonly topology: Topology
+  readonly pollMs: number
+}
+
+const REGISTER_HEADER = 4
+
+export class PlaneReader {
+  readonly shadow: Shadow
+  readonly topology: Topology
+  readonly #pollMs: number
+  readonly #fields = new Map<string, FieldFreshness>()
+
+  constructor({ shadow, topology, pollMs }: PlaneParts) {
+    this.shadow = shadow
+    this.topology = topology
+    this.#pollMs = pollMs
+  }
+
+  plane(data: Json): Plane {
+    return { data, fields: this.#fields }
+  }
+
+  /** Notes where the value of a field came from, and hands it on. */
+  take<Value>(path: string, reading: Reading<Value> | undefined): Value | undefined {
+    if (reading === undefined) return undefined
+    const { value, ...freshness } = reading
+    this.#fields.set(path, freshness)
+    return value
+  }
+
+  /** Register, decoded; notes nothing. */
+  reading(register: Register, instance = 0): Reading | undefined {
+    const address = this.topology.regulator?.address
+    if (address === undefined) return undefined
+    return this.readingOf(registerKey(address, register, instance), register.freshness, (payload) =>
+      decodeValue(register.type, payload.subarray(REGISTER_HEADER)),
+    )
+  }
+
+  boilerReading(register: BoilerRegister): Reading | undefined {
+    const boiler = this.topology.boiler
+    if (boiler?.registers !== 'bai') return undefined
+    const read = (number: number): Reading | undefined =>
+      this.readingOf(boilerKey(boiler.address, number), register.freshness, (payload) =>
+        decodeBoilerValue(register, payload),
+      )
+    return read(register.number) ?? (register.fallback === undefined ? undefined : read(register.fallback))
+  }
+
+  readingOf<Value>(
+    key: ReadKey,
+    freshness: FreshnessClass,
+    decode: (payload: Uint8Array) => Value | undefined,
+  ): Reading<Value> | undefined {
+    const entry = this.shadow.get(key)
+    const value = entry === undefined || entry.state === 'tombstone' ? undefined : decode(entry.payload)
+    if (entry === undefined || value === undefined) return undefined
+    return {
+      value,
+      source: entry.source,
+      atMs: entry.atMs,
+      staleAfterMs: staleAfterMs(freshness, this.#pollMs),
+      invalidated: entry.state === 'invalidated',
+    }
+  }
+
+  number(path: string, register: Register, instance = 0): number | undefined {
+    return numberOf(this.take(path, this.reading(register, instance)))
+  }
+
+  flag(path: string, register: Register, instance = 0): boolean | undefined {
+    const value = this.take(path, this.reading(register, instance))
+    return typeof value === 'boolean' ? value : undefined
+  }
+
+  text(path: string, register: Register, instance = 0): string | undefined {
+    const value = this.take(path, this.reading(register, instance))
+    return typeof value === 'string' ? value : undefined
+  }
+
+  /** A value that only helps to find another one. */
+  peek(register: Register, instance = 0): number | undefined {
+    return numberOf(this.reading(register, instance)?.value)
+  }
+
+  isKnown(register: Register, instance = 0): boolean {
+    const address = this.topology.regulator?.address
+    return address !== undefined && this.shadow.get(registerKey(address, register, instance)) !== undefined
+  }
+}
+
+/** Whichever was seen last. */
+export function newest<Value>(...readings: readonly (Reading<Value> | undefined)[]): Reading<Value> | undefined {
+  return readings
+    .filter((reading) => reading !== undefined)
+    .toSorted((left, right) => right.atMs - left.atMs)
+    .at(0)
+}
+
+/** Without what is not known. */
+export function known(fields: Readonly<Record<string, Json | undefined>>): JsonObject {
+  return Object.fromEntries(Object.entries(fields).filter((entry): entry is [string, Json] => entry[1] !== undefined))
+}
+
+function numberOf(value: RegisterValue | undefined): number | undefined {
+  return typeof value === 'number' ? value : undefined
+}

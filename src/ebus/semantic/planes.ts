@@ -1,0 +1,89 @@
+/**
+ * Planes: the semantic planes by name, and which of them a value belongs to.
+ *
+ * Pure.
+ */
+import { boilerStatusPlane } from './boiler-status.ts'
+import { circuitsPlane } from './circuits.ts'
+import { energyPlane } from './energy.ts'
+import { dhwPlane } from './hot-water.ts'
+import type { Plane, PlaneParts } from './plane-reader.ts'
+import type { ReadKey } from './read-key.ts'
+import { KIND, bytesOf, kindOf } from './read-key.ts'
+import { radioDevicesPlane } from './remote-slots.ts'
+import { schedulesPlane } from './schedules.ts'
+import { cylindersPlane, fm5ModePlane, solarPlane } from './solar.ts'
+import { systemPlane } from './system-plane.ts'
+import { zonesPlane } from './zones.ts'
+
+/** Those that are read off the bus; two more are about the gateway itself. */
+export const HEATING_PLANES = [
+  'zones',
+  'dhw',
+  'energy_totals',
+  'boiler_status',
+  'system',
+  'circuits',
+  'radio_devices',
+  'fm5_mode',
+  'solar',
+  'cylinders',
+  'schedules',
+] as const
+export type HeatingPlane = (typeof HEATING_PLANES)[number]
+
+/** In the order in which `semantic.snapshot.get` answers. */
+export const PLANES = ['runtime_status', ...HEATING_PLANES, 'adapter_info'] as const
+export type PlaneName = (typeof PLANES)[number]
+
+const PROJECTIONS: Readonly<Record<HeatingPlane, (parts: PlaneParts, nowMs: number) => Plane>> = {
+  zones: zonesPlane,
+  dhw: dhwPlane,
+  energy_totals: energyPlane,
+  boiler_status: boilerStatusPlane,
+  system: systemPlane,
+  circuits: circuitsPlane,
+  radio_devices: radioDevicesPlane,
+  fm5_mode: fm5ModePlane,
+  solar: solarPlane,
+  cylinders: cylindersPlane,
+  schedules: schedulesPlane,
+}
+
+/** `nowMs` is the wall clock, for what is only said while it is fresh. */
+export function projectPlane(name: HeatingPlane, parts: PlaneParts, nowMs: number): Plane {
+  return PROJECTIONS[name](parts, nowMs)
+}
+
+const BY_GROUP: ReadonlyMap<number, readonly HeatingPlane[]> = new Map<number, readonly HeatingPlane[]>([
+  [0x00, ['system', 'energy_totals', 'circuits', 'fm5_mode', 'solar', 'cylinders']],
+  [0x01, ['dhw', 'boiler_status']],
+  [0x02, ['circuits', 'zones', 'boiler_status']],
+  [0x03, ['zones', 'schedules']],
+  [0x04, ['solar']],
+  [0x05, ['cylinders']],
+])
+const REMOTE: readonly HeatingPlane[] = ['radio_devices', 'fm5_mode', 'zones', 'circuits', 'solar', 'cylinders']
+const NONE: readonly HeatingPlane[] = []
+
+/** Planes that may look different after this value has changed. */
+export function planesOf(key: ReadKey): readonly HeatingPlane[] {
+  switch (kindOf(key)) {
+    case KIND.register: {
+      const [opcode, group] = bytesOf(key)
+      return opcode === 0x06 ? REMOTE : (BY_GROUP.get(group) ?? NONE)
+    }
+    case KIND.boiler:
+    case KIND.status:
+      return ['boiler_status']
+    case KIND.timer:
+    case KIND.shortTimer:
+      return ['schedules']
+    case KIND.energy:
+      return ['energy_totals']
+    case KIND.clock:
+      return ['system', 'energy_totals']
+    default:
+      return NONE
+  }
+}

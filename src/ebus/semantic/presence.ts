@@ -1,0 +1,24 @@
+/**
+ * Presence: whether something numbered is there, without flickering.
+ *
+ *   unknown ──first look finds it──▶ present      absent ──twice in a row──▶ present      present ──not, three times──▶ absent
+ *
+ * A question without an answer counts as neither.
+ *
+ * Pure.
+ */
+export interface Presence {
+  readonly present: boolean
+  /** Consecutive looks that say the opposite. */
+  readonly doubts: number
+}
+
+const TO_APPEAR = 2
+const TO_GO = 3
+
+export function look(before: Presence | undefined, found: boolean): Presence {
+  if (before === undefined) return { present: found, doubts: 0 }
+  if (before.present === found) return before.doubts === 0 ? before : { present: found, doubts: 0 }
+  const doubts = before.doubts + 1
+  return doubts >= (found ? TO_APPEAR : TO_GO) ? { present: found, doubts: 0 } : { present: before.present, doubts }
+}

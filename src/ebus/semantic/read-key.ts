@@ -1,0 +1,230 @@
+/**
+ * Read key: a name for everything that can be read on a bus, as one number, and the telegram that reads it.
+ *
+ *   kind (4 bits) · address (8) · what is asked (40)
+ *
+ * Whoever asks, the answer to one key is the same answer. That is why what others ask serves us, too.
+ *
+ * Pure.
+ */
+import type { BusRequest } from '../adapter/bus.ts'
+import { BROADCAST } from '../wire/symbol.ts'
+import type { Exchange, Telegram } from '../wire/telegram.ts'
+import type { Register } from './register.ts'
+
+export type ReadKey = number
+
+/** How a key was made; also how its answer is to be read. */
+export const KIND = {
+  /** B524 02/06. */
+  register: 1,
+  /** B509 0D. */
+  boiler: 2,
+  /** B555 A3, A4, A5. */
+  timer: 3,
+  /** B524 03. */
+  shortTimer: 4,
+  /** B516 10, asked or broadcast. */
+  energy: 5,
+  /** B511. */
+  status: 6,
+  /** B504. */
+  operational: 7,
+  /** 07 00, broadcast only. */
+  clock: 8,
+} as const
+type Kind = (typeof KIND)[keyof typeof KIND]
+
+const KIND_UNIT = 2 ** 48
+const ADDRESS_UNIT = 2 ** 40
+const VAILLANT = 0xb5
+
+function keyOf(kind: Kind, address: number, bytes: readonly number[]): ReadKey {
+  let low = 0
+  for (let index = 0; index < 5; index++) low = low * 256 + (bytes[index] ?? 0)
+  return kind * KIND_UNIT + address * ADDRESS_UNIT + low
+}
+
+export function registerKey(
+  address: number,
+  { opcode, group, number }: Pick<Register, 'opcode' | 'group' | 'number'>,
+  instance = 0,
+): ReadKey {
+  return keyOf(KIND.register, address, [opcode, group, instance, number >> 8, number & 0xff])
+}
+
+export function boilerKey(address: number, number: number): ReadKey {
+  return keyOf(KIND.boiler, address, [number >> 8, number & 0xff])
+}
+
+export function timerKey(address: number, bytes: readonly number[]): ReadKey {
+  return keyOf(KIND.timer, address, bytes)
+}
+
+export function shortTimerKey(address: number, bytes: readonly number[]): ReadKey {
+  return keyOf(KIND.shortTimer, address, bytes)
+}
+
+/** Meters belong to the bus, whichever device tells them. */
+export function energyKey(bytes: readonly number[]): ReadKey {
+  return keyOf(KIND.energy, 0, bytes)
+}
+
+export function statusKey(address: number, block: number): ReadKey {
+  return keyOf(KIND.status, address, [block])
+}
+
+export const CLOCK_KEY: ReadKey = keyOf(KIND.clock, 0, [])
+
+export function kindOf(key: ReadKey): number {
+  return Math.floor(key / KIND_UNIT)
+}
+
+export function addressOf(key: ReadKey): number {
+  return Math.floor(key / ADDRESS_UNIT) % 256
+}
+
+/** The five bytes behind the address. */
+export function bytesOf(key: ReadKey): readonly [number, number, number, number, number] {
+  const byte = (index: number): number => Math.floor(key / 2 ** (8 * (4 - index))) % 256
+  return [byte(0), byte(1), byte(2), byte(3), byte(4)]
+}
+
+/** The telegram that reads a key. `energyTarget` is whoever keeps the meters. Throws for what is only ever broadcast. */
+export function requestOf(key: ReadKey, energyTarget?: number): BusRequest {
+  const target = addressOf(key)
+  const [first, second, third, fourth, fifth] = bytesOf(key)
+  const ask = (secondary: number, data: readonly number[], to = target): BusRequest => ({
+    target: to,
+    primary: VAILLANT,
+    secondary,
+    data: Uint8Array.from(data),
+  })
+  switch (kindOf(key)) {
+    case KIND.register:
+      return ask(0x24, [first, 0x00, second, third, fifth, fourth])
+    case KIND.boiler:
+      return ask(0x09, [0x0d, first, second])
+    case KIND.timer:
+      return ask(0x55, first === TIMER_SLOT ? [first, second, third, fourth, fifth] : [first, second, third])
+    case KIND.shortTimer:
+      return ask(0x24, [0x03, first, second, third, fourth])
+    case KIND.energy:
+      if (energyTarget === undefined) throw new RangeError('nobody is known to keep the meters')
+      return ask(0x16, [0x10, first, 0xff, 0xff, second, third, fourth, fifth], energyTarget)
+    case KIND.status:
+      return ask(0x11, [first])
+    case KIND.operational:
+      return ask(0x04, [first])
+    default:
+      throw new RangeError(`key ${key} cannot be asked for`)
+  }
+}
+
+export const TIMER_CONFIG = 0xa3
+export const TIMER_COUNTS = 0xa4
+export const TIMER_SLOT = 0xa5
+const TIMER_WRITE = 0xa6
+const MAX_DAY_SLOTS = 12
+
+export type Meaning =
+  | { readonly kind: 'value'; readonly key: ReadKey; readonly payload: Uint8Array }
+  /** Somebody changed these: what is known about them is no longer true. */
+  | { readonly kind: 'write'; readonly keys: readonly ReadKey[] }
+
+/** What a telegram says about values; `undefined` for most of them. */
+export function meaningOf({ telegram, response }: Exchange): Meaning | undefined {
+  const { primary, secondary, target } = telegram
+  if (target === BROADCAST) return broadcastMeaning(telegram)
+  if (primary !== VAILLANT || response === undefined) return undefined
+  switch (secondary) {
+    case 0x24:
+      return extendedMeaning(telegram, response)
+    case 0x09:
+      return boilerMeaning(telegram, response)
+    case 0x55:
+      return timerMeaning(telegram, response)
+    case 0x16:
+      return energyAnswer(telegram.data, response)
+    case 0x11:
+      return telegram.data.length === 1 ? value(statusKey(target, telegram.data[0] ?? 0), response) : undefined
+    case 0x04:
+      return telegram.data.length === 1
+        ? value(keyOf(KIND.operational, target, [telegram.data[0] ?? 0]), response)
+        : undefined
+    default:
+      return undefined
+  }
+}
+
+function value(key: ReadKey, payload: Uint8Array): Meaning {
+  return { kind: 'value', key, payload }
+}
+
+function extendedMeaning({ target, data }: Telegram, response: Uint8Array): Meaning | undefined {
+  const [opcode = 0, verb = 0, group = 0, instance = 0, low = 0, high = 0] = data
+  if ((opcode === 0x02 || opcode === 0x06) && data.length >= 6) {
+    const key = keyOf(KIND.register, target, [opcode, group, instance, high, low])
+    if (verb === 0x01) return { kind: 'write', keys: [key] }
+    if (verb !== 0x00 || data.length > 6) return undefined
+    // An answer that names another register answers another question.
+    if (response.length >= 4 && (response[1] !== group || response[2] !== low || response[3] !== high)) return undefined
+    return value(key, response)
+  }
+  if (opcode === 0x03 && data.length === 5) return value(shortTimerKey(target, [...data.subarray(1)]), response)
+  if (opcode === 0x04 && data.length > 5)
+    return { kind: 'write', keys: [shortTimerKey(target, [...data.subarray(1, 5)])] }
+  return undefined
+}
+
+function boilerMeaning({ target, data }: Telegram, response: Uint8Array): Meaning | undefined {
+  const [verb, high = 0, low = 0] = data
+  if (data.length < 3) return undefined
+  const key = keyOf(KIND.boiler, target, [high, low])
+  if (verb === 0x0d && data.length === 3) return value(key, response)
+  return verb === 0x0e ? { kind: 'write', keys: [key] } : undefined
+}
+
+function timerMeaning({ target, data }: Telegram, response: Uint8Array): Meaning | undefined {
+  const [operation = 0, zone = 0, channel = 0, day = 0] = data
+  if (
+    ((operation === TIMER_CONFIG || operation === TIMER_COUNTS) && data.length === 3) ||
+    (operation === TIMER_SLOT && data.length === 5)
+  )
+    return value(timerKey(target, [...data]), response)
+  if (operation !== TIMER_WRITE || data.length < 5) return undefined
+  const slots = Array.from({ length: MAX_DAY_SLOTS }, (_, slot) =>
+    timerKey(target, [TIMER_SLOT, zone, channel, day, slot]),
+  )
+  return { kind: 'write', keys: [timerKey(target, [TIMER_COUNTS, zone, channel]), ...slots] }
+}
+
+const ENERGY_SELECTOR = 8
+const ENERGY_ANSWER = 11
+const FLOAT_LENGTH = 4
+
+function energyAnswer(data: Uint8Array, response: Uint8Array): Meaning | undefined {
+  if (data[0] !== 0x10 || data.length !== ENERGY_SELECTOR) return undefined
+  const key = energyKey(selectorBytes(data))
+  return value(key, answerValue(key, response))
+}
+
+/**
+ * What of an answer is kept under its key. Answers about energy repeat the selector without its 10 and FF FF in front of
+ * the figure; broadcasts do not, and the figure is all that counts.
+ */
+export function answerValue(key: ReadKey, response: Uint8Array): Uint8Array {
+  if (kindOf(key) !== KIND.energy) return response
+  return response.length === ENERGY_ANSWER ? response.subarray(ENERGY_ANSWER - FLOAT_LENGTH) : new Uint8Array()
+}
+
+function broadcastMeaning({ primary, secondary, data }: Telegram): Meaning | undefined {
+  if (primary === 0x07 && secondary === 0x00 && data.length >= 9) return value(CLOCK_KEY, data)
+  if (primary !== VAILLANT || secondary !== 0x16 || data[0] !== 0x10) return undefined
+  if (data.length !== ENERGY_SELECTOR + FLOAT_LENGTH) return undefined
+  return value(energyKey(selectorBytes(data)), data.subarray(ENERGY_SELECTOR))
+}
+
+function selectorBytes(data: Uint8Array): readonly number[] {
+  return [data[1] ?? 0, data[4] ?? 0, data[5] ?? 0, data[6] ?? 0, data[7] ?? 0]
+}

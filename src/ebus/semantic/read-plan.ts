@@ -1,0 +1,155 @@
+/**
+ * Read plan: everything worth reading on this bus, most wanted first, and which of it is due.
+ *
+ *   regulator? ▸ what there is (zones, circuits, slots) ▸ how it is (state) ▸ how it is set (config) ▸ the week's programs
+ *
+ * What others ask on the same bus counts as read: only what nobody asked for is asked by us.
+ *
+ * Pure.
+ */
+import { BOILER_CONFIG, BOILER_DIAGNOSTICS, BOILER_STATE } from './boiler-map.ts'
+import type { BoilerRegister } from './boiler-map.ts'
+import { busDate, energySelectors } from './energy-selector.ts'
+import { fm5Interpretable } from './fm5.ts'
+import type { ReadKey } from './read-key.ts'
+import { boilerKey, energyKey, registerKey } from './read-key.ts'
+import type { FreshnessClass, Register } from './register.ts'
+import {
+  CIRCUIT,
+  CYLINDER,
+  HOT_WATER,
+  INSTANCES,
+  REMOTE_GROUPS,
+  SOLAR,
+  SYSTEM,
+  ZONE,
+  remoteRegisters,
+} from './register-map.ts'
+import { programReads } from './schedule-reads.ts'
+import type { Entry, Shadow } from './shadow.ts'
+import type { Topology } from './topology.ts'
+import { DHW_CIRCUIT } from './topology.ts'
+
+export interface PlannedRead {
+  readonly key: ReadKey
+  readonly freshness: FreshnessClass
+}
+
+/** In multiples of the owner's poll interval. */
+const CADENCE: Readonly<Record<FreshnessClass, number>> = {
+  state_fast: 1,
+  state_slow: 2,
+  config: 5,
+  discovery: 30,
+  debug: 30,
+}
+/** What is known not to be there is not asked for as often as what is. */
+const TOMBSTONE_FACTOR = 10
+const CYLINDERS = 2
+
+export function cadenceMs(freshness: FreshnessClass, pollMs: number): number {
+  return CADENCE[freshness] * pollMs
+}
+
+/** A value older than this has missed two turns and more. */
+export function staleAfterMs(freshness: FreshnessClass, pollMs: number): number {
+  return 3 * cadenceMs(freshness, pollMs)
+}
+
+export function readPlan(topology: Topology, shadow: Shadow): readonly PlannedRead[] {
+  const { regulator, boiler } = topology
+  const plan: PlannedRead[] = []
+  if (regulator === undefined) {
+    for (const address of topology.candidates())
+      plan.push({ key: registerKey(address, SYSTEM.outdoorTemperature), freshness: 'state_fast' })
+  } else {
+    const { address } = regulator
+    const add = (registers: Iterable<Register>, instance = 0): void => {
+      for (const register of registers)
+        plan.push({ key: registerKey(address, register, instance), freshness: register.freshness })
+    }
+    add([SYSTEM.systemScheme, SYSTEM.moduleConfiguration])
+    for (let instance = 0; instance < 3; instance++) add([ZONE.index, CIRCUIT.type], instance)
+    for (const instance of topology.zones()) add(Object.values(ZONE), instance)
+    add(Object.values(HOT_WATER))
+    for (const instance of topology.circuits())
+      add(
+        instance === DHW_CIRCUIT ? [CIRCUIT.flowTemperature, CIRCUIT.calculatedFlow] : Object.values(CIRCUIT),
+        instance,
+      )
+    add(Object.values(SYSTEM))
+    for (const group of REMOTE_GROUPS)
+      for (const instance of topology.slotsToLookInto(group)) {
+        const registers = remoteRegisters(group)
+        add([registers.connected], instance)
+        if (topology.slotConnected(group, instance) === true) add(Object.values(registers), instance)
+      }
+    if (fm5Interpretable(topology, shadow)) {
+      add(Object.values(SOLAR))
+      for (let instance = 0; instance < CYLINDERS; instance++) add(Object.values(CYLINDER), instance)
+    }
+    plan.push(...programReads(topology, shadow))
+    const date = busDate(shadow)
+    if (date !== undefined)
+      for (const selector of energySelectors(date)) plan.push({ key: energyKey(selector), freshness: 'config' })
+    for (let instance = 3; instance < INSTANCES; instance++) add([ZONE.index, CIRCUIT.type], instance)
+  }
+  if (boiler?.registers === 'bai')
+    for (const part of [BOILER_STATE, BOILER_CONFIG, BOILER_DIAGNOSTICS])
+      for (const register of Object.values<BoilerRegister>(part))
+        plan.push({ key: boilerKey(boiler.address, register.number), freshness: register.freshness })
+  return inOrder(unique(plan))
+}
+
+/** What there is has to be known before how it is; settings can wait, and who is paired with whom most of all. */
+const STAGE: Readonly<Record<FreshnessClass, number>> = {
+  state_fast: 1,
+  state_slow: 1,
+  config: 2,
+  discovery: 3,
+  debug: 3,
+}
+/** Scheme, module, and the first three zones and circuits. */
+const FIRST_LOOK = 8
+
+function inOrder(plan: readonly PlannedRead[]): readonly PlannedRead[] {
+  const first = plan.slice(0, FIRST_LOOK)
+  return [...first, ...plan.slice(FIRST_LOOK).toSorted((left, right) => STAGE[left.freshness] - STAGE[right.freshness])]
+}
+
+/** The most wanted read that is due: what was never read, in the plan's order, then whatever is most overdue. */
+export function nextDue(
+  plan: readonly PlannedRead[],
+  shadow: Shadow,
+  {
+    pollMs,
+    nowMs,
+    isOpen,
+  }: { readonly pollMs: number; readonly nowMs: number; readonly isOpen: (key: ReadKey) => boolean },
+): PlannedRead | undefined {
+  let best: PlannedRead | undefined
+  let bestLateness = 1
+  for (const read of plan) {
+    if (isOpen(read.key)) continue
+    const entry = shadow.get(read.key)
+    if (entry === undefined) return read
+    const lateness = entry.state === 'invalidated' ? Infinity : latenessOf(entry, read, pollMs, nowMs)
+    if (lateness < bestLateness) continue
+    best = read
+    bestLateness = lateness
+    if (lateness === Infinity) return best
+  }
+  return best
+}
+
+/** 1 is due just now. */
+function latenessOf(entry: Entry, { freshness }: PlannedRead, pollMs: number, nowMs: number): number {
+  // What the last run knew is shown, and read anew.
+  if (entry.source === 'cache') return Infinity
+  const everyMs = cadenceMs(freshness, pollMs) * (entry.state === 'tombstone' ? TOMBSTONE_FACTOR : 1)
+  return (nowMs - entry.atMs) / everyMs
+}
+
+function unique(plan: readonly PlannedRead[]): readonly PlannedRead[] {
+  return [...new Map(plan.map((read) => [read.key, read])).values()]
+}

@@ -1,0 +1,174 @@
+/**
+ * Read scheduler: one read of one thing at a time, and none at all where a fresh answer is there already.
+ *
+ *   the same read is under way ▸ wait for it, then look again
+ *   a fresh enough answer      ▸ served, even while the breaker is open
+ *   the breaker is open        ▸ refused
+ *   otherwise                  ▸ fetched once, for everybody who waits
+ *
+ * A key that failed twice in a row rests for fifteen seconds; then one read tries it.
+ *
+ * Pure, given the fetch and the pause it is made with.
+ */
+import type { Result } from '../../core/result.ts'
+import { fail, ok } from '../../core/result.ts'
+import type { BusFault, SendOptions } from '../adapter/bus.ts'
+import type { ReadKey } from './read-key.ts'
+import type { Entry, Shadow, ValueSource } from './shadow.ts'
+
+export interface ReadOptions extends Pick<SendOptions, 'caller' | 'signal'> {
+  /** How old an answer may be; 0 asks the bus in any case. */
+  readonly maxAgeMs: number
+  readonly source: ValueSource
+  readonly deadlineMs: number
+}
+
+export interface Served {
+  readonly entry: Entry
+  readonly fromCache: boolean
+}
+
+export type ReadFault =
+  | BusFault
+  /** It failed twice in a row and is left alone for a while. */
+  | { readonly kind: 'resting'; readonly forMs: number; readonly because: string }
+  /** The owner lets us listen on this bus, not speak. */
+  | { readonly kind: 'listen-only' }
+
+export interface SchedulerParts {
+  readonly shadow: Shadow
+  /** Asks the bus; `ok` has the answer's data. */
+  readonly fetch: (
+    key: ReadKey,
+    options: Pick<ReadOptions, 'caller' | 'signal' | 'deadlineMs'>,
+  ) => Promise<Result<Uint8Array, ReadFault>>
+  /** What was read goes where everything goes that is heard. */
+  readonly learn: (
+    key: ReadKey,
+    payload: Uint8Array,
+    how: { readonly source: ValueSource; readonly askedAt: number },
+  ) => void
+  readonly pause: (ms: number) => Promise<void>
+  readonly now: () => number
+  readonly monotonic: () => number
+}
+
+const ATTEMPTS = 3
+const PAUSE_MS = 75
+const REST_MS = 15_000
+const FAILURES_TO_REST = 2
+/** Keys that fail are remembered; there cannot be more of them than can be asked for, and still not for ever. */
+const MAX_BREAKERS = 4_096
+
+interface Breaker {
+  failures: number
+  restUntilMs: number
+  because: string
+}
+
+export class ReadScheduler {
+  readonly #parts: SchedulerParts
+  readonly #running = new Map<ReadKey, Promise<unknown>>()
+  readonly #breakers = new Map<ReadKey, Breaker>()
+
+  constructor(parts: SchedulerParts) {
+    this.#parts = parts
+  }
+
+  /** Whether a read of this key would be refused now. */
+  isResting(key: ReadKey): boolean {
+    const breaker = this.#breakers.get(key)
+    return breaker !== undefined && breaker.restUntilMs > this.#parts.monotonic()
+  }
+
+  async read(key: ReadKey, options: ReadOptions): Promise<Result<Served, ReadFault>> {
+    const startedMs = this.#parts.monotonic()
+    let waited = false
+    for (;;) {
+      const fresh = this.#fresh(key, waited ? Math.max(options.maxAgeMs, this.#sinceMs(startedMs)) : options.maxAgeMs)
+      if (fresh !== undefined) return ok({ entry: fresh, fromCache: !waited })
+      const running = this.#running.get(key)
+      if (running === undefined) break
+      await untilAborted(running, options.signal)
+      waited = true
+      if (options.signal?.aborted === true) return fail<ReadFault>({ kind: 'cancelled', phase: 'queued' })
+    }
+    const restMs = (this.#breakers.get(key)?.restUntilMs ?? 0) - this.#parts.monotonic()
+    if (restMs > 0) return fail({ kind: 'resting', forMs: restMs, because: this.#breakers.get(key)?.because ?? '' })
+    const fetched = this.#fetch(key, options)
+    this.#running.set(key, fetched)
+    try {
+      return await fetched
+    } finally {
+      this.#running.delete(key)
+    }
+  }
+
+  #sinceMs(startedMs: number): number {
+    return this.#parts.monotonic() - startedMs
+  }
+
+  #fresh(key: ReadKey, maxAgeMs: number): Entry | undefined {
+    const entry = this.#parts.shadow.get(key)
+    if (entry === undefined || entry.state === 'invalidated' || maxAgeMs <= 0) return undefined
+    return this.#parts.now() - entry.atMs <= maxAgeMs ? entry : undefined
+  }
+
+  async #fetch(key: ReadKey, options: ReadOptions): Promise<Result<Served, ReadFault>> {
+    const { shadow, fetch, learn } = this.#parts
+    const endMs = this.#parts.monotonic() + options.deadlineMs
+    for (let attempt = 1; ; attempt++) {
+      const askedAt = shadow.generation(key)
+      const leftMs = Math.max(1, endMs - this.#parts.monotonic())
+      const fetched = await fetch(key, { ...options, deadlineMs: leftMs })
+      if (fetched.ok || fetched.fault.kind === 'refused') {
+        // A device that refuses knows the question and has no answer to it: that is an answer.
+        const payload = fetched.ok ? fetched.value : new Uint8Array()
+        learn(key, payload, { source: options.source, askedAt })
+        this.#breakers.delete(key)
+        if (!fetched.ok) return fail(fetched.fault)
+        return ok({ entry: shadow.get(key) ?? this.#passing(key, payload, options.source), fromCache: false })
+      }
+      const again = attempt < ATTEMPTS && isPassing(fetched.fault) && endMs - this.#parts.monotonic() > PAUSE_MS
+      if (!again || options.signal?.aborted === true) {
+        this.#noteFailure(key, fetched.fault)
+        return fetched
+      }
+      await this.#parts.pause(PAUSE_MS)
+    }
+  }
+
+  /** For an answer that the shadow did not take: it was full, or something changed meanwhile. */
+  #passing(key: ReadKey, payload: Uint8Array, source: ValueSource): Entry {
+    return { key, payload, atMs: this.#parts.now(), source, state: payload.length === 0 ? 'tombstone' : 'present' }
+  }
+
+  #noteFailure(key: ReadKey, fault: ReadFault): void {
+    // Whoever withdraws says nothing about the device.
+    if (fault.kind === 'cancelled' || fault.kind === 'listen-only') return
+    const breaker = this.#breakers.get(key) ?? { failures: 0, restUntilMs: 0, because: '' }
+    breaker.failures++
+    breaker.because = fault.kind
+    if (breaker.failures >= FAILURES_TO_REST) breaker.restUntilMs = this.#parts.monotonic() + REST_MS
+    if (this.#breakers.size >= MAX_BREAKERS) this.#breakers.clear()
+    this.#breakers.set(key, breaker)
+  }
+}
+
+/** Worth another try at once: noise, not absence. */
+function isPassing({ kind }: ReadFault): boolean {
+  return kind === 'collision' || kind === 'answer-lost' || kind === 'answer-garbled' || kind === 'arbitration-lost'
+}
+
+/** Whichever comes first. */
+function untilAborted(running: Promise<unknown>, signal: AbortSignal | undefined): Promise<unknown> {
+  if (signal === undefined) return running
+  return new Promise((resolve) => {
+    const leave = (): void => resolve(undefined)
+    signal.addEventListener('abort', leave, { once: true })
+    void running.finally(() => {
+      signal.removeEventListener('abort', leave)
+      resolve(undefined)
+    })
+  })
+}

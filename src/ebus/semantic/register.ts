@@ -1,0 +1,123 @@
+/**
+ * Register: one numbered value of a regulator (B524) and how it is written in bytes.
+ *
+ * Pure.
+ */
+import type { CalendarDate, TimeOfDay } from '../wire/datatype.ts'
+import { datatype, numeric } from '../wire/datatypes.ts'
+
+export type RegisterType = 'f32' | 'u8' | 'u16' | 'u32' | 'flag' | 'date' | 'time' | 'text' | 'version'
+
+/** How often something changes, and so how often it is read. */
+export const FRESHNESS_CLASSES = ['state_fast', 'state_slow', 'config', 'discovery', 'debug'] as const
+export type FreshnessClass = (typeof FRESHNESS_CLASSES)[number]
+
+export interface Register {
+  /** 02 is the regulator itself, 06 what is plugged into it or paired with it. */
+  readonly opcode: 0x02 | 0x06
+  readonly group: number
+  readonly number: number
+  readonly type: RegisterType
+  readonly freshness: FreshnessClass
+  /** What a resident may set, within these limits. Everything else belongs to an installer. */
+  readonly user?: readonly [min: number, max: number]
+}
+
+/** Dates and times as people write them: `2026-01-31`, `07:30`. */
+export type RegisterValue = number | boolean | string
+
+const F32 = numeric('EXP')
+const U8 = numeric('UCH')
+const U16 = numeric('UIN')
+const U32 = numeric('ULG')
+const DATE = datatype('HDA:3')
+const TIME = datatype('HTI')
+
+/** A float of four bytes has seven digits; more would be noise. */
+const F32_DIGITS = 7
+/** What a date reads as that nobody has set. */
+const UNSET_DATE = '2015-01-01'
+const NO_INTEGER = 0x7fffffff
+
+/** `undefined`: no value, in whichever way the register says so. */
+export function decodeValue(type: RegisterType, bytes: Uint8Array): RegisterValue | undefined {
+  switch (type) {
+    case 'f32': {
+      const value = numberOf(F32, bytes)
+      return value === undefined ? undefined : Number(value.toPrecision(F32_DIGITS))
+    }
+    case 'u8':
+      return numberOf(U8, bytes)
+    case 'u16':
+      return numberOf(U16, bytes)
+    case 'u32': {
+      const value = numberOf(U32, bytes)
+      return value === NO_INTEGER ? undefined : value
+    }
+    case 'flag':
+      return flagOf(bytes)
+    case 'date':
+      return dateOf(bytes)
+    case 'time':
+      return timeOf(bytes)
+    case 'text':
+      return textOf(bytes)
+    case 'version':
+      return versionOf(bytes)
+  }
+}
+
+/** The number that a write carries, for a look at its limits. */
+export function writtenNumber(type: RegisterType, bytes: Uint8Array): number | undefined {
+  const value = decodeValue(type, bytes)
+  return typeof value === 'boolean' ? Number(value) : typeof value === 'number' ? value : undefined
+}
+
+function numberOf(type: ReturnType<typeof numeric>, bytes: Uint8Array): number | undefined {
+  const decoded = type.decode(bytes)
+  return decoded.ok ? decoded.value : undefined
+}
+
+/** Flags come as one byte or two; FF is no flag. */
+function flagOf(bytes: Uint8Array): boolean | undefined {
+  const [value] = bytes
+  return value === 0x00 ? false : value === 0x01 ? true : undefined
+}
+
+function dateOf(bytes: Uint8Array): string | undefined {
+  const decoded = DATE?.decode(bytes)
+  if (decoded?.ok !== true || decoded.value === undefined) return undefined
+  const { year, month, day } = decoded.value as CalendarDate
+  if (year === undefined || month === undefined || day === undefined) return undefined
+  const text = `${year}-${twoDigits(month)}-${twoDigits(day)}`
+  return text === UNSET_DATE ? undefined : text
+}
+
+function timeOf(bytes: Uint8Array): string | undefined {
+  const decoded = TIME?.decode(bytes)
+  if (decoded?.ok !== true || decoded.value === undefined) return undefined
+  const { hour, minute } = decoded.value as TimeOfDay
+  return `${twoDigits(hour)}:${twoDigits(minute)}`
+}
+
+/** Up to the first zero; blanks stay, they may be the end of a first half. Latin-1: regulators have German names. */
+function textOf(bytes: Uint8Array): string | undefined {
+  const end = bytes.indexOf(0)
+  const letters = Array.from(end < 0 ? bytes : bytes.subarray(0, end), (byte) =>
+    byte < 0x20 ? ' ' : String.fromCharCode(byte),
+  )
+  const text = letters.join('')
+  return text.trim() === '' || /^ÿ+$/.test(text) ? undefined : text
+}
+
+/** Three bytes, binary, not BCD. */
+function versionOf(bytes: Uint8Array): string | undefined {
+  const [major = 0xff, minor = 0xff, patch = 0xff] = bytes
+  return bytes.length < 3 || (major === 0xff && minor === 0xff && patch === 0xff)
+    ? undefined
+    : `${major}.${minor}.${patch}`
+}
+
+function twoDigits(value: number): string {
+  return String(value).padStart(2, '0')
+}

@@ -1,0 +1,145 @@
+/**
+ * Schedule reads: which telegrams it takes to know the weekly programs of a regulator, and what they say together.
+ *
+ * Pure.
+ */
+import type { PlannedRead } from './read-plan.ts'
+import type { ReadKey } from './read-key.ts'
+import { TIMER_CONFIG, TIMER_COUNTS, TIMER_SLOT, shortTimerKey, timerKey } from './read-key.ts'
+import type { Channel, DaySlot, ProgramConfig, ProgramId } from './schedule.ts'
+import {
+  CHANNELS,
+  NO_ZONE,
+  SHORT_SLOTS,
+  WEEKDAYS,
+  decodeProgramConfig,
+  decodeShortDay,
+  decodeSlot,
+  decodeSlotCounts,
+  shortSelector,
+} from './schedule.ts'
+import type { Shadow } from './shadow.ts'
+import type { Regulator, Topology } from './topology.ts'
+
+export interface Program extends ProgramId {
+  readonly config: ProgramConfig | undefined
+  readonly counts: readonly number[] | undefined
+  /** A day of which not every slot was read yet is `undefined`. */
+  readonly days: readonly (readonly DaySlot[] | undefined)[]
+  /** Keys that it was made of. */
+  readonly keys: readonly ReadKey[]
+}
+
+const ZONED: readonly Channel[] = ['heating', 'cooling']
+const SHARED: readonly Channel[] = ['dhw', 'circulation', 'silent']
+
+export function programIds(topology: Topology): readonly ProgramId[] {
+  return [
+    ...topology.zones().flatMap((zone) => ZONED.map((channel) => ({ zone, channel }))),
+    ...SHARED.map((channel) => ({ zone: NO_ZONE, channel })),
+  ]
+}
+
+export function programReads(topology: Topology, shadow: Shadow): readonly PlannedRead[] {
+  const { regulator } = topology
+  if (regulator === undefined || regulator.timers === undefined || regulator.timers === 'none') return []
+  return programIds(topology).flatMap((id) =>
+    regulator.timers === 'b555' ? longReads(regulator.address, id, shadow) : shortReads(regulator.address, id),
+  )
+}
+
+export function dayKeys(regulator: Regulator, id: ProgramId, weekday: number, slots: number): readonly ReadKey[] {
+  if (regulator.timers === 'b555')
+    return [countsKey(regulator.address, id), ...slotKeys(regulator.address, id, weekday, slots)]
+  const selector = shortSelector(id)
+  return selector === undefined ? [] : [shortTimerKey(regulator.address, [...selector, weekday])]
+}
+
+export function configKey(address: number, { zone, channel }: ProgramId): ReadKey {
+  return timerKey(address, [TIMER_CONFIG, zone, CHANNELS.indexOf(channel)])
+}
+
+export function countsKey(address: number, { zone, channel }: ProgramId): ReadKey {
+  return timerKey(address, [TIMER_COUNTS, zone, CHANNELS.indexOf(channel)])
+}
+
+export function slotKeys(
+  address: number,
+  { zone, channel }: ProgramId,
+  weekday: number,
+  count: number,
+): readonly ReadKey[] {
+  return Array.from({ length: count }, (_, slot) =>
+    timerKey(address, [TIMER_SLOT, zone, CHANNELS.indexOf(channel), weekday, slot]),
+  )
+}
+
+/** What is known of a program; `undefined` when the regulator does not have it, or nobody asked yet. */
+export function knownProgram(regulator: Regulator, id: ProgramId, shadow: Shadow): Program | undefined {
+  return regulator.timers === 'b555'
+    ? longProgram(regulator.address, id, shadow)
+    : shortProgram(regulator.address, id, shadow)
+}
+
+function longReads(address: number, id: ProgramId, shadow: Shadow): readonly PlannedRead[] {
+  const reads: PlannedRead[] = [{ key: configKey(address, id), freshness: 'discovery' }]
+  if (answered(shadow, configKey(address, id), decodeProgramConfig) === undefined) return reads
+  reads.push({ key: countsKey(address, id), freshness: 'config' })
+  const counts = answered(shadow, countsKey(address, id), decodeSlotCounts) ?? []
+  for (const [weekday, count] of counts.entries())
+    for (const key of slotKeys(address, id, weekday, count)) reads.push({ key, freshness: 'discovery' })
+  return reads
+}
+
+function shortReads(address: number, id: ProgramId): readonly PlannedRead[] {
+  const selector = shortSelector(id)
+  if (selector === undefined) return []
+  return WEEKDAYS.map((_, weekday) => ({ key: shortTimerKey(address, [...selector, weekday]), freshness: 'discovery' }))
+}
+
+function longProgram(address: number, id: ProgramId, shadow: Shadow): Program | undefined {
+  const config = answered(shadow, configKey(address, id), decodeProgramConfig)
+  if (config === undefined) return undefined
+  const counts = answered(shadow, countsKey(address, id), decodeSlotCounts)
+  const keys = [configKey(address, id), countsKey(address, id)]
+  const days = WEEKDAYS.map((_, weekday) => {
+    const slots = slotKeys(address, id, weekday, counts?.[weekday] ?? 0)
+    keys.push(...slots)
+    const read = slots.map((key) => answered(shadow, key, decodeSlot))
+    return counts === undefined || read.includes(undefined) ? undefined : read.filter((slot) => slot !== undefined)
+  })
+  return { ...id, config, counts, days, keys }
+}
+
+function shortProgram(address: number, id: ProgramId, shadow: Shadow): Program | undefined {
+  const selector = shortSelector(id)
+  if (selector === undefined) return undefined
+  const keys = WEEKDAYS.map((_, weekday) => shortTimerKey(address, [...selector, weekday]))
+  const days = keys.map((key) => answered(shadow, key, decodeShortDay))
+  if (days.every((day) => day === undefined)) return undefined
+  return {
+    ...id,
+    keys,
+    days,
+    counts: days.some((day) => day === undefined) ? undefined : days.map((day) => day?.length ?? 0),
+    config: {
+      maxSlots: SHORT_SLOTS,
+      resolutionMinutes: 10,
+      minMinutes: 10,
+      hasTemperature: false,
+      temperatureSlots: 0,
+      minCelsius: undefined,
+      maxCelsius: undefined,
+    },
+  }
+}
+
+/** What was read and is still believed; what somebody changed since is not. */
+function answered<Value>(
+  shadow: Shadow,
+  key: ReadKey,
+  decode: (payload: Uint8Array) => Value | undefined,
+): Value | undefined {
+  const entry = shadow.get(key)
+  return entry === undefined || entry.state === 'tombstone' ? undefined : decode(entry.payload)
+}

@@ -1,0 +1,74 @@
+/**
+ * Schedules: the weekly programs of a regulator.
+ *
+ * Pure.
+ */
+import type { JsonObject } from '../../core/json.ts'
+import { PlaneReader, known } from './plane-reader.ts'
+import type { Plane, PlaneParts } from './plane-reader.ts'
+import type { DaySlot, ProgramConfig } from './schedule.ts'
+import { WEEKDAYS } from './schedule.ts'
+import type { Program } from './schedule-reads.ts'
+import { knownProgram, programIds } from './schedule-reads.ts'
+
+export function schedulesPlane(parts: PlaneParts): Plane {
+  const reader = new PlaneReader(parts)
+  const { regulator, zonesKnown } = parts.topology
+  if (regulator?.timers === undefined || regulator.timers === 'none' || !zonesKnown) return reader.plane(null)
+  const programs = programIds(parts.topology)
+    .map((id) => knownProgram(regulator, id, parts.shadow))
+    .filter((program) => program !== undefined)
+  if (programs.length === 0) return reader.plane(null)
+  for (const program of programs) noteFreshness(reader, program)
+  return reader.plane({ programs: programs.map(programJson) })
+}
+
+/** A program is as fresh as the oldest of the telegrams it was put together from. */
+function noteFreshness(reader: PlaneReader, { zone, channel, keys }: Program): void {
+  const oldest = keys
+    .map((key) => reader.readingOf(key, 'discovery', (payload) => payload))
+    .filter((reading) => reading !== undefined)
+    .toSorted((left, right) => Number(right.invalidated) - Number(left.invalidated) || left.atMs - right.atMs)
+    .at(0)
+  reader.take(`${zone}.${channel}`, oldest)
+}
+
+function programJson({ zone, channel, config, counts, days }: Program): JsonObject {
+  const daysJson = days.flatMap((slots, weekday) => (slots === undefined ? [] : [dayJson(weekday, slots)]))
+  return known({
+    zone,
+    hc: channel,
+    config: config === undefined ? undefined : configJson(config),
+    slots_used: counts,
+    days: daysJson.length === 0 ? undefined : daysJson,
+  })
+}
+
+function configJson(config: ProgramConfig): JsonObject {
+  return known({
+    max_slots: config.maxSlots,
+    time_resolution: config.resolutionMinutes,
+    min_duration: config.minMinutes,
+    has_temperature: config.hasTemperature,
+    temp_slots: config.temperatureSlots,
+    min_temp_c: config.minCelsius,
+    max_temp_c: config.maxCelsius,
+  })
+}
+
+function dayJson(weekday: number, slots: readonly DaySlot[]): JsonObject {
+  return { weekday: WEEKDAYS[weekday] ?? String(weekday), slots: slots.map(slotJson) }
+}
+
+export function slotJson({ startMinute, endMinute, celsius }: DaySlot): JsonObject {
+  return {
+    start_hour: Math.floor(startMinute / 60),
+    start_minute: startMinute % 60,
+    end_hour: Math.floor(endMinute / 60),
+    end_minute: endMinute % 60,
+    ...known({
+      temperature_c: celsius,
+      temperature_raw: celsius === undefined ? undefined : Math.round(celsius * 10),
+    }),
+  }
+}

@@ -1,0 +1,195 @@
+/**
+ * Shadow: the last known answer to everything that was read on a bus, by us or by others.
+ *
+ *   applied ▸ present ──somebody wrote──▶ invalidated ──read again──▶ present
+ *       └ an empty answer ▸ tombstone: known not to be there
+ *
+ * Bounded: what the plan or a confirmation needs is pinned, within a budget; the rest makes room, least recently used
+ * first. An older answer never replaces a newer one, and an answer to a question asked before a change is not believed.
+ *
+ * Pure, but for the shadow it is given.
+ */
+import { equalBytes } from '../../core/bytes.ts'
+import type { ReadKey } from './read-key.ts'
+import { KIND, kindOf } from './read-key.ts'
+
+/** Who brought a value: our poll, a tool's own read, a read that confirms a write, others on the wire, the last run. */
+export type ValueSource = 'poll' | 'tool' | 'write_confirm' | 'passive' | 'broadcast' | 'cache'
+
+export type EntryState = 'present' | 'invalidated' | 'tombstone'
+
+export interface Entry {
+  readonly key: ReadKey
+  readonly payload: Uint8Array
+  /** Wall clock. */
+  readonly atMs: number
+  readonly source: ValueSource
+  readonly state: EntryState
+}
+
+export type ApplyVerdict = 'changed' | 'same' | 'stale_timestamp' | 'generation_advanced' | 'full'
+
+export const SHADOW_LIMITS = {
+  capacity: 4_096,
+  staticPins: 1_792,
+  confirmPins: 256,
+  tombstoneMs: 900_000,
+  lifeMs: 86_400_000,
+  confirmMs: 900_000,
+  batch: 64,
+} as const
+
+/** B524 answers below this length carry no value. */
+const REGISTER_HEADER = 4
+/** Batches that one compaction may take before it counts as not keeping up. */
+const MAX_BATCHES = 8
+
+interface MutableEntry extends Entry {
+  payload: Uint8Array
+  atMs: number
+  source: ValueSource
+  state: EntryState
+}
+
+export class Shadow {
+  readonly #entries = new Map<ReadKey, MutableEntry>()
+  /** Not pinned, least recently used first. */
+  readonly #evictable = new Set<ReadKey>()
+  readonly #generations = new Map<ReadKey, number>()
+  #pins: ReadonlySet<ReadKey> = new Set()
+  readonly #confirming = new Map<ReadKey, number>()
+  #refusedPins = 0
+  #compactorBehind = false
+  #updatedAtMs: number | undefined
+
+  get size(): number {
+    return this.#entries.size
+  }
+
+  get updatedAtMs(): number | undefined {
+    return this.#updatedAtMs
+  }
+
+  get pinnedBudgetDegraded(): boolean {
+    return this.#refusedPins > 0
+  }
+
+  get compactorDegraded(): boolean {
+    return this.#compactorBehind
+  }
+
+  get(key: ReadKey): Entry | undefined {
+    return this.#entries.get(key)
+  }
+
+  /** Grows whenever what is known about a key stops being true. */
+  generation(key: ReadKey): number {
+    return this.#generations.get(key) ?? 0
+  }
+
+  /** `askedAt` is the generation when the question was put, for answers to questions of ours. */
+  apply(
+    key: ReadKey,
+    payload: Uint8Array,
+    { atMs, source, askedAt }: { readonly atMs: number; readonly source: ValueSource; readonly askedAt?: number },
+  ): ApplyVerdict {
+    if (askedAt !== undefined && askedAt !== this.generation(key)) return 'generation_advanced'
+    const known = this.#entries.get(key)
+    const state: EntryState = isEmpty(key, payload) ? 'tombstone' : 'present'
+    if (known === undefined) return this.#add({ key, payload, atMs, source, state })
+    if (atMs < known.atMs) return 'stale_timestamp'
+    // Of two answers at one moment, the one we asked for ourselves counts.
+    if (atMs === known.atMs && isPassive(source) && !isPassive(known.source) && known.state === 'present')
+      return 'stale_timestamp'
+    const same = known.state === state && equalBytes(known.payload, payload)
+    Object.assign(known, { atMs, source, state, payload: same ? known.payload : payload })
+    this.#updatedAtMs = atMs
+    if (this.#evictable.delete(key)) this.#evictable.add(key)
+    return same ? 'same' : 'changed'
+  }
+
+  invalidate(key: ReadKey): void {
+    const known = this.#entries.get(key)
+    if (known !== undefined && known.state === 'present') known.state = 'invalidated'
+    // A generation of something unknown matters only to a question under way; those are few.
+    if (known !== undefined || this.#generations.has(key) || this.#generations.size < SHADOW_LIMITS.capacity)
+      this.#generations.set(key, this.generation(key) + 1)
+  }
+
+  /** These are needed again and again. What is beyond the budget stays evictable, and that is said. */
+  pin(keys: Iterable<ReadKey>): void {
+    const wanted = [...keys]
+    const pins = new Set(wanted.slice(0, SHADOW_LIMITS.staticPins))
+    this.#refusedPins = Math.max(0, wanted.length - SHADOW_LIMITS.staticPins)
+    for (const key of this.#pins) if (!pins.has(key) && this.#entries.has(key)) this.#evictable.add(key)
+    for (const key of pins) this.#evictable.delete(key)
+    this.#pins = pins
+  }
+
+  /** Keeps what a write has to be held against. */
+  confirm(key: ReadKey, nowMs: number): void {
+    if (this.#confirming.size >= SHADOW_LIMITS.confirmPins && !this.#confirming.has(key)) return
+    this.#confirming.set(key, nowMs + SHADOW_LIMITS.confirmMs)
+    this.#evictable.delete(key)
+  }
+
+  /** Lets go of what is too old, a bounded number at a time. */
+  compact(nowMs: number): void {
+    for (const [key, untilMs] of this.#confirming) {
+      if (untilMs > nowMs) continue
+      this.#confirming.delete(key)
+      if (this.#entries.has(key) && !this.#pins.has(key)) this.#evictable.add(key)
+    }
+    let left = SHADOW_LIMITS.batch * MAX_BATCHES
+    for (const key of this.#evictable) {
+      const entry = this.#entries.get(key)
+      const lifeMs = entry?.state === 'tombstone' ? SHADOW_LIMITS.tombstoneMs : SHADOW_LIMITS.lifeMs
+      if (entry !== undefined && nowMs - entry.atMs <= lifeMs) continue
+      if (left-- === 0) break
+      this.#drop(key)
+    }
+    this.#compactorBehind = left < 0
+    for (const key of this.#generations.keys())
+      if (!this.#entries.has(key) && this.#generations.size > SHADOW_LIMITS.capacity / 2) this.#generations.delete(key)
+  }
+
+  entries(): Iterable<Entry> {
+    return this.#entries.values()
+  }
+
+  counts(): {
+    readonly evictable: number
+    readonly staticPins: number
+    readonly confirmPins: number
+  } {
+    let staticPins = 0
+    for (const key of this.#pins) if (this.#entries.has(key)) staticPins++
+    return { evictable: this.#evictable.size, staticPins, confirmPins: this.#confirming.size }
+  }
+
+  #add(entry: MutableEntry): ApplyVerdict {
+    if (this.#entries.size >= SHADOW_LIMITS.capacity) {
+      const [oldest] = this.#evictable
+      if (oldest === undefined) return 'full'
+      this.#drop(oldest)
+    }
+    this.#entries.set(entry.key, entry)
+    this.#updatedAtMs = entry.atMs
+    if (!this.#pins.has(entry.key) && !this.#confirming.has(entry.key)) this.#evictable.add(entry.key)
+    return 'changed'
+  }
+
+  #drop(key: ReadKey): void {
+    this.#entries.delete(key)
+    this.#evictable.delete(key)
+    this.#generations.delete(key)
+  }
+}
+
+export function isPassive(source: ValueSource): boolean {
+  return source === 'passive' || source === 'broadcast' || source === 'cache'
+}
+
+function isEmpty(key: ReadKey, payload: Uint8Array): boolean {
+  return kindOf(key) === KIND.register ? payload.length <= REGISTER_HEADER : payload.length === 0
+}

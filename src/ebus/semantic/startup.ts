@@ -1,0 +1,55 @@
+/**
+ * Startup: how far the first minutes have come.
+ *
+ *   BOOT_INIT ──what the last run knew──▶ CACHE_LOADED_STALE ──first live value──▶ LIVE_WARMUP ──zones and hot water live──▶ LIVE_READY
+ *        └───────────────first live value───────────────────────────▲       two minutes without that ▸ DEGRADED ──▶ LIVE_READY
+ *
+ * What the regulator broadcasts about energy does not count: it says nothing about whether anybody answers us.
+ *
+ * Pure.
+ */
+import type { JsonObject } from '../../core/json.ts'
+
+export type StartupPhase = 'BOOT_INIT' | 'CACHE_LOADED_STALE' | 'LIVE_WARMUP' | 'LIVE_READY' | 'DEGRADED'
+
+export interface Startup {
+  readonly phase: StartupPhase
+  readonly startedMs: number
+  readonly cacheEpoch: number
+  /** Live values of the streams that count, so far. */
+  readonly liveEpoch: number
+  readonly live: ReadonlySet<Stream>
+}
+
+export type Stream = 'zones' | 'dhw'
+
+const READY_EPOCH = 2
+const PATIENCE_MS = 120_000
+
+export function newStartup(nowMs: number): Startup {
+  return { phase: 'BOOT_INIT', startedMs: nowMs, cacheEpoch: 0, liveEpoch: 0, live: new Set() }
+}
+
+export function onCacheLoaded(startup: Startup): Startup {
+  if (startup.phase !== 'BOOT_INIT') return startup
+  return { ...startup, phase: 'CACHE_LOADED_STALE', cacheEpoch: startup.cacheEpoch + 1 }
+}
+
+/** `published` are the streams of which there is anything to show. */
+export function onLive(startup: Startup, stream: Stream, published: readonly Stream[]): Startup {
+  if (startup.phase === 'LIVE_READY') return startup
+  const live = startup.live.has(stream) ? startup.live : new Set([...startup.live, stream])
+  const liveEpoch = startup.liveEpoch + 1
+  const ready = liveEpoch >= READY_EPOCH && published.length > 0 && published.every((each) => live.has(each))
+  const phase = ready ? 'LIVE_READY' : startup.phase === 'DEGRADED' ? 'DEGRADED' : 'LIVE_WARMUP'
+  return { ...startup, live, liveEpoch, phase }
+}
+
+export function onTime(startup: Startup, nowMs: number): Startup {
+  const waiting = startup.phase !== 'LIVE_READY' && startup.phase !== 'DEGRADED'
+  return waiting && nowMs - startup.startedMs >= PATIENCE_MS ? { ...startup, phase: 'DEGRADED' } : startup
+}
+
+export function startupJson({ phase, cacheEpoch, liveEpoch }: Startup): JsonObject {
+  return { phase, cache_epoch: cacheEpoch, live_epoch: liveEpoch }
+}

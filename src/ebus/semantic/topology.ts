@@ -1,0 +1,174 @@
+/**
+ * Topology: which device is the regulator and which the boiler, which zones, circuits and slots there are.
+ *
+ * The regulator is whoever answers B524 with sense, 15 first; a product id alone proves nothing, and a new product has
+ * one that nobody knows yet.
+ *
+ * Pure, but for the topology it is given.
+ */
+import type { Device, DeviceRegistry } from '../registry/device-registry.ts'
+import type { RegisterTable, TimerService } from '../registry/product.ts'
+import { productOf } from '../registry/product.ts'
+import type { Presence } from './presence.ts'
+import { look } from './presence.ts'
+import type { ReadKey } from './read-key.ts'
+import { KIND, addressOf, bytesOf, kindOf } from './read-key.ts'
+import { decodeValue } from './register.ts'
+import { CIRCUIT, INSTANCES, REMOTE_GROUPS, ZONE } from './register-map.ts'
+
+export interface Regulator {
+  readonly address: number
+  readonly deviceId: string | undefined
+  /** `undefined` while its product id is not known. */
+  readonly timers: TimerService | undefined
+}
+
+export interface Boiler {
+  readonly address: number
+  readonly deviceId: string
+  readonly registers: RegisterTable
+}
+
+const USUAL_REGULATOR = 0x15
+/** A regulator that is silent for so long gives way to another one that is not. */
+const GRACE_MS = 300_000
+const REGISTER_HEADER = 4
+const ZONES_OF_INTEREST = 3
+
+/** The type of circuit 9 is 0 even where it is the one for hot water. */
+export const DHW_CIRCUIT = 9
+
+export class Topology {
+  readonly #registry: DeviceRegistry
+  readonly #coherentMs = new Map<number, number>()
+  #regulatorAddress: number | undefined
+  readonly #zones = new Map<number, Presence>()
+  readonly #circuitTypes = new Map<number, number>()
+  readonly #slots = new Map<number, boolean>()
+  #revision = 0
+
+  constructor(registry: DeviceRegistry) {
+    this.#registry = registry
+  }
+
+  /** Grows whenever something appears or goes. */
+  get revision(): number {
+    return this.#revision + this.#registry.revision
+  }
+
+  get regulator(): Regulator | undefined {
+    const address = this.#regulatorAddress
+    if (address === undefined) return undefined
+    const identity = this.#registry.slot(address)?.identity
+    return {
+      address,
+      deviceId: identity?.deviceId,
+      timers: identity === undefined ? undefined : productOf(identity).timers,
+    }
+  }
+
+  get boiler(): Boiler | undefined {
+    for (const { address, identity } of this.#registry.devices()) {
+      const product = productOf(identity)
+      if (identity !== undefined && (product.kind === 'boiler' || product.kind === 'heat-pump'))
+        return { address, deviceId: identity.deviceId, registers: product.registers }
+    }
+    return undefined
+  }
+
+  /** A function module on the bus itself, whatever the regulator knows of it. */
+  get module(): Device | undefined {
+    return this.#registry.devices().find(({ identity }) => productOf(identity).kind === 'module')
+  }
+
+  /** Who might be a regulator: asked until one answers with sense. */
+  candidates(): readonly number[] {
+    const known = this.#registry.devices().filter(({ identity }) => productOf(identity).extended)
+    return [...new Set([USUAL_REGULATOR, ...known.map(({ address }) => address)])]
+  }
+
+  zones(): readonly number[] {
+    return [...this.#zones].filter(([, { present }]) => present).map(([instance]) => instance)
+  }
+
+  /** Whether the first zones were looked for: only then is an empty list an answer. */
+  get zonesKnown(): boolean {
+    return Array.from({ length: ZONES_OF_INTEREST }, (_, instance) => this.#zones.has(instance)).every(Boolean)
+  }
+
+  circuits(): readonly number[] {
+    return [...this.#circuitTypes]
+      .filter(([instance, type]) => type !== 0 || instance === DHW_CIRCUIT)
+      .map(([instance]) => instance)
+      .toSorted((left, right) => left - right)
+  }
+
+  get circuitsKnown(): boolean {
+    return this.#circuitTypes.has(0) && this.#circuitTypes.has(1)
+  }
+
+  /** Whether a remote slot has something in it; `undefined` while nobody looked. */
+  slotConnected(group: number, instance: number): boolean | undefined {
+    return this.#slots.get(group * INSTANCES + instance)
+  }
+
+  /** Slots to look into: up to the third empty one after the last that is not. */
+  slotsToLookInto(group: number): readonly number[] {
+    const instances: number[] = []
+    for (let instance = 0, empty = 0; instance < INSTANCES && empty < 3; instance++) {
+      instances.push(instance)
+      empty = this.slotConnected(group, instance) === true ? 0 : empty + 1
+    }
+    return instances
+  }
+
+  /** Whether every group's first slots were looked into. */
+  get slotsKnown(): boolean {
+    return REMOTE_GROUPS.every((group) =>
+      this.slotsToLookInto(group).every((instance) => this.slotConnected(group, instance) !== undefined),
+    )
+  }
+
+  /** An answer was taken over into the shadow. */
+  learn(key: ReadKey, payload: Uint8Array, nowMs: number): void {
+    if (kindOf(key) !== KIND.register) return
+    const address = addressOf(key)
+    const [opcode, group, instance, high, low] = bytesOf(key)
+    const number = high * 256 + low
+    if (payload.length > REGISTER_HEADER) this.#hearRegulator(address, nowMs)
+    if (address !== this.#regulatorAddress) return
+    const value = payload.subarray(Math.min(REGISTER_HEADER, payload.length))
+    if (opcode === ZONE.index.opcode && group === ZONE.index.group && number === ZONE.index.number)
+      this.#lookAtZone(instance, decodeValue('u8', value) !== undefined)
+    else if (opcode === CIRCUIT.type.opcode && group === CIRCUIT.type.group && number === CIRCUIT.type.number)
+      this.#note(this.#circuitTypes, instance, Number(decodeValue('u16', value) ?? 0))
+    else if (opcode === 0x06 && number === 0x01 && REMOTE_GROUPS.includes(group))
+      this.#note(this.#slots, group * INSTANCES + instance, decodeValue('flag', value) === true)
+  }
+
+  #hearRegulator(address: number, nowMs: number): void {
+    this.#coherentMs.set(address, nowMs)
+    const current = this.#regulatorAddress
+    if (current === address) return
+    const silentMs = current === undefined ? Infinity : nowMs - (this.#coherentMs.get(current) ?? 0)
+    const preferred = address === USUAL_REGULATOR && current !== USUAL_REGULATOR
+    if (silentMs < GRACE_MS && !preferred) return
+    this.#regulatorAddress = address
+    // Another regulator's zones are other zones.
+    for (const known of [this.#zones, this.#circuitTypes, this.#slots]) known.clear()
+    this.#revision++
+  }
+
+  #lookAtZone(instance: number, found: boolean): void {
+    const before = this.#zones.get(instance)
+    const after = look(before, found)
+    this.#zones.set(instance, after)
+    if (before?.present !== after.present) this.#revision++
+  }
+
+  #note<Value>(map: Map<number, Value>, at: number, value: Value): void {
+    if (map.get(at) === value) return
+    map.set(at, value)
+    this.#revision++
+  }
+}

@@ -1,0 +1,138 @@
+/**
+ * Zones: rooms, or groups of rooms, that are heated together.
+ *
+ * Pure.
+ */
+import type { JsonObject } from '../../core/json.ts'
+import { circuitTypeText } from './circuits.ts'
+import { PlaneReader, known } from './plane-reader.ts'
+import type { Plane, PlaneParts, Reading } from './plane-reader.ts'
+import type { Register } from './register.ts'
+import { CIRCUIT, INSTANCES, REGULATOR_GROUP, THERMOSTAT_GROUP, ZONE, remoteRegisters } from './register-map.ts'
+
+const MODE = { off: 0, auto: 1, manual: 2 } as const
+const SPECIAL = { quickVeto: 2, away: [3, 4] } as const
+const COOLING = 2
+const VALVE_OPEN = 1
+const HIGHEST_MAPPING = 0x20
+
+export function zonesPlane(parts: PlaneParts): Plane {
+  const reader = new PlaneReader(parts)
+  if (!parts.topology.zonesKnown) return reader.plane(null)
+  const zones = parts.topology.zones().map((instance) => zone(reader, instance))
+  return reader.plane(zones)
+}
+
+export function zoneId(instance: number): string {
+  return `zone-${instance + 1}`
+}
+
+/** In one register, or in two with six letters each: whichever holds more of it. */
+function zoneName(reader: PlaneReader, instance: number): string {
+  const part = (register: Register): string => reader.text(`${zoneId(instance)}.name`, register, instance) ?? ''
+  const short = part(ZONE.name).trim()
+  const long = `${part(ZONE.namePart1)}${part(ZONE.namePart2)}`.trim()
+  const name = long.length > short.length ? long : short
+  return name === '' ? `Zone ${instance + 1}` : name
+}
+
+function zone(reader: PlaneReader, instance: number): JsonObject {
+  const id = zoneId(instance)
+  const state = (field: string): string => `${id}.state.${field}`
+  const config = (field: string): string => `${id}.config.${field}`
+  const mapping = reader.number(config('room_temperature_zone_mapping'), ZONE.sensorMapping, instance)
+  const circuit = associatedCircuit(mapping, instance)
+  const mode = reader.number(config('operating_mode'), ZONE.operatingMode, instance)
+  const special = reader.number(state('special_function'), ZONE.specialFunction, instance)
+  const valve = reader.number(state('hvac_action'), ZONE.valve, instance)
+  const cooling = reader.peek(CIRCUIT.state, circuit) === COOLING
+  const canCool = reader.reading(CIRCUIT.coolingEnabled, circuit)?.value === true
+  const type = reader.peek(CIRCUIT.type, circuit)
+  const quickVeto = special === SPECIAL.quickVeto
+  const holidayStart = reader.text(config('holiday_start_date'), ZONE.holidayStart, instance)
+  // Times of a holiday that nobody has set are midnight, and mean nothing.
+  const holidayTime = (field: string, register: Register): string | undefined =>
+    holidayStart === undefined ? undefined : reader.text(config(field), register, instance)
+  return {
+    id,
+    name: zoneName(reader, instance),
+    state: known({
+      current_temp_c: roomValue(reader, 'roomTemperature', { path: state('current_temp_c'), instance, mapping }),
+      current_humidity_pct: roomValue(reader, 'humidity', { path: state('current_humidity_pct'), instance, mapping }),
+      hvac_action: valve === undefined ? undefined : valve !== VALVE_OPEN ? 'idle' : cooling ? 'cooling' : 'heating',
+      special_function: special === undefined ? undefined : String(special),
+    }),
+    config: known({
+      operating_mode: modeText(mode, cooling),
+      preset: presetText(mode, special),
+      target_temp_c: targetOf(reader, config('target_temp_c'), instance),
+      allowed_modes: type === undefined ? undefined : allowedModes(type, canCool),
+      circuit_type: type === undefined ? undefined : circuitTypeText(type),
+      associated_circuit: circuit,
+      room_temperature_zone_mapping: mapping,
+      quick_veto: quickVeto,
+      quick_veto_setpoint_c: reader.number(config('quick_veto_setpoint_c'), ZONE.quickVetoSetpoint, instance),
+      quick_veto_duration_h: reader.number(config('quick_veto_duration_h'), ZONE.quickVetoHours, instance),
+      quick_veto_expiry: quickVeto ? vetoExpiry(reader, config('quick_veto_expiry'), instance) : undefined,
+      holiday_start_date: holidayStart,
+      holiday_end_date: reader.text(config('holiday_end_date'), ZONE.holidayEnd, instance),
+      holiday_setpoint_c: reader.number(config('holiday_setpoint_c'), ZONE.holidaySetpoint, instance),
+      holiday_start_time: holidayTime('holiday_start_time', ZONE.holidayStartTime),
+      holiday_end_time: holidayTime('holiday_end_time', ZONE.holidayEndTime),
+    }),
+  }
+}
+
+function associatedCircuit(mapping: number | undefined, instance: number): number {
+  return mapping !== undefined && mapping >= 1 && mapping <= HIGHEST_MAPPING ? mapping - 1 : instance
+}
+
+/** What nobody has set yet counts as automatic, as the regulator itself does. */
+function modeText(mode: number | undefined, cooling: boolean): string {
+  if (mode === MODE.off) return 'off'
+  if (mode !== MODE.manual) return 'auto'
+  return cooling ? 'cool' : 'heat'
+}
+
+function presetText(mode: number | undefined, special: number | undefined): string {
+  if (special === SPECIAL.quickVeto) return 'quickveto'
+  if (special !== undefined && SPECIAL.away.includes(special as 3)) return 'away'
+  return mode === undefined || mode === MODE.auto ? 'schedule' : 'manual'
+}
+
+/** A circuit of fixed value does not cool: whether one cools is a setting of its own. */
+function allowedModes(type: number, canCool: boolean): readonly string[] {
+  if (type === 0) return ['off']
+  return canCool ? ['off', 'auto', 'heat', 'cool'] : ['off', 'auto', 'heat']
+}
+
+/** What the room shall be by day, or, where that is not known, what it shall be now. */
+function targetOf(reader: PlaneReader, path: string, instance: number): number | undefined {
+  return reader.number(path, ZONE.daySetpoint, instance) ?? reader.number(path, ZONE.currentSetpoint, instance)
+}
+
+function vetoExpiry(reader: PlaneReader, path: string, instance: number): string | undefined {
+  const date = reader.text(path, ZONE.quickVetoEndDate, instance)
+  const time = reader.text(path, ZONE.quickVetoEndTime, instance)
+  return date === undefined || time === undefined ? undefined : `${date}T${time}`
+}
+
+/** The zone's own value, else that of the thermostat it listens to; nothing is read for that alone. */
+function roomValue(
+  reader: PlaneReader,
+  field: 'roomTemperature' | 'humidity',
+  {
+    path,
+    instance,
+    mapping,
+  }: { readonly path: string; readonly instance: number; readonly mapping: number | undefined },
+): number | undefined {
+  const own = reader.number(path, ZONE[field], instance)
+  if (own !== undefined || mapping === undefined || mapping < 1 || mapping > INSTANCES) return own
+  const thermostat: Reading | undefined =
+    mapping === 1
+      ? reader.reading(remoteRegisters(REGULATOR_GROUP)[field])
+      : reader.reading(remoteRegisters(THERMOSTAT_GROUP)[field], mapping - 1)
+  const value = reader.take(path, thermostat)
+  return typeof value === 'number' ? value : undefined
+}

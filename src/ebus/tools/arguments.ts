@@ -1,0 +1,48 @@
+/**
+ * Arguments: what several tools take.
+ *
+ * Pure.
+ */
+import { z } from 'zod'
+
+export const busArgument = z
+  .string()
+  .max(64)
+  .exactOptional()
+  .describe('Which bus, where there are several; the first one configured if left out.')
+
+/** `live` and ` SNAPSHOT ` are understood, too. */
+const mode = z
+  .string()
+  .trim()
+  .toUpperCase()
+  .pipe(z.enum(['LIVE', 'SNAPSHOT']))
+  .meta({ enum: ['LIVE', 'SNAPSHOT'] })
+
+const id = z.string().trim().min(1).max(64)
+
+export const consistencyArgument = z
+  .strictObject({
+    mode: mode.exactOptional().describe('LIVE, the default, is now; SNAPSHOT is as it was captured.'),
+    snapshot_id: id.exactOptional().describe('From snapshot.capture; needed for SNAPSHOT.'),
+  })
+  .refine((given) => given.mode !== 'SNAPSHOT' || given.snapshot_id !== undefined, {
+    message: 'SNAPSHOT needs the id of one',
+    path: ['snapshot_id'],
+  })
+  .exactOptional()
+
+export type Consistency = { readonly mode?: 'LIVE' | 'SNAPSHOT'; readonly snapshot_id?: string } | undefined
+
+/** What every reading tool takes. */
+export const viewArguments = { consistency: consistencyArgument, bus: busArgument }
+
+export const addressArgument = z.int().min(0).max(255).describe('The device: any of its addresses on the bus.')
+export const limitArgument = z.int().min(1).exactOptional().describe('Only the newest so many.')
+
+export const idempotencyKeyArgument = z
+  .string()
+  .trim()
+  .min(1)
+  .max(512)
+  .describe('The same key with the same arguments acts once, however often it is sent.')

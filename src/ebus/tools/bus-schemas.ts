@@ -1,0 +1,174 @@
+/**
+ * Bus schemas: traffic and watch summary as clients see them (spec 1's freeze, and what stands beside it).
+ *
+ * Pure.
+ */
+import { z } from 'zod'
+import { INCIDENT_KINDS } from '../observe/incident.ts'
+import { ERROR_CLASSES, FAMILIES, FRAME_TYPES, OUTCOMES } from '../observe/observation.ts'
+
+const count = z.int().min(0)
+const scope = z.enum(['active', 'passive'])
+const passiveState = z.enum(['unavailable', 'warming_up', 'available'])
+const quality = z.enum(['estimated', 'unavailable'])
+
+const status = z.object({
+  last_updated_at: z.string().exactOptional(),
+  transport_class: z.string(),
+  publisher_cadence_sec: z.number(),
+  publisher_cadence_source: z.string(),
+  capability: z.object({
+    active_supported: z.boolean(),
+    passive_supported: z.boolean(),
+    broadcast_supported: z.boolean(),
+    passive_available: z.boolean(),
+    passive_state: passiveState,
+    passive_reason: z
+      .enum([
+        'startup_timeout',
+        'reconnect_timeout',
+        'socket_loss',
+        'flap_dampened',
+        'unsupported_or_misconfigured',
+        'capability_withdrawn',
+      ])
+      .exactOptional(),
+    endpoint_state: z.enum([
+      'unknown',
+      'connected',
+      'temporarily_disconnected',
+      'unsupported_or_misconfigured',
+      'closed',
+    ]),
+    tap_connected: z.boolean(),
+  }),
+  warmup: z.object({
+    state: passiveState,
+    blocker: z
+      .enum([
+        'post_reset_settling',
+        'completed_transactions',
+        'healthy_symbol_ingress',
+        'connected_observation_window',
+        'startup_outer_window',
+      ])
+      .exactOptional(),
+    elapsed_seconds: count.exactOptional(),
+    completed_transactions: count,
+    required_transactions: count,
+    completion_mode: z.enum(['thresholds_met', 'fallback_path']).exactOptional(),
+  }),
+  timing_quality: z.object({ active: quality, passive: quality, busy: quality, periodicity: quality }),
+  degraded: z.object({ active: z.boolean(), reasons: z.array(z.string()) }),
+  startup: z.object({
+    phase: z.enum(['BOOT_INIT', 'CACHE_LOADED_STALE', 'LIVE_WARMUP', 'LIVE_READY', 'DEGRADED']),
+    cache_epoch: count,
+    live_epoch: count,
+  }),
+  feature_flags: z.object({
+    observe_first_enabled: z.boolean(),
+    passive_state_direct_apply: z.boolean(),
+    passive_config_direct_apply: z.boolean(),
+    external_write_policy: z.enum(['record_only', 'invalidate_only', 'record_and_invalidate']),
+  }),
+})
+
+const bounded = z.object({ count, capacity: count })
+
+export const busSummary = z.object({
+  last_updated_at: z.string().exactOptional(),
+  status,
+  messages: bounded,
+  periodicity: bounded,
+  counters: z.object({ series_budget_overflow_total: count, periodicity_budget_overflow_total: count }),
+  frames: z
+    .array(
+      z.object({
+        scope,
+        family: z.enum(FAMILIES),
+        frame_type: z.enum(FRAME_TYPES),
+        source: z.string().exactOptional(),
+        target: z.string().exactOptional(),
+        count,
+      }),
+    )
+    .describe('Who talks to whom, the busiest first.'),
+  errors: z.array(z.object({ scope, class: z.enum(ERROR_CLASSES), phase: z.string(), count })),
+  repeats: z.object({ commands: count, responses: count }).describe('Parts that had to be said twice.'),
+  busy: z
+    .object({ total_seconds: z.number(), windows: z.array(z.object({ window: z.string(), ratio: z.number() })) })
+    .exactOptional()
+    .describe('Estimated from the number of symbols; only windows that were listened to throughout.'),
+  incidents: z.object({
+    counts: z.record(z.string(), count),
+    recent: z.array(z.object({ at: z.string(), kind: z.enum(INCIDENT_KINDS), detail: z.string(), times: count })),
+  }),
+})
+
+export const busMessages = z.object({
+  status,
+  ...bounded.shape,
+  items: z.array(
+    z.object({
+      scope,
+      family: z.enum(FAMILIES),
+      frame_type: z.enum(FRAME_TYPES),
+      outcome: z.enum(OUTCOMES),
+      observed_at: z.string(),
+      source_address: z.int().exactOptional(),
+      target_address: z.int().exactOptional(),
+      primary: z.int().exactOptional(),
+      secondary: z.int().exactOptional(),
+      request_len: count,
+      response_len: count,
+    }),
+  ),
+})
+
+const interval = z.string().exactOptional().describe('Such as 30s, 1m30.5s, 250ms.')
+
+export const busPeriodicity = z.object({
+  status,
+  ...bounded.shape,
+  items: z.array(
+    z.object({
+      source_bucket: z.string(),
+      target_bucket: z.string(),
+      primary: z.int(),
+      secondary: z.int(),
+      family: z.enum(FAMILIES),
+      state: z.enum(['warming_up', 'available']),
+      last_seen: z.string(),
+      sample_count: count,
+      last_interval: interval,
+      mean_interval: interval,
+      min_interval: interval,
+      max_interval: interval,
+    }),
+  ),
+})
+
+const classes = z.array(z.object({ class: z.string(), count }))
+
+export const watchSummary = z.object({
+  last_updated_at: z.string().exactOptional(),
+  inventory: z.object({
+    total_entries: count,
+    pinned_entries: count,
+    evictable_entries: count,
+    static_pinned_footprint: count,
+    write_confirm_pinned_active: count,
+    state_classes: classes,
+    pin_classes: classes,
+  }),
+  activation_counts: z.object({ catalog_descriptors: count, active_keys: count, source_classes: classes }),
+  freshness_classes: classes,
+  direct_apply_eligibility_classes: classes,
+  degraded: z.object({
+    active: z.boolean(),
+    shadowing_enabled: z.boolean(),
+    pinned_budget_degraded: z.boolean(),
+    compactor_degraded: z.boolean(),
+    reasons: z.array(z.string()),
+  }),
+})

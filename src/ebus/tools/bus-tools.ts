@@ -1,0 +1,103 @@
+/**
+ * Bus tools: the traffic of a bus and what is watched on it. Offered only where somebody listens.
+ *
+ * Pure, given its house.
+ */
+import { z } from 'zod'
+import type { Capability } from '../../bus/capability.ts'
+import { defineTool } from '../../bus/tool.ts'
+import type { JsonObject } from '../../core/json.ts'
+import { ok } from '../../core/result.ts'
+import { limitArgument, viewArguments } from './arguments.ts'
+import { busMessages, busPeriodicity, busSummary, watchSummary } from './bus-schemas.ts'
+import { answered, ebusFamily } from './envelope.ts'
+import type { House } from './house.ts'
+import { look } from './house.ts'
+
+const common = { effect: 'reads', family: ebusFamily } as const
+const listInput = z.strictObject({ limit: limitArgument, ...viewArguments })
+
+const summaryTool = defineTool({
+  ...common,
+  name: 'ebus.v1.bus.summary.get',
+  title: 'Read how the bus is doing',
+  description:
+    'Whether the bus can be heard and how far that is to be relied on, who talks, what went wrong, and what happened to the adapter lately.',
+  input: z.strictObject(viewArguments),
+  output: answered(busSummary),
+})
+
+const messagesTool = defineTool({
+  ...common,
+  name: 'ebus.v1.bus.messages.list',
+  title: 'List recent telegrams',
+  description:
+    'The newest telegrams on the bus, oldest of them first: who, to whom, what service, how it ended. At most 1024.',
+  input: listInput,
+  output: answered(busMessages),
+})
+
+const periodicityTool = defineTool({
+  ...common,
+  name: 'ebus.v1.bus.periodicity.list',
+  title: 'List how often telegrams come',
+  description:
+    'For every kind of telegram that others send: when it was last seen and at which intervals. At most 256 kinds.',
+  input: listInput,
+  output: answered(busPeriodicity),
+})
+
+const watchTool = defineTool({
+  ...common,
+  name: 'ebus.v1.watch.summary.get',
+  title: 'Read what is being watched',
+  description: 'How many values are kept, why, how fresh they have to be, and whether that still fits.',
+  input: z.strictObject(viewArguments),
+  output: answered(watchSummary),
+})
+
+export function busTools(house: House): readonly Capability[] {
+  return [
+    summaryTool.handledBy(async (wish, call) => {
+      const looked = look(house, wish, call)
+      if (!looked.ok) return looked
+      const { view, answer } = looked.value
+      return ok({ data: answer(view.summary()) })
+    }),
+
+    messagesTool.handledBy(async ({ limit, ...wish }, call) => {
+      const looked = look(house, wish, call)
+      if (!looked.ok) return looked
+      const { view, answer } = looked.value
+      return ok({ data: answer(list(view.status(), view.messages(), view.capacity.messages, limit)) })
+    }),
+
+    periodicityTool.handledBy(async ({ limit, ...wish }, call) => {
+      const looked = look(house, wish, call)
+      if (!looked.ok) return looked
+      const { view, answer } = looked.value
+      return ok({ data: answer(list(view.status(), view.periodicity(), view.capacity.periodicity, limit)) })
+    }),
+  ]
+}
+
+export function watchTools(house: House): readonly Capability[] {
+  return [
+    watchTool.handledBy(async (wish, call) => {
+      const looked = look(house, wish, call)
+      if (!looked.ok) return looked
+      const { view, answer } = looked.value
+      return ok({ data: answer(view.watch()) })
+    }),
+  ]
+}
+
+/** `count` is that of the store, whatever part of it is shown. */
+function list(
+  status: JsonObject,
+  items: readonly JsonObject[],
+  capacity: number,
+  limit: number | undefined,
+): JsonObject {
+  return { status, count: items.length, capacity, items: limit === undefined ? items : items.slice(-limit) }
+}

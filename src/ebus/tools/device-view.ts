@@ -1,0 +1,99 @@
+/**
+ * Device view: a device of the registry as clients see it, with its planes and methods.
+ *
+ * Pure.
+ */
+import { z } from 'zod'
+import type { JsonObject } from '../../core/json.ts'
+import type { Device, DeviceRegistry } from '../registry/device-registry.ts'
+import { DISCOVERY_SOURCES, VERIFICATION_STATES } from '../registry/device-registry.ts'
+import type { Method } from '../registry/method.ts'
+import type { DevicePlane } from '../registry/plane.ts'
+import { planesOf } from '../registry/plane.ts'
+import { productOf } from '../registry/product.ts'
+
+export const methodOutput = z.object({
+  name: z.string(),
+  read_only: z.boolean(),
+  primary: z.int(),
+  secondary: z.int(),
+  mutability: z.enum(['read_only', 'mutating', 'unknown']),
+  danger_level: z.enum(['safe', 'dangerous', 'unknown']),
+  routable: z.boolean(),
+})
+
+export const planeOutput = z.object({ name: z.string(), routable: z.boolean(), methods: z.array(methodOutput) })
+
+export const deviceOutput = z.object({
+  address: z.int().describe('The address under which it answers.'),
+  addresses: z.array(z.int()).describe('All of them.'),
+  manufacturer: z.string().nullable(),
+  device_id: z.string().nullable().describe('The product id.'),
+  software_version: z.string().nullable(),
+  hardware_version: z.string().nullable(),
+  product: z.string().describe('What it is, in a word or two.'),
+  serial_number: z.string().exactOptional(),
+  planes: z.array(planeOutput),
+  discovery_source: z.enum(DISCOVERY_SOURCES).exactOptional(),
+  verification_state: z.enum(VERIFICATION_STATES).exactOptional(),
+})
+
+export interface DeviceView {
+  readonly addresses: readonly number[]
+  readonly planes: readonly DevicePlane[]
+  /** Without the labels, which belong to an address and not to a device. */
+  readonly json: JsonObject
+  readonly address: number
+  readonly labels: ReadonlyMap<number, JsonObject>
+}
+
+export function deviceViews(registry: DeviceRegistry): readonly DeviceView[] {
+  return registry.devices().map((device) => deviceView(registry, device))
+}
+
+function deviceView(registry: DeviceRegistry, device: Device): DeviceView {
+  const { address, addresses, identity, serial } = device
+  const planes = planesOf(identity)
+  const labels = addresses.map((each) => {
+    const slot = registry.slot(each)
+    return [each, slot === undefined ? {} : { discovery_source: slot.source, verification_state: slot.state }] as const
+  })
+  return {
+    address,
+    addresses,
+    planes,
+    labels: new Map(labels),
+    json: {
+      address,
+      addresses,
+      manufacturer: identity?.manufacturer ?? null,
+      device_id: identity?.deviceId ?? null,
+      software_version: identity?.software ?? null,
+      hardware_version: identity?.hardware ?? null,
+      product: productOf(identity).name,
+      ...(serial === undefined ? {} : { serial_number: serial }),
+      planes: planes.map(planeJson),
+    },
+  }
+}
+
+/** With the labels of one of its addresses; its main one for a list. */
+export function deviceJson(view: DeviceView, address = view.address): JsonObject {
+  return { ...view.json, ...view.labels.get(address) }
+}
+
+export function planeJson({ name, routable, methods }: DevicePlane): JsonObject {
+  return { name, routable, methods: methods.map(methodJson) }
+}
+
+export function methodJson(method: Method): JsonObject {
+  return {
+    name: method.name,
+    read_only: method.readOnly,
+    primary: method.primary,
+    secondary: method.secondary,
+    mutability: method.mutability,
+    danger_level: method.danger,
+    routable: method.routable,
+  }
+}

@@ -1,0 +1,132 @@
+/**
+ * Faults: what the bus says, as something to tell a model or a person.
+ *
+ * A change is only called "not tried" when nothing of it was on the wire; the rest is an unknown outcome, because the
+ * far end may have done what it was told (docs/adr/0004).
+ *
+ * Pure.
+ */
+import type { Issue } from '../../bus/capability.ts'
+import type { Fault, FaultKind } from '../../core/fault.ts'
+import type { JsonObject } from '../../core/json.ts'
+import type { BusFault } from '../adapter/bus.ts'
+import { mayHaveActed } from '../adapter/bus.ts'
+import { addressText } from '../observe/observation.ts'
+import type { ReadFault } from '../semantic/read-scheduler.ts'
+import type { EbusCode, Layer } from './envelope.ts'
+
+function fault(kind: FaultKind, code: EbusCode, message: string, layer: Layer, details: JsonObject = {}): Fault {
+  return { kind, code, message, details: { source_layer: layer, ...details } }
+}
+
+export function notFound(message: string): Fault {
+  return fault('not-found', 'NOT_FOUND', message, 'registry')
+}
+
+export function badArgument(argument: string, message: string): Fault {
+  return badArguments([{ path: [argument], message, code: 'custom' }])
+}
+
+export function badArguments(issues: readonly Issue[]): Fault {
+  const message = issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`).join('; ')
+  const spelt = issues.map(({ path, message: text, code }) => ({ path: [...path], message: text, code }))
+  return fault('invalid-arguments', 'INVALID_ARGUMENT', message, 'registry', { issues: spelt })
+}
+
+/** For a read: nothing in the house is different because of it. */
+export function readFault(cause: ReadFault, target: number): Fault {
+  const who = addressText(target)
+  switch (cause.kind) {
+    case 'resting':
+      return {
+        ...fault(
+          'busy',
+          'BUS_UNAVAILABLE',
+          `${who} has just failed twice (${cause.because}) and is left alone for a moment.`,
+          'bus',
+        ),
+        retryAfterMs: Math.ceil(cause.forMs),
+      }
+    case 'listen-only':
+      return fault(
+        'not-permitted',
+        'PERMISSION_DENIED',
+        'The owner lets this gateway listen on this bus, not speak.',
+        'gateway',
+      )
+    case 'refused':
+      return fault('failed', 'PROTOCOL_ERROR', `${who} refuses this question (NAK).`, 'bus')
+    case 'answer-garbled':
+      return fault('busy', 'PROTOCOL_ERROR', `The answer of ${who} came garbled, twice.`, 'bus')
+    case 'no-answer':
+      return fault('timed-out', 'TIMEOUT', `Nobody answers at ${who}.`, 'bus')
+    case 'answer-lost':
+      return fault('timed-out', 'TIMEOUT', `${who} acknowledged, but its answer did not come.`, 'bus')
+    case 'timed-out':
+      return fault('timed-out', 'TIMEOUT', `No answer of ${who} within ${Math.round(cause.afterMs)} ms.`, 'bus', {
+        phase: cause.phase,
+      })
+    default:
+      return untried(cause)
+  }
+}
+
+/** For a change. */
+export function writeFault(cause: ReadFault, target: number): Fault {
+  if (cause.kind === 'resting' || cause.kind === 'listen-only' || cause.kind === 'refused')
+    return readFault(cause, target)
+  if (mayHaveActed(cause))
+    return fault(
+      'unknown-outcome',
+      'UNKNOWN_OUTCOME',
+      `The change was sent to ${addressText(target)} and no answer says whether it took effect (${cause.kind}). Look before trying again.`,
+      'bus',
+      { cause: cause.kind },
+    )
+  if (cause.kind === 'no-answer')
+    return fault('offline', 'TIMEOUT', `Nobody answers at ${addressText(target)}; nothing was changed.`, 'bus')
+  // Not `timed-out`: that would leave open what is certain, that nothing was sent.
+  if (cause.kind === 'timed-out')
+    return fault(
+      'busy',
+      'TIMEOUT',
+      `The bus was not free within ${Math.round(cause.afterMs)} ms; nothing was sent.`,
+      'bus',
+    )
+  return untried(cause)
+}
+
+/** The bus could not be used. */
+function untried(cause: Exclude<BusFault, { readonly kind: 'refused' }>): Fault {
+  const say = (kind: FaultKind, message: string): Fault => fault(kind, 'BUS_UNAVAILABLE', message, 'bus')
+  switch (cause.kind) {
+    case 'disconnected':
+      return say('offline', `The adapter is not connected (${cause.reason}).`)
+    case 'no-signal':
+      return say('offline', 'The bus carries no signal: cable, power, or a stuck line.')
+    case 'adapter-reset':
+      return say('offline', 'The adapter restarted in the middle of it.')
+    case 'closed':
+      return say('offline', 'The gateway is stopping.')
+    case 'no-source':
+      return say('offline', `This gateway has no address on the bus (${cause.state}).`)
+    case 'arbitration-lost':
+      return say(
+        'busy',
+        `Others were faster ${cause.attempts} times, last ${addressText(cause.winner)}. The bus is busy.`,
+      )
+    case 'collision':
+      return say(
+        'busy',
+        `The telegram was garbled ${cause.attempts} times: somebody speaks over us, or the line is bad.`,
+      )
+    case 'queue-full':
+      return say('busy', `${cause.capacity} telegrams wait already.`)
+    case 'cancelled':
+      return fault('cancelled', 'CANCELLED', 'The call was withdrawn.', 'gateway')
+    case 'ebusd':
+      return fault('failed', 'PROTOCOL_ERROR', `ebusd says: ${cause.message}`, 'bus')
+    default:
+      return say('busy', `The bus is busy (${cause.kind}).`)
+  }
+}

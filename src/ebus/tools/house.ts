@@ -1,0 +1,125 @@
+/**
+ * House: the buses as tools reach them. Finds the bus a call is about, and the view it asks for.
+ *
+ * Pure, given its buses.
+ */
+import type { Call } from '../../bus/call.ts'
+import type { Clock } from '../../core/clock.ts'
+import type { Fault } from '../../core/fault.ts'
+import type { Json, JsonObject } from '../../core/json.ts'
+import type { Result } from '../../core/result.ts'
+import { fail, ok } from '../../core/result.ts'
+import { callerKey } from '../../guard/caller-rights.ts'
+import type { HeatingBus } from '../heating-bus-client.ts'
+import type { FieldFreshness, Plane } from '../semantic/plane-reader.ts'
+import type { Consistency } from './arguments.ts'
+import type { Answered } from './envelope.ts'
+import { notFound } from './faults.ts'
+import type { Snapshots } from './snapshots.ts'
+import type { View } from './view.ts'
+import { liveView } from './view.ts'
+
+export interface House {
+  readonly buses: readonly HeatingBus[]
+  readonly snapshots: Snapshots
+  readonly clock: Clock
+  readonly version: string
+}
+
+export function busOf({ buses }: House, id: string | undefined): Result<HeatingBus, Fault> {
+  const bus = id === undefined ? buses[0] : buses.find((each) => each.id === id)
+  if (bus !== undefined) return ok(bus)
+  return fail(notFound(`There is no bus ${id ?? ''}; there is ${buses.map((each) => each.id).join(', ')}.`))
+}
+
+/** Calls that change something on one bus do not overlap. Sees the arguments before anybody has checked them. */
+export function busLock({ buses }: House, body: JsonObject): string {
+  const id = body['bus']
+  return `ebus:${typeof id === 'string' ? id : (buses[0]?.id ?? '')}`
+}
+
+export function viewNow({ clock, version }: House, heating: HeatingBus): View {
+  return liveView({
+    busId: heating.id,
+    installation: heating.installation,
+    bus: heating.status(),
+    info: heating.info(),
+    version,
+    plan: () => heating.plan(),
+    toolReads: heating.toolReads,
+    atMs: clock.now(),
+    nowMs: clock.monotonic(),
+  })
+}
+
+export interface Wish {
+  readonly consistency?: Consistency
+  readonly bus?: string
+}
+
+/** The view that a call asks for, and what to say about it beside the data. */
+export interface Looked {
+  readonly view: View
+  readonly answer: (data: Json, beside?: JsonObject) => Answered
+}
+
+export function look(house: House, wish: Wish, call: Call): Result<Looked, Fault> {
+  const heating = busOf(house, wish.bus)
+  if (!heating.ok) return heating
+  const several = house.buses.length > 1
+  if (wish.consistency?.mode !== 'SNAPSHOT') {
+    const view = viewNow(house, heating.value)
+    return ok({ view, answer: answerer(view, { mode: 'LIVE' }, several) })
+  }
+  const id = wish.consistency.snapshot_id ?? ''
+  const snapshot = house.snapshots.find(id, callerKey(call.caller), house.clock.now())
+  if (snapshot === undefined || (wish.bus !== undefined && snapshot.view.busId !== wish.bus))
+    return fail({ kind: 'not-found', code: 'NOT_FOUND', message: `There is no snapshot ${id}, or it has expired.` })
+  const { view } = snapshot
+  return ok({ view, answer: answerer(view, { mode: 'SNAPSHOT', snapshot_id: id }, several) })
+}
+
+function answerer(view: View, consistency: JsonObject, several: boolean): Looked['answer'] {
+  return (data, beside = {}) => ({
+    data,
+    consistency,
+    data_timestamp: new Date(view.atMs).toISOString(),
+    ...(several ? { bus: view.busId } : {}),
+    ...beside,
+  })
+}
+
+/** How old a plane is, as a whole and field by field; nothing for a plane about which nothing is known. */
+export function freshnessOf({ fields }: Plane, nowMs: number, eachField: boolean): JsonObject {
+  const all = [...fields]
+  const [first, ...rest] = all.map(([, field]) => field)
+  if (first === undefined) return {}
+  const oldest = rest.reduce((left, right) => (right.atMs < left.atMs ? right : left), first)
+  const sources = new Set(all.map(([, { source }]) => source))
+  const stale = all.filter(([, field]) => isStale(field, nowMs))
+  const shown = eachField ? all : stale
+  return {
+    freshness: {
+      ...fieldJson(oldest, nowMs),
+      source: sources.size === 1 ? oldest.source : 'mixed',
+      stale: stale.length > 0,
+      ...(shown.length === 0
+        ? {}
+        : { fields: Object.fromEntries(shown.map(([path, field]) => [path, fieldJson(field, nowMs)])) }),
+    },
+  }
+}
+
+function fieldJson(field: FieldFreshness, nowMs: number): JsonObject {
+  return {
+    source: field.source,
+    observed_at: new Date(field.atMs).toISOString(),
+    age_seconds: Math.max(0, Math.round((nowMs - field.atMs) / 1_000)),
+    stale: isStale(field, nowMs),
+  }
+}
+
+/** What an earlier run left behind is old, whenever that was. */
+function isStale({ invalidated, source, atMs, staleAfterMs }: FieldFreshness, nowMs: number): boolean {
+  return invalidated || source === 'cache' || nowMs - atMs > staleAfterMs
+}

@@ -1,0 +1,293 @@
+/**
+ * Plane schemas: the semantic planes as clients see them. Temperatures in °C, pressures in bar, shares in percent. What
+ * is not known is left out.
+ *
+ * Pure.
+ */
+import { z } from 'zod'
+import { FM5_MODES } from '../semantic/fm5.ts'
+import type { PlaneName } from '../semantic/planes.ts'
+import { CHANNELS, WEEKDAYS } from '../semantic/schedule.ts'
+
+const number = z.number().exactOptional()
+const flag = z.boolean().exactOptional()
+const text = z.string().exactOptional()
+
+const zone = z.object({
+  id: z.string(),
+  name: z.string(),
+  state: z.object({
+    current_temp_c: number,
+    current_humidity_pct: number,
+    hvac_action: z.enum(['idle', 'heating', 'cooling']).exactOptional(),
+    special_function: text,
+    heating_demand_pct: number,
+    valve_position_pct: number,
+  }),
+  config: z.object({
+    operating_mode: z.enum(['off', 'auto', 'heat', 'cool']),
+    preset: z.enum(['schedule', 'manual', 'quickveto', 'away']),
+    target_temp_c: number,
+    allowed_modes: z.array(z.string()).exactOptional(),
+    circuit_type: text,
+    associated_circuit: z.int().exactOptional(),
+    room_temperature_zone_mapping: z.int().exactOptional(),
+    quick_veto: z.boolean(),
+    quick_veto_setpoint_c: number,
+    quick_veto_duration_h: number,
+    quick_veto_expiry: text,
+    holiday_start_date: text,
+    holiday_end_date: text,
+    holiday_setpoint_c: number,
+    holiday_start_time: text,
+    holiday_end_time: text,
+  }),
+})
+
+const dhw = z.object({
+  state: z.object({ current_temp_c: number, special_function: text, heating_demand_pct: number }),
+  config: z.object({
+    operating_mode: z.enum(['off', 'auto', 'heat']),
+    preset: z.enum(['schedule', 'manual', 'boost']),
+    target_temp_c: number,
+    holiday_start_date: text,
+    holiday_end_date: text,
+  }),
+})
+
+const figure = z.number().nullable().describe('kWh; null while unknown.')
+const figureMeta = z.object({
+  freshness_state: z.enum(['fresh', 'stale', 'unknown']),
+  provenance: z.string(),
+  last_observed_utc: text,
+  stale: z.boolean(),
+})
+const series = z.object({
+  today: figure,
+  yearly: z.array(figure).describe('This year, all time.'),
+  monthly: z.array(figure).describe('Last month, this month.'),
+  today_meta: figureMeta,
+  yearly_meta: z.array(figureMeta),
+  monthly_meta: z.array(figureMeta),
+})
+const meter = z.object({ dhw: series, climate: series })
+
+const boilerStatus = z.object({
+  state: z.object({
+    flow_temperature_c: number,
+    return_temperature_c: number,
+    central_heating_pump_active: flag,
+    water_pressure_bar: number,
+    external_pump_active: flag,
+    circulation_pump_active: flag,
+    gas_valve_active: flag,
+    flame_active: flag,
+    diverter_valve_position_pct: number,
+    fan_speed_rpm: number,
+    target_fan_speed_rpm: number,
+    ionisation_voltage_ua: number,
+    dhw_water_flow_lpm: number,
+    dhw_demand_active: flag,
+    heating_switch_active: flag,
+    storage_load_pump_pct: number,
+    modulation_pct: number,
+    primary_circuit_flow_lpm: number,
+    flow_temp_desired_c: number,
+    dhw_temp_desired_c: number,
+    state_number: number,
+    dhw_temperature_c: number,
+    dhw_target_temperature_c: number,
+  }),
+  config: z.object({
+    dhw_operating_mode: text,
+    flowset_hc_max_c: number,
+    flowset_hwc_max_c: number,
+    partload_hc_kw: number,
+    partload_hwc_kw: number,
+    installer_menu_code: number,
+    phone_number: text,
+    hours_till_service: number,
+  }),
+  diagnostics: z.object({
+    heating_status_raw: number,
+    dhw_status_raw: number,
+    central_heating_hours: number,
+    dhw_hours: number,
+    central_heating_starts: number,
+    dhw_starts: number,
+    pump_hours: number,
+    fan_hours: number,
+    deactivations_ifc: number,
+    deactivations_templimiter: number,
+  }),
+})
+
+const system = z.object({
+  state: z.object({
+    system_off: flag,
+    system_water_pressure: number,
+    system_flow_temperature: number,
+    outdoor_temperature: number,
+    outdoor_temperature_avg24h: number,
+    maintenance_due: flag,
+    hwc_cylinder_temperature_top: number,
+    hwc_cylinder_temperature_bottom: number,
+  }),
+  config: z.object({
+    adaptive_heating_curve: flag,
+    alternative_point: number,
+    heating_circuit_bivalence_point: number,
+    dhw_bivalence_point: number,
+    hc_emergency_temperature: number,
+    hwc_max_flow_temp_desired: number,
+    max_room_humidity: number,
+    maintenance_date: text,
+    installer_name: text,
+    installer_phone: text,
+    installer_menu_code: number,
+  }),
+  properties: z.object({ system_scheme: number, module_configuration_vr71: number }),
+})
+
+const circuit = z.object({
+  index: z.int(),
+  circuit_type: z.string(),
+  has_mixer: z.boolean(),
+  state: z.object({
+    pump_active: flag,
+    mixer_position_pct: number,
+    flow_temperature_c: number,
+    flow_setpoint_c: number,
+    calc_flow_temp_c: number,
+    circuit_state: text,
+    humidity: number,
+    dew_point: number,
+    pump_hours: number,
+    pump_starts: number,
+  }),
+  config: z.object({
+    heating_curve: number,
+    flow_temp_max_c: number,
+    flow_temp_min_c: number,
+    summer_limit_c: number,
+    frost_prot_c: number,
+    room_temp_control: text,
+    cooling_enabled: flag,
+  }),
+  managing_device: z.object({
+    role: z.enum(['REGULATOR', 'FUNCTION_MODULE', 'UNKNOWN']),
+    device_id: text,
+    address: z.int().exactOptional(),
+  }),
+})
+
+const radioDevice = z.object({
+  group: z.int(),
+  instance: z.int(),
+  slot_mode: z.enum(['active', 'inventory']),
+  device_connected: flag,
+  device_class_address: z.int().exactOptional(),
+  device_model: text,
+  firmware_version: text,
+  hardware_identifier: text,
+  remote_control_address: z.int().exactOptional(),
+  device_paired: flag,
+  reception_strength: number,
+  zone_assignment: z.int().exactOptional(),
+  room_temperature_c: number,
+  room_humidity_pct: number,
+})
+
+const solar = z.object({
+  collector_temperature_c: number,
+  return_temperature_c: number,
+  pump_active: flag,
+  current_yield: number,
+  pump_hours: number,
+  solar_enabled: flag,
+  function_mode: flag,
+})
+
+const cylinder = z.object({
+  index: z.int(),
+  temperature_c: number,
+  max_setpoint_c: number,
+  charge_hysteresis_c: number,
+  charge_offset_c: number,
+})
+
+export const slotOutput = z.object({
+  start_hour: z.int(),
+  start_minute: z.int(),
+  end_hour: z.int(),
+  end_minute: z.int(),
+  temperature_c: number,
+  temperature_raw: z.int().exactOptional(),
+})
+
+const program = z.object({
+  zone: z.int().describe('0 to 2; 255 for hot water and what goes with it.'),
+  hc: z.enum(CHANNELS),
+  config: z
+    .object({
+      max_slots: z.int(),
+      time_resolution: z.int(),
+      min_duration: z.int(),
+      has_temperature: z.boolean(),
+      temp_slots: z.int(),
+      min_temp_c: number,
+      max_temp_c: number,
+    })
+    .exactOptional(),
+  slots_used: z.array(z.int()).exactOptional(),
+  days: z.array(z.object({ weekday: z.enum(WEEKDAYS), slots: z.array(slotOutput) })).exactOptional(),
+})
+
+const adapterInfo = z.object({
+  firmware_version: text,
+  firmware_checksum: text,
+  bootloader_version: text,
+  bootloader_checksum: text,
+  hardware_id: text,
+  hardware_config: text,
+  features: z.int().exactOptional(),
+  jumpers: z.int().exactOptional(),
+  jumper_flags: z.array(z.string()).exactOptional(),
+  is_wifi: flag,
+  is_ethernet: flag,
+  temperature_c: number,
+  supply_voltage_mv: number,
+  bus_voltage_max_dv: number,
+  bus_voltage_min_dv: number,
+  reset_cause: text,
+  reset_cause_code: z.int().exactOptional(),
+  restart_count: z.int().exactOptional(),
+  wifi_rssi_dbm: number,
+  last_identity_query: text,
+  last_telemetry_query: text,
+  version_response_len: z.int().exactOptional(),
+  info_supported: z.boolean(),
+})
+
+const part = z.object({
+  status: z.string(),
+  firmware_version: z.string().nullable(),
+  updates_available: z.boolean().nullable().describe('null: nobody looks for updates.'),
+  initiator_address: text,
+})
+
+export const PLANE_SCHEMAS: Readonly<Record<PlaneName, z.ZodType>> = {
+  runtime_status: z.object({ adapter_status: part, daemon_status: part }),
+  zones: z.array(zone).nullable(),
+  dhw: dhw.nullable(),
+  energy_totals: z.object({ gas: meter, electric: meter, solar: meter }).nullable(),
+  boiler_status: boilerStatus.nullable(),
+  system: system.nullable(),
+  circuits: z.array(circuit).nullable(),
+  radio_devices: z.array(radioDevice).nullable(),
+  fm5_mode: z.enum(FM5_MODES),
+  solar: solar.nullable(),
+  cylinders: z.array(cylinder).nullable(),
+  schedules: z.object({ programs: z.array(program) }).nullable(),
+  adapter_info: adapterInfo.nullable(),
+}

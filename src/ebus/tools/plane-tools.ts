@@ -1,0 +1,135 @@
+/**
+ * Plane tools: one per semantic plane, all alike.
+ *
+ * Pure, given its house.
+ */
+import { z } from 'zod'
+import type { Capability } from '../../bus/capability.ts'
+import { defineTool } from '../../bus/tool.ts'
+import { ok } from '../../core/result.ts'
+import type { PlaneName } from '../semantic/planes.ts'
+import { viewArguments } from './arguments.ts'
+import { answered, ebusFamily } from './envelope.ts'
+import type { House } from './house.ts'
+import { freshnessOf, look } from './house.ts'
+import { PLANE_SCHEMAS } from './plane-schemas.ts'
+
+interface PlaneTool {
+  readonly name: string
+  readonly plane: PlaneName
+  readonly title: string
+  readonly description: string
+}
+
+const ADAPTER_INFO = {
+  plane: 'adapter_info',
+  title: 'Read what the adapter says about itself',
+  description:
+    'Firmware, hardware, jumpers, temperature, supply and bus voltage, restarts and reception of the eBUS adapter. Null for an adapter that tells nothing, and behind ebusd.',
+} as const
+
+export const PLANE_TOOLS: readonly PlaneTool[] = [
+  {
+    name: 'ebus.v1.runtime.status.get',
+    plane: 'runtime_status',
+    title: 'Read whether gateway and adapter are well',
+    description:
+      'Whether the adapter is connected and the bus has a signal, and which address this gateway uses on it.',
+  },
+  { ...ADAPTER_INFO, name: 'ebus.v1.adapter_info.get' },
+  // The name under which another gateway of the same contract offers it.
+  { ...ADAPTER_INFO, name: 'ebus.v1.semantic.adapter_info.get' },
+  {
+    name: 'ebus.v1.semantic.zones.get',
+    plane: 'zones',
+    title: 'Read the heating zones',
+    description:
+      'Every zone with its room temperature and humidity, what it does now, its mode, preset and target, quick veto and holiday. Null until the regulator has been read once.',
+  },
+  {
+    name: 'ebus.v1.semantic.dhw.get',
+    plane: 'dhw',
+    title: 'Read the hot water',
+    description:
+      'Hot water temperature now and wanted, mode, preset and holiday. Null when nobody has read it for 15 minutes.',
+  },
+  {
+    name: 'ebus.v1.semantic.energy_totals.get',
+    plane: 'energy_totals',
+    title: 'Read the energy meters',
+    description:
+      'Gas and electricity for heating (climate) and hot water in kWh: today, last and this month, this year and all time. A figure nobody knows is null.',
+  },
+  {
+    name: 'ebus.v1.semantic.boiler_status.get',
+    plane: 'boiler_status',
+    title: 'Read the boiler',
+    description:
+      'Flow and return temperature, pressure, flame, modulation, pumps and fan of the boiler, its limits, hours and starts. Null without a boiler that is known.',
+  },
+  {
+    name: 'ebus.v1.semantic.system.get',
+    plane: 'system',
+    title: 'Read the heating system as a whole',
+    description:
+      'Outside temperature, water pressure, cylinder temperatures, maintenance, and settings of the whole system.',
+  },
+  {
+    name: 'ebus.v1.semantic.circuits.get',
+    plane: 'circuits',
+    title: 'Read the heating circuits',
+    description:
+      'Every circuit with pump, mixer, flow temperatures, heating curve and limits, and which device manages it (`managing_device`, named only where that is certain).',
+  },
+  {
+    name: 'ebus.v1.semantic.radio_devices.get',
+    plane: 'radio_devices',
+    title: 'Read what is paired with the regulator',
+    description:
+      'Thermostats, base stations and modules in the slots of the regulator, with reception, firmware and room values.',
+  },
+  {
+    name: 'ebus.v1.semantic.fm5_mode.get',
+    plane: 'fm5_mode',
+    title: 'Read whether a function module is interpreted',
+    description: 'INTERPRETED, GPIO_ONLY (there, but nobody can tell what hangs on it) or ABSENT.',
+  },
+  {
+    name: 'ebus.v1.semantic.solar.get',
+    plane: 'solar',
+    title: 'Read the solar heating',
+    description:
+      'Collector and return temperature, pump and yield. Empty without a function module that is interpreted.',
+  },
+  {
+    name: 'ebus.v1.semantic.cylinders.get',
+    plane: 'cylinders',
+    title: 'Read the cylinders',
+    description: 'Cylinders behind a function module, with temperature and limits.',
+  },
+  {
+    name: 'ebus.v1.semantic.schedules.get',
+    plane: 'schedules',
+    title: 'Read the weekly programs',
+    description:
+      'The weekly programs of zones, hot water and circulation, day by day. To change a day: schedules.set_zone_time_program, schedules.set_dhw_time_program.',
+  },
+]
+
+export function planeTools(house: House): readonly Capability[] {
+  return PLANE_TOOLS.map(({ plane, ...words }) =>
+    defineTool({
+      ...words,
+      input: z.strictObject(viewArguments),
+      output: answered(PLANE_SCHEMAS[plane]),
+      effect: 'reads',
+      family: ebusFamily,
+    }).handledBy(async (wish, call) => {
+      const looked = look(house, wish, call)
+      if (!looked.ok) return looked
+      const { view, answer } = looked.value
+      const shown = view.plane(plane)
+      return ok({ data: answer(shown.data, freshnessOf(shown, house.clock.now(), true)) })
+    }),
+  )
+}

@@ -1,0 +1,118 @@
+/**
+ * Registry tools: who is on the bus and what can be asked of whom.
+ *
+ * Pure, given its house.
+ */
+import { z } from 'zod'
+import type { Call } from '../../bus/call.ts'
+import type { Capability } from '../../bus/capability.ts'
+import { defineTool } from '../../bus/tool.ts'
+import type { Fault } from '../../core/fault.ts'
+import { fail, ok } from '../../core/result.ts'
+import type { Result } from '../../core/result.ts'
+import type { DevicePlane } from '../registry/plane.ts'
+import { addressArgument, viewArguments } from './arguments.ts'
+import type { DeviceView } from './device-view.ts'
+import { deviceJson, deviceOutput, methodJson, methodOutput, planeJson, planeOutput } from './device-view.ts'
+import { answered, ebusFamily } from './envelope.ts'
+import { badArgument, notFound } from './faults.ts'
+import type { House, Looked, Wish } from './house.ts'
+import { look } from './house.ts'
+
+const common = { effect: 'reads', family: ebusFamily } as const
+const listWords = {
+  title: 'List the devices on the bus',
+  description:
+    'Every device that was heard or asked on the bus: what it is, under which addresses it answers, how certain that is, and what can be asked of it.',
+  input: z.strictObject(viewArguments),
+  output: answered(z.array(deviceOutput)),
+} as const
+
+const devicesList = defineTool({ ...common, ...listWords, name: 'ebus.v1.registry.devices.list' })
+const legacyDevices = defineTool({
+  ...common,
+  ...listWords,
+  name: 'ebus.devices',
+  title: 'List the devices (old name)',
+})
+
+const devicesGet = defineTool({
+  ...common,
+  name: 'ebus.v1.registry.devices.get',
+  title: 'Read one device',
+  description: 'One device by any of its addresses, with how that very address was found.',
+  input: z.strictObject({ address: addressArgument, ...viewArguments }),
+  output: answered(deviceOutput),
+})
+
+const planesList = defineTool({
+  ...common,
+  name: 'ebus.v1.registry.planes.list',
+  title: 'List the planes of a device',
+  description: 'Groups of methods of one device; only those of routable planes can be called with rpc.invoke.',
+  input: z.strictObject({ address: addressArgument, ...viewArguments }),
+  output: answered(z.array(planeOutput)),
+})
+
+const methodsList = defineTool({
+  ...common,
+  name: 'ebus.v1.registry.methods.list',
+  title: 'List the methods of a plane',
+  description: 'What can be asked of a device, which of it changes something and which of that is dangerous.',
+  input: z.strictObject({ address: addressArgument, plane: z.string().trim().min(1).max(64), ...viewArguments }),
+  output: answered(z.array(methodOutput)),
+})
+
+export function registryTools(house: House): readonly Capability[] {
+  const list = async (wish: Wish, call: Call): ReturnType<Extract<Capability, { handle: unknown }>['handle']> => {
+    const looked = look(house, wish, call)
+    if (!looked.ok) return looked
+    const { view, answer } = looked.value
+    return ok({ data: answer(view.devices().map((device) => deviceJson(device))) })
+  }
+  return [
+    devicesList.handledBy(list),
+    legacyDevices.handledBy(list),
+
+    devicesGet.handledBy(async ({ address, ...wish }, call) => {
+      const found = findDevice(house, address, wish, call)
+      if (!found.ok) return found
+      const { device, answer } = found.value
+      return ok({ data: answer(deviceJson(device, address)) })
+    }),
+
+    planesList.handledBy(async ({ address, ...wish }, call) => {
+      const found = findDevice(house, address, wish, call)
+      if (!found.ok) return found
+      const { device, answer } = found.value
+      return ok({ data: answer(device.planes.map(planeJson)) })
+    }),
+
+    methodsList.handledBy(async ({ address, plane, ...wish }, call) => {
+      const found = findDevice(house, address, wish, call)
+      if (!found.ok) return found
+      const { device, answer } = found.value
+      const chosen = findPlane(device, plane)
+      return chosen.ok ? ok({ data: answer(chosen.value.methods.map(methodJson)) }) : chosen
+    }),
+  ]
+}
+
+function findDevice(
+  house: House,
+  address: number,
+  wish: Wish,
+  call: Call,
+): Result<{ readonly device: DeviceView; readonly answer: Looked['answer'] }, Fault> {
+  const looked = look(house, wish, call)
+  if (!looked.ok) return looked
+  const device = looked.value.view.devices().find(({ addresses }) => addresses.includes(address))
+  if (device === undefined) return fail(notFound(`There is no device at ${address}.`))
+  return ok({ device, answer: looked.value.answer })
+}
+
+export function findPlane({ planes }: DeviceView, name: string): Result<DevicePlane, Fault> {
+  const plane = planes.find((each) => each.name === name)
+  if (plane !== undefined) return ok(plane)
+  return fail(badArgument('plane', `the device has ${planes.map((each) => each.name).join(', ') || 'no planes'}`))
+}

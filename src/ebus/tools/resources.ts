@@ -1,0 +1,81 @@
+/**
+ * Resources: the state of a bus at addresses of its own, for clients that want to be told when it changes.
+ *
+ *   ebus://main/zones   ebus://main/devices   ebus://main/bus
+ *
+ * Pure, given its house.
+ */
+import { z } from 'zod'
+import type { Capability } from '../../bus/capability.ts'
+import { defineTool } from '../../bus/tool.ts'
+import type { Json, JsonObject } from '../../core/json.ts'
+import { ok } from '../../core/result.ts'
+import type { HeatingBus } from '../heating-bus-client.ts'
+import type { Change } from '../installation.ts'
+import { PLANES } from '../semantic/planes.ts'
+import { deviceJson } from './device-view.ts'
+import { ebusFamily } from './envelope.ts'
+import type { House } from './house.ts'
+import { freshnessOf, viewNow } from './house.ts'
+import { PLANE_TOOLS } from './plane-tools.ts'
+import type { View } from './view.ts'
+
+type Topic = (typeof PLANES)[number] | 'devices' | 'bus'
+
+const TOPICS: readonly Topic[] = [...PLANES, 'devices', 'bus']
+
+export function resourceUri(busId: string, topic: Topic): string {
+  return `ebus://${busId}/${topic}`
+}
+
+/** What a change makes worth reading again. */
+export function changedUris(busId: string, change: Change): readonly string[] {
+  const topics: readonly Topic[] = change === 'bus' ? ['bus', 'runtime_status', 'adapter_info'] : [change]
+  return topics.map((topic) => resourceUri(busId, topic))
+}
+
+export function resources(house: House): readonly Capability[] {
+  return house.buses.flatMap((heating) => TOPICS.map((topic) => resource(house, heating, topic)))
+}
+
+function resource(house: House, heating: HeatingBus, topic: Topic): Capability {
+  const words = wordsFor(topic)
+  const tool = defineTool({
+    name: `ebus.resource.${heating.id}.${topic}`,
+    title: words.title,
+    description: `${words.description} As the tools answer it, envelope included.`,
+    input: z.strictObject({}),
+    output: z.object({ meta: z.unknown(), data: z.unknown(), error: z.null() }),
+    effect: 'reads',
+    family: ebusFamily,
+    face: { kind: 'resource', uri: resourceUri(heating.id, topic), mimeType: 'application/json' },
+  })
+  return tool.handledBy(async () => {
+    const view = viewNow(house, heating)
+    const { data, beside } = show(view, topic, house.clock.now())
+    const answer = {
+      data,
+      consistency: { mode: 'LIVE' },
+      data_timestamp: new Date(view.atMs).toISOString(),
+      ...(house.buses.length > 1 ? { bus: heating.id } : {}),
+      ...beside,
+    }
+    // A resource is read without an envelope of the face's making, so it brings its own.
+    return ok({ data: ebusFamily.success(answer, tool.offer) })
+  })
+}
+
+function show(view: View, topic: Topic, nowMs: number): { readonly data: Json; readonly beside: JsonObject } {
+  if (topic === 'devices') return { data: view.devices().map((device) => deviceJson(device)), beside: {} }
+  if (topic === 'bus') return { data: view.summary(), beside: {} }
+  const plane = view.plane(topic)
+  return { data: plane.data, beside: freshnessOf(plane, nowMs, true) }
+}
+
+function wordsFor(topic: Topic): { readonly title: string; readonly description: string } {
+  if (topic === 'devices') return { title: 'Devices on the bus', description: 'Every device that was heard or asked.' }
+  if (topic === 'bus') return { title: 'How the bus is doing', description: 'Traffic, trust in it, and what happened.' }
+  const tool = PLANE_TOOLS.find(({ plane }) => plane === topic)
+  if (tool === undefined) throw new Error(`no words for ${topic}`)
+  return tool
+}

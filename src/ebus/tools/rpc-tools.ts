@@ -1,0 +1,299 @@
+/**
+ * RPC tools: a method of a device, called by name. Reads come from memory where that is fresh enough; changes pass the
+ * guard first and are read back afterwards.
+ *
+ * What a call would do follows from its arguments alone, so that nothing can change between what the guard was told and
+ * what is done.
+ *
+ * Pure, given its house.
+ */
+import { z } from 'zod'
+import type { Call, Outcome } from '../../bus/call.ts'
+import type { Assessment, Capability } from '../../bus/capability.ts'
+import { defineTool } from '../../bus/tool.ts'
+import { hex } from '../../core/bytes.ts'
+import type { Fault, Reason } from '../../core/fault.ts'
+import type { Json, JsonObject } from '../../core/json.ts'
+import { fail, ok } from '../../core/result.ts'
+import type { Result } from '../../core/result.ts'
+import { callerKey } from '../../guard/caller-rights.ts'
+import type { BusRequest } from '../adapter/bus.ts'
+import type { HeatingBus } from '../heating-bus-client.ts'
+import { addressText } from '../observe/observation.ts'
+import type { Method, NamedValues, Prepared } from '../registry/method.ts'
+import { CONFIG_MS, STATE_MS, valid } from '../registry/method.ts'
+import { findMethod, planesOf } from '../registry/plane.ts'
+import { meaningOf } from '../semantic/read-key.ts'
+import type { ReadKey } from '../semantic/read-key.ts'
+import { addressArgument, busArgument, idempotencyKeyArgument } from './arguments.ts'
+import { answered, ebusFamily } from './envelope.ts'
+import { badArgument, badArguments, notFound, readFault, writeFault } from './faults.ts'
+import type { House } from './house.ts'
+import { busLock, busOf } from './house.ts'
+
+const DEFAULT_TIMEOUT_MS = 3_000
+const MAX_TIMEOUT_MS = 25_000
+/** What spec 1 calls the gateway, whatever address it really has. */
+const GATEWAY_SOURCE = 113
+
+const name = z.string().trim().min(1).max(64)
+const params = z
+  .record(z.string().max(64), z.custom<Json>())
+  .default({})
+  .describe('What the method takes; see registry.methods.list and docs/protocols/ebus.md. `source` can be left out.')
+
+const shared = {
+  address: addressArgument,
+  plane: name,
+  method: name,
+  params,
+  idempotency_key: idempotencyKeyArgument.exactOptional(),
+  timeout_ms: z.int().min(1).max(MAX_TIMEOUT_MS).default(DEFAULT_TIMEOUT_MS).describe('How long the bus may take.'),
+  max_age_ms: z
+    .int()
+    .min(0)
+    .exactOptional()
+    .describe(
+      'For reads: how old an answer may be; 0 asks the device in any case. Without it a minute, or five for settings.',
+    ),
+  bus: busArgument,
+}
+
+const intent = z
+  .string()
+  .trim()
+  .pipe(z.enum(['READ_ONLY', 'MUTATE']))
+  .meta({ enum: ['READ_ONLY', 'MUTATE'] })
+
+const invokeInput = z.strictObject({
+  ...shared,
+  intent: intent.describe(
+    'READ_ONLY refuses methods that change something. MUTATE needs allow_dangerous and idempotency_key.',
+  ),
+  allow_dangerous: z.boolean().describe('True for methods that change something; false for reads.'),
+})
+/** The old name asked for neither; both mean the harmless thing then. */
+const legacyInput = z.strictObject({
+  ...shared,
+  intent: intent.default('READ_ONLY'),
+  allow_dangerous: z.boolean().default(false),
+})
+type Invocation = z.output<typeof invokeInput>
+
+const output = answered(
+  z
+    .record(z.string(), z.object({ value: z.unknown(), valid: z.boolean() }))
+    .describe('Named values; bytes as hex. A value that the device did not give is null and not valid.'),
+)
+
+export function rpcTools(house: House): readonly Capability[] {
+  const common = {
+    output,
+    // The most that a call can be is known when its arguments are: see `assess`.
+    effect: 'writes',
+    idempotent: false,
+    family: ebusFamily,
+    lock: (body: JsonObject): string | undefined => (body['intent'] === 'MUTATE' ? busLock(house, body) : undefined),
+    assess: (invocation: Invocation): Assessment => assess(house, invocation),
+  } as const
+  const handle = (invocation: Invocation, call: Call): Promise<Outcome> => invoke(house, invocation, call)
+  return [
+    defineTool({
+      ...common,
+      name: 'ebus.v1.rpc.invoke',
+      title: 'Call a method of a device',
+      description:
+        'Calls one method of one device, as registry.methods.list names it: reads a register or a timer, or changes one. Changes need intent MUTATE, allow_dangerous and an idempotency_key; raw opcodes and installer settings also need a person’s approval.',
+      input: invokeInput,
+    }).handledBy(handle),
+    defineTool({
+      ...common,
+      name: 'ebus.invoke',
+      title: 'Call a method of a device (old name)',
+      description: 'As ebus.v1.rpc.invoke, with intent READ_ONLY unless told otherwise; changes pass the same gates.',
+      input: legacyInput,
+    }).handledBy(handle),
+  ]
+}
+
+function assess(house: House, invocation: Invocation): Assessment {
+  const { intent: wanted, allow_dangerous: dangerous, idempotency_key: key, plane, method: methodName } = invocation
+  const method = findMethod(plane, methodName)
+  const prepared = method?.prepare(invocation.params)
+  const request = prepared?.ok === true ? prepared.value : undefined
+  if (wanted === 'READ_ONLY')
+    return { effect: 'reads', reasons: method === undefined || method.readOnly ? [] : [NOT_READ_ONLY] }
+  const reasons: Reason[] = [
+    ...(dangerous ? [] : [{ rule: 'allow-dangerous', message: 'MUTATE needs allow_dangerous: true.' }]),
+    ...(key === undefined ? [{ rule: 'idempotency-key', message: 'MUTATE needs an idempotency_key.' }] : []),
+  ]
+  if (method?.readOnly === true) return { effect: 'reads', reasons }
+  const busId = invocation.bus ?? house.buses[0]?.id ?? ''
+  const address = house.buses.find((each) => each.id === busId)?.installation.registry.find(invocation.address)
+  const target = addressText(address?.address ?? invocation.address)
+  const what = request?.actuator ?? methodName
+  return {
+    effect: request?.effect ?? 'writes',
+    reasons,
+    target: `ebus:${busId}:${target}/${what}`,
+    label: `${address?.identity?.deviceId ?? 'device'} at ${target}: ${methodName} ${what}`,
+    ...(key === undefined ? {} : { idempotencyKey: key }),
+    ...(request === undefined ? {} : { preview: { method: methodName, telegram_data: hex(request.data) } }),
+  }
+}
+
+const NOT_READ_ONLY: Reason = {
+  rule: 'intent',
+  message: 'This method changes something; READ_ONLY does not allow that.',
+}
+
+async function invoke(house: House, invocation: Invocation, call: Call): Promise<Outcome> {
+  const found = resolve(house, invocation)
+  if (!found.ok) return found
+  return found.value.method.readOnly
+    ? read(house, found.value, invocation, call)
+    : change(house, found.value, invocation, call)
+}
+
+interface Resolved {
+  readonly heating: HeatingBus
+  readonly method: Method
+  readonly prepared: Prepared
+  readonly request: BusRequest
+}
+
+function resolve(house: House, invocation: Invocation): Result<Resolved, Fault> {
+  const heating = busOf(house, invocation.bus)
+  if (!heating.ok) return heating
+  const device = heating.value.installation.registry.find(invocation.address)
+  if (device === undefined) return fail(notFound(`There is no device at ${addressText(invocation.address)}.`))
+  const planes = planesOf(device.identity)
+  const plane = planes.find((each) => each.name === invocation.plane)
+  if (plane === undefined)
+    return fail(badArgument('plane', `the device has ${planes.map((each) => each.name).join(', ') || 'no planes'}`))
+  const method = plane.methods.find((each) => each.name === invocation.method)
+  if (method === undefined)
+    return fail(badArgument('method', `plane ${plane.name} has ${plane.methods.map((each) => each.name).join(', ')}`))
+  if (!method.routable)
+    return fail(badArgument('method', 'listed, but not to be called; the semantic tools have what it would say'))
+  if (invocation.intent === 'READ_ONLY' && !method.readOnly)
+    return fail({
+      kind: 'not-permitted',
+      code: 'PERMISSION_DENIED',
+      message: NOT_READ_ONLY.message,
+      reasons: [NOT_READ_ONLY],
+    })
+  const wrongSource = checkSource(invocation.params['source'], heating.value)
+  if (wrongSource !== undefined) return fail(wrongSource)
+  const prepared = method.prepare(invocation.params)
+  if (!prepared.ok) return fail(badArguments(prepared.fault))
+  const { primary, secondary } = method
+  const request = { target: device.address, primary, secondary, data: prepared.value.data }
+  return ok({ heating: heating.value, method, prepared: prepared.value, request })
+}
+
+/** Nobody but this gateway sends here, and it has one address: its own, or what the contract calls it. */
+function checkSource(source: Json | undefined, heating: HeatingBus): Fault | undefined {
+  const { address } = heating.status()
+  if (source === undefined || source === GATEWAY_SOURCE || source === address) return undefined
+  const own = address === undefined ? 'its own address' : `${address}`
+  return badArgument('params.source', `this gateway sends as ${own}; leave it out`)
+}
+
+async function read(
+  house: House,
+  { heating, method, prepared, request }: Resolved,
+  invocation: Invocation,
+  call: Call,
+): Promise<Outcome> {
+  const key = keyOf(request)
+  const served = await heating.read(key, {
+    maxAgeMs: invocation.max_age_ms ?? classAgeMs(invocation.params) ?? method.maxAgeMs ?? 0,
+    source: 'tool',
+    deadlineMs: invocation.timeout_ms,
+    caller: callerKey(call.caller),
+    signal: call.signal,
+  })
+  if (!served.ok) return fail(readFault(served.fault, request.target))
+  const { entry, fromCache } = served.value
+  const nowMs = house.clock.now()
+  const observedAt = new Date(entry.atMs).toISOString()
+  return answer(house, heating, prepared.decode(entry.payload), {
+    data_timestamp: fromCache ? observedAt : new Date(nowMs).toISOString(),
+    cache: {
+      from_cache: fromCache,
+      age_seconds: Math.max(0, Math.round((nowMs - entry.atMs) / 1_000)),
+      observed_at: observedAt,
+    },
+  })
+}
+
+function classAgeMs({ cache_class: cacheClass, refresh_class: refreshClass }: JsonObject): number | undefined {
+  const given = cacheClass ?? refreshClass
+  return given === 'state' ? STATE_MS : given === 'config' ? CONFIG_MS : undefined
+}
+
+/** Throws for a method that is called a read and is none: then our own tables disagree. */
+function keyOf(request: BusRequest): ReadKey {
+  const telegram = { ...request, source: 0x00 }
+  const meaning = meaningOf({ telegram, response: new Uint8Array(), commandRepeats: 0, responseRepeats: 0 })
+  if (meaning?.kind !== 'value') throw new Error(`${hex(request.data)} reads nothing`)
+  return meaning.key
+}
+
+async function change(house: House, resolved: Resolved, invocation: Invocation, call: Call): Promise<Outcome> {
+  const { heating, prepared, request } = resolved
+  const caller = callerKey(call.caller)
+  return heating.exclusively(async () => {
+    if (call.signal.aborted)
+      return fail({ kind: 'cancelled', message: 'The call was withdrawn before anything was sent.' })
+    const wish = { deadlineMs: invocation.timeout_ms, caller, signal: call.signal, repeatable: false }
+    const sent = await heating.send(request, wish)
+    if (!sent.ok) return fail(writeFault(sent.fault, request.target))
+    const readBack = await confirm(heating, resolved, { caller, deadlineMs: invocation.timeout_ms })
+    return answer(
+      house,
+      heating,
+      { ...prepared.decode(sent.value), ...readBack },
+      {
+        data_timestamp: new Date(house.clock.now()).toISOString(),
+      },
+    )
+  })
+}
+
+/** The acknowledge says that it was heard; only a look says that it was done. */
+async function confirm(
+  heating: HeatingBus,
+  { prepared, request }: Resolved,
+  wish: { readonly caller: string; readonly deadlineMs: number },
+): Promise<NamedValues> {
+  if (prepared.confirm === undefined) return {}
+  const look = { ...request, data: prepared.confirm.data }
+  const served = await heating.read(keyOf(look), { ...wish, maxAgeMs: 0, source: 'write_confirm' })
+  if (!served.ok) return { read_back: { value: null, valid: false }, confirmed: { value: null, valid: false } }
+  const { payload } = served.value.entry
+  const values = prepared.confirm.decode(payload)
+  return {
+    read_back: values['decoded'] ?? values['value'] ?? valid(hex(payload)),
+    confirmed: valid(prepared.confirm.holds(payload)),
+  }
+}
+
+function answer(
+  house: House,
+  heating: HeatingBus,
+  data: NamedValues,
+  beside: JsonObject & { readonly data_timestamp: string },
+): Outcome {
+  const { address } = heating.status()
+  return ok({
+    data: {
+      data,
+      consistency: { mode: 'LIVE' },
+      ...(house.buses.length > 1 ? { bus: heating.id } : {}),
+      ...(address === undefined ? {} : { source_address: address }),
+      ...beside,
+    },
+  })
+}

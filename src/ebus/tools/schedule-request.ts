@@ -1,0 +1,109 @@
+/**
+ * Schedule request: the slots that somebody asks for, checked against what the program can hold.
+ *
+ * Pure.
+ */
+import { z } from 'zod'
+import type { Issue } from '../../bus/capability.ts'
+import type { Result } from '../../core/result.ts'
+import { fail, ok } from '../../core/result.ts'
+import type { DaySlot, ProgramConfig, ProgramId } from '../semantic/schedule.ts'
+import { END_OF_DAY } from '../semantic/schedule.ts'
+
+const hour = z.int().min(0).max(24)
+const minute = z.int().min(0).max(59)
+
+export const slotInput = z.strictObject({
+  start_hour: hour,
+  start_minute: minute,
+  end_hour: hour.describe('24 only as 24:00, the end of the day.'),
+  end_minute: minute,
+  temperature_c: z
+    .number()
+    .min(5)
+    .max(70)
+    .exactOptional()
+    .describe('Needed for zones of a 720 controller. For hot water: the one setpoint, or left out to keep it.'),
+})
+export type SlotInput = z.output<typeof slotInput>
+
+/** What the check needs to know of the program. */
+export interface ProgramFacts {
+  readonly id: ProgramId
+  readonly config: ProgramConfig
+  /** What a slot without a temperature of its own heats to, where that is known. */
+  readonly setpoint: number | undefined
+}
+
+/** In order of the day. Every mistake at once. */
+export function checkSlots(
+  slots: readonly SlotInput[],
+  facts: ProgramFacts,
+): Result<readonly DaySlot[], readonly Issue[]> {
+  const issues: Issue[] = []
+  const say = (path: readonly (string | number)[], message: string): void =>
+    void issues.push({ path: ['slots', ...path], message, code: 'custom' })
+  const { maxSlots } = facts.config
+  if (slots.length > maxSlots) say([], `this program holds ${maxSlots} slots a day`)
+  const timed = slots.map((slot, index) => ({ slot: asSlot(slot), index }))
+  for (const { slot, index } of timed) {
+    if (slot.endMinute > END_OF_DAY || slot.startMinute >= END_OF_DAY) say([index], 'a day ends at 24:00')
+    else if (slot.startMinute >= slot.endMinute) say([index], 'ends before it begins')
+    checkSteps(slot, facts, (message) => say([index], message))
+    checkTemperature(slot, facts, (message) => say([index, 'temperature_c'], message))
+  }
+  const ordered = timed.toSorted((left, right) => left.slot.startMinute - right.slot.startMinute)
+  for (const [at, { slot, index }] of ordered.entries()) {
+    const next = ordered[at + 1]
+    if (next !== undefined && next.slot.startMinute < slot.endMinute) say([next.index], `overlaps with slot ${index}`)
+  }
+  if (facts.id.channel === 'dhw' && new Set(slots.map((slot) => slot.temperature_c)).size > 1)
+    say([], 'hot water has one temperature for the whole day: give all slots the same, or none')
+  return issues.length > 0 ? fail(issues) : ok(ordered.map(({ slot }) => withoutSetpoint(slot, facts)))
+}
+
+function asSlot(slot: SlotInput): DaySlot {
+  return {
+    startMinute: slot.start_hour * 60 + slot.start_minute,
+    endMinute: slot.end_hour * 60 + slot.end_minute,
+    celsius: slot.temperature_c,
+  }
+}
+
+/** B555 takes any minute and calls its resolution advisory; the 700 family has no room for more than ten-minute steps. */
+function checkSteps(
+  { startMinute, endMinute }: DaySlot,
+  { config }: ProgramFacts,
+  say: (message: string) => void,
+): void {
+  const strict = !config.hasTemperature && config.resolutionMinutes > 1
+  if (strict && [startMinute, endMinute].some((time) => time % config.resolutionMinutes !== 0))
+    say(`times in steps of ${config.resolutionMinutes} minutes`)
+}
+
+function checkTemperature(
+  { celsius }: DaySlot,
+  { id, config, setpoint }: ProgramFacts,
+  say: (message: string) => void,
+): void {
+  const { hasTemperature, minCelsius = -Infinity, maxCelsius = Infinity } = config
+  if (!hasTemperature) {
+    // A program that cannot keep a temperature must not seem to: unless it asks for what is set anyway.
+    if (celsius !== undefined && celsius !== setpoint)
+      say(
+        setpoint === undefined
+          ? 'this program keeps no temperatures; leave it out'
+          : `this program keeps no temperatures: its slots heat to the setpoint, now ${setpoint}`,
+      )
+    return
+  }
+  if (celsius === undefined) {
+    if (id.channel === 'heating' || id.channel === 'cooling') say('is needed: every slot of a zone has its own')
+    return
+  }
+  if (celsius < minCelsius || celsius > maxCelsius) say(`this program takes ${minCelsius} to ${maxCelsius} °C`)
+}
+
+function withoutSetpoint(slot: DaySlot, { config }: ProgramFacts): DaySlot {
+  return config.hasTemperature ? slot : { ...slot, celsius: undefined }
+}

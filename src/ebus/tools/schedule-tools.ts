@@ -1,0 +1,275 @@
+/**
+ * Schedule tools: replace one day of a weekly program.
+ *
+ * Pure, given its house.
+ */
+import { z } from 'zod'
+import type { Call, Outcome } from '../../bus/call.ts'
+import type { Assessment, Capability } from '../../bus/capability.ts'
+import { defineTool } from '../../bus/tool.ts'
+import type { Fault } from '../../core/fault.ts'
+import type { JsonObject } from '../../core/json.ts'
+import { fail, ok } from '../../core/result.ts'
+import type { Result } from '../../core/result.ts'
+import { callerKey } from '../../guard/caller-rights.ts'
+import type { HeatingBus } from '../heating-bus-client.ts'
+import { PlaneReader } from '../semantic/plane-reader.ts'
+import type { ReadKey } from '../semantic/read-key.ts'
+import { HOT_WATER, ZONE } from '../semantic/register-map.ts'
+import type { DaySlot, ProgramConfig, ProgramId } from '../semantic/schedule.ts'
+import { NO_ZONE, WEEKDAYS, decodeProgramConfig, refusalText } from '../semantic/schedule.ts'
+import { configKey, knownProgram } from '../semantic/schedule-reads.ts'
+import { slotJson } from '../semantic/schedules.ts'
+import type { DayOutcome, SlotResult, Talk } from '../semantic/schedule-writer.ts'
+import { readDay, writeDay } from '../semantic/schedule-writer.ts'
+import type { Regulator } from '../semantic/topology.ts'
+import { busArgument, idempotencyKeyArgument } from './arguments.ts'
+import { answered, ebusFamily } from './envelope.ts'
+import { badArguments, notFound, readFault, writeFault } from './faults.ts'
+import type { House } from './house.ts'
+import { busLock, busOf } from './house.ts'
+import { slotOutput } from './plane-schemas.ts'
+import type { SlotInput } from './schedule-request.ts'
+import { checkSlots, slotInput } from './schedule-request.ts'
+
+const TELEGRAM_MS = 4_000
+const TIMEOUT_SECONDS = 90
+
+const shared = {
+  weekday: z.int().min(0).max(6).describe('0 is Monday.'),
+  slots: z.array(slotInput).max(12).describe('All slots of the day; an empty list leaves none.'),
+  dryRun: z.boolean().exactOptional().describe('Say what would be written, and write nothing.'),
+  idempotency_key: idempotencyKeyArgument.exactOptional(),
+  bus: busArgument,
+}
+
+const slotResults = z.array(
+  z.object({
+    slot_index: z.int(),
+    accepted: z.boolean(),
+    error_code: z.int().nullable().describe('What the regulator answered; null when it did not.'),
+    error_description: z.string().exactOptional(),
+  }),
+)
+
+const output = answered(
+  z.object({
+    success: z.boolean(),
+    slot_results: slotResults,
+    before: z.array(slotOutput).exactOptional(),
+    read_back: z.array(slotOutput).exactOptional().describe('The day as the regulator keeps it now.'),
+    restored: z.boolean().exactOptional().describe('Whether the day was put back to what it was.'),
+    dry_run: z.literal(true).exactOptional(),
+    would_write: z.array(slotOutput).exactOptional(),
+    error: z.string().exactOptional(),
+  }),
+)
+
+interface Wish {
+  readonly weekday: number
+  readonly slots: readonly SlotInput[]
+  readonly dryRun?: boolean
+  readonly idempotency_key?: string
+  readonly bus?: string
+}
+
+export function scheduleTools(house: House, pause: (ms: number) => Promise<void>): readonly Capability[] {
+  const common = {
+    output,
+    effect: 'writes',
+    idempotent: true,
+    family: ebusFamily,
+    timeoutSeconds: TIMEOUT_SECONDS,
+    lock: (body: JsonObject): string => busLock(house, body),
+  } as const
+  return [
+    defineTool({
+      ...common,
+      name: 'ebus.v1.semantic.schedules.set_zone_time_program',
+      title: 'Replace a day of a zone’s heating schedule',
+      description:
+        'Replaces all heating slots of one weekday of one zone. The regulator applies it at once: from now on that day’s rooms follow it. Reads the day back and restores the old one if it was not kept as written.',
+      input: z.strictObject({ zone: z.int().min(0).max(2).describe('0 is the first zone.'), ...shared }),
+      assess: ({ zone, ...wish }) => assess(house, { zone, channel: 'heating' }, wish),
+    }).handledBy(({ zone, ...wish }, call) =>
+      setProgram({ house, id: { zone, channel: 'heating' }, wish, call, pause }),
+    ),
+    defineTool({
+      ...common,
+      name: 'ebus.v1.semantic.schedules.set_dhw_time_program',
+      title: 'Replace a day of the hot water schedule',
+      description:
+        'Replaces the times of one weekday in which hot water is made. A temperature, if given, is the one hot water setpoint. Reads the day back and restores the old one if it was not kept as written.',
+      input: z.strictObject(shared),
+      assess: (wish) => assess(house, DHW, wish),
+    }).handledBy((wish, call) => setProgram({ house, id: DHW, wish, call, pause })),
+  ]
+}
+
+const DHW: ProgramId = { zone: NO_ZONE, channel: 'dhw' }
+
+function assess(house: House, id: ProgramId, wish: Wish): Assessment {
+  const busId = wish.bus ?? house.buses[0]?.id ?? ''
+  const installation = house.buses.find((each) => each.id === busId)?.installation
+  const regulator = installation?.topology.regulator
+  const program =
+    installation === undefined || regulator === undefined ? undefined : knownProgram(regulator, id, installation.shadow)
+  const what = id.channel === 'dhw' ? 'dhw' : `zone-${id.zone + 1}`
+  return {
+    effect: 'writes',
+    reasons: [],
+    target: `ebus:${busId}:schedule/${what}`,
+    label: `${id.channel === 'dhw' ? 'Hot water' : `Zone ${id.zone + 1}`} schedule, ${WEEKDAYS[wish.weekday] ?? ''}`,
+    ...(wish.dryRun === undefined ? {} : { dryRun: wish.dryRun }),
+    ...(wish.idempotency_key === undefined ? {} : { idempotencyKey: wish.idempotency_key }),
+    preview: {
+      weekday: WEEKDAYS[wish.weekday] ?? '',
+      before: (program?.days[wish.weekday] ?? []).map(slotJson),
+      after: wish.slots.map((slot) => ({ ...slot })),
+    },
+  }
+}
+
+interface Job {
+  readonly house: House
+  readonly id: ProgramId
+  readonly wish: Wish
+  readonly call: Call
+  readonly pause: (ms: number) => Promise<void>
+}
+
+/** Not withdrawn when the caller leaves: a day that is half written has to be finished or put back. */
+async function setProgram(job: Job): Promise<Outcome> {
+  const heating = busOf(job.house, job.wish.bus)
+  if (!heating.ok) return heating
+  return heating.value.exclusively(async () => {
+    if (job.call.signal.aborted)
+      return fail({ kind: 'cancelled', message: 'The call was withdrawn before anything was sent.' })
+    const talk = talkOf(heating.value, job)
+    const prepared = await prepare(heating.value, talk, job)
+    if (!prepared.ok) return prepared
+    const { regulator, config, slots } = prepared.value
+    const place = { regulator, id: job.id, weekday: job.wish.weekday, idleCelsius: config.minCelsius }
+    if (job.call.rehearsal) {
+      const before = await readDay(talk, place)
+      return before.ok ? rehearsed(job.house, before.value, slots) : fail(readFault(before.fault, regulator.address))
+    }
+    const written = await writeDay(talk, place, slots)
+    if (!written.ok) return fail(readFault(written.fault, regulator.address))
+    if (written.value.kind === 'unchanged' && written.value.restored)
+      heating.value.installation.observatory.incidents.note(
+        'restored',
+        `schedule of ${WEEKDAYS[job.wish.weekday] ?? ''} put back`,
+        job.house.clock.now(),
+      )
+    return reported(job.house, regulator, written.value)
+  })
+}
+
+function talkOf(heating: HeatingBus, { call, pause }: Job): Talk {
+  const caller = callerKey(call.caller)
+  return {
+    pause,
+    read: async (key: ReadKey) => {
+      const served = await heating.read(key, { maxAgeMs: 0, source: 'write_confirm', deadlineMs: TELEGRAM_MS, caller })
+      return served.ok ? ok(served.value.entry.payload) : served
+    },
+    write: (request) => heating.send(request, { deadlineMs: TELEGRAM_MS, caller, repeatable: false }),
+  }
+}
+
+async function prepare(
+  heating: HeatingBus,
+  talk: Talk,
+  { id, wish }: Job,
+): Promise<
+  Result<{ readonly regulator: Regulator; readonly config: ProgramConfig; readonly slots: readonly DaySlot[] }, Fault>
+> {
+  const { topology, shadow } = heating.installation
+  const { regulator } = topology
+  if (regulator?.timers === undefined || regulator.timers === 'none') return fail(noPrograms(regulator))
+  if (id.channel === 'heating' && topology.zonesKnown && !topology.zones().includes(id.zone))
+    return fail(notFound(`There is no zone ${id.zone}; there are ${topology.zones().join(', ')}.`))
+  const config = knownProgram(regulator, id, shadow)?.config ?? (await askConfig(talk, regulator, id))
+  if (config === undefined) return fail(notFound('The regulator has no such program.'))
+  const checked = checkSlots(wish.slots, { id, config, setpoint: setpointOf(heating, id) })
+  return checked.ok ? ok({ regulator, config, slots: checked.value }) : fail(badArguments(checked.fault))
+}
+
+function noPrograms(regulator: Regulator | undefined): Fault {
+  if (regulator === undefined)
+    return { kind: 'offline', code: 'BUS_UNAVAILABLE', message: 'No regulator has answered on this bus yet.' }
+  return {
+    kind: 'unsupported',
+    code: 'UNSUPPORTED',
+    message: `How ${regulator.deviceId ?? 'this regulator'} keeps its weekly programs is not known.`,
+  }
+}
+
+async function askConfig(talk: Talk, regulator: Regulator, id: ProgramId): Promise<ProgramConfig | undefined> {
+  if (regulator.timers !== 'b555') return undefined
+  const answer = await talk.read(configKey(regulator.address, id))
+  return answer.ok ? decodeProgramConfig(answer.value) : undefined
+}
+
+function setpointOf(heating: HeatingBus, { zone, channel }: ProgramId): number | undefined {
+  const reader = new PlaneReader(heating.installation)
+  return channel === 'dhw' ? reader.peek(HOT_WATER.target) : reader.peek(ZONE.daySetpoint, zone)
+}
+
+function rehearsed(house: House, before: readonly DaySlot[], slots: readonly DaySlot[]): Outcome {
+  return reply(house, {
+    success: true,
+    dry_run: true,
+    slot_results: [],
+    before: before.map(slotJson),
+    would_write: slots.map(slotJson),
+  })
+}
+
+function reported(house: House, regulator: Regulator, outcome: DayOutcome): Outcome {
+  const results = outcome.results.map(resultJson)
+  const before = outcome.before.map(slotJson)
+  if (outcome.kind === 'written')
+    return reply(house, { success: true, slot_results: results, before, read_back: outcome.readBack.map(slotJson) })
+  const cause = outcome.results.find(({ accepted }) => !accepted)
+  const why = whyNot(cause)
+  const found = outcome.found === undefined ? {} : { read_back: outcome.found.map(slotJson) }
+  if (outcome.kind === 'unchanged') {
+    const data = { success: false, slot_results: results, before, ...found, restored: outcome.restored, error: why }
+    const message = `The day is as it was${outcome.restored ? ', after it was put back' : ''}: ${why}.`
+    // Only where not a single slot went out may the same call simply be made again (docs/adr/0004).
+    const untouched = cause?.index === 0 && cause.fault !== undefined && !outcome.restored
+    const fault = untouched ? writeFault(cause.fault, regulator.address) : undefined
+    const kind = fault === undefined || fault.kind === 'unknown-outcome' ? 'failed' : fault.kind
+    return fail({ kind, code: fault?.code ?? 'PROTOCOL_ERROR', message, details: { source_layer: 'bus', data } })
+  }
+  const data = { success: false, slot_results: results, before, ...found, restored: false, error: why }
+  return fail({
+    kind: 'unknown-outcome',
+    code: 'UNKNOWN_OUTCOME',
+    message: `The day is neither as asked nor as it was, and could not be put back: ${why}. Read it before trying again.`,
+    details: { source_layer: 'bus', data },
+  })
+}
+
+function whyNot(result: SlotResult | undefined): string {
+  if (result === undefined) return 'the regulator took every slot, but keeps something else'
+  if (result.fault !== undefined) return `slot ${result.index}: ${result.fault.kind}`
+  return `slot ${result.index}: ${refusalText(result.code ?? 0)}`
+}
+
+function resultJson({ index, accepted, code, fault }: SlotResult): JsonObject {
+  const description = accepted ? undefined : fault === undefined ? refusalText(code ?? 0) : `no answer (${fault.kind})`
+  return {
+    slot_index: index,
+    accepted,
+    error_code: code ?? null,
+    ...(description === undefined ? {} : { error_description: description }),
+  }
+}
+
+function reply(house: House, data: JsonObject): Outcome {
+  const timestamp = new Date(house.clock.now()).toISOString()
+  return ok({ data: { data, consistency: { mode: 'LIVE' }, data_timestamp: timestamp } })
+}

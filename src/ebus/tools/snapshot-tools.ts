@@ -1,0 +1,188 @@
+/**
+ * Snapshot tools: capture everything at one moment, look at it in peace, let it go; and many planes in one answer.
+ *
+ * Pure, given its house.
+ */
+import { z } from 'zod'
+import type { Call } from '../../bus/call.ts'
+import type { Capability } from '../../bus/capability.ts'
+import { defineTool } from '../../bus/tool.ts'
+import type { Json, JsonObject } from '../../core/json.ts'
+import { fail, ok } from '../../core/result.ts'
+import { callerKey } from '../../guard/caller-rights.ts'
+import type { HeatingBus } from '../heating-bus-client.ts'
+import type { PlaneName } from '../semantic/planes.ts'
+import { PLANES } from '../semantic/planes.ts'
+import { busArgument, viewArguments } from './arguments.ts'
+import { answered, ebusFamily } from './envelope.ts'
+import type { House } from './house.ts'
+import { busOf, freshnessOf, look, viewNow } from './house.ts'
+import { PLANE_SCHEMAS } from './plane-schemas.ts'
+import type { View } from './view.ts'
+import { capture } from './view.ts'
+
+const captureTool = defineTool({
+  name: 'ebus.v1.snapshot.capture',
+  title: 'Capture everything as it is now',
+  description:
+    'Keeps planes, devices and traffic of one moment under an id. Pass it as consistency {mode: SNAPSHOT, snapshot_id} to read parts that belong together. It is yours alone and expires by itself.',
+  input: z.strictObject({ bus: busArgument }),
+  output: answered(z.object({ created_at: z.string(), snapshot_id: z.string(), expires_at: z.string() })),
+  effect: 'records',
+  family: ebusFamily,
+})
+
+const dropTool = defineTool({
+  name: 'ebus.v1.snapshot.drop',
+  title: 'Let a snapshot go',
+  description: 'Forgets a snapshot of yours before it expires.',
+  input: z.strictObject({ snapshot_id: z.string().trim().min(1).max(64) }),
+  output: answered(z.object({ dropped: z.literal(true) })),
+  effect: 'records',
+  family: ebusFamily,
+})
+
+const DEFAULT_TIMEOUT_MS = 10_000
+const WAKE_MS = 50
+/** An adapter that is away is not worth the whole wait. */
+const CONNECT_PATIENCE_MS = 2_000
+
+const planeName = z
+  .string()
+  .trim()
+  .toLowerCase()
+  .pipe(z.enum(PLANES))
+  .meta({ enum: [...PLANES] })
+
+const getTool = defineTool({
+  name: 'ebus.v1.semantic.snapshot.get',
+  title: 'Read several planes at once',
+  description:
+    'All semantic planes, or those named, in one answer that belongs together. Waits for planes that are still being read for the first time; with allow_partial it delivers the others and says which are missing.',
+  input: z.strictObject({
+    planes: z.array(planeName).max(64).exactOptional().describe('Which; all of them if left out or empty.'),
+    timeout_ms: z
+      .int()
+      .min(1)
+      .max(25_000)
+      .default(DEFAULT_TIMEOUT_MS)
+      .describe('How long to wait for the first reading.'),
+    allow_partial: z.boolean().default(false),
+    ...viewArguments,
+  }),
+  output: answered(
+    z.object({
+      completed_planes: z.array(z.enum(PLANES)),
+      planes: z.object(Object.fromEntries(PLANES.map((name) => [name, PLANE_SCHEMAS[name].exactOptional()]))),
+      error_planes: z
+        .array(
+          z.object({
+            plane: z.enum(PLANES),
+            code: z.string(),
+            message: z.string(),
+            retriable: z.boolean(),
+            source_layer: z.string(),
+          }),
+        )
+        .exactOptional(),
+    }),
+  ),
+  effect: 'reads',
+  family: ebusFamily,
+})
+
+export function snapshotTools(house: House, pause: (ms: number) => Promise<void>): readonly Capability[] {
+  return [
+    captureTool.handledBy(async ({ bus }, call) => {
+      const heating = busOf(house, bus)
+      if (!heating.ok) return heating
+      const view = capture(viewNow(house, heating.value))
+      const taken = house.snapshots.take(view, callerKey(call.caller), house.clock.now())
+      if (!taken.ok) return taken
+      const { id, expiresAtMs } = taken.value
+      const data = { created_at: isoTime(view.atMs), snapshot_id: id, expires_at: isoTime(expiresAtMs) }
+      return ok({ data: { data, consistency: { mode: 'LIVE' }, data_timestamp: isoTime(view.atMs) } })
+    }),
+
+    dropTool.handledBy(async ({ snapshot_id: id }, call) => {
+      const nowMs = house.clock.now()
+      if (!house.snapshots.drop(id, callerKey(call.caller), nowMs))
+        return fail({ kind: 'not-found', code: 'NOT_FOUND', message: `There is no snapshot ${id}, or it has expired.` })
+      const answer = { data: { dropped: true }, consistency: { mode: 'LIVE' }, data_timestamp: isoTime(nowMs) }
+      return ok({ data: answer })
+    }),
+
+    getTool.handledBy(async ({ planes = [], timeout_ms: timeoutMs, allow_partial: allowPartial, ...wish }, call) => {
+      const heating = busOf(house, wish.bus)
+      if (!heating.ok) return heating
+      const wanted = planes.length === 0 ? PLANES : [...new Set(planes)]
+      if (wish.consistency?.mode !== 'SNAPSHOT')
+        await firstReading(house, heating.value, { wanted, timeoutMs, call, pause })
+      const looked = look(house, wish, call)
+      if (!looked.ok) return looked
+      const { view, answer } = looked.value
+      const live = wish.consistency?.mode !== 'SNAPSHOT'
+      const missing = live && !heating.value.isThrough() ? wanted.filter((name) => isMissing(view, name)) : []
+      if (missing.length > 0 && !allowPartial)
+        return fail({
+          kind: 'timed-out',
+          code: 'TIMEOUT',
+          message: `Not read yet: ${missing.join(', ')}. Ask again, or with allow_partial.`,
+        })
+      return ok({ data: answer(together(view, wanted, missing), besides(house, view, wanted)) })
+    }),
+  ]
+}
+
+/** Until every wanted plane has something to say, or there is nothing more to wait for. */
+async function firstReading(
+  house: House,
+  heating: HeatingBus,
+  wait: {
+    readonly wanted: readonly PlaneName[]
+    readonly timeoutMs: number
+    readonly call: Call
+    readonly pause: (ms: number) => Promise<void>
+  },
+): Promise<void> {
+  const { wanted, timeoutMs, call, pause } = wait
+  const startMs = house.clock.monotonic()
+  for (;;) {
+    const waitedMs = house.clock.monotonic() - startMs
+    const patienceMs = heating.status().connected ? timeoutMs : Math.min(timeoutMs, CONNECT_PATIENCE_MS)
+    if (waitedMs >= patienceMs || call.signal.aborted || heating.isThrough()) return
+    const view = viewNow(house, heating)
+    if (!wanted.some((name) => isMissing(view, name))) return
+    await pause(WAKE_MS)
+  }
+}
+
+function isMissing(view: View, name: PlaneName): boolean {
+  return view.plane(name).data === null
+}
+
+function together(view: View, wanted: readonly PlaneName[], missing: readonly PlaneName[]): JsonObject {
+  const complete = wanted.filter((name) => !missing.includes(name))
+  const planes: Record<string, Json> = Object.fromEntries(complete.map((name) => [name, view.plane(name).data]))
+  return {
+    completed_planes: complete,
+    planes,
+    ...(missing.length === 0 ? {} : { error_planes: missing.map(errorPlane) }),
+  }
+}
+
+function errorPlane(plane: PlaneName): JsonObject {
+  return { plane, code: 'TIMEOUT', message: 'Not read yet.', retriable: true, source_layer: 'gateway' }
+}
+
+/** The whole is as old as its oldest plane; only what is stale is named, there are hundreds of fields. */
+function besides(house: House, view: View, wanted: readonly PlaneName[]): JsonObject {
+  const fields = new Map(
+    wanted.flatMap((name) => [...view.plane(name).fields].map(([path, field]) => [`${name}.${path}`, field] as const)),
+  )
+  return freshnessOf({ data: null, fields }, house.clock.now(), false)
+}
+
+function isoTime(ms: number): string {
+  return new Date(ms).toISOString()
+}

@@ -1,0 +1,84 @@
+/**
+ * Snapshots: captured views, each its taker's own, for a while and within bounds.
+ *
+ *   capture ▸ kept ──expires_at──▶ gone        drop ▸ gone at once
+ *
+ * To everybody but its taker a snapshot does not exist: an id that leaks is of no use to anybody else.
+ *
+ * Holds memory; otherwise pure.
+ */
+import { randomBytes } from 'node:crypto'
+import { hex } from '../../core/bytes.ts'
+import type { Fault } from '../../core/fault.ts'
+import type { Result } from '../../core/result.ts'
+import { fail, ok } from '../../core/result.ts'
+import type { View } from './view.ts'
+import { weightOf } from './view.ts'
+
+export interface Snapshot {
+  readonly id: string
+  readonly owner: string
+  readonly view: View
+  readonly expiresAtMs: number
+  readonly bytes: number
+}
+
+export interface SnapshotLimits {
+  readonly ttlMs: number
+  readonly perOwner: number
+  readonly total: number
+  readonly bytes: number
+}
+
+export const SNAPSHOT_LIMITS: Omit<SnapshotLimits, 'ttlMs'> = { perOwner: 8, total: 64, bytes: 32 * 1_024 * 1_024 }
+
+const ID_BYTES = 16
+
+export class Snapshots {
+  readonly #limits: SnapshotLimits
+  readonly #kept = new Map<string, Snapshot>()
+  #bytes = 0
+
+  constructor(limits: SnapshotLimits) {
+    this.#limits = limits
+  }
+
+  take(view: View, owner: string, nowMs: number): Result<Snapshot, Fault> {
+    this.#purge(nowMs)
+    const bytes = weightOf(view)
+    const own = [...this.#kept.values()].filter((snapshot) => snapshot.owner === owner).length
+    const { perOwner, total } = this.#limits
+    if (own >= perOwner) return fail(full(`You keep ${own} snapshots already; drop one, or wait until one expires.`))
+    if (this.#kept.size >= total || this.#bytes + bytes > this.#limits.bytes)
+      return fail(full('No more snapshots can be kept now.'))
+    const snapshot = { id: hex(randomBytes(ID_BYTES)), owner, view, expiresAtMs: nowMs + this.#limits.ttlMs, bytes }
+    this.#kept.set(snapshot.id, snapshot)
+    this.#bytes += bytes
+    return ok(snapshot)
+  }
+
+  find(id: string, owner: string, nowMs: number): Snapshot | undefined {
+    this.#purge(nowMs)
+    const snapshot = this.#kept.get(id)
+    return snapshot?.owner === owner ? snapshot : undefined
+  }
+
+  drop(id: string, owner: string, nowMs: number): boolean {
+    const snapshot = this.find(id, owner, nowMs)
+    if (snapshot !== undefined) this.#forget(snapshot)
+    return snapshot !== undefined
+  }
+
+  #purge(nowMs: number): void {
+    for (const snapshot of this.#kept.values()) if (snapshot.expiresAtMs <= nowMs) this.#forget(snapshot)
+  }
+
+  #forget({ id, bytes }: Snapshot): void {
+    this.#kept.delete(id)
+    this.#bytes -= bytes
+  }
+}
+
+function full(message: string): Fault {
+  return { kind: 'busy', code: 'BUSY', message, retryAfterMs: 10_000 }
+}

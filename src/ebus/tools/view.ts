@@ -1,0 +1,153 @@
+/**
+ * View: everything that the reading tools show of one bus, either as it is now or as it was at one moment.
+ *
+ * A capture is taken in one turn of the event loop, so nothing in it is from before and nothing from after.
+ *
+ * Pure.
+ */
+import type { JsonObject } from '../../core/json.ts'
+import type { BusStatus } from '../adapter/bus.ts'
+import type { AdapterInfo } from '../adapter/info.ts'
+import type { Installation } from '../installation.ts'
+import { messagesJson, periodicityJson, summaryJson } from '../observe/report.ts'
+import { statusJson } from '../observe/status.ts'
+import { adapterInfoJson } from '../semantic/adapter-info.ts'
+import type { FieldFreshness, Plane } from '../semantic/plane-reader.ts'
+import type { PlaneName } from '../semantic/planes.ts'
+import { PLANES } from '../semantic/planes.ts'
+import type { ReadKey } from '../semantic/read-key.ts'
+import type { PlannedRead } from '../semantic/read-plan.ts'
+import { startupJson } from '../semantic/startup.ts'
+import { watchSummaryJson } from '../semantic/watch-summary.ts'
+import type { DeviceView } from './device-view.ts'
+import { deviceViews } from './device-view.ts'
+
+export interface View {
+  readonly busId: string
+  /** Wall clock. */
+  readonly atMs: number
+  readonly plane: (name: PlaneName) => Plane
+  readonly devices: () => readonly DeviceView[]
+  readonly status: () => JsonObject
+  readonly summary: () => JsonObject
+  readonly messages: () => readonly JsonObject[]
+  readonly periodicity: () => readonly JsonObject[]
+  readonly watch: () => JsonObject
+  readonly capacity: { readonly messages: number; readonly periodicity: number }
+}
+
+export interface ViewParts {
+  readonly busId: string
+  readonly installation: Installation
+  readonly bus: BusStatus
+  readonly info: AdapterInfo | undefined
+  readonly version: string
+  readonly plan: () => readonly PlannedRead[]
+  readonly toolReads: ReadonlySet<ReadKey>
+  /** Wall clock, and monotonic. */
+  readonly atMs: number
+  readonly nowMs: number
+}
+
+const NO_FIELDS: ReadonlyMap<string, FieldFreshness> = new Map()
+
+export function liveView(parts: ViewParts): View {
+  const { installation, bus, atMs } = parts
+  const { observatory } = installation
+  const status = (): JsonObject =>
+    statusJson({
+      observatory,
+      bus,
+      cadenceSeconds: installation.pollMs / 1_000,
+      flags: installation.flags,
+      startup: startupJson(installation.startup),
+      nowMs: parts.nowMs,
+    })
+  return {
+    busId: parts.busId,
+    atMs,
+    status,
+    plane: (name) => {
+      if (name === 'runtime_status') return { data: runtimeStatus(parts), fields: NO_FIELDS }
+      if (name === 'adapter_info') return adapterPlane(parts.info)
+      return installation.plane(name, atMs)
+    },
+    devices: () => deviceViews(installation.registry),
+    summary: () => summaryJson(observatory, status(), atMs),
+    messages: () => messagesJson(observatory),
+    periodicity: () => periodicityJson(observatory),
+    watch: () =>
+      watchSummaryJson({
+        shadow: installation.shadow,
+        plan: parts.plan(),
+        tooling: parts.toolReads,
+        flags: installation.flags,
+      }),
+    capacity: { messages: observatory.messages.capacity, periodicity: observatory.periodicity.capacity },
+  }
+}
+
+/** The same view, for ever. */
+export function capture(live: View): View {
+  const planes = new Map(PLANES.map((name) => [name, live.plane(name)]))
+  const devices = live.devices()
+  const status = live.status()
+  const summary = live.summary()
+  const messages = live.messages()
+  const periodicity = live.periodicity()
+  const watch = live.watch()
+  return {
+    busId: live.busId,
+    atMs: live.atMs,
+    capacity: live.capacity,
+    plane: (name) => planes.get(name) ?? { data: null, fields: NO_FIELDS },
+    devices: () => devices,
+    status: () => status,
+    summary: () => summary,
+    messages: () => messages,
+    periodicity: () => periodicity,
+    watch: () => watch,
+  }
+}
+
+/** What a capture weighs, in bytes of JSON: near enough to what it takes in memory. */
+export function weightOf(view: View): number {
+  const parts = [
+    PLANES.map((name) => view.plane(name).data),
+    view.devices().map(({ json }) => json),
+    view.summary(),
+    view.messages(),
+    view.periodicity(),
+    view.watch(),
+  ]
+  return JSON.stringify(parts).length
+}
+
+function runtimeStatus({ bus, info, version }: ViewParts): JsonObject {
+  const status = !bus.connected ? 'disconnected' : bus.signal ? 'connected' : 'no_signal'
+  return {
+    adapter_status: { status, firmware_version: info?.firmwareVersion ?? null, updates_available: null },
+    daemon_status: {
+      status: 'running',
+      firmware_version: version,
+      updates_available: null,
+      initiator_address: bus.address === undefined ? 'auto' : addressName(bus.address),
+    },
+  }
+}
+
+/** `0x7F`, as the contract writes it here and nowhere else. */
+function addressName(address: number): string {
+  return `0x${address.toString(16).toUpperCase().padStart(2, '0')}`
+}
+
+/** Asked every half minute; three silences make it old. */
+const INFO_STALE_MS = 100_000
+
+function adapterPlane(info: AdapterInfo | undefined): Plane {
+  const data = adapterInfoJson(info)
+  const atMs = info?.telemetryAtMs ?? info?.identityAtMs
+  if (data === null || atMs === undefined) return { data, fields: NO_FIELDS }
+  const telemetry: FieldFreshness = { source: 'poll', atMs, staleAfterMs: INFO_STALE_MS, invalidated: false }
+  return { data, fields: new Map([['telemetry', telemetry]]) }
+}

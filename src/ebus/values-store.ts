@@ -1,0 +1,55 @@
+/**
+ * Values store: what a bus last said, kept over a restart, so that the first minute is not blind. It is shown as old.
+ *
+ * Does I/O.
+ */
+import type { Database, Migrations } from '../core/database-store.ts'
+import type { Entry } from './semantic/shadow.ts'
+
+export const ebusMigrations: Migrations = {
+  room: 'ebus',
+  steps: [
+    `-- The last known answer to what was read on a bus; a key is ebus/semantic/read-key.ts's number.
+    CREATE TABLE ebus_value (
+      bus TEXT NOT NULL,
+      key INTEGER NOT NULL,
+      payload BLOB NOT NULL,
+      at INTEGER NOT NULL,
+      PRIMARY KEY (bus, key)
+    ) STRICT, WITHOUT ROWID`,
+  ],
+}
+
+export interface StoredValue {
+  readonly key: number
+  readonly payload: Uint8Array
+  readonly atMs: number
+}
+
+export interface ValueStore {
+  readonly load: () => readonly StoredValue[]
+  readonly save: (entries: Iterable<Entry>) => Promise<void>
+}
+
+/** Yesterday's temperatures help nobody. */
+const MAX_AGE_MS = 86_400_000
+
+export function createValueStore(database: Database, bus: string, now: () => number): ValueStore {
+  const select = database.sql.prepare('SELECT key, payload, at FROM ebus_value WHERE bus = ? AND at > ?')
+  return {
+    load: () =>
+      select.all(bus, now() - MAX_AGE_MS).map((row) => ({
+        key: Number(row['key']),
+        payload: new Uint8Array(row['payload'] as Uint8Array),
+        atMs: Number(row['at']),
+      })),
+    save: async (entries) => {
+      const rows = [...entries].filter(({ state, source }) => state === 'present' && source !== 'cache')
+      await database.commit((sql) => {
+        const keep = sql.prepare('INSERT OR REPLACE INTO ebus_value (bus, key, payload, at) VALUES (?, ?, ?, ?)')
+        for (const { key, payload, atMs } of rows) keep.run(bus, key, payload, Math.round(atMs))
+        sql.prepare('DELETE FROM ebus_value WHERE bus = ? AND at <= ?').run(bus, now() - MAX_AGE_MS)
+      })
+    },
+  }
+}

@@ -14,6 +14,7 @@ import { devicesMigrations } from '../devices/enrol/enrol-store.ts'
 import { deviceToolsMigrations } from '../devices/tools/pin-store.ts'
 import { rollbackMigrations } from '../homeseer/admin/rollback-store.ts'
 import { aliasMigrations } from '../homeseer/resolve/alias-store.ts'
+import { ebusMigrations } from '../ebus/values-store.ts'
 import { runtimeMigrations } from '../runtime/migrations.ts'
 import { createRuntime } from '../runtime/runtime.ts'
 
@@ -32,11 +33,17 @@ export const familyMigrations: readonly Migrations[] = [
   deviceToolsMigrations,
   aliasMigrations,
   rollbackMigrations,
+  ebusMigrations,
 ]
 
 /** Nothing is contacted before `start`. A family that the configuration does not ask for is not even loaded. */
 export async function createFamilies(parts: FamilyParts): Promise<readonly Service[]> {
-  return [runtimeFamily(parts), ...(await devicesFamily(parts)), ...(await homeseerFamily(parts))]
+  return [
+    runtimeFamily(parts),
+    ...(await devicesFamily(parts)),
+    ...(await homeseerFamily(parts)),
+    ...(await ebusFamily(parts)),
+  ]
 }
 
 function runtimeFamily({ config, version, data, spine, database }: FamilyParts): Service {
@@ -85,4 +92,10 @@ async function homeseerFamily({ config, spine, database, logger }: FamilyParts):
       ledger: { body: (seq) => ledger.body(seq) },
     }),
   ]
+}
+
+async function ebusFamily({ config, version, spine, database, logger }: FamilyParts): Promise<readonly Service[]> {
+  if (config.ebus.buses.length === 0) return []
+  const { createEbus } = await import('../ebus/ebus.ts')
+  return [createEbus({ config: config.ebus, bus: spine.bus, database, clock: systemClock, logger, version })]
 }

@@ -18,6 +18,7 @@ import type { JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Principal } from './face-bus.ts'
 import type { McpHttpOptions } from './http-server.ts'
+import { rememberedEnvelopes } from './modern-request.ts'
 
 let house: House | undefined
 afterEach(async () => {
@@ -325,3 +326,35 @@ function unannounced(url: string, body: string): Promise<number | undefined> {
     sent.end(body)
   })
 }
+
+describe('a request that would stay in memory after its answer', () => {
+  const longWinded = { experimental: { essay: { text: 'x'.repeat(70_000) } } }
+
+  it('opens neither a session nor a subscription when it is very long', async () => {
+    const { url } = await open([echo])
+    const clientInfo = { name: 't', version: '1' }
+    const initialize = { protocolVersion: '2025-11-25', capabilities: longWinded, clientInfo }
+    const session = await fetch(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 0, method: 'initialize', params: initialize }),
+    })
+    expect([session.status, session.headers.get('mcp-session-id')]).toEqual([413, null])
+    const notifications = { toolsListChanged: true, remark: 'x'.repeat(70_000) }
+    const listening = await fetch(url, modernRequest('subscriptions/listen', { notifications }))
+    expect(listening.status).toBe(413)
+    expect(await listening.json()).toMatchObject({ error: { code: -32_602 } })
+  })
+
+  it('is remembered as an envelope only when it is short, and served in either case', () => {
+    const envelopes = rememberedEnvelopes()
+    const [capabilities, client] = ['io.modelcontextprotocol/clientCapabilities', 'io.modelcontextprotocol/clientInfo']
+    for (const [said, kept] of [
+      [{ sampling: {} }, true],
+      [longWinded, false],
+    ] as const) {
+      envelopes.remember({ params: { _meta: { [capabilities]: said, [client]: { name: 't' } } } })
+      expect(envelopes.accepted(said, { name: 't' })).toBe(kept)
+    }
+  })
+})

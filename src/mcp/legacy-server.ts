@@ -20,6 +20,7 @@ import type { ListKind } from './changes.ts'
 import { openConnection } from './connection.ts'
 import type { Connection } from './connection.ts'
 import type { Principal } from './face-bus.ts'
+import { isTooLongToKeep, MAX_KEPT_CHARACTERS } from './kept-request.ts'
 import { readLegacyRequest, withdrawnRequest } from './legacy-request.ts'
 import { servePlain } from './plain-server.ts'
 import type { PlainServing, PlainSession } from './plain-server.ts'
@@ -54,6 +55,10 @@ const SWEEP_MS = 30_000
 const NO_SESSION: Refusal = { status: 404, code: -32_001, message: 'Session not found' }
 const WHICH_SESSION: Refusal = { status: 400, message: 'Bad Request: Mcp-Session-Id header is required' }
 const FULL: Refusal = { status: 503, message: 'Too many sessions are open', headers: { 'retry-after': '60' } }
+const TOO_LONG: Refusal = {
+  status: 413,
+  message: `An initialize request has at most ${MAX_KEPT_CHARACTERS} characters`,
+}
 const NO_BATCH: Refusal = { status: 400, code: -32_600, message: 'Bad Request: batches ended with revision 2025-03-26' }
 
 export class LegacyServer {
@@ -109,6 +114,7 @@ export class LegacyServer {
   }
 
   async #begin(visit: Visit, body: Json): Promise<void> {
+    if (isTooLongToKeep(body)) return refuse(visit.response, TOO_LONG)
     if (!this.#makeRoom(visit.principal)) return refuse(visit.response, FULL)
     const { createServer, catalogue, keepAliveMs, clock, log } = this.#options
     const transport = new WebStandardStreamableHTTPServerTransport({

@@ -90,6 +90,8 @@ export interface Envelopes {
 }
 
 const MAX_ENVELOPES = 256
+/** A client that says more about itself is served all the same, only not by hand. */
+const MAX_ENVELOPE = 4_096
 
 export function rememberedEnvelopes(): Envelopes {
   const known = new Set<string>()
@@ -99,8 +101,10 @@ export function rememberedEnvelopes(): Envelopes {
       const params = isJsonObject(body) ? body['params'] : undefined
       const meta = isJsonObject(params) ? params['_meta'] : undefined
       if (!isJsonObject(meta)) return
+      const envelope = JSON.stringify([meta[CAPABILITIES_KEY], meta[CLIENT_KEY]])
+      if (envelope.length > MAX_ENVELOPE) return
       if (known.size >= MAX_ENVELOPES) known.clear()
-      known.add(JSON.stringify([meta[CAPABILITIES_KEY], meta[CLIENT_KEY]]))
+      known.add(envelope)
     },
   }
 }

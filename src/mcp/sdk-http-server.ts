@@ -10,7 +10,9 @@ import type { Json, JsonObject } from '../core/json.ts'
 import { isJsonObject } from '../core/json.ts'
 import type { Logger } from '../core/logger.ts'
 import type { Catalogue } from './catalogue.ts'
-import { INTERNAL_ERROR } from './protocol-error.ts'
+import { isTooLongToKeep, MAX_KEPT_CHARACTERS } from './kept-request.ts'
+import { INTERNAL_ERROR, INVALID_PARAMS } from './protocol-error.ts'
+import type { ProtocolFault } from './protocol-error.ts'
 import { sendJson } from './reply-transport.ts'
 import type { Visit } from './visit.ts'
 import { webExchange } from './web-exchange-transport.ts'
@@ -46,11 +48,15 @@ export function createSdkHttpServer(options: SdkHttpOptions): SdkHttpServer {
   async function listen(visit: Visit, body: JsonObject): Promise<void> {
     const { id } = visit.principal
     const open = subscriptions.get(id) ?? 0
-    if (open >= options.maxSubscriptionsPerPrincipal) {
-      const error = { code: INTERNAL_ERROR, message: 'Subscription limit reached' }
-      sendJson(visit.response, 200, JSON.stringify({ jsonrpc: '2.0', id: body['id'] ?? null, error }))
-      return
-    }
+    const refuse = (status: number, error: ProtocolFault): void =>
+      sendJson(visit.response, status, JSON.stringify({ jsonrpc: '2.0', id: body['id'] ?? null, error }))
+    if (isTooLongToKeep(body))
+      return refuse(413, {
+        code: INVALID_PARAMS,
+        message: `A subscription has at most ${MAX_KEPT_CHARACTERS} characters`,
+      })
+    if (open >= options.maxSubscriptionsPerPrincipal)
+      return refuse(200, { code: INTERNAL_ERROR, message: 'Subscription limit reached' })
     subscriptions.set(id, open + 1)
     try {
       await pass(visit, body)

@@ -9,4 +9,6 @@ import { enableCompileCache } from 'node:module'
 // Before anything of ours is loaded: the second start then takes half the time of the first.
 enableCompileCache()
 const { program } = await import('./cli/program.ts')
+// The virtual house is large, and nobody who asks for the status wants to wait for it.
+if (process.argv.includes('sim')) (await import('./cli/sim.ts')).addSimCommands(program)
 await program.parseAsync()

@@ -5,20 +5,42 @@
  *
  * Does I/O.
  */
+import { createServer } from 'node:net'
+import type { AddressInfo } from 'node:net'
 import type { Config } from '../config/schema.ts'
+import { OWNER } from '../guard/authenticate.ts'
+import type { Gateway } from '../main.ts'
+import type { BoardKind } from '../sim/devices/board.ts'
+import { startDeviceSimulator } from '../sim/devices/device-client.ts'
+import { numberedIdentity } from '../sim/devices/identity.ts'
+import type { SimulatedDevice } from '../sim/devices/simulated-device.ts'
 import { startEbusSimulator } from '../sim/ebus/simulator-server.ts'
 import { startHomeseerSimulator } from '../sim/homeseer/homeseer-server.ts'
 
 export interface DemoHouse {
   /** The owner's configuration with the house in it. */
   readonly config: Config
+  /** Switches the ESP32 devices on, once there is somebody for them to talk to. */
+  readonly wake: (gateway: Gateway) => void
   readonly stop: () => Promise<void>
+}
+
+interface DemoDevice {
+  readonly name: string
+  readonly kind: BoardKind
+  readonly transport: 'websocket' | 'mqtt'
 }
 
 const HOST = '127.0.0.1'
 /** A room takes hours to warm up; nobody who tries something out has hours. */
 const HOUSE_SPEED = 30
 const SEED = 7
+/** Let in by the demo itself; one more waits with its code, so that there is something to approve. */
+const DEVICES: readonly DemoDevice[] = [
+  { name: 'Kitchen speaker', kind: 'speaker', transport: 'websocket' },
+  { name: 'Desk lamp', kind: 'lamp', transport: 'mqtt' },
+  { name: 'Door camera', kind: 'camera', transport: 'websocket' },
+]
 
 export async function startDemoHouse(config: Config): Promise<DemoHouse> {
   const heating = await startEbusSimulator({
@@ -27,30 +49,89 @@ export async function startDemoHouse(config: Config): Promise<DemoHouse> {
     house: { speed: HOUSE_SPEED },
   })
   const homeseer = await startHomeseerSimulator({ host: HOST, httpPort: 0, asciiPort: 0 })
+  const [port, mqttPort] = [await freePort(), await freePort()]
+  const awake: SimulatedDevice[] = []
+  const bus = { id: 'main', adapter: `enh:${HOST}:${heating.port}`, source: 'auto' as const, readOnly: false }
   return {
     config: {
       ...config,
-      ebus: {
-        ...config.ebus,
-        buses: [
-          {
-            id: 'main',
-            adapter: `enh:${HOST}:${heating.port}`,
-            source: 'auto',
-            readOnly: false,
-            warmUpTransactions: 5,
-          },
-        ],
-      },
+      ebus: { ...config.ebus, buses: [{ ...bus, warmUpTransactions: 5 }] },
       homeseer: {
         ...config.homeseer,
         url: `http://${HOST}:${homeseer.httpPort}`,
+        user: 'default',
+        password: 'default',
         push: { ...config.homeseer.push, asciiPort: homeseer.asciiPort },
       },
+      devices: {
+        ...config.devices,
+        enabled: true,
+        host: HOST,
+        port,
+        mqtt: { enabled: true, port: mqttPort, udpPort: mqttPort },
+      },
+    },
+    wake: (gateway) => {
+      const ota = `http://${HOST}:${port}${config.devices.otaPath}`
+      for (const [index, device] of DEVICES.entries()) void letIn(gateway, { ota, index, device }, awake)
+      void switchOn({ ota, index: DEVICES.length, kind: 'robot' }, awake)
     },
     stop: async () => {
+      for (const device of awake) device.stop()
       await homeseer.stop()
       await heating.stop()
     },
   }
+}
+
+/** What a person does who reads the code off a device's display and knows whose it is. */
+async function letIn(
+  gateway: Gateway,
+  { ota, index, device }: { readonly ota: string; readonly index: number; readonly device: DemoDevice },
+  awake: SimulatedDevice[],
+): Promise<void> {
+  const { name, kind, transport } = device
+  const onCode = (code: string): void =>
+    void gateway.bus.call(
+      'devices.enrolment.approve',
+      undefined,
+      { code, name, transport },
+      { caller: OWNER, channel: 'api' },
+    )
+  await switchOn({ ota, index, kind, onCode }, awake)
+}
+
+async function switchOn(
+  options: {
+    readonly ota: string
+    readonly index: number
+    readonly kind: BoardKind
+    readonly onCode?: (code: string) => void
+  },
+  awake: SimulatedDevice[],
+): Promise<void> {
+  const { ota, index, kind, onCode } = options
+  const booting = startDeviceSimulator({
+    profile: 'fw-2.4',
+    kind,
+    identity: numberedIdentity(index + 1),
+    ota,
+    awake: true,
+    timing: { activateMs: 500, reconnectMs: 2_000 },
+    ...(onCode === undefined ? {} : { onCode }),
+  })
+  // A device that is still waiting to be let in when the gateway stops has nobody to ask any more, and gives up.
+  await booting.then((device) => awake.push(device)).catch(() => undefined)
+}
+
+/** A port that was free a moment ago: two demos on one machine do not meet. */
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const probe = createServer()
+    probe.once('error', reject)
+    probe.listen(0, HOST, () => {
+      const { port } = probe.address() as AddressInfo
+      probe.close(() => resolve(port))
+    })
+  })
 }

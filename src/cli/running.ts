@@ -29,7 +29,7 @@ export function addRunningCommands(program: Command): void {
       }
       const { startDemoHouse } = await import('./demo-server.ts')
       const house = await startDemoHouse(config)
-      process.exitCode = await up({ ...shared, config: house.config, dataRoot: demoRoot(root) })
+      process.exitCode = await up({ ...shared, config: house.config, dataRoot: demoRoot(root), afterwards: house.wake })
       await house.stop()
     })
   program

@@ -19,9 +19,11 @@ export interface UpOptions {
   readonly version: string
   /** How this program is run, for the lines that tell a newcomer what to type. */
   readonly command: string
+  /** What else is to begin once the gateway is there. */
+  readonly afterwards?: (gateway: Gateway) => void
 }
 
-export async function up({ config, dataRoot, version, command }: UpOptions): Promise<ExitCode> {
+export async function up({ config, dataRoot, version, command, afterwards }: UpOptions): Promise<ExitCode> {
   // Before anything is started, so that a stop is a clean one from the first moment.
   const stopWanted = untilSignal()
   const started = await tryToStart({ config, dataRoot, version, logger: createLogger(config.logLevel), listen: true })
@@ -30,6 +32,7 @@ export async function up({ config, dataRoot, version, command }: UpOptions): Pro
     return exitOfStart(started.fault)
   }
   process.stdout.write(welcome(started.value, dataRoot, { command, link: await signInLink(started.value, dataRoot) }))
+  afterwards?.(started.value)
   await stopWanted
   process.stdout.write('\nStopping …\n')
   await started.value.stop()

@@ -1,0 +1,14 @@
+/**
+ * Sim: the parts of the virtual house alone, for anybody's client to be tested against.
+ *
+ * Pure: each does its own work.
+ */
+import type { Command } from 'commander'
+import { addDevicesSim } from './sim-devices-server.ts'
+import { addHomeseerSim } from './sim-homeseer-server.ts'
+
+export function addSimCommands(program: Command): void {
+  const sim = program.command('sim').description('parts of the virtual house, for any client to be tested against')
+  addHomeseerSim(sim)
+  addDevicesSim(sim)
+}

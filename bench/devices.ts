@@ -14,7 +14,7 @@ import type { LoadResult, Memory } from './far-end/devices-peer.ts'
 const PEER = fileURLToPath(new URL('far-end/devices-peer.ts', import.meta.url))
 const CALLS_PER_SECOND = 200
 
-class Peer {
+export class Peer {
   readonly #child: ChildProcess
   readonly #waiting = new Map<number, { resolve: (value: never) => void; reject: (error: Error) => void }>()
   readonly #started: Promise<unknown>
@@ -101,18 +101,18 @@ export async function run(): Promise<void> {
   }
 }
 
-async function perSecond(count: number, work: () => Promise<unknown>): Promise<number> {
+export async function perSecond(count: number, work: () => Promise<unknown>): Promise<number> {
   const start = performance.now()
   await work()
   return Math.round((count * 1_000) / (performance.now() - start))
 }
 
-function perDevice(before: Memory, after: Memory, count: number): string {
+export function perDevice(before: Memory, after: Memory, count: number): string {
   const kib = (bytes: number) => (bytes / count / 1_024).toFixed(1)
   return `${kib(after.rssBytes - before.rssBytes)} KiB RSS and ${kib(after.heapBytes - before.heapBytes)} KiB heap each`
 }
 
-async function until(fits: () => Promise<boolean>): Promise<void> {
+export async function until(fits: () => Promise<boolean>): Promise<void> {
   const deadline = performance.now() + 120_000
   while (!(await fits())) {
     if (performance.now() > deadline) throw new Error('the devices did not get there in two minutes')

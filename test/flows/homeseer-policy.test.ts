@@ -68,16 +68,12 @@ describe('the policy matrix', () => {
       world.simulator.system.deeds.length = 0
       const staged = await house.call('hs4.change.prepare', { toolName: 'hs4.devices.set', args })
       const token = at(staged, 'result', 'token')
-      if (typeof token !== 'string') {
-        // Off the list: refused while it is prepared, so there is nothing to commit.
-        expect(verdict(staged, false)).toBe(row.commit)
-        return
-      }
-      const first = await house.call('hs4.change.commit', { token })
+      // Off the list it is refused while it is prepared already, so there is nothing to commit.
+      const first = typeof token === 'string' ? await house.call('hs4.change.commit', { token }) : staged
       expect(verdict(first, deeds().length > 0)).toBe(row.commit)
-      const again = await house.call('hs4.change.commit', { token })
-      expect(deeds().length).toBeLessThanOrEqual(row.commit === 'X' ? 1 : 0)
-      if (row.commit === 'X') expect(at(again, 'error', 'code')).toBe('BAD_REQUEST')
+      const again = typeof token === 'string' ? await house.call('hs4.change.commit', { token }) : staged
+      expect(deeds().length).toBe(row.commit === 'X' ? 1 : 0)
+      expect(at(again, 'error', 'code') === 'BAD_REQUEST').toBe(row.commit === 'X')
     },
   )
 })
@@ -130,7 +126,7 @@ describe('the defects of an earlier implementation', () => {
     expect(answers.filter((answer) => at(answer, 'result', 'committed') === true)).toHaveLength(1)
     expect(deeds()).toEqual(['control'])
     const others = new Set(answers.map((answer) => at(answer, 'error', 'code')))
-    expect([...others].toSorted()).toEqual(['BAD_REQUEST', undefined])
+    expect(others).toEqual(new Set(['BAD_REQUEST', undefined]))
   })
 
   it('5: staged arguments are checked when they are staged', async () => {

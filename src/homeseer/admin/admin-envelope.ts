@@ -3,9 +3,19 @@
  *
  * Pure.
  */
+import { z } from 'zod'
 import { canonicalJson, type Json, type JsonObject } from '../../core/json.ts'
 import type { AdminDomain } from '../tools/rules.ts'
 import type { AdminClaims } from './operation.ts'
+
+/** The fields that the contract requires. */
+export const ENVELOPE_OUTPUT = z.looseObject({
+  result: z.enum(['planned', 'applied', 'failed']),
+  precheck: z.array(z.unknown()),
+  steps: z.array(z.unknown()),
+  rollback: z.enum(['not_needed', 'available']),
+  auditRef: z.string(),
+})
 
 export interface EnvelopeParts {
   readonly result: 'planned' | 'applied' | 'failed'

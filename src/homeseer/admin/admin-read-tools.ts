@@ -21,16 +21,18 @@ import { policyState } from '../tools/policy-state.ts'
 import { refusals } from '../tools/rules.ts'
 import { getVersion } from '../wire/read-request.ts'
 import { ADAPTER_SCRIPT_ID, readFromAdapter } from './execute-client.ts'
-import { ADMIN_CLAIMS } from './operation.ts'
-import { BASE_GUARD } from '../tools/guarded-tool.ts'
 
 const common = { family: homeseerFamily, effect: 'reads' } as const
 
-/** Callers that hand the guard's arguments to a read are not sent away for it. */
+/** Callers that hand the guard's arguments to a read are not sent away for it; nothing is made of them. */
 const SPARE = {
-  ...BASE_GUARD,
-  ...ADMIN_CLAIMS,
-  domain: z.string().max(20).exactOptional(),
+  ...Object.fromEntries(['confirm', 'dryRun'].map((name) => [name, z.boolean().exactOptional()])),
+  ...Object.fromEntries(
+    ['intent', 'reason', 'operationTier', 'domain', 'changeTicket', 'maintenanceWindowId', 'riskLevel'].map((name) => [
+      name,
+      z.string().exactOptional(),
+    ]),
+  ),
 }
 
 /** What the last list of users said, for the resource that must not run code. */

@@ -17,7 +17,7 @@ import { BASE_GUARD, guardedTool, type GuardedTool } from '../tools/guarded-tool
 import { textOf } from '../tools/json-text.ts'
 import { findDevice } from '../tools/house-client.ts'
 import type { House } from '../catalog/house.ts'
-import { adminEnvelope, type EnvelopeParts } from './admin-envelope.ts'
+import { adminEnvelope, ENVELOPE_OUTPUT, type EnvelopeParts } from './admin-envelope.ts'
 import type { CapabilityCache } from './capability-cache.ts'
 import { ADAPTER_SCRIPT_ID, execute, type Executed } from './execute-client.ts'
 import { observe, shows } from './observe-client.ts'
@@ -51,7 +51,7 @@ function operationTool(parts: AdminParts, operation: Operation): GuardedTool {
     title,
     description,
     input: z.strictObject({ ...shape, ...adminGuard(domain) }),
-    output: z.looseObject({}),
+    output: ENVELOPE_OUTPUT,
     effect: 'admin',
     lock: `homeseer:admin:${domain}`,
     timeoutSeconds: 120,

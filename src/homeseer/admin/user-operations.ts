@@ -13,6 +13,8 @@ import { again, made } from './undo.ts'
 
 const word = z.string().min(1).max(200)
 const maybe = word.exactOptional()
+/** May be emptied, which is also how it is brought back. */
+const words = z.string().max(200).exactOptional()
 const userId = z.union([z.int().min(0), word])
 const password = z.string().min(1).max(200).exactOptional().meta({ writeOnly: true })
 
@@ -31,8 +33,8 @@ export const USER_OPERATIONS: readonly Operation[] = [
     shape: {
       username: word,
       password,
-      displayName: maybe,
-      email: maybe,
+      displayName: words,
+      email: words,
       role: maybe.describe('guest, normal or admin.'),
       enabled: z.boolean().default(true),
     },
@@ -44,7 +46,7 @@ export const USER_OPERATIONS: readonly Operation[] = [
     op: 'users.update',
     title: 'Change a user',
     description: 'Changes a user of HomeSeer.',
-    shape: { userId, displayName: maybe, email: maybe, password, enabled: z.boolean().exactOptional(), role: maybe },
+    shape: { userId, displayName: words, email: words, password, enabled: z.boolean().exactOptional(), role: maybe },
     secrets: ['password'],
     undo: ({ args, before }) =>
       args['password'] === undefined ? again('users.update', 'userId', { args, before }) : undefined,

@@ -15,7 +15,7 @@ import { panCamera } from '../wire/write-request.ts'
 import { answer, type Homeseer } from './dependencies.ts'
 import { homeseerFamily } from './envelope.ts'
 import { hs4Fault, readFault, writeFault } from './faults.ts'
-import { BASE_GUARD, guardedTool, type GuardedTool } from './guarded-tool.ts'
+import { BASE_GUARD, GUARDED_OUTPUT, guardedTool, type GuardedTool } from './guarded-tool.ts'
 import { textOf } from './json-text.ts'
 
 const common = { family: homeseerFamily, effect: 'reads' } as const
@@ -71,7 +71,7 @@ export function cameraPan(homeseer: Homeseer): GuardedTool {
     description:
       'Starts or stops moving a camera up, down, left or right. A movement that was started goes on until it is stopped.',
     input: z.strictObject({ camId, direction: z.enum(PAN_DIRECTIONS), ...BASE_GUARD }),
-    output: z.looseObject({}),
+    output: GUARDED_OUTPUT,
     effect: 'writes',
     lock: ({ camId: id }) => `homeseer:camera:${textOf(id)}`,
     plan: (input) => movableCamera(homeseer, input.camId),

@@ -15,7 +15,7 @@ import { callPlugin } from '../wire/write-request.ts'
 import { answer, type Homeseer } from './dependencies.ts'
 import { homeseerFamily } from './envelope.ts'
 import { hs4Fault, readFault, writeFault } from './faults.ts'
-import { BASE_GUARD, guardedTool, type GuardedTool } from './guarded-tool.ts'
+import { BASE_GUARD, GUARDED_OUTPUT, guardedTool, type GuardedTool } from './guarded-tool.ts'
 import { textOf } from './json-text.ts'
 import { scriptIdOf } from './rules.ts'
 
@@ -45,7 +45,7 @@ export function scriptRun(homeseer: Homeseer): GuardedTool {
     description:
       'Runs a script or a script statement on HomeSeer. Code can do anything, so a person has to approve each run.',
     input: z.strictObject({ command: z.string().min(1).max(4_000), ...BASE_GUARD }),
-    output: z.looseObject({}),
+    output: GUARDED_OUTPUT,
     effect: 'sensitive',
     lock: 'homeseer:scripts',
     plan: async ({ command }) => ok({ command, scriptId: scriptIdOf(command) }),
@@ -93,7 +93,7 @@ export function pluginFunctionCall(homeseer: Homeseer): GuardedTool {
       params: z.array(parameter).max(50).default([]),
       ...BASE_GUARD,
     }),
-    output: z.looseObject({}),
+    output: GUARDED_OUTPUT,
     effect: 'sensitive',
     lock: ({ plugin }) => `homeseer:plugin:${textOf(plugin).toLowerCase().slice(0, 200)}`,
     plan: async ({ plugin, functionName }) => {

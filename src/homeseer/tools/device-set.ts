@@ -21,7 +21,7 @@ import { answer, type Homeseer } from './dependencies.ts'
 import { refArgument } from './device-arguments.ts'
 import { deviceLabel } from './device-view.ts'
 import { hs4Fault, readFault, writeFault, type NextCall } from './faults.ts'
-import { BASE_GUARD, guardedTool, type GuardedTool, type Weighed } from './guarded-tool.ts'
+import { BASE_GUARD, GUARDED_OUTPUT, guardedTool, type GuardedTool, type Weighed } from './guarded-tool.ts'
 import { findDevice, noDevice, seenNow } from './house-client.ts'
 import { choosePath, clearChoice, pathJson, type SetMode, type SetPath } from './set-wish.ts'
 import { verificationJson, verify, watch, type Verification, type Watch } from './verify-client.ts'
@@ -63,7 +63,7 @@ export function deviceSet(homeseer: Homeseer): GuardedTool {
     description:
       'Tells one device something (by value, label or control use), waits for it to report back and says what it shows then. Values that the device would refuse are refused before they are sent. Locks, garage doors, alarms and devices with voice confirmation need a person’s approval.',
     input,
-    output: z.looseObject({}),
+    output: GUARDED_OUTPUT,
     effect: 'writes',
     lock: ({ ref }) => (typeof ref === 'number' ? `homeseer:ref:${ref}` : undefined),
     timeoutSeconds: 60,

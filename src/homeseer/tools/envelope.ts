@@ -134,7 +134,21 @@ function adminDetails({ reasons = [] }: Fault, { name, effect }: Offer): JsonObj
 /** Short, because it stands in every tool of the list. */
 const ERROR: JsonSchema = {
   type: 'object',
-  required: ['code', 'message', 'retryable', 'fixHint', 'suggestedNextToolCalls'],
+  required: ['code', 'message', 'retryable', 'fixHint'],
+}
+
+/** Without the keywords that say nothing: a list of sixty tools is read by models that pay for every word. */
+function slim(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(slim)
+  if (typeof schema !== 'object' || schema === null) return schema
+  const told = Object.entries(schema).filter(([keyword, value]) => !saysNothing(keyword, value))
+  return Object.fromEntries(told.map(([keyword, value]) => [keyword, slim(value)]))
+}
+
+function saysNothing(keyword: string, value: unknown): boolean {
+  const isEmpty = typeof value === 'object' && value !== null && Object.keys(value).length === 0
+  if (keyword === 'maximum' || keyword === 'minimum') return Math.abs(Number(value)) === Number.MAX_SAFE_INTEGER
+  return isEmpty && ['properties', 'additionalProperties', 'items'].includes(keyword)
 }
 
 /** Failures are admitted, too: clients of the 2025 era check structured content even when `isError` is set. */
@@ -142,7 +156,7 @@ function outputSchema(offer: Offer): JsonSchema {
   const { $defs, ...response } = offer.responseSchema ?? {}
   return {
     type: 'object',
-    properties: { result: response, error: ERROR },
+    properties: { result: slim(response), error: ERROR },
     anyOf: [{ required: ['result'] }, { required: ['error'] }],
     ...($defs === undefined ? {} : { $defs }),
   }

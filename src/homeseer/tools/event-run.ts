@@ -18,7 +18,7 @@ import { runEventById, runEventByName } from '../wire/write-request.ts'
 import { answer, definitionOf, type Homeseer } from './dependencies.ts'
 import { EVENT_NAME, findEvent, type EventName } from './event-read-tools.ts'
 import { readFault, writeFault } from './faults.ts'
-import { BASE_GUARD, guardedTool, type GuardedTool, type Weighed } from './guarded-tool.ts'
+import { BASE_GUARD, GUARDED_OUTPUT, guardedTool, type GuardedTool, type Weighed } from './guarded-tool.ts'
 import { seenNow } from './house-client.ts'
 
 interface Plan {
@@ -34,7 +34,7 @@ export function eventRun(homeseer: Homeseer): GuardedTool {
     description:
       'Runs one of HomeSeer’s events now, with everything it does. Events that open locks or gates, run scripts or carry the security mark need a person’s approval.',
     input: z.strictObject({ ...EVENT_NAME, ...BASE_GUARD }),
-    output: z.looseObject({}),
+    output: GUARDED_OUTPUT,
     effect: 'writes',
     // The id may be hidden behind a name, so the lock is on running events as such.
     lock: 'homeseer:events',

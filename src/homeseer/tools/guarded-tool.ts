@@ -31,6 +31,14 @@ export const BASE_GUARD = {
   dryRun: z.boolean().exactOptional().describe('true: plan only, change nothing.'),
 }
 
+/** What every guarded tool of the core answers at least one of; a dry run says so. */
+export const GUARDED_OUTPUT = z.looseObject({
+  dryRun: z.boolean().exactOptional(),
+  applied: z.boolean().exactOptional(),
+  invoked: z.boolean().exactOptional(),
+  verification: z.looseObject({}).exactOptional(),
+})
+
 export interface Weighed {
   readonly effect: Effect
   readonly target: string

@@ -1,0 +1,121 @@
+/**
+ * The power goes out between preparing, committing and acting: a change is never carried out twice, and one whose outcome
+ * nobody can know is called unknown.
+ */
+import { setTimeout as wait } from 'node:timers/promises'
+import { join } from 'node:path'
+import { afterEach, describe, expect, it } from 'vitest'
+import type { JsonObject } from '../../src/core/json.ts'
+import { Database } from '../../src/core/database-store.ts'
+import { connectHttp, startGatewayProcess } from '../gateway-process.ts'
+import type { GatewayProcess, Home } from '../gateway-process.ts'
+import { at, callTool, CLAIMS, homeseerHome, openWorld } from '../homeseer-rig.ts'
+import type { Answer, World } from '../homeseer-rig.ts'
+
+const LAMP = 120
+const BLIND = 196
+/** Longer than any of these tests waits for the moment to cut the power. */
+const SLOW_MS = 20_000
+
+let world: World
+let home: Home
+let gateway: GatewayProcess | undefined
+
+async function start(): Promise<void> {
+  gateway = await startGatewayProcess(home)
+}
+
+async function ask(name: string, args: JsonObject): Promise<Answer> {
+  const client = await connectHttp(gateway?.url ?? '', 'modern')
+  try {
+    return (await callTool(client, name, args)).answer
+  } finally {
+    await client.close()
+  }
+}
+
+async function open(): Promise<void> {
+  world = await openWorld()
+  home = homeseerHome(world, { timeoutMs: 60_000, readRetries: 0, verifyAttempts: 40, verifyIntervalMs: 500 })
+  await start()
+}
+
+async function prepare(ref = LAMP): Promise<string> {
+  const staged = await ask('hs4.change.prepare', {
+    toolName: 'hs4.devices.set',
+    args: { ref, value: 255, ...CLAIMS },
+  })
+  return String(at(staged, 'result', 'token'))
+}
+
+function controls(): number {
+  return world.simulator.system.deeds.filter(({ kind }) => kind === 'control').length
+}
+
+/** Reads the database beside the running gateway until it says what was waited for. */
+async function untilChangeIs(state: string): Promise<void> {
+  for (;;) {
+    const database = new Database({ path: join(home.data, 'hearthbus.db'), migrations: [], readOnly: true })
+    const row = database.sql.prepare('SELECT state FROM guard_change').get()
+    database.close()
+    if (row?.['state'] === state) return
+    await wait(20)
+  }
+}
+
+async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await wait(10)
+}
+
+afterEach(async () => {
+  await gateway?.stop()
+  await world.close()
+  home.remove()
+})
+
+describe('a power cut', () => {
+  it('after preparing: the change can still be committed, once', async () => {
+    await open()
+    const token = await prepare()
+    await gateway?.kill()
+    await start()
+    expect(await ask('hs4.change.commit', { token })).toMatchObject({ result: { committed: true } })
+    expect(at(await ask('hs4.change.commit', { token }), 'error', 'code')).toBe('BAD_REQUEST')
+    expect(controls()).toBe(1)
+  })
+
+  it('after committing, before the act: nothing happened, nobody knows that, and nothing happens later', async () => {
+    await open()
+    const token = await prepare()
+    // The act begins by reading the device, and gets no answer to that.
+    world.simulator.faults.replyDelayMs = SLOW_MS
+    const lost = ask('hs4.change.commit', { token }).catch(() => undefined)
+    await untilChangeIs('committing')
+    await gateway?.kill()
+    await lost
+    world.simulator.faults.replyDelayMs = 0
+    await start()
+    const again = await ask('hs4.change.commit', { token })
+    expect(again).toMatchObject({ error: { code: 'UNKNOWN', retryable: false } })
+    expect(controls()).toBe(0)
+  })
+
+  it('after the act, before its answer: it happened once, and the commit is of unknown outcome', async () => {
+    await open()
+    // The blind moves three seconds after it was told, and until then the gateway looks for it.
+    const token = await prepare(BLIND)
+    const lost = ask('hs4.change.commit', { token }).catch(() => undefined)
+    await until(() => controls() > 0)
+    await gateway?.kill()
+    await lost
+    await start()
+    const again = await ask('hs4.change.commit', { token })
+    expect(again).toMatchObject({ error: { code: 'UNKNOWN', retryable: false } })
+    await until(() => world.simulator.house.hardware(BLIND)?.value === 255)
+    expect(controls()).toBe(1)
+    const audit = await ask('hs4.audit.query', { action: 'change.unknown' })
+    expect(at(audit, 'result', 'entries', 'length')).toBe(1)
+    const aborted = await ask('hs4.audit.query', { tool: 'hs4.devices.set', result: 'error' })
+    expect(at(aborted, 'result', 'entries', 'length')).toBe(1)
+  })
+})

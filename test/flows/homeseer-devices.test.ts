@@ -1,0 +1,404 @@
+/**
+ * Setting devices of the house of hard cases: what is sent, what is refused before it is sent, and what is believed
+ * afterwards. Intents, prepared changes and administration where they meet trouble.
+ */
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { Interaction } from '../../src/bus/call.ts'
+import { isJsonObject, type JsonObject } from '../../src/core/json.ts'
+import { HOME_REFS } from '../../src/sim/homeseer/home.ts'
+import { ADMIN_CLAIMS, ADMIN_OPEN, AGENT, at, CLAIMS, openHouse, openWorld } from '../homeseer-rig.ts'
+import type { Answer, House, World } from '../homeseer-rig.ts'
+
+let world: World
+let house: House
+
+beforeAll(async () => {
+  world = await openWorld({ sensors: 600 })
+  house = await openHouse(world, { homeseer: { admin: ADMIN_OPEN } })
+})
+
+afterAll(async () => {
+  await house.stop()
+  await world.close()
+})
+
+beforeEach(() => {
+  world.simulator.system.deeds.length = 0
+})
+
+function set(ref: number, wish: JsonObject): Promise<Answer> {
+  return house.call('hs4.devices.set', { ref, ...wish, ...CLAIMS })
+}
+
+function hardware(ref: number): unknown {
+  return world.simulator.house.hardware(ref)
+}
+
+describe('setting a device', () => {
+  it('takes a value, a label with a number in it, or what the control is for', async () => {
+    expect(await set(131, { value: 42 })).toMatchObject({ result: { applied: true, controlUse: 'Dim', value: 42 } })
+    expect(await set(131, { label: 'Dim 17%' })).toMatchObject({ result: { value: 17 } })
+    expect(await set(131, { controlUse: 'off' })).toMatchObject({ result: { value: 0, label: 'Off' } })
+    expect(await set(155, { controlUse: 'On' })).toMatchObject({ result: { value: 0 } })
+    expect(await set(161, { value: 21.5 })).toMatchObject({ result: { applied: true, controlUse: 'HeatSetPoint' } })
+    expect(await set(175, { text: 'Dinner, at 7' })).toMatchObject({ result: { applied: true, text: 'Dinner, at 7' } })
+    expect(hardware(175)).toMatchObject({ text: 'Dinner, at 7' })
+  })
+
+  it.each([
+    [131, { value: 100 }, 'value'],
+    [131, { value: 41.5 }, 'value'],
+    [161, { value: 20.25 }, 'value'],
+    [120, { label: 'Dim' }, 'label'],
+    [120, { controlUse: 'DoorUnLock' }, 'controlUse'],
+    [120, { controlUse: 'Sesame' }, 'controlUse'],
+    [131, { controlUse: 'Dim' }, 'value'],
+    [120, { text: 'on' }, 'text'],
+    [120, { value: 255, label: 'On' }, 'value'],
+    [120, {}, 'value'],
+    [120, { mode: 'set_status' }, 'value'],
+    [HOME_REFS.windowContact, { value: 255 }, 'ref'],
+  ] as const)('refuses %i %j before anything is sent', async (ref, wish, argument) => {
+    const answer = await set(ref, wish)
+    expect(answer).toMatchObject({ error: { code: 'BAD_REQUEST', details: { issues: [{ path: [argument] }] } } })
+    expect(world.simulator.system.deeds).toEqual([])
+  })
+
+  it('names the features of a root instead of choosing one', async () => {
+    const answer = await set(160, { value: 21 })
+    const next = at(answer, 'error', 'suggestedNextToolCalls') as readonly JsonObject[]
+    expect(next.map((call) => at(call, 'args', 'ref'))).toEqual([161, 162, 163, 164, 165])
+    expect(next[0]).toMatchObject({ name: 'hs4.devices.set', args: { value: 21, dryRun: true } })
+  })
+
+  it('believes no device that is stuck, slow, or falls back', async () => {
+    for (const ref of [HOME_REFS.stuckLamp, HOME_REFS.slowBlind, HOME_REFS.flappingPlug]) {
+      const answer = await set(ref, { value: 255 })
+      expect(answer).toMatchObject({ error: { code: 'HS4_ERROR', details: { verification: { matched: false } } } })
+    }
+  })
+
+  it('says what else speaks for the change: the push and the time of the last change', async () => {
+    const value = at(hardware(120), 'value') === 255 ? 0 : 255
+    const answer = await set(120, { value })
+    expect(at(answer, 'result', 'verification', 'checks')).toEqual({
+      deviceFound: true,
+      valueMatch: true,
+      changed: true,
+      lastChangeMoved: true,
+      pushHeard: true,
+    })
+    const again = await set(120, { value })
+    expect(at(again, 'result', 'verification', 'checks')).toMatchObject({ valueMatch: true, changed: false })
+  })
+
+  it('writes HomeSeer’s memory only when told to, and says that nothing moved', async () => {
+    const before = hardware(HOME_REFS.windowContact)
+    const answer = await set(HOME_REFS.windowContact, { mode: 'set_status', value: 255 })
+    expect(answer).toMatchObject({
+      result: { applied: false, stored: true, mode: 'set_status', controlPath: 'status_only' },
+    })
+    expect(hardware(HOME_REFS.windowContact)).toEqual(before)
+    expect(world.simulator.system.deeds).toMatchObject([{ kind: 'store', done: true }])
+  })
+
+  it('plans without sending, and skips the look afterwards when told to', async () => {
+    const dry = await house.call('hs4.devices.set', { ref: 120, value: 255, dryRun: true })
+    expect(dry).toMatchObject({ result: { dryRun: true, target: { id: 'homeseer:ref:120' } } })
+    expect(world.simulator.system.deeds).toEqual([])
+    const blind = await set(120, { value: 255, verify: false })
+    expect(blind).toMatchObject({ result: { applied: true, verification: { performed: false } } })
+  })
+
+  it('makes good a lost answer only by a state that is new', async () => {
+    await set(120, { value: 0 })
+    await using polled = await openHouse(world, { homeseer: { push: { pollSeconds: 3_600 } } })
+    await polled.call('hs4.devices.get', { refs: [120] })
+    // The question before the command is answered, the command itself is not.
+    const lose = loseAnswerTo(world, 'control')
+    const made = await polled.call('hs4.devices.set', { ref: 120, value: 255, ...CLAIMS })
+    lose.end()
+    expect(made).toMatchObject({ result: { applied: true, verification: { matched: true } } })
+    world.simulator.faults.stuck.add(120)
+    const again = loseAnswerTo(world, 'control')
+    const lost = await polled.call('hs4.devices.set', { ref: 120, value: 0, ...CLAIMS })
+    again.end()
+    world.simulator.faults.stuck.clear()
+    expect(lost).toMatchObject({ error: { code: 'UNKNOWN', retryable: false } })
+    expect(world.simulator.system.deeds.filter(({ kind }) => kind === 'control')).toHaveLength(3)
+  })
+
+  it('gives a lock between its bolts more time, once a person has said yes', async () => {
+    const wish = { ref: 141, controlUse: 'DoorUnLock', ...CLAIMS }
+    expect(await house.call('hs4.devices.set', wish)).toMatchObject({ error: { code: 'POLICY_DENY' } })
+    await house.approveAll()
+    expect(await house.call('hs4.devices.set', wish)).toMatchObject({ result: { applied: true, value: 0 } })
+  })
+
+  it('tries control once where a status did not hold and a control means the same', async () => {
+    const forgetful = await startForgetfulHomeseer()
+    await using old = await openHouse(world, { homeseer: { url: forgetful.url, push: {} } })
+    const answer = await old.call('hs4.devices.set', { ref: 7, mode: 'set_status', statusText: 'Open', ...CLAIMS })
+    forgetful.stop()
+    expect(answer).toMatchObject({
+      result: { applied: true, requestedMode: 'set_status', mode: 'control_value', fallback: { from: 'set_status' } },
+    })
+    expect(forgetful.heard.filter((request) => request !== 'getstatus' && request !== 'getcontrol')).toEqual([
+      'setdevicestatus',
+      'controldevicebyvalue',
+    ])
+  })
+})
+
+describe('intents', () => {
+  const wish = { value: 255, execute: true, ...CLAIMS }
+
+  it('ask where several are called that, and where a master is', async () => {
+    const several = await house.call('hs4.intent.device_set_by_name', { query: 'Lamp', ...wish })
+    expect(several).toMatchObject({ result: { asks: true, prepared: null, execute: false } })
+    expect(at(several, 'result', 'choices', 0, 'call')).toEqual({
+      name: 'hs4.devices.set',
+      args: { ref: 190, value: 255 },
+    })
+    const master = await house.call('hs4.intent.device_set_by_name', { query: 'Porch Master', ...wish })
+    expect(master).toMatchObject({
+      error: { details: { warnings: [{ code: 'PARENT_OR_WRAPPER_TARGET', suggestedRef: 111 }] } },
+    })
+    expect(world.simulator.system.deeds).toEqual([])
+  })
+
+  it('ask the person where the client can, act on the answer, and remember the name', async () => {
+    const query = 'the downstairs sleeping light'
+    const can = { clientCapabilities: { elicitation: {} } }
+    const asked = await intent({ query: 'Lamp Bedroom', ...wish }, can)
+    const choices = at(
+      asked,
+      'inputRequired',
+      'requests',
+      'target',
+      'params',
+      'requestedSchema',
+      'properties',
+      'choice',
+      'oneOf',
+    )
+    expect(choices).toEqual(expect.arrayContaining([{ const: '191', title: 'Lamp (Bedroom, Below), ref 191' }]))
+    const told = { ...can, inputResponses: { target: { action: 'accept', content: { choice: '191' } } } }
+    const done = await intent({ query: 'Lamp Bedroom', ...wish }, told)
+    expect(at(done, 'data', 'execute')).toBe(true)
+    expect(hardware(191)).toMatchObject({ value: 255 })
+    const next = await house.call('hs4.resolve.devices', { query: 'lamp bedroom' })
+    expect(next).toMatchObject({ result: { recommendedRef: 191, verdict: { kind: 'act' } } })
+    const declined = { ...can, inputResponses: { target: { action: 'decline' } } }
+    expect(at(await intent({ query, ...wish }, declined), 'data', 'asks') ?? 'nothing').not.toBe(false)
+  })
+
+  it('never take a choice that was not offered', async () => {
+    const told = {
+      clientCapabilities: { elicitation: {} },
+      inputResponses: { target: { action: 'accept', content: { choice: '141' } } },
+    }
+    const answer = await intent({ query: 'Lamp', ...wish }, told)
+    expect(at(answer, 'data', 'asks')).toBe(true)
+    expect(world.simulator.system.deeds).toEqual([])
+  })
+
+  it('choose between event and device as they are told', async () => {
+    const scene = (args: JsonObject): Promise<Answer> => house.call('hs4.intent.scene_activate', args)
+    const auto = await scene({ objective: 'Movie Night' })
+    expect(auto).toMatchObject({ result: { path: 'device_fallback', selection: { reason: 'auto_device_fallback' } } })
+    const event = await scene({ objective: 'Dim Ground Floor', preferPath: 'event' })
+    expect(event).toMatchObject({
+      result: { path: 'event', selection: { reason: 'prefer_path_event', topEventScore: 1 } },
+    })
+    const none = await scene({ objective: 'xylophone', preferPath: 'event' })
+    expect(at(none, 'error', 'code')).toBe('NOT_FOUND')
+    const value = await scene({ objective: 'Dining Dimmer', preferPath: 'device_fallback', fallbackDeviceValue: 30 })
+    expect(at(value, 'result', 'prepared', 'preview', 'after', 'value')).toBe(30)
+  })
+
+  it('carry a sensitive change past the person’s yes under a new token, once', async () => {
+    const staged = await house.call('hs4.intent.device_set_by_name', {
+      query: 'Garage Door',
+      value: 100,
+      execute: true,
+      ...CLAIMS,
+    })
+    expect(staged).toMatchObject({ error: { code: 'POLICY_DENY', details: { approval: 'required' } } })
+    const token = String(at(staged, 'error', 'details', 'token'))
+    expect(at(staged, 'error', 'suggestedNextToolCalls', 0)).toEqual({ name: 'hs4.change.commit', args: { token } })
+    await house.approveAll()
+    expect(await house.call('hs4.change.commit', { token })).toMatchObject({ result: { committed: true } })
+    expect(at(await house.call('hs4.change.commit', { token }), 'error', 'code')).toBe('BAD_REQUEST')
+    expect(hardware(150)).toMatchObject({ value: 100 })
+  })
+
+  async function intent(args: JsonObject, interaction: Interaction): Promise<unknown> {
+    const options = { caller: AGENT, channel: 'mcp-http', interaction } as const
+    const outcome = await house.gateway.bus.call('hs4.intent.device_set_by_name', undefined, args, options)
+    return outcome.ok ? outcome.value : outcome
+  }
+})
+
+describe('lists', () => {
+  it('page over all devices by cursor, without gap or repetition', async () => {
+    const refs: number[] = []
+    let cursor: string | undefined
+    do {
+      const answer = await house.call('hs4.devices.list', { limit: 100, ...(cursor === undefined ? {} : { cursor }) })
+      refs.push(...(at(answer, 'result', 'items') as readonly { ref: number }[]).map(({ ref }) => ref))
+      cursor = (at(answer, 'result', 'nextCursor') as string | null) ?? undefined
+    } while (cursor !== undefined)
+    expect(refs).toEqual([...world.simulator.house.refs].toSorted((left, right) => left - right))
+    const last = await house.call('hs4.devices.list', { offset: refs.length - 1, limit: 10 })
+    expect(last).toMatchObject({ result: { returned: 1, items: [{ ref: refs.at(-1) }] } })
+  })
+
+  it('take no cursor of another list', async () => {
+    const first = await house.call('hs4.devices.list', { limit: 1 })
+    const cursor = String(at(first, 'result', 'nextCursor'))
+    const other = await house.call('hs4.devices.list', { limit: 1, capability: 'lock', cursor })
+    expect(at(other, 'error', 'code')).toBe('BAD_REQUEST')
+  })
+})
+
+describe('resources', () => {
+  it('are announced when a hand moves a switch', async () => {
+    const heard = new Promise<string>((resolve) => {
+      const stop = house.gateway.bus.onResource((uri) => {
+        stop()
+        resolve(uri)
+      })
+    })
+    const value = at(hardware(180), 'value') === 255 ? 0 : 255
+    world.simulator.move(180, value)
+    expect(await heard).toBe('hs4://devices/status')
+    const status = await house.call('hs4.devices.status.get', { refs: [180] })
+    expect(at(status, 'result', 'snapshot', 'devices', 0, 'value')).toBe(value)
+  })
+})
+
+describe('administration in trouble', () => {
+  it('asks again for a lost answer under the same id, and acts once', async () => {
+    const lose = loseAnswerTo(world, 'admin')
+    const answer = await house.call('hs4.admin.users.create', { username: 'zoe', ...ADMIN_CLAIMS })
+    lose.end()
+    expect(answer).toMatchObject({ result: { result: 'applied', rollback: 'available' } })
+    expect(world.simulator.system.deeds).toEqual([{ kind: 'admin', op: 'users.create', done: true }])
+  })
+
+  it('asks a person before it renames a door, or makes an event that opens one', async () => {
+    const rename = { ref: 150, property: 'Name', value: 'Lamp', ...ADMIN_CLAIMS }
+    const wired = { group: 'Test', name: 'Cosy', definition: { actions: [{ ref: 141, value: 0 }] }, ...ADMIN_CLAIMS }
+    const strange = { group: 'Test', name: 'Cosy', definition: { script: 'x.vb' }, ...ADMIN_CLAIMS }
+    for (const [tool, args] of [
+      ['hs4.admin.config.device_metadata.set', rename],
+      ['hs4.admin.events.create', wired],
+      ['hs4.admin.events.create', strange],
+    ] as const)
+      expect(await house.call(tool, args)).toMatchObject({
+        error: { code: 'POLICY_DENY', details: { approval: 'required' } },
+      })
+    expect(world.simulator.system.deeds).toEqual([])
+  })
+
+  it('offers no rollback for what cannot be brought back', async () => {
+    const update = { userId: 'zoe', password: 'another-one', ...ADMIN_CLAIMS }
+    expect(at(await house.call('hs4.admin.users.update', update), 'result', 'rollback')).toBe('not_needed')
+    const gone = await house.call('hs4.admin.users.delete', { userId: 'zoe', hardDelete: true, ...ADMIN_CLAIMS })
+    expect(gone).toMatchObject({ result: { result: 'applied', rollback: 'not_needed' } })
+  })
+
+  it('says what the adapter says: no such user, and never the last administrator', async () => {
+    const nobody = await house.call('hs4.admin.users.delete', { userId: 'nobody', ...ADMIN_CLAIMS })
+    expect(at(nobody, 'error', 'code')).toBe('NOT_FOUND')
+    const last = await house.call('hs4.admin.users.set_role', { userId: 'default', role: 'guest', ...ADMIN_CLAIMS })
+    expect(last).toMatchObject({
+      error: { code: 'BAD_REQUEST', message: expect.stringContaining('last administrator') },
+    })
+  })
+
+  it('falls back from direct to the adapter, and says so', async () => {
+    await using direct = await openHouse(world, { homeseer: { admin: { ...ADMIN_OPEN, executionMode: 'direct' } } })
+    const answer = await direct.call('hs4.admin.system.config.set', {
+      key: 'gLocLabel',
+      value: 'Raum',
+      ...ADMIN_CLAIMS,
+    })
+    expect(answer).toMatchObject({
+      result: {
+        result: 'applied',
+        steps: [{ route: 'direct', status: 'unsupported' }, { route: 'adapter', fallbackFrom: 'direct' }, {}],
+      },
+    })
+    const backup = await direct.call('hs4.admin.system.backup.start', ADMIN_CLAIMS)
+    expect(at(backup, 'result', 'steps', 0)).toMatchObject({ route: 'direct', transport: 'page:backup', status: 'ok' })
+  })
+})
+
+/** Cuts the connection after the first deed of that kind, before it is answered. */
+function loseAnswerTo({ simulator }: World, kind: string): { readonly end: () => void } {
+  const { deeds } = simulator.system
+  const push = deeds.push.bind(deeds)
+  deeds.push = (...more) => {
+    if (more.some((deed) => deed.kind === kind) && simulator.faults.dropAfter === 0 && !used) {
+      simulator.faults.dropAfter = 1
+      used = true
+    }
+    return push(...more)
+  }
+  let used = false
+  return {
+    end: () => {
+      Reflect.deleteProperty(deeds, 'push')
+      simulator.faults.dropAfter = 0
+    },
+  }
+}
+
+/** One gate that forgets what it is told to remember, and whose control nobody had described at first. */
+async function startForgetfulHomeseer(): Promise<{
+  readonly url: string
+  readonly heard: string[]
+  readonly stop: () => void
+}> {
+  const heard: string[] = []
+  let value = 0
+  let described = false
+  const pair = { Ref: 7, CCIndex: 0, Label: 'Open', ControlUse: 0, ControlValue: 5, ControlType: 5, Range: null }
+  const device = (): JsonObject => ({
+    ref: 7,
+    name: 'Vent',
+    value,
+    status: value === 5 ? 'Open' : 'Closed',
+    relationship: 0,
+  })
+  const answers: Readonly<Record<string, (query: URLSearchParams) => unknown>> = {
+    getstatus: (query) => ({
+      Devices: [
+        { ...device(), ...(query.get('everything') === 'true' ? { ControlPairs: described ? [pair] : [] } : {}) },
+      ],
+    }),
+    getcontrol: () => ({ Devices: [{ ref: 7, ControlPairs: [] }] }),
+    setdevicestatus: () => {
+      described = true
+      return { Response: 'ok' }
+    },
+    controldevicebyvalue: (query) => {
+      value = Number(query.get('value'))
+      return { Devices: [device()] }
+    },
+  }
+  const server = createServer((request, response) => {
+    const query = new URL(request.url ?? '', 'http://x').searchParams
+    const name = query.get('request') ?? ''
+    heard.push(name)
+    const said: unknown = answers[name]?.(query) ?? { Response: 'Error, bad request' }
+    response.end(JSON.stringify(isJsonObject(said) ? said : {}))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  return { url: `http://127.0.0.1:${port}`, heard, stop: () => server.closeAllConnections() }
+}

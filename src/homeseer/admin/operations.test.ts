@@ -1,0 +1,121 @@
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { ADAPTER_WRITES } from '../wire/admin-adapter.ts'
+import { directRoute } from './direct-route.ts'
+import { createCapabilityCache } from './capability-cache.ts'
+import { adminGuard, plainArguments } from './operation.ts'
+import { OPERATIONS } from './operations.ts'
+
+function operation(op: string) {
+  const found = OPERATIONS.find((one) => one.op === op)
+  if (found === undefined) throw new Error(op)
+  return found
+}
+
+describe('operations', () => {
+  it('are the adapter’s, each under the domain that its name begins with', () => {
+    expect(OPERATIONS.map(({ op }) => op).toSorted()).toEqual([...ADAPTER_WRITES].toSorted())
+    for (const { op, domain } of OPERATIONS) expect(op.split('.')[0]).toBe(domain)
+  })
+
+  it('take the guard’s arguments and hand on none of them', () => {
+    const { shape, domain } = operation('users.set_role')
+    const input = { userId: 'a', role: 'guest', confirm: true, intent: 'abc', reason: 'abc', riskLevel: 'low' }
+    const parsed = z.strictObject({ ...shape, ...adminGuard(domain) }).parse(input)
+    expect(parsed).toMatchObject({ domain: 'users', riskLevel: 'low' })
+    expect(plainArguments(JSON.parse(JSON.stringify(parsed)))).toEqual({ userId: 'a', role: 'guest' })
+    const wrong = z.strictObject({ ...shape, ...adminGuard(domain) }).safeParse({ ...input, domain: 'config' })
+    expect(wrong.success).toBe(false)
+  })
+
+  it.each([
+    [
+      'users.create',
+      { username: 'a' },
+      undefined,
+      { id: 'a' },
+      { op: 'users.delete', args: { userId: 'a', hardDelete: true } },
+    ],
+    [
+      'users.update',
+      { userId: 'a', email: 'x' },
+      { id: 'a', email: '' },
+      {},
+      { op: 'users.update', args: { userId: 'a', email: '' } },
+    ],
+    ['users.update', { userId: 'a', password: 'x' }, { id: 'a' }, {}, undefined],
+    ['users.delete', { userId: 'a', hardDelete: true }, { enabled: true }, undefined, undefined],
+    ['users.delete', { userId: 'a', hardDelete: false }, { enabled: false }, undefined, undefined],
+    [
+      'plugins.set_enabled',
+      { pluginId: 'p', enabled: false },
+      { instances: [{ enabled: true }, { enabled: false }] },
+      {},
+      undefined,
+    ],
+    ['plugins.remove', { pluginId: 'p' }, { instances: [{}] }, undefined, undefined],
+    ['system.config.set', { key: 'k', value: 1 }, undefined, { key: 'k', value: 1 }, undefined],
+    [
+      'system.config.set',
+      { key: 'k', value: 1 },
+      { value: false },
+      {},
+      { op: 'system.config.set', args: { key: 'k', value: false } },
+    ],
+    [
+      'config.device_metadata.set',
+      { ref: 1, property: 'NAME', value: 'b' },
+      { name: 'a' },
+      {},
+      { op: 'config.device_metadata.set', args: { ref: 1, property: 'NAME', value: 'a' } },
+    ],
+    ['config.device_metadata.set', { ref: 1, property: 'Address', value: 'b' }, { name: 'a' }, {}, undefined],
+    [
+      'config.category.upsert',
+      { category: 'c', rooms: [] },
+      undefined,
+      {},
+      { op: 'config.category.delete', args: { category: 'c' } },
+    ],
+  ] as const)('%s %j is taken back only by what really brings it back', (op, args, before, after, undo) => {
+    expect(operation(op).undo?.({ args, before, after })).toEqual(undo)
+  })
+})
+
+describe('direct route', () => {
+  it.each([
+    ['config.device_metadata.set', { ref: 1, property: 'Name', value: 'a b' }, 'json:setdeviceproperty'],
+    ['system.backup.start', { includeMedia: true }, 'page:backup'],
+    ['system.shutdown', { graceSeconds: 5 }, 'script'],
+    ['plugins.install', { pluginId: 'x' }, 'pluginfunction:updater.InstallPlugin'],
+  ])('%s goes by %3$s', (op, args, transport) => {
+    expect(directRoute(op, args, '/runscript.html')?.transport).toBe(transport)
+  })
+
+  it.each([
+    ['users.create', { username: 'a' }],
+    ['system.backup.start', { label: 'x', includeMedia: true }],
+    ['plugins.install', { pluginId: 'x', source: 'http://192.0.2.1' }],
+    ['events.create', { group: 'a', name: 'b' }],
+  ])('%s %j has none', (op, args) => {
+    expect(directRoute(op, args, '/runscript.html')).toBeUndefined()
+  })
+})
+
+describe('capability cache', () => {
+  it('believes for as long as it was told, and not at all with no time', () => {
+    let nowMs = 0
+    const cache = createCapabilityCache(1_000, () => nowMs)
+    cache.learnUnsupported('users.create')
+    expect([cache.isUnsupported('users.create'), cache.isUnsupported('users.delete'), cache.size()]).toEqual([
+      true,
+      false,
+      1,
+    ])
+    nowMs = 1_000
+    expect([cache.isUnsupported('users.create'), cache.size()]).toEqual([false, 0])
+    const none = createCapabilityCache(0, () => 0)
+    none.learnUnsupported('users.create')
+    expect(none.isUnsupported('users.create')).toBe(false)
+  })
+})

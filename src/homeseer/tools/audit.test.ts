@@ -1,0 +1,52 @@
+import { describe, expect, it } from 'vitest'
+import { auditEntry, passes } from './audit.ts'
+
+const entry = {
+  kind: 'call.enter',
+  seq: 7,
+  at: '2026-01-01T00:00:00.000Z',
+  tool: 'hs4.devices.set',
+  principal: 'claude',
+  trace_id: 'T',
+}
+const exit = (more: object) => ({ kind: 'call.exit', at: '2026-01-01T00:00:00.250Z', ...more })
+
+describe('audit entry', () => {
+  it.each([
+    [undefined, undefined, 'allowed'],
+    [exit({ outcome: 'ok' }), undefined, 'success'],
+    [exit({ outcome: 'ok' }), { dryRun: true }, 'dry_run'],
+    [exit({ outcome: 'ok' }), { result: 'planned' }, 'dry_run'],
+    [exit({ outcome: 'denied', error_code: 'not-permitted' }), undefined, 'blocked'],
+    [exit({ outcome: 'error' }), undefined, 'error'],
+    [{ kind: 'call.aborted', at: entry.at }, undefined, 'error'],
+  ])('%j with %j is %s', (end, result, expected) => {
+    expect(auditEntry({ entry, end, args: undefined, result }).result).toBe(expected)
+  })
+
+  it('says where it stands in the ledger, how long it took and what was refused', () => {
+    const end = exit({ outcome: 'denied', error_code: 'not-permitted', reasons: ['confirm'] })
+    expect(auditEntry({ entry, end, args: { ref: 1 }, result: undefined })).toEqual({
+      id: 'ledger:7',
+      timestamp: '2026-01-01T00:00:00.000Z',
+      tool: 'hs4.devices.set',
+      action: 'devices.set',
+      result: 'blocked',
+      dryRun: false,
+      principal: 'claude',
+      auditRef: 'trace:T',
+      durationMs: 250,
+      errorCode: 'not-permitted',
+      reasons: ['confirm'],
+      target: { ref: 1 },
+    })
+  })
+
+  it('passes filters that it fits', () => {
+    const shown = auditEntry({ entry, end: exit({ outcome: 'ok' }), args: undefined, result: undefined })
+    expect(passes(shown, { limit: 1, tool: 'hs4.devices.set', result: 'success', traceId: 'T' })).toBe(true)
+    expect(passes(shown, { limit: 1, result: 'error' })).toBe(false)
+    expect(passes(shown, { limit: 1, since: '2026-01-01T00:00:00.001Z' })).toBe(false)
+    expect(passes(shown, { limit: 1, action: 'change.prepared' })).toBe(false)
+  })
+})

@@ -1,0 +1,123 @@
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { defineTool } from '../../bus/tool.ts'
+import type { Fault, FaultKind } from '../../core/fault.ts'
+import { homeseerFamily } from './envelope.ts'
+import { hs4Fault, readFault, writeFault } from './faults.ts'
+
+const { offer } = defineTool({
+  family: homeseerFamily,
+  name: 'hs4.admin.users.create',
+  title: 'x',
+  description: 'x',
+  effect: 'admin',
+  input: z.strictObject({}),
+  output: z.looseObject({ list: z.array(z.looseObject({})) }),
+})
+
+function error(fault: Fault): unknown {
+  const { structured, isError } = homeseerFamily.failure(fault, offer)
+  expect(isError).toBe(true)
+  return (structured as { error: unknown }).error
+}
+
+describe('envelope', () => {
+  it.each<[FaultKind, string, boolean]>([
+    ['invalid-arguments', 'BAD_REQUEST', false],
+    ['not-found', 'NOT_FOUND', false],
+    ['not-permitted', 'POLICY_DENY', false],
+    ['approval-required', 'POLICY_DENY', false],
+    ['conflict', 'BAD_REQUEST', false],
+    ['busy', 'POLICY_DENY', true],
+    ['offline', 'NETWORK', true],
+    ['timed-out', 'TIMEOUT', true],
+    ['cancelled', 'TIMEOUT', false],
+    ['failed', 'HS4_ERROR', false],
+    ['unknown-outcome', 'UNKNOWN', false],
+    ['unsupported', 'UNSUPPORTED_ON_TARGET', false],
+    ['internal', 'INTERNAL', true],
+  ])('spells %s as %s, retryable %s', (kind, code, retryable) => {
+    expect(error({ kind, message: 'x' })).toMatchObject({
+      code,
+      retryable,
+      fixHint: expect.stringMatching(/\w/),
+      suggestedNextToolCalls: expect.any(Array),
+    })
+  })
+
+  it('lets an unknown outcome be nothing else, whatever code came with it', () => {
+    expect(error({ kind: 'unknown-outcome', code: 'TIMEOUT', message: 'x' })).toMatchObject({ code: 'UNKNOWN' })
+  })
+
+  it('shows the reasons of a refusal, and for administration the envelope that a success would have', () => {
+    const reasons = [
+      { rule: 'admin-enabled', message: 'off' },
+      { rule: 'change-ticket', message: 'no ticket' },
+    ]
+    expect(error({ kind: 'not-permitted', message: 'x', reasons })).toMatchObject({
+      details: {
+        reasons: ['off', 'no ticket'],
+        rules: ['admin-enabled', 'change-ticket'],
+        envelope: {
+          result: 'failed',
+          domain: 'users',
+          operationTier: 'admin',
+          precheck: [{ status: 'fail' }, { check: 'maintenance_window', status: 'pass' }, { status: 'fail' }],
+        },
+      },
+    })
+  })
+
+  it('carries what to try next with its arguments, and keeps it out of the details', () => {
+    const next = [{ name: 'hs4.devices.get', args: { refs: [1] } }]
+    const said = error(hs4Fault('NOT_FOUND', 'x', { next, fixHint: 'look', details: { ref: 1 } }))
+    expect(said).toEqual({
+      code: 'NOT_FOUND',
+      message: 'x',
+      retryable: false,
+      fixHint: 'look',
+      suggestedNextToolCalls: next,
+      details: { ref: 1 },
+    })
+  })
+
+  it('has a schema that admits both forms and says nothing twice', () => {
+    expect(homeseerFamily.outputSchema(offer)).toEqual({
+      type: 'object',
+      properties: {
+        result: {
+          type: 'object',
+          properties: { list: { type: 'array', items: { type: 'object' } } },
+          required: ['list'],
+        },
+        error: { type: 'object', required: ['code', 'message', 'retryable', 'fixHint'] },
+      },
+      anyOf: [{ required: ['result'] }, { required: ['error'] }],
+    })
+  })
+})
+
+describe('faults of the link', () => {
+  it.each([
+    [{ kind: 'unauthorised' }, 'AUTH'],
+    [{ kind: 'unreachable', code: 'ECONNREFUSED', reached: false }, 'NETWORK'],
+    [{ kind: 'timed-out', afterMs: 1, reached: false }, 'TIMEOUT'],
+    [{ kind: 'http-status', status: 404 }, 'UNSUPPORTED_ON_TARGET'],
+    [{ kind: 'http-status', status: 500 }, 'HS4_ERROR'],
+    [{ kind: 'http-status', status: 400 }, 'BAD_REQUEST'],
+    [{ kind: 'refused', reason: 'error', text: 'error' }, 'HS4_ERROR'],
+    [{ kind: 'refused', reason: 'unsupported', text: 'unknown request' }, 'UNSUPPORTED_ON_TARGET'],
+    [{ kind: 'json-disabled', text: 'off' }, 'HS4_ERROR'],
+    [{ kind: 'malformed', detail: 'x' }, 'HS4_ERROR'],
+    [{ kind: 'too-large', limitBytes: 1 }, 'HS4_ERROR'],
+  ] as const)('a read that met %j is %s', (fault, code) => {
+    expect(readFault(fault, 'reading').code).toBe(code)
+  })
+
+  it('a change whose answer was lost is of unknown outcome; one that never arrived was not tried', () => {
+    expect(writeFault({ kind: 'timed-out', afterMs: 1, reached: true }, 'x').kind).toBe('unknown-outcome')
+    expect(writeFault({ kind: 'malformed', detail: 'x' }, 'x').kind).toBe('unknown-outcome')
+    expect(writeFault({ kind: 'unreachable', code: 'ECONNREFUSED', reached: false }, 'x').kind).toBe('offline')
+    expect(writeFault({ kind: 'refused', reason: 'error', text: 'error' }, 'x').kind).toBe('failed')
+  })
+})

@@ -1,0 +1,67 @@
+import { describe, expect, it } from 'vitest'
+import { buildHouse } from '../catalog/house.ts'
+import { decodeStatus } from '../wire/device.ts'
+import { decodePairs } from '../wire/control-pair.ts'
+import { choosePath, clearChoice, type SetWish } from './set-wish.ts'
+
+const PAIRS = [
+  { Ref: 5, CCIndex: 0, Label: 'Off', ControlUse: 2, ControlValue: 0, ControlType: 5 },
+  {
+    Ref: 5,
+    CCIndex: 1,
+    Label: 'Dim (value)%',
+    ControlUse: 3,
+    ControlValue: 1,
+    ControlType: 7,
+    Range: { RangeStart: 1, RangeEnd: 98, RangeStatusDecimals: 0, RangeStatusPrefix: 'Dim ', RangeStatusSuffix: '%' },
+  },
+  { Ref: 5, CCIndex: 2, Label: 'On', ControlUse: 1, ControlValue: 99, ControlType: 5 },
+]
+
+const status = decodeStatus({ Devices: [{ ref: 5, name: 'Lamp', ControlPairs: PAIRS }] })
+const device = status.ok ? buildHouse(status.value.devices, new Map()).byRef.get(5) : undefined
+const pairs = decodePairs({ ref: 5, ControlPairs: PAIRS }) ?? []
+
+function path(wish: SetWish): unknown {
+  if (device === undefined) throw new Error('no device')
+  const chosen = choosePath(device, pairs, wish)
+  if (!chosen.ok) return chosen.fault.details?.['issues']
+  const { value } = chosen
+  return value.kind === 'store'
+    ? ['store', value.value, value.text]
+    : ['control', value.choice.value, value.autoSwitch !== undefined]
+}
+
+describe('set wish', () => {
+  it.each<[SetWish, unknown]>([
+    [{ mode: 'control_value', value: 99 }, ['control', 99, false]],
+    [{ mode: 'control_value', label: 'dim 40%' }, ['control', 40, false]],
+    [{ mode: 'control_value', controlUse: 'dim', value: 7 }, ['control', 7, false]],
+    [{ mode: 'control_value', statusText: 'On' }, ['control', 99, false]],
+    [{ mode: 'set_status', value: 99 }, ['control', 99, true]],
+    [{ mode: 'set_status', statusText: 'Off' }, ['control', 0, true]],
+    [{ mode: 'set_status', value: 99, statusText: 'On' }, ['control', 99, true]],
+    [{ mode: 'set_status', value: 0, statusText: 'On' }, ['store', 0, 'On']],
+    [{ mode: 'set_status', value: 100 }, ['store', 100, undefined]],
+    [{ mode: 'set_status', statusText: 'Sleeping' }, ['store', undefined, 'Sleeping']],
+  ])('%j takes the path %j', (wish, expected) => {
+    expect(path(wish)).toEqual(expected)
+  })
+
+  it.each<[SetWish, string]>([
+    [{ mode: 'control_value', value: 100 }, 'value'],
+    [{ mode: 'control_value', value: 1.5 }, 'value'],
+    [{ mode: 'control_value' }, 'value'],
+    [{ mode: 'control_value', label: 'On', controlUse: 'On' }, 'value'],
+    [{ mode: 'set_status', controlUse: 'On' }, 'mode'],
+    [{ mode: 'set_status' }, 'value'],
+  ])('%j is refused because of %s', (wish, argument) => {
+    expect(path(wish)).toMatchObject([{ path: [argument] }])
+  })
+
+  it('means one control clearly, or none', () => {
+    expect(clearChoice(pairs, 99, undefined)?.value).toBe(99)
+    expect(clearChoice(pairs, 99, 'Off')).toBeUndefined()
+    expect(clearChoice([], 99, undefined)).toBeUndefined()
+  })
+})

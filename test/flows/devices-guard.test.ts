@@ -292,7 +292,8 @@ describe('user-only tools', () => {
   afterAll(() => house.stop())
 
   it('are hidden from agents, shown to a person’s token, and run once after an approval', async () => {
-    const device = await house.enrol('Bedroom', { transport: 'mqtt' })
+    // Away long enough for somebody to notice.
+    const device = await house.enrol('Bedroom', { transport: 'mqtt', timing: { reconnectMs: 5_000 } })
     const agent = await connectHttp(house.url, 'modern')
     const names = (await agent.listTools()).tools.map(({ name }) => name)
     expect(names).toContain('device.bedroom.self.get_device_status')
@@ -330,6 +331,31 @@ describe('user-only tools', () => {
     expect(again.structuredContent).toMatchObject({ error: { code: 'approval_required' } })
     await person.close()
     device.stop()
+  })
+})
+
+describe('a house that waits for its devices', () => {
+  it('keeps a call until the device is back, and loses it to nobody', async () => {
+    const house = await openDeviceHome({ devices: 'whenAsleep: queue, waitSeconds: 30' })
+    try {
+      const lamp = await house.enrol('Shed', { transport: 'websocket', kind: 'lamp', awake: false })
+      lamp.sleep()
+      await house.until('shed', ({ online }) => online === false)
+      const client = await connectHttp(house.url, 'modern')
+      const calls = ['turn_on', 'get_state'].map((tool) =>
+        client.callTool({ name: `device.shed.self.lamp.${tool}`, arguments: {} }),
+      )
+      const atOnce = { device: 'shed', tool: 'self.lamp.turn_on', when_asleep: 'fail' }
+      const refused = await client.callTool({ name: 'devices.call', arguments: atOnce })
+      expect(refused.structuredContent).toMatchObject({ error: { code: 'device_asleep' } })
+      await lamp.wake()
+      const [turned, state] = await Promise.all(calls)
+      expect(turned?.structuredContent).toMatchObject({ device: 'shed', value: true })
+      expect(state?.structuredContent).toMatchObject({ device: 'shed', value: { power: true } })
+      await client.close()
+    } finally {
+      await house.stop()
+    }
   })
 })
 

@@ -120,7 +120,11 @@ function valueOf(content: ToolResult['content']): Json {
   return texts.length === 1 ? meaning(only) : texts.map(meaning)
 }
 
+/** Trying to parse prose costs more than the rest of an answer, so it has to look like JSON first. */
+const LOOKS_LIKE_JSON = /^\s*(?:[[{"]|(?:-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null)\s*$)/
+
 function meaning(text: string): Json {
+  if (!LOOKS_LIKE_JSON.test(text)) return text.toWellFormed()
   try {
     return wellFormed(JSON.parse(text) as Json)
   } catch {

@@ -15,6 +15,7 @@ import type { Result } from '../../core/result.ts'
 import { matchesAny } from '../../guard/pattern.ts'
 import type { EnrolledDevice, Registrar } from '../enrol/enrolment.ts'
 import type { DeviceView, Fleet } from '../session/fleet.ts'
+import { parseDeviceId } from '../wire/device-id.ts'
 import type { DeviceTool } from '../wire/tool-list.ts'
 import type { WithheldTool } from './definition.ts'
 import { definitionHash, examine, withheldDigest } from './definition.ts'
@@ -96,7 +97,7 @@ export class Roster {
 
   /** By slug or by MAC address. */
   find(name: string): RosterDevice | undefined {
-    return this.#devices.get(this.#bySlug.get(name) ?? name.toLowerCase())
+    return this.#devices.get(this.#bySlug.get(name) ?? parseDeviceId(name) ?? '')
   }
 
   async syncAll(): Promise<void> {

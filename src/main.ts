@@ -30,6 +30,8 @@ import { startFaces } from './main/faces-server.ts'
 import { createFamilies, familyMigrations } from './main/families.ts'
 import { guardConfig } from './main/guard-config.ts'
 import type { MeshParts, PreparedMesh } from './main/mesh.ts'
+import { modelsServices } from './main/models.ts'
+import type { MeshState } from './mesh/mesh-server.ts'
 import { refused } from './main/start-fault.ts'
 import type { StartFault } from './main/start-fault.ts'
 
@@ -49,6 +51,8 @@ export interface Gateway extends Spine {
   /** `undefined` when it does not listen. */
   readonly url: string | undefined
   readonly families: readonly string[]
+  /** How the mesh is; `undefined` where there is none. */
+  readonly mesh: (() => MeshState) | undefined
   readonly stop: () => Promise<void>
 }
 
@@ -107,6 +111,7 @@ async function build(
   })
   const services = [
     ...(await createFamilies({ config, version, data, spine, database, logger })),
+    ...(await modelsServices(config)),
     ...(options.services?.(spine) ?? []),
   ]
   for (const service of services) await startService(service, spine, undo)
@@ -121,7 +126,7 @@ async function build(
   if (meshed !== undefined) undo.push(everyMs(COSIGN_MS, meshed.value.cosign, logger))
 
   const families = [...new Set(spine.bus.offers().map((offer) => offer.family.name))].toSorted()
-  const gateway = { ...spine, nodeId: id, families }
+  const gateway = { ...spine, nodeId: id, families, mesh: meshed?.value.state }
   if (!options.listen) return ok({ ...gateway, url: undefined })
   const faces = await startFaces({ config, version, logger, data, spine, families, services })
   if (!faces.ok) return faces

@@ -23,6 +23,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   homeseer: ['core', 'config', 'bus', 'guard', 'ledger'],
   devices: ['core', 'config', 'bus', 'guard', 'ledger'],
   mesh: ['core', 'config', 'bus'],
+  models: ['core', 'config', 'bus'],
   mcp: ['core', 'config', 'bus', 'call', 'guard', 'ledger'],
   web: ['core', 'config', 'bus', 'call', 'guard', 'ledger'],
   sim: ['core', 'ebus/wire', 'homeseer/wire', 'devices/wire'],

@@ -96,7 +96,7 @@ export function meshFlows(name: string, settings: () => Promise<NodeSettings>): 
       )
       await until('it sleeps', () => executions(node(attic)).includes('sleeping "gone"'))
       controller.abort()
-      await expect(asked).rejects.toThrow()
+      await expect(asked).rejects.toThrow(/abort/)
       await until('it is woken', () => executions(node(attic)).includes('cancelled "gone"'), 5_000)
     })
 

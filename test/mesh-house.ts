@@ -31,14 +31,20 @@ export interface MeshNode {
 }
 
 export interface NodeSettings {
+  /** Lines of the `mesh` section, indented by two. */
   readonly mesh?: string
+  /** Sections of their own. */
+  readonly yaml?: string
   readonly host?: string
   readonly port?: number
   /** Run inside this network namespace. */
   readonly namespace?: string
 }
 
-export function meshHome(name: string, { mesh = '', host = '127.0.0.1', port = 0 }: NodeSettings = {}): Home {
+export function meshHome(
+  name: string,
+  { mesh = '', yaml = '', host = '127.0.0.1', port = 0 }: NodeSettings = {},
+): Home {
   const home = createHome()
   writeFileSync(
     home.config,
@@ -55,6 +61,7 @@ export function meshHome(name: string, { mesh = '', host = '127.0.0.1', port = 0
       '  mdns: false',
       '  rate: { callsPerSecond: 100000, callsPerSecondPerCapability: 100000 }',
       mesh,
+      yaml,
       '',
     ].join('\n'),
   )
@@ -136,6 +143,7 @@ export async function closeAll(nodes: readonly MeshNode[]): Promise<void> {
 export interface CallAnswer {
   readonly outcome: string
   readonly traceId: string
+  /** Absent when nobody offers the tool. */
   readonly structured: { readonly data?: Record<string, unknown>; readonly error?: Record<string, unknown> }
 }
 

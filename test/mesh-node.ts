@@ -99,6 +99,7 @@ for await (const line of createInterface({ input: process.stdin })) {
     quarantines: gateway.bus.stats().quarantines,
     produced,
     rssMegabytes: process.memoryUsage().rss / 1_048_576,
+    mesh: gateway.mesh?.() ?? null,
     verified: gateway.ledger.state().kind === 'sound',
   })
 }

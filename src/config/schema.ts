@@ -8,6 +8,7 @@ import { devicesSection } from './devices.ts'
 import { ebusSection } from './ebus.ts'
 import { homeseerSection } from './homeseer.ts'
 import { meshSection } from './mesh.ts'
+import { modelsSection } from './models.ts'
 
 const effect = z.enum(['reads', 'records', 'writes', 'sensitive', 'admin'])
 
@@ -139,6 +140,7 @@ export const configSchema = z.strictObject({
   homeseer: homeseerSection,
   devices: devicesSection,
   mesh: meshSection,
+  models: modelsSection,
 })
 
 export type Config = z.output<typeof configSchema>

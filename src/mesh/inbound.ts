@@ -18,6 +18,7 @@ import type { Json, JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { encodeOutcome } from './answer.ts'
+import type { WireAnswer } from './answer.ts'
 import { answerText, bodyHash, FramesHash, readEnvelope } from './envelope.ts'
 import type { Envelope } from './envelope.ts'
 import { admit } from './gate.ts'
@@ -181,9 +182,18 @@ export class Inbound {
     }
   }
 
+  /** A handler may answer what no text can say (a cycle, a depth without end): that is its mistake, and an answer. */
+  #encoded(outcome: Outcome): WireAnswer {
+    try {
+      return encodeOutcome(outcome)
+    } catch (error) {
+      return encodeOutcome(this.#mistake(error))
+    }
+  }
+
   #answer(requestId: string, outcome: Outcome, admitted: Admitted | undefined, framesHash?: string): Delivered {
     const { identity } = this.#parts
-    const { status, text } = encodeOutcome(outcome)
+    const { status, text } = this.#encoded(outcome)
     const covered = answerText({ requestId, from: identity.id, status, bodyHash: bodyHash(text), framesHash })
     const session = admitted?.isSigned === false ? admitted.session : undefined
     return {
@@ -194,8 +204,29 @@ export class Inbound {
   }
 }
 
+/** Whatever walks a value walks it by recursion: nobody's stack may hang on what a peer sends. */
+const MAX_DEPTH = 128
+const [QUOTE, BACKSLASH] = [0x22, 0x5c]
+
+function depthOf(text: string): number {
+  let [depth, deepest, isString] = [0, 0, false]
+  for (let at = 0; at < text.length; at++) {
+    const unit = text.charCodeAt(at)
+    if (isString) {
+      if (unit === BACKSLASH) at++
+      else if (unit === QUOTE) isString = false
+    } else if (unit === QUOTE) isString = true
+    // { and [ are 0x7b and 0x5b, } and ] two more each.
+    else if ((unit & 0xdf) === 0x5b) deepest = Math.max(deepest, ++depth)
+    else if ((unit & 0xdf) === 0x5d) depth--
+  }
+  return deepest
+}
+
 function parsedBody(bytes: Uint8Array): Result<JsonObject, Fault> {
   const text = fromUtf8(bytes)
+  if (text !== undefined && depthOf(text) > MAX_DEPTH)
+    return fail(refusal('bad_request', 'not-json', `The body is nested deeper than ${MAX_DEPTH} levels.`))
   try {
     const value: unknown = text === undefined ? undefined : JSON.parse(text)
     if (isJsonObject(value)) return ok(value)

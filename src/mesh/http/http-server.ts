@@ -50,6 +50,7 @@ const HEADERS_TIMEOUT_MS = 10_000
 const REQUEST_TIMEOUT_MS = 30_000
 const KEEP_ALIVE_MS = 65_000
 const MAX_CONNECTIONS = 2_048
+const MAX_EXCESS = 8
 
 export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
   const server = createServer(
@@ -155,16 +156,20 @@ function writeFrame(response: ServerResponse, frame: Frame): Promise<void> {
   })
 }
 
-/** `undefined` when it is too large. */
+/**
+ * `undefined` when it is too large. What is too large is read to its end and thrown away, within reason: a sender that is
+ * cut off in the middle of its sentence would never hear why.
+ */
 async function readBody(request: IncomingMessage, maxBytes: number): Promise<Uint8Array | undefined> {
-  if (Number(request.headers['content-length'] ?? 0) > maxBytes) return undefined
   const parts: Buffer[] = []
   let length = 0
   for await (const part of request as AsyncIterable<Buffer>) {
     length += part.length
-    if (length > maxBytes) return undefined
-    parts.push(part)
+    if (length > maxBytes * MAX_EXCESS) return undefined
+    if (length <= maxBytes) parts.push(part)
+    else parts.length = 0
   }
+  if (length > maxBytes) return undefined
   return parts.length === 1 ? parts[0] : Buffer.concat(parts)
 }
 

@@ -1,0 +1,16 @@
+/**
+ * Models joint: the models service where the owner asked for one. Delete `models/`, this file and its line in main.ts,
+ * and the rest still builds.
+ *
+ * Pure joining.
+ */
+import type { Service } from '../bus/capability.ts'
+import type { Config } from '../config/schema.ts'
+import { systemClock } from '../core/clock.ts'
+
+/** Nothing is loaded where nothing is configured. */
+export async function modelsServices({ models }: Config): Promise<readonly Service[]> {
+  if (!models.builtin && models.endpoints.length === 0) return []
+  const { createModels } = await import('../models/service.ts')
+  return [createModels({ config: models, environment: process.env, clock: systemClock })]
+}

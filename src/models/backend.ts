@@ -1,0 +1,41 @@
+/**
+ * Backend: somebody who can continue a conversation, or turn texts into vectors. What it is made of is its own business.
+ *
+ * Pure.
+ */
+import type { Fault } from '../core/fault.ts'
+import type { Result } from '../core/result.ts'
+
+export interface ChatMessage {
+  readonly role: 'system' | 'user' | 'assistant'
+  readonly content: string
+}
+
+export interface ChatRequest {
+  readonly model: string
+  readonly messages: readonly ChatMessage[]
+  readonly temperature?: number | undefined
+  readonly maxTokens?: number | undefined
+}
+
+export interface ChatEnd {
+  readonly finishReason: 'stop' | 'length'
+  readonly tokensIn: number
+  readonly tokensOut: number
+}
+
+export interface Embeddings {
+  readonly vectors: readonly (readonly number[])[]
+  readonly tokensIn: number
+}
+
+export interface Backend {
+  /** What metrics call it. */
+  readonly name: string
+  /** Yields pieces of text as they come; how it ended is what it returns. */
+  readonly chat: (request: ChatRequest, signal: AbortSignal) => AsyncGenerator<string, Result<ChatEnd, Fault>, void>
+  readonly embed: (
+    request: { readonly model: string; readonly texts: readonly string[] },
+    signal: AbortSignal,
+  ) => Promise<Result<Embeddings, Fault>>
+}

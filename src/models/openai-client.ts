@@ -1,0 +1,184 @@
+/**
+ * OpenAI client: any server that speaks `/chat/completions` and `/embeddings`. Ollama, llama.cpp, vLLM and others do.
+ *
+ * Whatever it sends is bounded and checked; what it says about tokens is believed, and counted by the word where it says
+ * nothing.
+ *
+ * Does I/O.
+ */
+import { z } from 'zod'
+import type { Fault } from '../core/fault.ts'
+import { fail, ok } from '../core/result.ts'
+import type { Result } from '../core/result.ts'
+import type { Backend, ChatEnd, ChatRequest } from './backend.ts'
+
+export interface OpenAiOptions {
+  /** Up to and including `/v1`. */
+  readonly url: string
+  readonly key: string | undefined
+}
+
+const MAX_ANSWER_BYTES = 33_554_432
+const MAX_LINE = 1_048_576
+
+const chunk = z.object({
+  choices: z
+    .array(
+      z.object({
+        delta: z.object({ content: z.string().nullish() }).nullish(),
+        finish_reason: z.string().nullish(),
+      }),
+    )
+    .default([]),
+  usage: z.object({ prompt_tokens: z.number().default(0), completion_tokens: z.number().default(0) }).nullish(),
+})
+
+const embeddings = z.object({
+  data: z.array(z.object({ index: z.int().min(0), embedding: z.array(z.number()).min(1).max(16_384) })),
+  usage: z.object({ prompt_tokens: z.number().default(0) }).nullish(),
+})
+
+export function openAiBackend(options: OpenAiOptions): Backend {
+  const name = new URL(options.url).host
+  return {
+    name,
+    chat: (request, signal) => chat(options, request, signal),
+    embed: async ({ model, texts }, signal) => {
+      const answered = await post(options, '/embeddings', { model, input: texts }, signal)
+      if (!answered.ok) return answered
+      const parsed = embeddings.safeParse(await readJson(answered.value))
+      if (!parsed.success || parsed.data.data.length !== texts.length)
+        return fail(nonsense(`${name} did not answer one vector per text.`))
+      const inOrder = parsed.data.data.toSorted((left, right) => left.index - right.index)
+      return ok({
+        vectors: inOrder.map(({ embedding }) => embedding),
+        tokensIn: parsed.data.usage?.prompt_tokens ?? words(texts.join(' ')),
+      })
+    },
+  }
+}
+
+async function* chat(
+  options: OpenAiOptions,
+  { model, messages, temperature, maxTokens }: ChatRequest,
+  signal: AbortSignal,
+): AsyncGenerator<string, Result<ChatEnd, Fault>, void> {
+  const body = {
+    model,
+    messages,
+    stream: true,
+    stream_options: { include_usage: true },
+    ...(temperature === undefined ? {} : { temperature }),
+    ...(maxTokens === undefined ? {} : { max_tokens: maxTokens }),
+  }
+  const answered = await post(options, '/chat/completions', body, signal)
+  if (!answered.ok) return answered
+  let [text, finish] = ['', 'stop']
+  let usage: { prompt_tokens: number; completion_tokens: number } | undefined
+  try {
+    for await (const line of lines(answered.value)) {
+      if (!line.startsWith('data:')) continue
+      const data = line.slice(5).trim()
+      if (data === '[DONE]') break
+      const parsed = chunk.safeParse(parsedJson(data))
+      if (!parsed.success) return fail(nonsense(`${options.url} sent something that is no part of an answer.`))
+      usage = parsed.data.usage ?? usage
+      const [choice] = parsed.data.choices
+      finish = choice?.finish_reason ?? finish
+      const piece = choice?.delta?.content ?? ''
+      if (piece === '') continue
+      text += piece
+      yield piece
+    }
+  } catch (error) {
+    return fail(brokenOff(options.url, error, signal))
+  }
+  return ok({
+    finishReason: finish === 'length' ? 'length' : 'stop',
+    tokensIn: usage?.prompt_tokens ?? words(messages.map(({ content }) => content).join(' ')),
+    tokensOut: usage?.completion_tokens ?? words(text),
+  })
+}
+
+async function post(
+  { url, key }: OpenAiOptions,
+  path: string,
+  body: object,
+  signal: AbortSignal,
+): Promise<Result<Response, Fault>> {
+  let response: Response
+  try {
+    response = await fetch(`${url.replace(/\/$/, '')}${path}`, {
+      method: 'POST',
+      signal,
+      redirect: 'error',
+      headers: { 'content-type': 'application/json', ...(key === undefined ? {} : { authorization: `Bearer ${key}` }) },
+      body: JSON.stringify(body),
+    })
+  } catch (error) {
+    if (signal.aborted) return fail(brokenOff(url, error, signal))
+    return fail({ kind: 'offline', code: 'partition', message: `The model server at ${url} cannot be reached.` })
+  }
+  if (response.ok) return ok(response)
+  await response.body?.cancel()
+  return fail(statusFault(url, response))
+}
+
+function statusFault(url: string, { status, headers }: Response): Fault {
+  const seconds = Number(headers.get('retry-after'))
+  if (status === 429 || status === 503)
+    return {
+      kind: 'busy',
+      code: 'capacity_exceeded',
+      message: `The model server at ${url} is busy.`,
+      retryAfterMs: seconds > 0 ? seconds * 1_000 : 1_000,
+    }
+  if (status === 404) return { kind: 'not-found', code: 'not_found', message: `${url} does not have that model.` }
+  return { kind: 'failed', code: 'internal_error', message: `The model server at ${url} answered ${status}.` }
+}
+
+async function* lines(response: Response): AsyncGenerator<string, void, void> {
+  let [held, length] = ['', 0]
+  const decoder = new TextDecoder()
+  for await (const part of response.body ?? []) {
+    length += part.length
+    held += decoder.decode(part, { stream: true })
+    if (length > MAX_ANSWER_BYTES || held.length > MAX_LINE) throw new RangeError('the answer does not end')
+    const whole = held.split('\n')
+    held = whole.pop() ?? ''
+    yield* whole
+  }
+  if (held !== '') yield held
+}
+
+async function readJson(response: Response): Promise<unknown> {
+  const text: string[] = []
+  try {
+    for await (const line of lines(response)) text.push(line)
+  } catch {
+    return undefined
+  }
+  return parsedJson(text.join('\n'))
+}
+
+function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+function brokenOff(url: string, error: unknown, signal: AbortSignal): Fault {
+  if (signal.aborted) return { kind: 'cancelled', code: 'cancelled', message: 'Nobody waits for the answer any more.' }
+  const why = error instanceof Error ? error.message : String(error)
+  return { kind: 'failed', code: 'internal_error', message: `The model server at ${url} broke off: ${why}.` }
+}
+
+function nonsense(message: string): Fault {
+  return { kind: 'failed', code: 'internal_error', message }
+}
+
+function words(text: string): number {
+  return text.split(/\s+/).filter((word) => word !== '').length
+}

@@ -1,0 +1,105 @@
+/**
+ * Mesh load: callers that call, nodes and broker that die and come back, and what has to be true afterwards. The test
+ * runs it for seconds, the bench for minutes.
+ *
+ * Does I/O.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { call, cli, executions, startNode, until } from './mesh-house.ts'
+import type { MeshNode } from './mesh-house.ts'
+import type { NatsProcess } from './nats-process.ts'
+
+export interface ChaosOptions {
+  readonly nodes: readonly MeshNode[]
+  readonly broker: NatsProcess | undefined
+  readonly ms: number
+  readonly callers: number
+  readonly random: () => number
+}
+
+export interface ChaosReport {
+  readonly nodes: readonly MeshNode[]
+  readonly calls: number
+  readonly ok: number
+  readonly errors: Readonly<Record<string, number>>
+  readonly kills: number
+  /** Executions on nodes other than the callers'. */
+  readonly remote: number
+  /** Ids of calls that may happen once and happened more often. */
+  readonly duplicates: readonly string[]
+  /** Calls that were answered as done and left no trace of it. */
+  readonly missing: readonly string[]
+  readonly inFlight: number
+  readonly soundLedgers: number
+}
+
+const CALL_MS = 5_000
+
+/** The first node is where the callers are, and stays; the others, and the broker, die at random. */
+export async function chaos({ nodes: given, broker, ms, callers, random }: ChaosOptions): Promise<ChaosReport> {
+  const nodes = [...given]
+  const [home] = nodes
+  if (home === undefined) throw new Error('chaos needs nodes')
+  const endMs = Date.now() + ms
+  const tally = { calls: 0, ok: 0, errors: {} as Record<string, number>, kills: 0 }
+  const done: string[] = []
+  const caller = async (number: number): Promise<void> => {
+    for (let turn = 0; Date.now() < endMs; turn++) {
+      const id = `${number}-${turn}`
+      const isCount = random() < 0.5
+      const answer = await call(
+        home,
+        isCount ? 'test.count' : 'test.echo',
+        { id, ms: Math.floor(random() * 30) },
+        { timeoutMs: CALL_MS },
+      )
+      tally.calls++
+      if (answer.outcome === 'ok') {
+        tally.ok++
+        if (isCount) done.push(JSON.stringify(id))
+      } else {
+        const said = answer.structured?.error?.['error']
+        const code = typeof said === 'string' ? said : 'refused'
+        tally.errors[code] = (tally.errors[code] ?? 0) + 1
+      }
+    }
+  }
+  const reaper = async (): Promise<void> => {
+    while (Date.now() < endMs - 1_500) {
+      await sleep(400 + random() * 1_200)
+      tally.kills++
+      if (broker !== undefined && random() < 0.25) {
+        await broker.kill()
+        await sleep(random() * 500)
+        await broker.restart()
+        continue
+      }
+      const at = 1 + Math.floor(random() * (nodes.length - 1))
+      const victim = nodes[at]
+      if (victim === undefined) continue
+      await (random() < 0.5 ? victim.kill() : victim.stop())
+      await sleep(random() * 500)
+      nodes[at] = await startNode(victim.name, victim.home)
+    }
+  }
+  await Promise.all([reaper(), ...Array.from({ length: callers }, (_, number) => caller(number))])
+  await until('nothing is left in flight', async () => (await home.say({ do: 'stats' }))['inFlight'] === 0)
+  const lines = nodes.flatMap((node) => executions(node)).filter((line) => line.startsWith('count '))
+  const times = new Map<string, number>()
+  for (const line of lines) times.set(line.slice(6), (times.get(line.slice(6)) ?? 0) + 1)
+  const stats = await home.say({ do: 'stats' })
+  return {
+    ...tally,
+    nodes,
+    remote: nodes.slice(1).flatMap((node) => executions(node)).length,
+    duplicates: [...times].filter(([, count]) => count > 1).map(([id]) => id),
+    missing: done.filter((id) => !times.has(id)),
+    inFlight: Number(stats['inFlight']),
+    soundLedgers: nodes.filter((node) => isSound(node)).length,
+  }
+}
+
+function isSound({ home }: MeshNode): boolean {
+  cli(home, 'ledger', 'verify')
+  return true
+}

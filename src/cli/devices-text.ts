@@ -34,8 +34,7 @@ export interface EnrolmentView {
   readonly ota: string
 }
 
-interface ToolView {
-  readonly tool: string
+interface Definition {
   readonly description: string
   readonly input_schema: JsonObject
 }
@@ -43,11 +42,13 @@ interface ToolView {
 export interface ToolsView {
   readonly device: string
   readonly online: boolean
-  readonly tools: readonly (ToolView & { readonly capability: string; readonly effect: string })[]
-  readonly withheld: readonly (ToolView & {
+  readonly tools: readonly (Definition & { readonly capability: string; readonly effect: string })[]
+  readonly withheld: readonly {
+    readonly tool: string
     readonly reason: 'new' | 'changed'
-    readonly was: { readonly description: string; readonly input_schema: JsonObject } | null
-  })[]
+    readonly now?: Definition
+    readonly was?: Definition | null
+  }[]
   readonly digest: string | null
   readonly problems: readonly string[]
 }
@@ -84,13 +85,8 @@ export function devicesTable(
 
 export function toolsText({ device, online, tools, withheld, digest, problems }: ToolsView): string {
   const rows = tools.map(({ capability, effect, description }) => [capability, effect, description.slice(0, 100)])
-  const changed = withheld.map(({ tool, reason, description, input_schema, was }) =>
-    [
-      `${tool} (${reason})`,
-      ...(was === null ? [] : [`  was  ${was.description}`, `       ${JSON.stringify(was.input_schema)}`]),
-      `  now  ${description}`,
-      `       ${JSON.stringify(input_schema)}`,
-    ].join('\n'),
+  const changed = withheld.map(({ tool, reason, now, was }) =>
+    [`${tool} (${reason})`, ...definitionLines('was', was), ...definitionLines('now', now)].join('\n'),
   )
   const parts = [
     `${device} is ${online ? 'online' : 'offline'}.`,
@@ -101,6 +97,11 @@ export function toolsText({ device, online, tools, withheld, digest, problems }:
     ...(problems.length === 0 ? [] : [`Not usable:\n${problems.join('\n')}`]),
   ]
   return harmless(parts.join('\n\n'))
+}
+
+function definitionLines(when: string, definition: Definition | null | undefined): readonly string[] {
+  if (definition === null || definition === undefined) return []
+  return [`  ${when}  ${definition.description}`, `       ${JSON.stringify(definition.input_schema)}`]
 }
 
 export function enrolledSentence(view: JsonObject, done: string): string {

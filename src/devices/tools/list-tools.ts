@@ -6,20 +6,15 @@
  * Pure, given the house.
  */
 import { z } from 'zod'
-import type { Caller } from '../../bus/call.ts'
 import type { Capability } from '../../bus/capability.ts'
 import { defineTool } from '../../bus/tool.ts'
-import type { Json, JsonObject } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
-import { withheldDigest } from './definition.ts'
+import { deviceJson, eventsJson, fullJson, isOnline, toolsJson } from './device-view.ts'
 import { devicesFamily } from './envelope.ts'
-import type { OpenHouse, ToolParts } from './open-house.ts'
+import type { ToolParts } from './open-house.ts'
 import { findDevice, inHouse, unknownDevice } from './open-house.ts'
-import type { RosterDevice } from './roster.ts'
 import { targetOf } from './slug.ts'
-import { seesDevice, seesUserTools } from './standing.ts'
-import { visibleText } from './stranger-text.ts'
-import { shownSchema } from './tool-schema.ts'
+import { seesDevice } from './standing.ts'
 
 export const deviceArgument = z
   .string()
@@ -40,6 +35,12 @@ const deviceView = z.object({
   withheld: z.int().describe('How many are new or changed and wait for a person.'),
   queued: z.int().describe('Calls that wait for it.'),
   last_seen: z.string().nullable(),
+})
+
+const definitionView = z.object({
+  description: z.string(),
+  input_schema: z.record(z.string(), z.json()),
+  user_only: z.boolean(),
 })
 
 const common = { family: devicesFamily, effect: 'reads' } as const
@@ -82,27 +83,22 @@ const toolsList = defineTool({
     device: z.string(),
     online: z.boolean(),
     tools: z.array(
-      z.object({
+      definitionView.extend({
         tool: z.string().describe('What the device calls it.'),
         capability: z.string().describe('What it is called here.'),
-        description: z.string(),
         effect: z.string(),
-        user_only: z.boolean(),
-        input_schema: z.record(z.string(), z.json()),
       }),
     ),
-    withheld: z.array(
-      z.object({
-        tool: z.string(),
-        reason: z.enum(['new', 'changed']),
-        description: z.string(),
-        input_schema: z.record(z.string(), z.json()),
-        was: z
-          .object({ description: z.string(), input_schema: z.record(z.string(), z.json()), user_only: z.boolean() })
-          .nullable(),
-        user_only: z.boolean(),
-      }),
-    ),
+    withheld: z
+      .array(
+        z.object({
+          tool: z.string(),
+          reason: z.enum(['new', 'changed']),
+          now: definitionView.optional(),
+          was: definitionView.nullable().optional(),
+        }),
+      )
+      .describe('Those that changed; an admin also sees the new ones, and what they say of themselves.'),
     digest: z.string().nullable().describe('Names what is withheld, for whoever approves it.'),
     problems: z.array(z.string()),
   }),
@@ -168,105 +164,4 @@ export function listTools(parts: ToolParts): readonly Capability[] {
       }),
     ),
   ]
-}
-
-function isOnline({ gateway }: OpenHouse, { enrolled }: RosterDevice): boolean {
-  return gateway.fleet.device(enrolled.deviceId)?.online ?? false
-}
-
-export function deviceJson({ gateway }: OpenHouse, device: RosterDevice): JsonObject {
-  const { slug, enrolled, tools, withheld } = device
-  const view = gateway.fleet.device(enrolled.deviceId)
-  return {
-    device: slug,
-    id: enrolled.deviceId,
-    name: visibleText(enrolled.name, 64),
-    online: view?.online ?? false,
-    phase: view?.phase ?? 'asleep',
-    transport: enrolled.transport,
-    board: visibleText(view?.info?.name ?? enrolled.board, 64),
-    firmware: visibleText(view?.info?.version ?? enrolled.firmware, 64),
-    tools: tools.length,
-    withheld: withheld.length,
-    queued: view?.queued ?? 0,
-    last_seen: isoTime(view?.lastSeenMs),
-  }
-}
-
-function fullJson(house: OpenHouse, device: RosterDevice): JsonObject {
-  const view = house.gateway.fleet.device(device.enrolled.deviceId)
-  return {
-    ...deviceJson(house, device),
-    address: view?.remoteAddress ?? null,
-    enrolled_at: isoTime(device.enrolled.approvedAtMs),
-    warnings: [...(view?.warnings ?? []), ...device.problems].map((warning) => visibleText(warning, 200)),
-  }
-}
-
-function toolsJson(house: OpenHouse, device: RosterDevice, caller: Caller): JsonObject {
-  const { slug, withheld, problems } = device
-  const seesAll = seesUserTools(caller, targetOf(slug))
-  return {
-    device: slug,
-    online: isOnline(house, device),
-    tools: device.tools
-      .filter(({ forPeople }) => seesAll || !forPeople)
-      .map(({ tool, capability, effect }) => ({
-        tool: visibleText(tool.name, 256),
-        capability,
-        effect,
-        ...definitionJson(tool),
-      })),
-    withheld: withheld
-      .filter(({ tool }) => seesAll || !tool.userOnly)
-      .map(({ tool, pinned }) => ({
-        tool: visibleText(tool.name, 256),
-        reason: pinned === undefined ? 'new' : 'changed',
-        ...definitionJson(tool),
-        was: pinned === undefined ? null : definitionJson(pinned),
-      })),
-    digest: withheldDigest(withheld) ?? null,
-    problems: problems.map((problem) => visibleText(problem, 200)),
-  }
-}
-
-function definitionJson(tool: { description: string; inputSchema: JsonObject; userOnly: boolean }): JsonObject {
-  return {
-    description: visibleText(tool.description, 1_024),
-    input_schema: (shownSchema(tool.inputSchema) ?? {}) as Json,
-    user_only: tool.userOnly,
-  }
-}
-
-interface EventQuery {
-  readonly caller: Caller
-  readonly after: number
-  readonly limit: number
-  readonly only: string | undefined
-}
-
-function eventsJson({ roster, events }: OpenHouse, { caller, after, limit, only }: EventQuery): JsonObject {
-  const slugs = new Map(
-    roster
-      .devices()
-      .filter(({ slug, enrolled }) =>
-        only === undefined ? seesDevice(caller, targetOf(slug)) : enrolled.deviceId === only,
-      )
-      .map(({ slug, enrolled }) => [enrolled.deviceId, slug]),
-  )
-  const listed = events.list({ after, isWanted: (device) => slugs.has(device) }).slice(0, limit)
-  return {
-    events: listed.map(({ seq, atMs, device, kind, details }) => ({
-      seq,
-      at: isoTime(atMs),
-      device: slugs.get(device) ?? device,
-      kind,
-      details,
-    })),
-    last_seq: events.lastSeq,
-  }
-}
-
-export function isoTime(ms: number | undefined): string | null {
-  return ms === undefined ? null : new Date(ms).toISOString()
 }

@@ -1,0 +1,117 @@
+/**
+ * Device view: what the lists say of a device, its tools and its events. Strangers' words are made visible first.
+ *
+ * Pure, given the house.
+ */
+import type { Caller } from '../../bus/call.ts'
+import type { Json, JsonObject } from '../../core/json.ts'
+import type { DeviceTool } from '../wire/tool-list.ts'
+import { withheldDigest } from './definition.ts'
+import type { OpenHouse } from './open-house.ts'
+import type { RosterDevice } from './roster.ts'
+import { targetOf } from './slug.ts'
+import { adminReasons, seesDevice, seesUserTools } from './standing.ts'
+import { visibleText } from './stranger-text.ts'
+import { shownSchema } from './tool-schema.ts'
+
+export function isOnline({ gateway }: OpenHouse, { enrolled }: RosterDevice): boolean {
+  return gateway.fleet.device(enrolled.deviceId)?.online ?? false
+}
+
+export function deviceJson({ gateway }: OpenHouse, device: RosterDevice): JsonObject {
+  const { slug, enrolled, tools, withheld } = device
+  const view = gateway.fleet.device(enrolled.deviceId)
+  return {
+    device: slug,
+    id: enrolled.deviceId,
+    name: visibleText(enrolled.name, 64),
+    online: view?.online ?? false,
+    phase: view?.phase ?? 'asleep',
+    transport: enrolled.transport,
+    board: visibleText(view?.info?.name ?? enrolled.board, 64),
+    firmware: visibleText(view?.info?.version ?? enrolled.firmware, 64),
+    tools: tools.length,
+    withheld: withheld.length,
+    queued: view?.queued ?? 0,
+    last_seen: isoTime(view?.lastSeenMs),
+  }
+}
+
+export function fullJson(house: OpenHouse, device: RosterDevice): JsonObject {
+  const view = house.gateway.fleet.device(device.enrolled.deviceId)
+  return {
+    ...deviceJson(house, device),
+    address: view?.remoteAddress ?? null,
+    enrolled_at: isoTime(device.enrolled.approvedAtMs),
+    warnings: [...(view?.warnings ?? []), ...device.problems].map((warning) => visibleText(warning, 200)),
+  }
+}
+
+export function toolsJson(house: OpenHouse, device: RosterDevice, caller: Caller): JsonObject {
+  const { slug, withheld, problems } = device
+  const seesAll = seesUserTools(caller, targetOf(slug))
+  const decides = adminReasons(caller).length === 0
+  return {
+    device: slug,
+    online: isOnline(house, device),
+    tools: device.tools
+      .filter(({ forPeople }) => seesAll || !forPeople)
+      .map(({ tool, capability, effect }) => ({
+        tool: visibleText(tool.name, 256),
+        capability,
+        effect,
+        ...definitionJson(tool),
+      })),
+    withheld: withheld
+      .filter(({ pinned }) => decides || pinned !== undefined)
+      .map(({ tool, pinned }) => ({
+        tool: visibleText(tool.name, 256),
+        reason: pinned === undefined ? 'new' : 'changed',
+        // What is withheld is withheld from models here, too; whoever decides about it has to read it.
+        ...(decides ? { now: definitionJson(tool), was: pinned === undefined ? null : definitionJson(pinned) } : {}),
+      })),
+    digest: withheldDigest(withheld) ?? null,
+    problems: problems.map((problem) => visibleText(problem, 200)),
+  }
+}
+
+function definitionJson(tool: DeviceTool): JsonObject {
+  return {
+    description: visibleText(tool.description, 1_024),
+    input_schema: (shownSchema(tool.inputSchema) ?? {}) as Json,
+    user_only: tool.userOnly,
+  }
+}
+
+interface EventQuery {
+  readonly caller: Caller
+  readonly after: number
+  readonly limit: number
+  readonly only: string | undefined
+}
+
+export function eventsJson({ roster, events }: OpenHouse, { caller, after, limit, only }: EventQuery): JsonObject {
+  const slugs = new Map(
+    roster
+      .devices()
+      .filter(({ slug, enrolled }) =>
+        only === undefined ? seesDevice(caller, targetOf(slug)) : enrolled.deviceId === only,
+      )
+      .map(({ slug, enrolled }) => [enrolled.deviceId, slug]),
+  )
+  const listed = events.list({ after, isWanted: (device) => slugs.has(device) }).slice(0, limit)
+  return {
+    events: listed.map(({ seq, atMs, device, kind, details }) => ({
+      seq,
+      at: isoTime(atMs),
+      device: slugs.get(device) ?? device,
+      kind,
+      details,
+    })),
+    last_seq: events.lastSeq,
+  }
+}
+
+export function isoTime(ms: number | undefined): string | null {
+  return ms === undefined ? null : new Date(ms).toISOString()
+}

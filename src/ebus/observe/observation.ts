@@ -6,7 +6,6 @@
  * Pure.
  */
 import { companionTarget } from '../wire/address.ts'
-import type { Breakage } from '../wire/line.ts'
 import { BROADCAST, SYMBOL_MS } from '../wire/symbol.ts'
 import { telegramForm } from '../wire/telegram.ts'
 import type { BusEvent } from '../adapter/bus.ts'
@@ -101,13 +100,13 @@ export function observeExchange(event: ExchangeEvent, ourAddress: number | undef
 }
 
 export function observeBroken(event: BrokenEvent, cause?: SilenceCause): Observation {
-  const { command, response, own, reason } = event
+  const { command, response, own } = event
   const [source, target, primary, secondary] = command
   return {
     scope: own ? 'active' : 'passive',
     family: primary === undefined || secondary === undefined ? 'other' : familyOf(primary, secondary),
     frameType: 'abandoned_partial',
-    outcome: own ? activeOutcome(reason) : passiveOutcome(event, cause),
+    outcome: own ? activeOutcome(event) : passiveOutcome(event, cause),
     atMs: event.atMs,
     source,
     target,
@@ -148,9 +147,10 @@ function frameTypeOf(target: number, ourAddress: number | undefined): FrameType 
   }
 }
 
-function activeOutcome(reason: Breakage): TrafficOutcome {
+function activeOutcome({ reason, command }: BrokenEvent): TrafficOutcome {
   switch (reason) {
     case 'no-ack':
+      return isScan(command) ? 'scan_timeout' : 'timeout'
     case 'no-response':
     case 'cut-response':
     case 'no-final-ack':
@@ -166,11 +166,16 @@ function activeOutcome(reason: Breakage): TrafficOutcome {
   }
 }
 
+/** Asking who is there finds nobody most of the time. */
+function isScan(command: Uint8Array): boolean {
+  return command[2] === 0x07 && command[3] === 0x04
+}
+
 /** Up to three bytes between two SYN are a contest, not a telegram. */
 const FRAGMENT_LENGTH = 3
 
 function passiveOutcome({ reason, command }: BrokenEvent, cause: SilenceCause | undefined): TrafficOutcome {
-  const scan = command[2] === 0x07 && command[3] === 0x04
+  const scan = isScan(command)
   switch (reason) {
     case 'arbitration':
       return 'arbitration_fragment'

@@ -144,14 +144,29 @@ export class ReadScheduler {
   }
 
   #noteFailure(key: ReadKey, fault: ReadFault): void {
-    // Whoever withdraws says nothing about the device.
-    if (fault.kind === 'cancelled' || fault.kind === 'listen-only') return
+    if (!isAboutDevice(fault)) return
     const breaker = this.#breakers.get(key) ?? { failures: 0, restUntilMs: 0, because: '' }
     breaker.failures++
     breaker.because = fault.kind
     if (breaker.failures >= FAILURES_TO_REST) breaker.restUntilMs = this.#parts.monotonic() + REST_MS
     if (this.#breakers.size >= MAX_BREAKERS) this.#breakers.clear()
     this.#breakers.set(key, breaker)
+  }
+}
+
+/** A bus that cannot be used, or a caller who left, says nothing about the device. */
+function isAboutDevice(fault: ReadFault): boolean {
+  switch (fault.kind) {
+    case 'no-answer':
+    case 'answer-lost':
+    case 'answer-garbled':
+    case 'collision':
+    case 'ebusd':
+      return true
+    case 'timed-out':
+      return fault.phase === 'talking'
+    default:
+      return false
   }
 }
 

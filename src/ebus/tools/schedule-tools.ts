@@ -118,7 +118,7 @@ function assess(house: House, id: ProgramId, wish: Wish): Assessment {
   return {
     effect: 'writes',
     reasons: [],
-    target: `ebus:${busId}:schedule/${what}`,
+    target: `ebus:${busId}:schedule/${what}/${WEEKDAYS[wish.weekday] ?? ''}`,
     label: `${id.channel === 'dhw' ? 'Hot water' : `Zone ${id.zone + 1}`} schedule, ${WEEKDAYS[wish.weekday] ?? ''}`,
     ...(wish.dryRun === undefined ? {} : { dryRun: wish.dryRun }),
     ...(wish.idempotency_key === undefined ? {} : { idempotencyKey: wish.idempotency_key }),

@@ -97,7 +97,7 @@ export function snapshotTools(house: House, pause: (ms: number) => Promise<void>
       const heating = busOf(house, bus)
       if (!heating.ok) return heating
       const view = capture(viewNow(house, heating.value))
-      const taken = house.snapshots.take(view, callerKey(call.caller), house.clock.now())
+      const taken = house.snapshots.take(view, callerKey(call.caller), view.atMs)
       if (!taken.ok) return taken
       const { id, expiresAtMs } = taken.value
       const data = { created_at: isoTime(view.atMs), snapshot_id: id, expires_at: isoTime(expiresAtMs) }

@@ -1,0 +1,144 @@
+/**
+ * Everything that can go wrong between gateway and heating: a clear error within the deadline, recovery without a
+ * restart, and a bus summary that tells what happened.
+ */
+import type { Client } from '@modelcontextprotocol/client'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Envelope, HeatingHouse } from '../heating-house.ts'
+import { call, eventually, heatingHouse } from '../heating-house.ts'
+
+let house: HeatingHouse
+let client: Client
+beforeAll(async () => {
+  house = await heatingHouse({ house: { speed: 0 } })
+  client = await house.client()
+  await eventually(
+    () => call(client, 'ebus.v1.semantic.zones.get'),
+    ({ data }) => data?.[0]?.state.current_temp_c !== undefined,
+  )
+})
+afterAll(() => house.stop())
+
+const DEADLINE_MS = 4_000
+
+/** A question that goes to the bus in any case. */
+function ask(): Promise<Envelope> {
+  return call(client, 'ebus.v1.rpc.invoke', {
+    address: 0x15,
+    plane: 'system',
+    method: 'get_ext_register',
+    params: { group: 3, instance: 0, addr: 0x0f },
+    intent: 'READ_ONLY',
+    allow_dangerous: false,
+    max_age_ms: 0,
+    timeout_ms: DEADLINE_MS,
+  })
+}
+
+const summary = (): Promise<Envelope> => call(client, 'ebus.v1.bus.summary.get')
+const recovers = (): Promise<Envelope> => eventually(ask, ({ error }) => error === null)
+const count = ({ data }: Envelope, incident: string): number => data.incidents.counts[incident] ?? 0
+const errors = ({ data }: Envelope, name: string): number =>
+  data.errors
+    .filter((each: { class: string }) => each.class === name)
+    .reduce((sum: number, each: { count: number }) => sum + each.count, 0)
+
+const CLEAR = new Set(['TIMEOUT', 'PROTOCOL_ERROR', 'BUS_UNAVAILABLE'])
+
+async function shaken(fault: () => void): Promise<{ before: Envelope; after: Envelope; answer: Envelope }> {
+  const before = await summary()
+  fault()
+  const startedMs = performance.now()
+  const answer = await ask()
+  // The bus may take the whole deadline, and the chain around it its part.
+  expect(performance.now() - startedMs).toBeLessThan(DEADLINE_MS + 3_000)
+  expect(answer.error === null || CLEAR.has(answer.error.code)).toBe(true)
+  expect(await recovers()).toMatchObject({ error: null, data: { value: { valid: true } } })
+  return { before, answer, after: await summary() }
+}
+
+describe('every fault', () => {
+  it('corrupt checksums are repeated, and counted', async () => {
+    const { before, after } = await shaken(() => house.simulator.faults.corruptCrc(3))
+    const told = (envelope: Envelope): number => envelope.data.repeats.responses + errors(envelope, 'crc_mismatch')
+    expect(told(after)).toBeGreaterThan(told(before))
+  })
+
+  it('lost symbols are noticed', async () => {
+    const { before, after } = await shaken(() => house.simulator.faults.dropByte(6))
+    const told = ({ data }: Envelope): number =>
+      data.errors.reduce((sum: number, each: { count: number }) => sum + each.count, 0)
+    expect(told(after)).toBeGreaterThan(told(before))
+  })
+
+  it('a stuck bus is said to be one', async () => {
+    const { before, answer, after } = await shaken(() => house.simulator.faults.stickBus(2_500))
+    expect(answer).toMatchObject({
+      isError: true,
+      error: { code: 'BUS_UNAVAILABLE', retriable: true, source_layer: 'bus' },
+    })
+    expect(count(after, 'signal_lost')).toBeGreaterThan(count(before, 'signal_lost'))
+    expect(count(after, 'signal_back')).toBeGreaterThan(count(before, 'signal_back'))
+    expect(count(after, 'adapter_error')).toBeGreaterThan(count(before, 'adapter_error'))
+  })
+
+  it('answers that come too late are missed', async () => {
+    const { before, after } = await shaken(() => house.simulator.faults.slowResponse(80, 6))
+    const told = (envelope: Envelope): number =>
+      errors(envelope, 'timeout') + errors(envelope, 'abandoned') + errors(envelope, 'echo_mismatch')
+    expect(told(after)).toBeGreaterThan(told(before))
+  })
+
+  it('a lost connection is told, and made again', async () => {
+    const { before, answer, after } = await shaken(() => house.simulator.faults.tcpDrop(600))
+    expect(answer).toMatchObject({ isError: true, error: { code: 'BUS_UNAVAILABLE' } })
+    expect(count(after, 'disconnected')).toBeGreaterThan(count(before, 'disconnected'))
+    expect(count(after, 'connected')).toBeGreaterThan(count(before, 'connected'))
+    expect(after.data.status.capability.endpoint_state).toBe('connected')
+    // What was known is still known, and its age says how well.
+    const zones = await call(client, 'ebus.v1.semantic.zones.get')
+    expect(zones).toMatchObject({ error: null, meta: { freshness: { observed_at: expect.any(String) } } })
+  })
+
+  it('an adapter that restarts by itself is noticed', async () => {
+    // Within three seconds of our INIT a RESETTED is taken for its second answer.
+    await new Promise((resolve) => setTimeout(resolve, 3_200))
+    const { before, after } = await shaken(() => house.simulator.faults.adapterReset())
+    expect(count(after, 'adapter_reset')).toBeGreaterThan(count(before, 'adapter_reset'))
+    expect(after.data.status.degraded.reasons).toContain('dedup_degraded')
+  })
+
+  it('somebody who wins every arbitration is named', async () => {
+    const { after } = await shaken(() => house.simulator.faults.arbitrationStorm(60))
+    expect(after.data.frames).toContainEqual(
+      expect.objectContaining({ scope: 'passive', source: '0x00', target: '0xfe' }),
+    )
+  })
+
+  it('a change that nobody can vouch for is an unknown outcome, and never repeated under its key', async () => {
+    const raise = (key: string): Promise<Envelope> =>
+      call(client, 'ebus.v1.rpc.invoke', {
+        address: 0x15,
+        plane: 'system',
+        method: 'set_ext_register',
+        params: { group: 3, instance: 0, addr: 0x22, data: '0000b841' },
+        intent: 'MUTATE',
+        allow_dangerous: true,
+        idempotency_key: key,
+      })
+    const seen: Envelope[] = []
+    for (let round = 0; round < 12; round++) {
+      house.simulator.faults.corruptCrc(2)
+      const key = `raise-${round}`
+      const answer = await raise(key)
+      if (answer.error?.code === 'UNKNOWN_OUTCOME') seen.push(answer, await raise(key))
+      await new Promise((resolve) => setTimeout(resolve, 260))
+      if (seen.length > 0) break
+    }
+    await recovers()
+    expect(seen).toMatchObject([
+      { isError: true, error: { code: 'UNKNOWN_OUTCOME', retriable: false } },
+      { isError: true, error: { code: 'UNKNOWN_OUTCOME', retriable: false } },
+    ])
+  })
+})

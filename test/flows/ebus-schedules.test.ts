@@ -1,0 +1,158 @@
+/**
+ * Weekly programs, written by a real MCP client: seen on the wire, in schedules.get, in the regulator, and in the rooms.
+ */
+import type { Client } from '@modelcontextprotocol/client'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Envelope, HeatingHouse } from '../heating-house.ts'
+import { call, eventually, heatingHouse } from '../heating-house.ts'
+
+/** Monday, ten o'clock: between two slots of the living room's program, so its target is the night's. */
+const MONDAY = Date.UTC(2026, 0, 5, 10)
+/** Refusals come faster than a regulator may be changed. */
+const NO_REST = 'guard:\n  actuatorIntervalMs: 0\n'
+const SET_ZONE = 'ebus.v1.semantic.schedules.set_zone_time_program'
+const SET_DHW = 'ebus.v1.semantic.schedules.set_dhw_time_program'
+
+const slot = (start: number, end: number, celsius?: number): Record<string, number> => ({
+  start_hour: Math.floor(start),
+  start_minute: (start % 1) * 60,
+  end_hour: Math.floor(end),
+  end_minute: (end % 1) * 60,
+  ...(celsius === undefined ? {} : { temperature_c: celsius }),
+})
+
+const programsRead = (client: Client): Promise<Envelope> =>
+  eventually(
+    () => call(client, 'ebus.v1.semantic.schedules.get'),
+    ({ data }) =>
+      data?.programs.filter(({ days = [] }: { days?: unknown[] }) => days.length === 7).length >= 4 &&
+      data.programs.some(({ hc }: { hc: string }) => hc === 'dhw'),
+  )
+
+const dayOf = ({ data }: Envelope, hc: string, zone: number, weekday: string): unknown =>
+  data.programs
+    .find((program: { hc: string; zone: number }) => program.hc === hc && program.zone === zone)
+    ?.days.find((day: { weekday: string }) => day.weekday === weekday)?.slots
+
+describe('a 720 controller', () => {
+  let house: HeatingHouse
+  let client: Client
+  beforeAll(async () => {
+    // A minute of the house per second of a bus that is twenty times as fast: an hour in three seconds.
+    house = await heatingHouse({ top: NO_REST, house: { speed: 60, startMs: MONDAY } })
+    client = await house.client()
+    await programsRead(client)
+  })
+  afterAll(() => house.stop())
+
+  it('keeps a day of several slots, and the room gets warm', async () => {
+    const before = await call(client, 'ebus.v1.semantic.zones.get')
+    const coldCelsius = before.data[0].state.current_temp_c
+    const hours = [0, 6, 12, 18]
+    const slots = hours.map((hour) => slot(hour, hour + 6, 26 + hour / 12))
+    // Whatever day it is by now in a house that lives so fast.
+    const results = []
+    for (let weekday = 0; weekday < 7; weekday++)
+      results.push(await call(client, SET_ZONE, { zone: 0, weekday, slots }))
+    for (const { data, error } of results) {
+      expect(error).toBeNull()
+      expect(data).toMatchObject({
+        success: true,
+        slot_results: hours.map((_, index) => ({ slot_index: index, accepted: true, error_code: 0 })),
+      })
+      expect(data.read_back).toMatchObject(slots)
+    }
+    const wire = await call(client, 'ebus.v1.bus.messages.list')
+    expect(wire.data.items).toContainEqual(
+      expect.objectContaining({
+        scope: 'active',
+        family: 'B555',
+        outcome: 'success',
+        request_len: 18,
+        target_address: 0x15,
+      }),
+    )
+    expect(house.simulator.house().zones[0]?.program[6]).toEqual(
+      slots.map(({ start_hour: hour = 0, temperature_c: celsius }) => ({
+        startMinute: hour * 60,
+        endMinute: (hour + 6) * 60,
+        celsius,
+      })),
+    )
+    const shown = await eventually(
+      () => call(client, 'ebus.v1.semantic.schedules.get'),
+      (envelope) => (dayOf(envelope, 'heating', 0, 'sunday') as unknown[] | undefined)?.length === 4,
+    )
+    expect(dayOf(shown, 'heating', 0, 'sunday')).toMatchObject(slots)
+    const warm = await eventually(
+      () => call(client, 'ebus.v1.semantic.zones.get'),
+      ({ data }) => data[0].state.current_temp_c > coldCelsius + 1.5,
+    )
+    expect(warm.data[0].state.current_temp_c).toBeGreaterThan(coldCelsius + 1.5)
+    expect(house.simulator.house().zones[0]?.roomCelsius).toBeGreaterThan(coldCelsius + 1.5)
+  })
+
+  it('plans without writing when it is asked to', async () => {
+    const before = house.simulator.house().zones[1]?.program[2]
+    const plan = await call(client, SET_ZONE, { zone: 1, weekday: 2, slots: [slot(8, 9, 19)], dryRun: true })
+    expect(plan).toMatchObject({
+      error: null,
+      data: {
+        success: true,
+        dry_run: true,
+        before: [{ start_hour: 5, start_minute: 30 }],
+        would_write: [{ start_hour: 8 }],
+      },
+    })
+    expect(house.simulator.house().zones[1]?.program[2]).toEqual(before)
+  })
+
+  it('takes hot water times, with the setpoint or without it', async () => {
+    const times = await call(client, SET_DHW, { weekday: 3, slots: [slot(5, 8.5), slot(17, 21)] })
+    expect(times.data).toMatchObject({
+      success: true,
+      read_back: [{ start_hour: 5, end_minute: 30 }, { start_hour: 17 }],
+    })
+    expect(house.simulator.house().dhw).toMatchObject({ targetCelsius: 50 })
+    const warmer = await call(client, SET_DHW, { weekday: 4, slots: [slot(0, 24, 55)] })
+    expect(warmer).toMatchObject({ error: null, data: { success: true } })
+    expect(house.simulator.house().dhw).toMatchObject({ targetCelsius: 55 })
+  })
+
+  it('empties a day', async () => {
+    const empty = await call(client, SET_DHW, { weekday: 5, slots: [] })
+    expect(empty).toMatchObject({ error: null, data: { success: true } })
+    const { program } = house.simulator.house().dhw
+    expect(program[5]?.filter(({ startMinute, endMinute }) => startMinute < endMinute)).toEqual([])
+  })
+
+  it('refuses what makes no sense before anything is sent', async () => {
+    const wrong: readonly (readonly [string, Record<string, unknown>])[] = [
+      [SET_ZONE, { zone: 0, weekday: 0, slots: [slot(8, 7, 21)] }],
+      [SET_ZONE, { zone: 0, weekday: 0, slots: [slot(8, 12, 21), slot(11, 13, 21)] }],
+      [SET_ZONE, { zone: 0, weekday: 0, slots: [slot(8, 12, 45)] }],
+      [SET_ZONE, { zone: 0, weekday: 0, slots: [slot(8, 12)] }],
+      [SET_ZONE, { zone: 0, weekday: 7, slots: [] }],
+      [SET_DHW, { weekday: 0, slots: [slot(1, 2), slot(3, 4), slot(5, 6), slot(7, 8)] }],
+      [SET_DHW, { weekday: 0, slots: [slot(1, 2, 50), slot(3, 4, 55)] }],
+      [SET_DHW, { weekday: 0, slots: [slot(1, 2, 30)] }],
+    ]
+    for (const [name, args] of wrong)
+      expect({ args, ...(await call(client, name, args)) }).toMatchObject({ args, error: { code: 'INVALID_ARGUMENT' } })
+    expect(await call(client, SET_ZONE, { zone: 2, weekday: 0, slots: [] })).toMatchObject({
+      error: { code: 'NOT_FOUND' },
+    })
+  })
+
+  it('writes once per key', async () => {
+    const args = { zone: 1, weekday: 6, slots: [slot(9, 20, 20.5)], idempotency_key: 'sunday-1' }
+    const first = await call(client, SET_ZONE, args)
+    house.simulator.changeHouse((now) => ({
+      ...now,
+      zones: now.zones.map((zone, index) => (index === 1 ? { ...zone, program: zone.program.with(6, []) } : zone)),
+    }))
+    const again = await call(client, SET_ZONE, args)
+    expect(again.data).toEqual(first.data)
+    expect(house.simulator.house().zones[1]?.program[6]).toEqual([])
+  })
+})

@@ -1,0 +1,497 @@
+/**
+ * Every tool of the eBUS family, called by real MCP clients against a gateway in a process of its own, which is connected
+ * to the virtual heating system over a real socket. The clients check each answer against the tool's output schema.
+ */
+import type { Client } from '@modelcontextprotocol/client'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { canonicalJson } from '../../src/core/json.ts'
+import { hash } from 'node:crypto'
+import { connectStdio } from '../gateway-process.ts'
+import type { Envelope, HeatingHouse } from '../heating-house.ts'
+import { allRead, call, eventually, heatingHouse } from '../heating-house.ts'
+import { sharedData } from '../shared-data.ts'
+
+/** A Monday morning in winter, between two slots of the living room's program. */
+const MONDAY = Date.UTC(2026, 0, 5, 10)
+
+const SEMANTIC = [
+  'zones',
+  'dhw',
+  'energy_totals',
+  'boiler_status',
+  'system',
+  'circuits',
+  'radio_devices',
+  'fm5_mode',
+  'solar',
+  'cylinders',
+  'schedules',
+]
+
+let house: HeatingHouse
+let reader: Client
+beforeAll(async () => {
+  house = await heatingHouse({ house: { speed: 0, startMs: MONDAY } })
+  reader = await house.client()
+  await allRead(reader)
+})
+afterAll(() => house.stop())
+
+describe('the inventory', () => {
+  it('lists every tool of the contract, by exactly these names', async () => {
+    const { tools } = await reader.listTools()
+    const ours = tools.map(({ name }) => name).filter((name) => name.startsWith('ebus.'))
+    const inventory = sharedData('contract-inventory.json')
+    const wanted = inventory === undefined ? [] : (JSON.parse(inventory) as { ebus: { tools: string[] } }).ebus.tools
+    expect(ours).toEqual(expect.arrayContaining(wanted))
+    expect(ours.filter((name) => !wanted.includes(name))).toEqual(
+      inventory === undefined ? ours : ['ebus.v1.semantic.adapter_info.get'],
+    )
+  })
+
+  it('says which tools only read', async () => {
+    const { tools } = await reader.listTools()
+    const annotations = new Map(tools.map(({ name, annotations: notes }) => [name, notes]))
+    expect(annotations.get('ebus.v1.semantic.zones.get')).toMatchObject({ readOnlyHint: true })
+    expect(annotations.get('ebus.v1.rpc.invoke')).toMatchObject({ readOnlyHint: false })
+    expect(annotations.get('ebus.v1.semantic.schedules.set_dhw_time_program')).toMatchObject({ readOnlyHint: false })
+  })
+})
+
+describe.each(['modern', 'legacy'] as const)('all tools answer a %s client', (era) => {
+  let client: Client
+  beforeAll(async () => {
+    client = await house.client(era)
+  })
+
+  const READS: readonly (readonly [name: string, args?: Record<string, unknown>])[] = [
+    ['ebus.v1.runtime.status.get'],
+    ['ebus.v1.adapter_info.get'],
+    ['ebus.v1.semantic.adapter_info.get'],
+    ['ebus.v1.registry.devices.list'],
+    ['ebus.v1.registry.devices.get', { address: 0x15 }],
+    ['ebus.v1.registry.planes.list', { address: 0x15 }],
+    ['ebus.v1.registry.methods.list', { address: 0x15, plane: 'system' }],
+    ...SEMANTIC.map((plane): readonly [string] => [`ebus.v1.semantic.${plane}.get`]),
+    ['ebus.v1.semantic.snapshot.get'],
+    ['ebus.v1.bus.summary.get'],
+    ['ebus.v1.bus.messages.list', { limit: 5 }],
+    ['ebus.v1.bus.periodicity.list', { limit: 5 }],
+    ['ebus.v1.watch.summary.get'],
+    ['ebus.devices'],
+    ['ebus.invoke', { address: 0x15, plane: 'system', method: 'get_operational_data', params: { op: 0 } }],
+    [
+      'ebus.v1.rpc.invoke',
+      {
+        address: 0x08,
+        plane: 'system',
+        method: 'get_register',
+        params: { addr: '1800' },
+        intent: 'READ_ONLY',
+        allow_dangerous: false,
+      },
+    ],
+  ]
+
+  it.each(READS.map(([name, args]) => ({ name, args })))('$name', async ({ name, args = {} }) => {
+    const { meta, data, error, isError } = await call(client, name, args)
+    expect({ error, isError }).toEqual({ error: null, isError: false })
+    expect(data).not.toBeNull()
+    expect(meta).toMatchObject({
+      contract: { name: 'helianthus-ebus-mcp', major: 1, minor: 0 },
+      consistency: { mode: 'LIVE' },
+      data_timestamp: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
+      data_hash: hash('sha256', canonicalJson(data)),
+    })
+  })
+
+  it('captures, reads and drops a snapshot whose data has the hash of the live data', async () => {
+    const taken = await call(client, 'ebus.v1.snapshot.capture')
+    expect(Date.parse(taken.data.expires_at) - Date.parse(taken.data.created_at)).toBe(300_000)
+    const consistency = { mode: 'SNAPSHOT', snapshot_id: taken.data.snapshot_id }
+    for (const name of ['ebus.v1.registry.devices.list', 'ebus.v1.semantic.solar.get', 'ebus.v1.runtime.status.get']) {
+      const [live, kept] = [await call(client, name), await call(client, name, { consistency })]
+      expect(kept.meta).toMatchObject({ consistency, data_timestamp: taken.data.created_at })
+      expect({ name, hash: kept.meta.data_hash }).toEqual({ name, hash: live.meta.data_hash })
+    }
+    expect((await call(client, 'ebus.v1.snapshot.drop', { snapshot_id: taken.data.snapshot_id })).data).toEqual({
+      dropped: true,
+    })
+    expect(await call(client, 'ebus.v1.semantic.zones.get', { consistency })).toMatchObject({
+      isError: true,
+      data: null,
+      error: { code: 'NOT_FOUND', retriable: false },
+    })
+  })
+
+  it('hears that a plane has changed, and reads it', async () => {
+    const uri = 'ebus://main/dhw'
+    const updated = new Promise<void>((resolve) =>
+      client.setNotificationHandler('notifications/resources/updated', ({ params }) =>
+        params.uri === uri ? resolve() : undefined,
+      ),
+    )
+    if (era === 'modern') await client.listen({ resourceSubscriptions: [uri] })
+    else await client.subscribeResource({ uri })
+    const topCelsius = era === 'modern' ? 47.25 : 46.5
+    house.simulator.changeHouse((now) => ({ ...now, dhw: { ...now.dhw, topCelsius } }))
+    await updated
+    const { contents } = await client.readResource({ uri })
+    expect(JSON.parse((contents[0] as { text: string }).text)).toMatchObject({
+      data: { state: { current_temp_c: topCelsius } },
+      error: null,
+    })
+  })
+})
+
+it('answers over stdio as well', async () => {
+  const client = await connectStdio(house.home, 'modern')
+  const { data, error } = await call(client, 'ebus.v1.semantic.fm5_mode.get')
+  await client.close()
+  expect({ data, error }).toEqual({ data: 'INTERPRETED', error: null })
+})
+
+describe('what is told is what is there', () => {
+  const near = (value: number): unknown => expect.closeTo(value, 2)
+
+  it('zones', async () => {
+    const { data, meta } = await call(reader, 'ebus.v1.semantic.zones.get')
+    const { zones } = house.simulator.house()
+    expect(data).toMatchObject(
+      zones.map((zone, index) => ({
+        id: `zone-${index + 1}`,
+        name: zone.name,
+        state: {
+          current_temp_c: near(zone.roomCelsius),
+          current_humidity_pct: near(zone.humidityPct),
+          hvac_action: 'idle',
+        },
+        config: {
+          operating_mode: 'auto',
+          preset: 'schedule',
+          target_temp_c: zone.dayCelsius,
+          allowed_modes: ['off', 'auto', 'heat'],
+          circuit_type: 'heating',
+          associated_circuit: index,
+          quick_veto: false,
+        },
+      })),
+    )
+    expect(meta['freshness']).toMatchObject({
+      stale: false,
+      fields: {
+        'zone-1.state.current_temp_c': {
+          source: expect.stringMatching(/^(poll|passive)$/),
+          observed_at: expect.any(String),
+          age_seconds: expect.any(Number),
+          stale: false,
+        },
+      },
+    })
+  })
+
+  it('hot water, boiler and system', async () => {
+    const { dhw, boiler, weather } = house.simulator.house()
+    expect((await call(reader, 'ebus.v1.semantic.dhw.get')).data).toMatchObject({
+      config: { operating_mode: 'auto', preset: 'schedule', target_temp_c: dhw.targetCelsius },
+    })
+    expect((await call(reader, 'ebus.v1.semantic.boiler_status.get')).data).toMatchObject({
+      state: {
+        flow_temperature_c: expect.closeTo(boiler.flowCelsius, 0),
+        return_temperature_c: expect.closeTo(boiler.returnCelsius, 0),
+        water_pressure_bar: near(boiler.pressureBar),
+        flame_active: boiler.flame,
+        central_heating_pump_active: boiler.pumpOn,
+        fan_speed_rpm: boiler.fanRpm,
+        heating_switch_active: true,
+      },
+      config: { flowset_hc_max_c: boiler.flowMaxCelsius, partload_hc_kw: boiler.maxKw },
+      diagnostics: {
+        central_heating_hours: Math.floor(boiler.heatingHours),
+        central_heating_starts: boiler.heatingStarts,
+        dhw_starts: boiler.dhwStarts,
+        pump_hours: boiler.pumpHours,
+      },
+    })
+    expect((await call(reader, 'ebus.v1.semantic.system.get')).data).toMatchObject({
+      state: { outdoor_temperature: near(weather.outsideCelsius), system_off: false, maintenance_due: false },
+      config: { installer_name: 'HEARTHBUS', installer_phone: '030123456', maintenance_date: '2027-02-15' },
+      properties: { system_scheme: 1, module_configuration_vr71: 2 },
+    })
+  })
+
+  it('circuits, and who manages them', async () => {
+    const { circuits } = house.simulator.house()
+    expect((await call(reader, 'ebus.v1.semantic.circuits.get')).data).toMatchObject(
+      circuits.map((circuit, index) => ({
+        index,
+        circuit_type: 'heating',
+        has_mixer: circuit.hasMixer,
+        state: { pump_active: circuit.pumpOn, pump_hours: circuit.pumpHours, pump_starts: circuit.pumpStarts },
+        config: { heating_curve: near(circuit.curve), flow_temp_max_c: circuit.flowMaxCelsius },
+        managing_device: { role: 'FUNCTION_MODULE', device_id: 'VR_71', address: 0x26 },
+      })),
+    )
+  })
+
+  it('energy, with nothing unknown shown as zero', async () => {
+    const { energy } = house.simulator.house()
+    const { data } = await call(reader, 'ebus.v1.semantic.energy_totals.get')
+    expect(data.gas.climate).toMatchObject({
+      today: 0,
+      yearly: [energy.gasHeating.yearWh / 1_000, energy.gasHeating.totalWh / 1_000],
+      monthly: [energy.gasHeating.lastMonthWh / 1_000, energy.gasHeating.monthWh / 1_000],
+    })
+    expect(data.electric.dhw).toMatchObject({ yearly: [41, 602], monthly: [4, 3] })
+    expect(data.solar.dhw).toMatchObject({
+      today: null,
+      yearly: [null, null],
+      today_meta: { freshness_state: 'unknown' },
+    })
+  })
+
+  it('solar, cylinders and what is paired', async () => {
+    const { solar, dhw } = house.simulator.house()
+    expect((await call(reader, 'ebus.v1.semantic.solar.get')).data).toMatchObject({
+      collector_temperature_c: near(solar.collectorCelsius),
+      pump_active: false,
+      current_yield: solar.yieldKwh,
+      solar_enabled: true,
+    })
+    expect((await call(reader, 'ebus.v1.semantic.cylinders.get')).data).toEqual([
+      {
+        index: 0,
+        temperature_c: near(dhw.bottomCelsius),
+        max_setpoint_c: solar.cylinderMaxCelsius,
+        charge_hysteresis_c: dhw.hysteresisK,
+        charge_offset_c: 0,
+      },
+    ])
+    expect((await call(reader, 'ebus.v1.semantic.radio_devices.get')).data).toMatchObject([
+      {
+        group: 9,
+        instance: 0,
+        slot_mode: 'active',
+        device_model: 'VRC720',
+        firmware_version: '5.7.0',
+        zone_assignment: 1,
+      },
+      { group: 10, instance: 0, device_model: 'VR92', reception_strength: 8, hardware_identifier: '5703' },
+      { group: 12, instance: 0, device_model: 'VR71', device_class_address: 0x26 },
+    ])
+  })
+
+  it('programs, day by day', async () => {
+    const { data } = await call(reader, 'ebus.v1.semantic.schedules.get')
+    const find = (zone: number, hc: string): Record<string, unknown> | undefined =>
+      data.programs.find((program: { zone: number; hc: string }) => program.zone === zone && program.hc === hc)
+    expect(find(0, 'heating')).toMatchObject({
+      config: { max_slots: 12, min_temp_c: 5, max_temp_c: 30, has_temperature: true },
+      slots_used: [2, 2, 2, 2, 2, 1, 1],
+    })
+    expect(find(255, 'dhw')).toMatchObject({ slots_used: [2, 2, 2, 2, 2, 2, 2], config: { max_slots: 3 } })
+    expect(find(255, 'circulation')).toMatchObject({ config: { has_temperature: false } })
+    expect(find(0, 'cooling')).toBeUndefined()
+  })
+
+  it('devices, each once, with all their addresses', async () => {
+    const { data } = await call(reader, 'ebus.v1.registry.devices.list')
+    const known = data.map(({ device_id, address, addresses, verification_state }: Record<string, unknown>) => ({
+      device_id,
+      address,
+      addresses,
+      verification_state,
+    }))
+    expect(known).toEqual([
+      { device_id: 'BAI00', address: 0x08, addresses: [0x08], verification_state: 'identity_confirmed' },
+      { device_id: 'BASV2', address: 0x15, addresses: [0x10, 0x15], verification_state: 'identity_confirmed' },
+      { device_id: 'VR_71', address: 0x26, addresses: [0x26], verification_state: 'identity_confirmed' },
+      { device_id: 'NETX3', address: 0xf6, addresses: [0xf1, 0xf6], verification_state: 'identity_confirmed' },
+    ])
+    const initiator = await call(reader, 'ebus.v1.registry.devices.get', { address: 0x10 })
+    expect(initiator.data).toMatchObject({
+      device_id: 'BASV2',
+      discovery_source: 'passive_observed',
+      verification_state: 'corroborated_pending',
+      serial_number: '21213400202609140938006369N4',
+    })
+    expect(await call(reader, 'ebus.v1.registry.devices.get', { address: 0x44 })).toMatchObject({
+      isError: true,
+      error: { code: 'NOT_FOUND', source_layer: 'registry' },
+    })
+  })
+
+  it('the adapter and the bus', async () => {
+    expect((await call(reader, 'ebus.v1.adapter_info.get')).data).toMatchObject({
+      firmware_version: '26',
+      is_wifi: true,
+      info_supported: true,
+    })
+    const summary = await eventually(
+      () => call(reader, 'ebus.v1.bus.summary.get'),
+      ({ data }) => data.status.capability.passive_available,
+    )
+    expect(summary.data).toMatchObject({
+      status: {
+        transport_class: 'enh',
+        capability: { passive_state: 'available', passive_available: true, endpoint_state: 'connected' },
+        warmup: { state: 'available', completion_mode: 'thresholds_met' },
+        timing_quality: { active: 'estimated', passive: 'estimated', busy: 'estimated', periodicity: 'estimated' },
+      },
+      messages: { capacity: 1024 },
+      periodicity: { capacity: 256 },
+    })
+    const { data } = await call(reader, 'ebus.v1.bus.messages.list', { limit: 3 })
+    expect(data.items).toHaveLength(3)
+    expect(data.count).toBeGreaterThan(3)
+    expect(data.items.map((item: { observed_at: string }) => item.observed_at)).toEqual(
+      data.items.map((item: { observed_at: string }) => item.observed_at).toSorted(),
+    )
+  })
+
+  it('says clearly what is wrong with arguments', async () => {
+    const wrong: readonly (readonly [string, Record<string, unknown>])[] = [
+      ['ebus.v1.bus.messages.list', { limit: 0 }],
+      ['ebus.v1.registry.devices.get', { address: 21.9 }],
+      ['ebus.v1.semantic.zones.get', { consistency: { mode: 'SNAPSHOT' } }],
+      ['ebus.v1.semantic.zones.get', { consistency: { mode: 'YESTERDAY' } }],
+      ['ebus.v1.semantic.snapshot.get', { planes: ['nothing'] }],
+      ['ebus.v1.registry.methods.list', { address: 0x15, plane: 'nothing' }],
+      ['ebus.v1.semantic.zones.get', { unknown: 1 }],
+    ]
+    for (const [name, args] of wrong)
+      expect({ name, ...(await call(reader, name, args)) }).toMatchObject({
+        name,
+        isError: true,
+        data: null,
+        error: { code: 'INVALID_ARGUMENT', retriable: false },
+      })
+    expect(await call(reader, 'ebus.v1.semantic.zones.get', { consistency: { mode: ' live ' } })).toMatchObject({
+      error: null,
+    })
+    expect(await call(reader, 'ebus.v1.semantic.zones.get', { bus: 'cellar' })).toMatchObject({
+      error: { code: 'NOT_FOUND' },
+    })
+  })
+})
+
+describe('rpc.invoke', () => {
+  const invoke = (method: string, params: unknown, more: Record<string, unknown> = {}): Promise<Envelope> =>
+    call(reader, 'ebus.v1.rpc.invoke', {
+      address: 0x15,
+      plane: 'system',
+      method,
+      params,
+      intent: 'READ_ONLY',
+      allow_dangerous: false,
+      ...more,
+    })
+  /** The living room's target by day. */
+  const target = (data: string): Record<string, unknown> => ({ group: 3, instance: 0, addr: 0x22, data })
+
+  it('reads a register, and says how old the answer is', async () => {
+    const fresh = await invoke('get_ext_register', { group: 3, instance: 0, addr: 0x22 }, { max_age_ms: 0 })
+    expect(fresh).toMatchObject({
+      data: {
+        value: { value: '0000a841', valid: true },
+        decoded: { value: 21, valid: true },
+        addr_hex: { value: '0022' },
+      },
+      meta: { cache: { from_cache: false }, source_address: 0x31 },
+    })
+    expect(await invoke('get_ext_register', { group: 3, instance: 0, addr: 0x22 })).toMatchObject({
+      meta: { cache: { from_cache: true } },
+    })
+    // The same question to another device is another question.
+    const other = await invoke('get_ext_register', { group: 3, instance: 0, addr: 0x22 }, { address: 0x26 })
+    expect(other).toMatchObject({ data: { value: { value: null, valid: false } } })
+  })
+
+  it('reads timers as the contract names them, empty on this family of controllers', async () => {
+    expect(await invoke('read_timer', { source: 113, sel1: 3, sel2: 0, sel3: 2, weekday: 0 })).toMatchObject({
+      error: null,
+      data: { opcode: { value: 3 }, weekday: { value: 0 }, value: { valid: false } },
+    })
+    const slot = await invoke('read_timer', { zone: 0, hc: 0, weekday: 0, slot: 1 }, { plane: 'timer' })
+    expect(slot.data).toMatchObject({
+      start_hour: { value: 16 },
+      end_hour: { value: 22 },
+      temperature_c: { value: 21.5 },
+    })
+  })
+
+  it('refuses what is not asked for in the right way, all reasons at once', async () => {
+    expect(await invoke('set_ext_register', target('0000a041'))).toMatchObject({
+      isError: true,
+      error: { code: 'PERMISSION_DENIED', reasons: [{ rule: 'intent' }] },
+    })
+    expect(await invoke('set_ext_register', target('0000a041'), { intent: 'MUTATE' })).toMatchObject({
+      error: { code: 'PERMISSION_DENIED', reasons: [{ rule: 'allow-dangerous' }, { rule: 'idempotency-key' }] },
+    })
+    expect(
+      await call(reader, 'ebus.invoke', {
+        address: 0x15,
+        plane: 'system',
+        method: 'set_ext_register',
+        params: target('0000a041'),
+      }),
+    ).toMatchObject({ error: { code: 'PERMISSION_DENIED' } })
+    expect(house.simulator.house().zones[0]?.dayCelsius).toBe(21)
+  })
+
+  it('refuses wrong targets, sources and values', async () => {
+    const wrong = [
+      await invoke('get_ext_register', { group: 3 }),
+      await invoke('nothing', {}),
+      await invoke('get_status', {}, { plane: 'heating' }),
+      await invoke('get_ext_register', { group: 3, instance: 0, addr: 0x22, source: 16 }),
+      await invoke('set_ext_register', target('0000c842'), {
+        intent: 'MUTATE',
+        allow_dangerous: true,
+        idempotency_key: 'too-hot',
+      }),
+    ]
+    for (const envelope of wrong) expect(envelope).toMatchObject({ isError: true, error: { code: 'INVALID_ARGUMENT' } })
+    expect(await invoke('get_register', { addr: 1 }, { address: 0x44 })).toMatchObject({ error: { code: 'NOT_FOUND' } })
+  })
+
+  it('changes what a resident may change, once per key, and reads it back', async () => {
+    const gate = { intent: 'MUTATE', allow_dangerous: true, idempotency_key: 'warmer-1' }
+    const [first, twin] = await Promise.all([
+      invoke('set_ext_register', target('0000b441'), gate),
+      invoke('set_ext_register', target('0000b441'), gate),
+    ])
+    expect([first, twin].filter(({ error }) => error === null).length).toBeGreaterThan(0)
+    expect(house.simulator.house().zones[0]?.dayCelsius).toBe(22.5)
+    const replay = await invoke('set_ext_register', target('0000b441'), gate)
+    expect(replay).toMatchObject({
+      error: null,
+      data: { confirmed: { value: true, valid: true }, read_back: { value: 22.5, valid: true } },
+    })
+    // Somebody at the panel changes it: a replay does not change it back.
+    house.simulator.changeHouse((now) => ({
+      ...now,
+      zones: now.zones.map((zone, index) => (index === 0 ? { ...zone, dayCelsius: 21 } : zone)),
+    }))
+    await invoke('set_ext_register', target('0000b441'), gate)
+    expect(house.simulator.house().zones[0]?.dayCelsius).toBe(21)
+    expect(await invoke('set_ext_register', target('0000a041'), gate)).toMatchObject({ error: { code: 'CONFLICT' } })
+  })
+
+  it('asks a person before raw opcodes and installer settings', async () => {
+    const gate = { intent: 'MUTATE', allow_dangerous: true }
+    const raw = await invoke(
+      'read_raw',
+      { payload: [0x02, 0x00, 0x00, 0x00, 0x73, 0x00] },
+      { ...gate, idempotency_key: 'raw-1' },
+    )
+    expect(raw).toMatchObject({
+      isError: true,
+      error: { code: 'PERMISSION_DENIED', details: { how: expect.stringContaining('hearthbus approvals approve') } },
+    })
+    const installer = { group: 0, instance: 0, addr: 0x46, data: '0000a042' }
+    expect(await invoke('set_ext_register', installer, { ...gate, idempotency_key: 'inst-1' })).toMatchObject({
+      error: { code: 'PERMISSION_DENIED', reasons: [{ rule: 'approval' }] },
+    })
+  })
+})

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { problemText } from './config-file.ts'
+import { loadConfig } from './config-store.ts'
 import { withHomeseerEnvironment } from './homeseer-environment.ts'
 import { configSchema } from './schema.ts'
 import type { Config } from './schema.ts'
@@ -64,6 +65,13 @@ describe('the contract’s environment', () => {
   ])('refuses to start with %s=%s, by name', (name, value) => {
     expect(refusal({ [name]: value })).toContain(`environment: ${name}: `)
     expect(refusal({ [name]: value })).not.toContain('hunter2')
+  })
+
+  it('counts without any file, too', () => {
+    const nowhere = { XDG_CONFIG_HOME: '/nonexistent' }
+    const found = loadConfig(undefined, { ...nowhere, HS4_BASE_URL: 'http://192.0.2.5/' }, '/nonexistent')
+    expect(found.ok && found.value.config.homeseer.url).toBe('http://192.0.2.5')
+    expect(loadConfig(undefined, { ...nowhere, HS4_SAFE_MODE: 'readonly' }, '/nonexistent').ok).toBe(false)
   })
 
   it('takes the older spelling of the ticket rule, and the contract’s over it', () => {

@@ -280,6 +280,42 @@ describe('resources', () => {
   })
 })
 
+describe('reaching HomeSeer', () => {
+  it('starts without HomeSeer, and says so when it is asked for something', async () => {
+    await using alone = await openHouse(world, { homeseer: { url: 'http://127.0.0.1:1', readRetries: 0, push: {} } })
+    expect(await alone.call('hs4.devices.list')).toMatchObject({ error: { code: 'NETWORK', retryable: true } })
+    expect(await alone.call('hs4.selftest.run')).toMatchObject({ result: { status: 'fail' } })
+    const help = await alone.call('hs4.help.route', { goal: 'why is the lamp dark' })
+    expect(at(help, 'result', 'routes', 0, 'route')).toBe('generic_diagnostics')
+    const contract = await alone.gateway.bus.call(
+      'hs4://agent/contract',
+      undefined,
+      {},
+      { caller: AGENT, channel: 'api' },
+    )
+    expect(contract.ok).toBe(true)
+  })
+
+  it('hears the web hook, and only with its key', async () => {
+    const webhookPort = await freePort()
+    const key = 'a-key-of-some-length'
+    const push = { webhookKey: key, webhookHost: '127.0.0.1', webhookPort, pollSeconds: 3_600 }
+    await using hooked = await openHouse(world, { homeseer: { push, statusCacheMs: 60_000 } })
+    await hooked.call('hs4.devices.list', { limit: 1 })
+    const post = (query: string): Promise<Response> =>
+      fetch(`http://127.0.0.1:${webhookPort}/${query}`, {
+        method: 'POST',
+        body: JSON.stringify({ type: 'devicechange', data: { ref: 111, value: 255, status: 'On' } }),
+      })
+    expect((await post('?key=wrong')).status).toBe(403)
+    const shown = async () =>
+      at(await hooked.call('hs4.devices.status.get', { refs: [111] }), 'result', 'snapshot', 'devices', 0, 'value')
+    expect(await shown()).toBe(0)
+    expect((await post(`?key=${key}`)).status).toBe(200)
+    expect(await shown()).toBe(255)
+  })
+})
+
 describe('administration in trouble', () => {
   it('asks again for a lost answer under the same id, and acts once', async () => {
     const lose = loseAnswerTo(world, 'admin')
@@ -401,4 +437,12 @@ async function startForgetfulHomeseer(): Promise<{
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
   return { url: `http://127.0.0.1:${port}`, heard, stop: () => server.closeAllConnections() }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  await new Promise((resolve) => server.close(resolve))
+  return port
 }

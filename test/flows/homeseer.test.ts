@@ -260,6 +260,18 @@ describe.each<{ era: Era }>([{ era: 'modern' }, { era: 'legacy' }])(
       expect(JSON.stringify(full)).toContain('device_type_string')
     })
 
+    it('hears of a hand on the switch', async () => {
+      const uri = 'hs4://devices/status'
+      const told = new Promise<string>((resolve) =>
+        client.setNotificationHandler('notifications/resources/updated', ({ params }) => resolve(params.uri)),
+      )
+      const subscription = era === 'modern' ? await client.listen({ resourceSubscriptions: [uri] }) : undefined
+      if (subscription === undefined) await client.subscribeResource({ uri })
+      world.simulator.move(180, 255)
+      expect(await told).toBe(uri)
+      await subscription?.close()
+    })
+
     it('gets every prompt with arguments as text, and demands only what has no default', async () => {
       const { prompts } = await client.listPrompts()
       expect(prompts.map(({ name }) => name).toSorted()).toEqual(Object.keys(PROMPTS).toSorted())

@@ -25,6 +25,7 @@ import type { InvitationFault } from '../mesh/identity/invitation.ts'
 import { MeshStore } from '../mesh/identity/mesh-store.ts'
 import { nodeIdentity, shortId } from '../mesh/identity/node-key.ts'
 import type { NodeIdentity } from '../mesh/identity/node-key.ts'
+import { userNkey } from '../mesh/nats/nkey.ts'
 import { EXIT, table } from './print.ts'
 import type { Answer } from './print.ts'
 
@@ -158,6 +159,14 @@ export function revokeNode(command: MeshCommand, which: string): Promise<Answer>
       { revoked: nodeId, revision: decided.value.revision },
       `${which} is revoked. This node refuses it from now on; the others hear of it as soon as they are reached.`,
     )
+  })
+}
+
+/** For the `users` of a NATS server; see docs/protocols/mesh.md for the permissions that go with it. */
+export function showNkey(command: MeshCommand): Promise<Answer> {
+  return withStore(command, async ({ authority }) => {
+    const nkey = userNkey(authority.self.publicKey)
+    return said({ nkey, node_id: authority.self.id }, nkey)
   })
 }
 

@@ -39,6 +39,10 @@ export function addMeshCommands(program: Command): void {
     .description('who belongs to the community, and who no longer does')
     .action((_, command: Command) => run(command, (work, given) => work.listMembers(given)))
   mesh
+    .command('nkey')
+    .description('this node’s key as a NATS server wants to have it')
+    .action((_, command: Command) => run(command, (work, given) => work.showNkey(given)))
+  mesh
     .command('revoke <node>')
     .description('refuse a node from now on; its name, its id or its short id')
     .action((node: string, _, command: Command) => run(command, (work, given) => work.revokeNode(given, node)))

@@ -1,0 +1,154 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import { node, offered } from '../../test/bus-village.ts'
+import { identityOf, NEW_YEAR_MS } from '../../test/mesh-keys.ts'
+import type { CapabilityBus } from '../bus/bus.ts'
+import { announce } from '../bus/peer.ts'
+import { announcementText, readAnnouncement } from './discovery/announcement.ts'
+import { addressText, parseAddress } from './discovery/peer-source.ts'
+import { foundCommunity, withMember, withoutMember } from './identity/community.ts'
+import type { Community } from './identity/community.ts'
+import { issueManifest, slim } from './identity/node-manifest.ts'
+import type { ManifestFacts } from './identity/node-manifest.ts'
+import { PeerBook } from './peer-book.ts'
+import type { Heard, Peer } from './peer-book.ts'
+
+const [us, root, peer, stranger] = [identityOf(1), identityOf(2), identityOf(3), identityOf(4)]
+const context = { authority: { self: us, root }, nowMs: NEW_YEAR_MS }
+const echoing = announce(offered({ name: 'test.echo' }))
+
+let bus: CapabilityBus
+let book: PeerBook
+let community: Community
+
+beforeEach(() => {
+  bus = node(us.id)
+  book = new PeerBook(us.id, bus)
+  const founded = foundCommunity({ name: 'v', root, founder: { nodeId: us.id, name: 'us' }, nowMs: NEW_YEAR_MS })
+  const grown = withMember(founded, { nodeId: peer.id, name: 'peer', level: 'member' }, context)
+  if (!grown.ok) throw new Error(grown.fault.kind)
+  community = grown.value
+})
+
+describe('peer book', () => {
+  it('puts a proven member on the bus, with contracts it has heard of', () => {
+    book.schemas.keep(echoing, echoing.schemas ?? { request: {} })
+    const heard = hear(full({ sequence: 1 }))
+    book.publish(peerIn(heard))
+    expect(bus.offer('test.echo')?.requestSchema).toEqual({ type: 'object' })
+    expect(bus.stats().peers).toBe(1)
+  })
+
+  it('asks for capabilities of a hash that it does not know, and only then', () => {
+    expect(hear(slim(full({ sequence: 1 })))).toMatchObject({ kind: 'heard', wantsCapabilities: true })
+    expect(hear(full({ sequence: 1 }))).toMatchObject({ kind: 'heard', wantsCapabilities: false })
+    expect(hear(slim(full({ sequence: 2 })))).toMatchObject({ kind: 'heard', wantsCapabilities: false })
+  })
+
+  it('does not go back to an older manifest', () => {
+    hear(full({ sequence: 5 }))
+    expect(hear(full({ sequence: 4, capabilities: [] })).kind).toBe('old')
+    expect(hear(slim(full({ sequence: 5 }))).kind).toBe('old')
+  })
+
+  it('refuses strangers, the revoked, other communities and itself', () => {
+    const why = (heard: Heard): unknown => (heard.kind === 'refused' ? heard.why.kind : heard.kind)
+    expect(why(hear(full({}, stranger)))).toBe('stranger')
+    expect(why(hear(full({}, us)))).toBe('ourselves')
+    expect(why(hear(full({ communityId: stranger.id })))).toBe('foreign')
+    const revoked = withoutMember(community, peer.id, context)
+    if (revoked.ok) community = revoked.value
+    expect(why(hear(full({ sequence: 9 })))).toBe('revoked')
+  })
+
+  it('keeps health and calls in flight across a refresh', () => {
+    const heard = peerIn(hear(full({ sequence: 1 })))
+    book.publish(heard)
+    const [entry] = bus.registry.named('test.echo')
+    if (entry === undefined) throw new Error('not on the bus')
+    entry.inFlight = 3
+    hear(slim(full({ sequence: 2 })))
+    book.publish(heard)
+    expect(bus.registry.named('test.echo')).toEqual([entry])
+    expect(entry.inFlight).toBe(3)
+  })
+
+  it('forgets who is silent for 90 s, who says goodbye, and who does not answer three times', () => {
+    book.publish(peerIn(hear(full({ sequence: 1 }))))
+    expect(book.sweep(community, 90_000)).toEqual([])
+    expect(book.sweep(community, 90_001)).toEqual([peer.id])
+    book.publish(peerIn(hear(full({ sequence: 2 }))))
+    expect(hear(full({ sequence: 3, lifeMs: 0 }))).toEqual({ kind: 'left', nodeId: peer.id })
+    book.publish(peerIn(hear(full({ sequence: 4 }))))
+    expect([book.fail(peer.id), book.fail(peer.id), book.fail(peer.id)]).toEqual([false, false, true])
+    expect(bus.stats().peers).toBe(0)
+    expect(book.departed(peer.id)?.ways).toEqual([{ transport: 'http', host: '192.0.2.9', port: 7080 }])
+  })
+
+  it('does not keep a contract under a hash that is not its own', () => {
+    expect(book.schemas.keep(echoing, { request: { type: 'string' } })).toBe(false)
+    expect(book.missingSchemas(peerIn(hear(full({}))))).toHaveLength(1)
+  })
+
+  it('holds two hundred nodes', () => {
+    let grown = community
+    const others = Array.from({ length: 200 }, (_, index) => identityOf(index + 20))
+    for (const other of others) {
+      const next = withMember(
+        grown,
+        { nodeId: other.id, name: `n${other.id.slice(8, 20).toLowerCase()}`, level: 'member' },
+        context,
+      )
+      if (next.ok) grown = next.value
+    }
+    community = grown
+    for (const other of others) book.publish(peerIn(hear(full({}, other))))
+    expect(bus.registry.named('test.echo')).toHaveLength(200)
+  })
+})
+
+describe('announcement', () => {
+  it('is understood by nodes of the same community only', () => {
+    const text = announcementText(peer.id, root.id)
+    expect(text).toMatchObject({ v: '1', contract: '1.0' })
+    expect(JSON.stringify(text)).not.toContain(root.id.slice(8))
+    expect(readAnnouncement(text, root.id)).toBe(peer.id)
+    expect(readAnnouncement(text, us.id)).toBeUndefined()
+    expect([null, 'x', {}, { ...text, id: 'x' }].map((odd) => readAnnouncement(odd, root.id))).toEqual(Array(4))
+  })
+})
+
+describe('address', () => {
+  it('is a host and a port, in brackets where the host has colons', () => {
+    const texts = ['192.0.2.1:7080', 'cellar.local:1', '[2001:db8::1]:7080', '[fe80::1%eth0]:7080']
+    const parsed = texts.map(parseAddress)
+    expect(parsed.map((address) => address && addressText(address.host, address.port))).toEqual(texts)
+    expect(['', 'x', 'x:0', 'x:65536', '2001:db8::1:7080', 'http://x:1', '[x]:1'].map(parseAddress)).toEqual(Array(7))
+  })
+})
+
+function hear(manifest: unknown): Heard {
+  return book.hear(manifest, { community, nowMs: NEW_YEAR_MS, monotonicMs: 0, source: 'test' })
+}
+
+function full(change: Partial<ManifestFacts>, identity = peer): ReturnType<typeof issueManifest> {
+  const { schemas: _, ...capability } = echoing
+  return issueManifest(
+    {
+      displayName: 'peer',
+      communityId: root.id,
+      endpoints: [{ transport: 'http', host: '192.0.2.9', port: 7080 }],
+      capabilities: [capability],
+      inFlight: 0,
+      uptimeSeconds: 0,
+      sequence: 1,
+      nowMs: NEW_YEAR_MS,
+      ...change,
+    },
+    identity,
+  )
+}
+
+function peerIn(heard: Heard): Peer {
+  if (heard.kind !== 'heard' && heard.kind !== 'old') throw new Error(JSON.stringify(heard))
+  return heard.peer
+}

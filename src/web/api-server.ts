@@ -34,12 +34,16 @@ function apiApp(options: ApiOptions): Api {
     throw error
   })
   api.notFound(() => refusal(404, 'There is no such thing under /api.'))
-  api.use(
-    bodyLimit({
-      maxSize: options.maxBodyBytes,
-      onError: () => refusal(413, `A body may have ${options.maxBodyBytes} bytes.`),
-    }),
-  )
+  const limited = bodyLimit({
+    maxSize: options.maxBodyBytes,
+    onError: () => refusal(413, `A body may have ${options.maxBodyBytes} bytes.`),
+  })
+  // Hono's limit fails on a request that has no body at all, as a DELETE may (RFC 9112 § 6.3: neither header, no body).
+  api.use((context, next) => {
+    const { headers } = context.env.incoming
+    const hasBody = headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined
+    return hasBody ? limited(context, next) : next()
+  })
   // A page elsewhere can make a browser ask without an Origin, as an image or a link does.
   api.use(async (context, next) =>
     isFromElsewhere(context.env.incoming.headers) ? refusal(403, 'Other sites’ pages are told nothing.') : next(),

@@ -5,6 +5,7 @@
  */
 import { z } from 'zod'
 import type { Json, JsonObject } from '../core/json.ts'
+import type { NewToken } from '../guard/token-store.ts'
 
 export interface StatusView {
   readonly node: string
@@ -94,6 +95,21 @@ export const tokenRequest = z.strictObject({
   profiles: z.array(z.string()).optional(),
   devices: z.array(z.string()).optional(),
 })
+
+const DAY_MS = 86_400_000
+
+/** The wish for a token in the guard's terms. */
+export function newTokenOf(wish: z.output<typeof tokenRequest>): NewToken {
+  const { name, role, expiresInDays, effects, profiles, devices } = wish
+  const narrowed = effects !== undefined || profiles !== undefined || devices !== undefined
+  const restrictions = { ...(effects && { effects }), ...(profiles && { profiles }), ...(devices && { devices }) }
+  return {
+    name,
+    role,
+    ...(narrowed ? { restrictions } : {}),
+    ...(expiresInDays === undefined ? {} : { ttlMs: expiresInDays * DAY_MS }),
+  }
+}
 
 /** One of the two: the code of a one-time link, or a token of one's own. */
 export const signInRequest = z

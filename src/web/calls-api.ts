@@ -9,12 +9,13 @@ import type { CallView } from './api.ts'
 import { bodyOf, faultAnswer, parsed, positive, refusal } from './api-context.ts'
 import type { Api, ApiOptions } from './api-context.ts'
 import { callRecord } from './call-record.ts'
+import { measurementsIn } from './measurements.ts'
 import type { CallDetailView, TraceView } from './views.ts'
 
 const MAX_TRACES = 10_000
 const MAX_TRACE_ID = 64
 
-export function addCalls(api: Api, { bus, guard, ledger }: ApiOptions): void {
+export function addCalls(api: Api, { bus, guard, ledger, history }: ApiOptions): void {
   api.post('/call', async (context) => {
     const { tool, arguments: body, session, node, timeoutMs } = parsed(callRequest, await bodyOf(context.req.raw))
     const traceId = ulid()
@@ -30,6 +31,9 @@ export function addCalls(api: Api, { bus, guard, ledger }: ApiOptions): void {
     const offer = bus.offer(tool)
     if (offer === undefined) return outcome.ok ? Response.json(outcome.value.data) : faultAnswer(outcome.fault)
     if (outcome.ok) {
+      // What somebody looked at anyway need not be asked for again.
+      const nowMs = Date.now()
+      for (const { id, value } of measurementsIn(tool, outcome.value.data)) history.record(id, value, nowMs)
       const view: CallView = {
         outcome: 'ok',
         traceId,

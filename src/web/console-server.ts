@@ -1,5 +1,5 @@
 /**
- * Console server: the built page, from memory. A handful of files is read once, compressed once, and never again.
+ * Console server: the built page, from memory. A handful of files, compressed when they were built, is read once.
  *
  * The page gets everything from this listener: its policy lets it load and reach nothing else, be framed by nobody, and
  * run no script and no style that is not one of these files.
@@ -11,7 +11,6 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { brotliCompressSync, gzipSync } from 'node:zlib'
 
 /** Beside the source and beside what is built from it alike. */
 const CONSOLE_FOLDER = fileURLToPath(new URL('../../console/dist', import.meta.url))
@@ -54,7 +53,9 @@ interface Page {
   readonly type: string
   readonly etag: string
   readonly caching: string
-  readonly bodies: Readonly<Record<'br' | 'gzip' | 'identity', Uint8Array>>
+  readonly identity: Uint8Array
+  readonly br: Uint8Array | undefined
+  readonly gzip: Uint8Array | undefined
 }
 
 export function consoleHandler(folder = CONSOLE_FOLDER): (request: IncomingMessage, response: ServerResponse) => void {
@@ -95,7 +96,9 @@ function readPage(path: string, type: string): Page {
     etag: `"${createHash('sha256').update(identity).digest('base64url').slice(0, 22)}"`,
     // The names of assets hold a hash of what they are; the page that names them is asked for each time.
     caching: isAsset ? 'public, max-age=31536000, immutable' : 'no-cache',
-    bodies: { identity, gzip: gzipSync(identity), br: brotliCompressSync(identity) },
+    identity,
+    br: readIfThere(`${path}.br`),
+    gzip: readIfThere(`${path}.gz`),
   }
 }
 
@@ -105,21 +108,20 @@ function send(request: IncomingMessage, response: ServerResponse, page: Page): v
     response.writeHead(304, headers).end()
     return
   }
-  const coding = codingFor(request.headers['accept-encoding'])
-  const body = page.bodies[coding]
+  const accepted = request.headers['accept-encoding'] ?? ''
+  const coding = (['br', 'gzip'] as const).find((name) => accepted.includes(name) && page[name] !== undefined)
+  const body = page[coding ?? 'identity'] ?? page.identity
   response.writeHead(200, {
     ...headers,
     'content-type': page.type,
     'content-length': body.length,
-    ...(coding === 'identity' ? {} : { 'content-encoding': coding }),
+    ...(coding === undefined ? {} : { 'content-encoding': coding }),
   })
   response.end(request.method === 'HEAD' ? undefined : body)
 }
 
-function codingFor(accepted: string | string[] | undefined): 'br' | 'gzip' | 'identity' {
-  const text = String(accepted ?? '')
-  if (/\bbr\b/.test(text)) return 'br'
-  return /\bgzip\b/.test(text) ? 'gzip' : 'identity'
+function readIfThere(path: string): Uint8Array | undefined {
+  return existsSync(path) ? readFileSync(path) : undefined
 }
 
 function text(response: ServerResponse, status: number, message: string): void {

@@ -49,7 +49,7 @@ export function startSampling(options: SamplingOptions): () => void {
   }
 }
 
-export async function sampleOnce({ bus, history, feed }: Omit<SamplingOptions, 'logger'>): Promise<void> {
+async function sampleOnce({ bus, history, feed }: Omit<SamplingOptions, 'logger'>): Promise<void> {
   const told: string[] = []
   for (const probe of PROBES) told.push(...(await ask(bus, history, probe)))
   if (told.length > 0) feed.publish('history', { series: told })

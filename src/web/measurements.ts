@@ -37,6 +37,11 @@ export const PROBES: readonly Probe[] = [
   },
 ]
 
+/** What a tool's answer says about the house, whoever asked for it. */
+export function measurementsIn(tool: string, data: Json): readonly Measurement[] {
+  return PROBES.find((probe) => probe.tool === tool)?.measurements(data) ?? []
+}
+
 function ebusMeasurements(planes: Json): readonly Measurement[] {
   const zones = listOf(at(planes, 'zones')).flatMap((zone) => {
     const id = at(zone, 'id')

@@ -43,6 +43,10 @@ function dataOf(structured: Json): Json {
 }
 
 function timeOf(structured: Json): number {
-  const said = Date.parse(stringAt(structured, 'meta', 'data_timestamp') ?? '')
-  return Number.isFinite(said) ? said : Date.now()
+  // When it was measured counts; when it was put together comes second.
+  const times = [
+    stringAt(structured, 'meta', 'freshness', 'observed_at'),
+    stringAt(structured, 'meta', 'data_timestamp'),
+  ]
+  return times.map((time) => Date.parse(time ?? '')).find(Number.isFinite) ?? Date.now()
 }

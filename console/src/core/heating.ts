@@ -4,7 +4,7 @@
  * Pure.
  */
 import { booleanAt, listAt, numberAt, stringAt } from './json.ts'
-import type { Json } from './json.ts'
+import type { Json, JsonObject } from './json.ts'
 import { line } from './text.ts'
 
 export interface Room {
@@ -37,6 +37,32 @@ export interface Heating {
 
 export const HEATING_TOOL = 'ebus.v1.semantic.snapshot.get'
 export const HEATING_PLANES = ['zones', 'dhw', 'boiler_status', 'system'] as const
+
+/** Registers of a zone live in group 3; what it shall be by day is a float in 0x22, which residents may set. */
+const ZONE_GROUP = 0x03
+const DAY_SETPOINT = 0x22
+export const MIN_TARGET = 5
+export const MAX_TARGET = 30
+
+/** The arguments of `ebus.v1.rpc.invoke` that set a room's target. */
+export function targetArguments(room: Room, celsius: number, regulator: number): JsonObject {
+  const bytes = new Uint8Array(4)
+  new DataView(bytes.buffer).setFloat32(0, celsius, true)
+  return {
+    address: regulator,
+    plane: 'system',
+    method: 'set_ext_register',
+    params: {
+      group: ZONE_GROUP,
+      instance: Number(/\d+$/.exec(room.id)?.[0] ?? 1) - 1,
+      addr: DAY_SETPOINT,
+      data: [...bytes],
+    },
+    intent: 'MUTATE',
+    allow_dangerous: true,
+    idempotency_key: `console-${crypto.randomUUID()}`,
+  }
+}
 
 export function heatingOf(data: Json): Heating {
   const planes = ['planes'] as const

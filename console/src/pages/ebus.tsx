@@ -11,6 +11,7 @@ import { booleanAt, listAt, numberAt, objectAt, stringAt } from '../core/json.ts
 import type { Json } from '../core/json.ts'
 import { onResources, toolNames } from '../core/live.ts'
 import { useLoad } from '../core/load.ts'
+import { telegramText } from '../core/telegram.ts'
 import { line, textOf } from '../core/text.ts'
 import { Facts, Page, Section } from '../parts/frame.tsx'
 import { ScheduleEditor } from '../parts/schedule-editor.tsx'
@@ -26,22 +27,23 @@ const ADAPTERS = ['ebus.v1.adapter_info.get', 'ebus.v1.semantic.adapter_info.get
 const SCHEDULES = 'ebus.v1.semantic.schedules.get'
 
 /** Announced as telegrams come, several a second; read at most this often. */
-const REST_MS = 4_000
+const REST_MS = 5_000
 
-/** Counts up when something on the bus was announced, unless somebody wants to look in peace. */
-function useBusTurn(held: boolean): number {
+/** Counts up when that topic of a bus was announced, unless somebody wants to look in peace. */
+function useBusTurn(topic: string, held = false): number {
   const [turn, setTurn] = useState(0)
   useEffect(() => {
     if (held) return
-    return onResources((uris) => uris.some((uri) => uri.startsWith('ebus:')) && setTurn((old) => old + 1))
-  }, [held])
+    const isIt = (uri: string): boolean => uri.startsWith('ebus:') && uri.endsWith(`/${topic}`)
+    return onResources((uris) => uris.some(isIt) && setTurn((old) => old + 1))
+  }, [topic, held])
   return turn
 }
 
 export function EbusPage(): JSX.Element {
   const names = toolNames.value
   const [held, setHeld] = useState(false)
-  const turn = useBusTurn(held)
+  const turn = useBusTurn('bus', held)
   if (![...names].some((name) => name.startsWith('ebus.'))) {
     return (
       <Page title="eBUS">
@@ -110,7 +112,7 @@ function Summary({ turn }: Turned): JSX.Element {
                     'Tap',
                     booleanAt(data, 'status', 'capability', 'tap_connected') === true ? 'connected' : 'not connected',
                   ],
-                  ['Symbols', rate(data)],
+                  ...(rate(data) === undefined ? [] : [['Symbols', rate(data)] as const]),
                   [
                     'Busy',
                     busy === undefined
@@ -143,11 +145,11 @@ function Summary({ turn }: Turned): JSX.Element {
   )
 }
 
-function rate(data: Json): string {
+function rate(data: Json): string | undefined {
   const perSecond = numberAt(data, 'symbols', 'per_second') ?? numberAt(data, 'symbol_rate')
   const total = numberAt(data, 'symbols', 'total')
   if (perSecond !== undefined) return `${Math.round(perSecond)} a second`
-  return total === undefined ? '–' : `${count(total)} heard`
+  return total === undefined ? undefined : `${count(total)} heard`
 }
 
 function Messages({ turn }: Turned): JSX.Element {
@@ -212,7 +214,8 @@ function meaning(item: Json): string {
   const decoded =
     item !== null && typeof item === 'object' ? (objectAt(item)['decoded'] ?? objectAt(item)['meaning']) : undefined
   if (decoded !== undefined) return textOf(decoded, 160)
-  return `${numberAt(item, 'request_len') ?? 0} bytes asked, ${numberAt(item, 'response_len') ?? 0} answered`
+  const command = telegramText(numberAt(item, 'primary'), numberAt(item, 'secondary')) ?? stringAt(item, 'family') ?? ''
+  return `${command}, ${numberAt(item, 'request_len') ?? 0} bytes asked, ${numberAt(item, 'response_len') ?? 0} answered`
 }
 
 function Outcome({ text }: { readonly text: string }): JSX.Element {
@@ -327,7 +330,8 @@ function Adapter({ tool }: { readonly tool: string }): JSX.Element {
 }
 
 function Schedules(): JSX.Element {
-  const programs = useLoad(async () => listAt((await ask(SCHEDULES)).data, 'programs'), [])
+  const turn = useBusTurn('schedules')
+  const programs = useLoad(async () => listAt((await ask(SCHEDULES)).data, 'programs'), [turn], REST_MS)
   return (
     <Section title="Weekly schedules">
       <Shown of={programs} what="Schedules">

@@ -120,7 +120,8 @@ function RoomCard({
         {celsius(room.celsius)}
         <span class="unit">C</span>
       </p>
-      <button type="button" class="spark-button" aria-label={`Trend of ${room.name}`} onClick={() => setOpen('trend')}>
+      <button type="button" class="spark-button" onClick={() => setOpen('trend')}>
+        <span class="hidden-text">Trend of {room.name}: </span>
         <Sparkline series={temperature} label={room.name} />
       </button>
       <p class="room-facts">
@@ -163,7 +164,8 @@ function Plant({
         <Reading label="Outside" value={celsius(outsideCelsius)} {...shared} />
         <Reading
           label="Hot water"
-          value={water.celsius === undefined ? '–' : `${celsius(water.celsius)} → ${celsius(water.targetCelsius)}`}
+          value={celsius(water.celsius)}
+          unit={water.targetCelsius === undefined ? '' : `of ${celsius(water.targetCelsius)}`}
           {...shared}
         />
         <Reading

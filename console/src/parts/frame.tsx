@@ -17,7 +17,7 @@ export function Page({
   readonly children: ComponentChildren
 }): JSX.Element {
   return (
-    <article class="page">
+    <div class="page">
       <header class="page-head">
         <div>
           <h1 tabIndex={-1}>{title}</h1>
@@ -26,7 +26,7 @@ export function Page({
         {actions === undefined ? null : <div class="actions">{actions}</div>}
       </header>
       {children}
-    </article>
+    </div>
   )
 }
 

@@ -1,19 +1,25 @@
 /**
- * Target dialog: changes what a room shall be like, with whichever tool of the eBUS family can.
+ * Target dialog: changes what a room shall be like by day. It goes through the guard, like an agent's call.
  *
  * Does I/O: it calls the tool.
  */
 import type { JSX } from 'preact'
+import { useState } from 'preact/hooks'
+import type { CallView } from '../../../src/web/api.ts'
+import { callTool } from '../core/api.ts'
+import { ask } from '../core/ask.ts'
+import { MAX_TARGET, MIN_TARGET, targetArguments } from '../core/heating.ts'
 import type { Room } from '../core/heating.ts'
-import type { JsonObject } from '../core/json.ts'
-import { isObject } from '../core/json.ts'
-import { tools } from '../core/live.ts'
+import { listAt, numberAt } from '../core/json.ts'
+import { mayAct, toolNames } from '../core/live.ts'
 import { href } from '../core/route.ts'
 import { Dialog } from './dialog.tsx'
-import { ToolRunner } from './tool-runner.tsx'
+import { Outcome } from './outcome.tsx'
 
-/** A tool of its own for this comes before the regulator's general method. */
-const WRITERS = [/^ebus\.v1\.semantic\.zones\.set/, /^ebus\.v1\.semantic\.zone\.set/, /^ebus\.v1\.rpc\.invoke$/]
+const WRITER = 'ebus.v1.rpc.invoke'
+const DEVICES = 'ebus.v1.registry.devices.list'
+/** Where a regulator answers (0x15), unless another device is all there is. */
+const REGULATOR = 21
 
 export function TargetDialog({
   room,
@@ -24,19 +30,56 @@ export function TargetDialog({
   readonly onClose: () => void
   readonly onChanged: () => void
 }): JSX.Element {
-  const [tool] = WRITERS.flatMap((pattern) => (tools.value ?? []).filter(({ name }) => pattern.test(name)))
+  const [text, setText] = useState(String(room.targetCelsius ?? 20))
+  const [view, setView] = useState<CallView | undefined>(undefined)
+  const [flaw, setFlaw] = useState('')
+  const [busy, setBusy] = useState(false)
+  const set = async (event: Event): Promise<void> => {
+    event.preventDefault()
+    setBusy(true)
+    setFlaw('')
+    try {
+      const answer = await callTool(WRITER, targetArguments(room, Number(text), await regulator()))
+      setView(answer)
+      if (answer.outcome === 'ok') onChanged()
+    } catch (error) {
+      setFlaw(error instanceof Error ? error.message : String(error))
+    } finally {
+      setBusy(false)
+    }
+  }
   return (
     <Dialog title={<bdi>{room.name}</bdi>} onClose={onClose}>
-      {tool === undefined ? (
-        <p class="note">Nothing on this bus can change a target. The weekly schedule can be edited.</p>
+      {!toolNames.value.has(WRITER) ? (
+        <p class="note">Nothing on this bus can change a target.</p>
+      ) : !mayAct.value ? (
+        <p class="note">Your role does not change anything in the house.</p>
       ) : (
-        <ToolRunner
-          tool={tool}
-          given={prefilled(tool.inputSchema, room)}
-          onDone={({ outcome }) => {
-            if (outcome === 'ok') onChanged()
-          }}
-        />
+        <form onSubmit={(event) => void set(event)}>
+          <label class="field">
+            Target by day, °C
+            <input
+              type="number"
+              required
+              min={MIN_TARGET}
+              max={MAX_TARGET}
+              step={0.5}
+              value={text}
+              onInput={({ currentTarget }) => setText(currentTarget.value)}
+            />
+          </label>
+          {flaw === '' ? null : (
+            <p class="note bad" role="alert">
+              {flaw}
+            </p>
+          )}
+          <div class="buttons">
+            <button type="submit" class="primary" disabled={busy}>
+              {busy ? 'Setting …' : 'Set'}
+            </button>
+          </div>
+          {view === undefined ? null : <Outcome view={view} />}
+        </form>
       )}
       <p>
         <a href={href('ebus')}>The weekly schedule</a>
@@ -45,20 +88,9 @@ export function TargetDialog({
   )
 }
 
-/** What the form can know already, by the names that its arguments have. */
-function prefilled(schema: JsonObject, room: Room): JsonObject {
-  const number = Number(/\d+$/.exec(room.id)?.[0] ?? 1) - 1
-  const known: JsonObject = {
-    zone: number,
-    zone_id: room.id,
-    id: room.id,
-    celsius: room.targetCelsius ?? 20,
-    target_temp_c: room.targetCelsius ?? 20,
-    temperature_c: room.targetCelsius ?? 20,
-    intent: 'MUTATE',
-    allow_dangerous: true,
-    idempotency_key: `console-${crypto.randomUUID()}`,
-  }
-  const properties = isObject(schema['properties']) ? schema['properties'] : {}
-  return Object.fromEntries(Object.entries(known).filter(([name]) => Object.hasOwn(properties, name)))
+async function regulator(): Promise<number> {
+  if (!toolNames.peek().has(DEVICES)) return REGULATOR
+  const { data } = await ask(DEVICES)
+  const addresses = listAt({ data }, 'data').flatMap((device) => numberAt(device, 'address') ?? [])
+  return addresses.includes(REGULATOR) ? REGULATOR : (addresses[0] ?? REGULATOR)
 }

@@ -1,0 +1,86 @@
+/**
+ * A house in which every name was chosen by somebody hostile, in a browser.
+ */
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { CallView } from '../../src/web/api.ts'
+import { stringAt } from '../../console/src/core/json.ts'
+import { findChromium, openBrowser, openConsoleHouse, signedInPage } from '../console-house.ts'
+import type { ConsoleHouse } from '../console-house.ts'
+import { overhang, PAGES, settled, walkTo } from '../console-walk.ts'
+import { doors, HOSTILE, lamps, rooms, strangers } from '../strange-house.ts'
+
+/** What an HTTP header can carry of it. */
+const HOSTILE_ASCII = HOSTILE.replaceAll(/[^ -~]/g, '')
+
+const chromium = findChromium()
+let house: ConsoleHouse
+let browser: Browser
+let page: Page
+let complaints: string[]
+const places: string[] = []
+
+describe.skipIf(chromium === undefined)('hostile text', () => {
+  beforeAll(async () => {
+    house = await openConsoleHouse([
+      doors(HOSTILE, HOSTILE).service,
+      rooms([HOSTILE]).service,
+      lamps(9, () => HOSTILE),
+      strangers(HOSTILE),
+    ])
+    browser = await openBrowser()
+    ;({ page, complaints } = await signedInPage(browser, house))
+    const asked = await call('test.door.open', { door: HOSTILE })
+    await call(HOSTILE_ASCII.slice(0, 200), {})
+    const made = await call('task_create', {
+      title: HOSTILE.slice(0, 180),
+      description: HOSTILE,
+      assignee: HOSTILE_ASCII.slice(0, 60),
+    })
+    const task = stringAt(made.structured, 'data', 'id') ?? ''
+    await call('thought_record', { type: 'plan', task_id: task, agent_id: 'x', content: HOSTILE })
+    places.push(
+      ...PAGES.map(([id]) => id),
+      `calls/${asked.traceId}`,
+      `calls/${made.traceId}`,
+      `work/${task}`,
+      'devices/stranger',
+      'tools/test.door.open',
+      `tools/${encodeURIComponent(HOSTILE_ASCII)}`,
+    )
+  })
+  afterAll(async () => {
+    await browser.close()
+    await house.stop()
+  })
+
+  it('is shown as text wherever a stranger can write it', async () => {
+    for (const place of places) {
+      await walkTo(page, place)
+      await page.evaluate("for (const one of document.querySelectorAll('main details')) one.open = true")
+      await settled(page)
+      const text = await page.locator('body').innerText()
+      const made = 'main script, main img[src="x"], main a[href^="javascript"], main iframe, main [onerror]'
+      expect([place, await page.locator(made).count()]).toEqual([place, 0])
+      expect([place, await page.title()]).toEqual([place, expect.stringMatching(/^(\(\d+\) )?Hearthbus$/)])
+      // Nothing is left that reorders, hides or piles up text.
+      // oxlint-disable-next-line no-control-regex -- the escape is what must not be there
+      expect([place, /[\u202A-\u202E\u2066-\u2069\u200B-\u200F\u001B]|\p{M}{6}/u.test(text)]).toEqual([place, false])
+      expect([place, await overhang(page)]).toEqual([place, 0])
+    }
+    expect(complaints).toEqual([])
+  })
+
+  it('was really there to be seen', async () => {
+    for (const place of ['house', 'approvals', 'ebus', 'homeseer', 'devices', 'devices/stranger', 'work', 'tools']) {
+      await walkTo(page, place)
+      expect([place, await page.locator('main').innerText()]).toEqual([place, expect.stringContaining('<img src=x')])
+    }
+  })
+})
+
+async function call(tool: string, body: object): Promise<CallView> {
+  const headers = { 'user-agent': HOSTILE_ASCII }
+  const answer = await house.api('/api/call', { method: 'POST', body: { tool, arguments: body }, headers })
+  return (await answer.json()) as CallView
+}

@@ -1,0 +1,251 @@
+/**
+ * The console in a real browser: signs in, walks every page, decides about an agent's calls, runs a tool, writes a
+ * schedule, and notices when the gateway is gone.
+ */
+import { mkdirSync, readFileSync } from 'node:fs'
+import { createServer, connect } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
+import { fileURLToPath } from 'node:url'
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { CallView } from '../../src/web/api.ts'
+import { findChromium, openBrowser, openConsoleHouse, signedInPage } from '../console-house.ts'
+import type { ConsoleHouse } from '../console-house.ts'
+import { PAGES, walkTo } from '../console-walk.ts'
+import { doors, lamps, rooms, strangers } from '../strange-house.ts'
+
+const SCREENSHOTS = fileURLToPath(new URL('../../docs/screenshots/', import.meta.url))
+
+const chromium = findChromium()
+const front = doors()
+const heating = rooms(['Living room', 'Bedroom', 'Bath'])
+let house: ConsoleHouse
+let browser: Browser
+
+describe.skipIf(chromium === undefined)('console', () => {
+  beforeAll(async () => {
+    mkdirSync(SCREENSHOTS, { recursive: true })
+    house = await openConsoleHouse(
+      [front.service, heating.service, lamps(60, (index) => `Lamp ${index + 1}`), strangers('Kitchen speaker')],
+      // A door that rests between two openings would tell nothing about grants.
+      { guard: { actuatorIntervalMs: 0, maxPendingPerPrincipal: 32 } },
+    )
+    browser = await openBrowser()
+  })
+  afterAll(async () => {
+    await browser.close()
+    await house.stop()
+  })
+
+  it('signs in with the link and walks every page without a complaint', async () => {
+    const { page, complaints } = await signedInPage(browser, house)
+    expect(new URL(page.url()).hash).toBe('#/house')
+    await agentAsks('porch')
+    await agentCalls('task_create', { title: 'Have the bath warm by seven' })
+    for (const [id, title] of PAGES) {
+      await walkTo(page, id)
+      expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe(title)
+      await page.screenshot({ path: `${SCREENSHOTS}${id}.png` })
+    }
+    expect(complaints).toEqual([])
+    await page.context().close()
+  })
+
+  it('shows who is not signed in nothing but the way in', async () => {
+    const page = await (await browser.newContext()).newPage()
+    await page.goto(`${house.url}/#/house`)
+    await page.getByRole('button', { name: 'Sign in' }).waitFor()
+    expect(await page.locator('body').innerText()).not.toContain('Living room')
+    await page.goto(`${house.url}/#/sign-in/${'x'.repeat(43)}`)
+    await page.reload()
+    await page.getByRole('alert').waitFor()
+    expect(await page.getByRole('alert').textContent()).toContain('used already')
+    // The code does not stay in the address.
+    expect(page.url()).not.toContain('xxx')
+    await page.context().close()
+  })
+
+  it('lets a person approve an agent’s sensitive call, which then runs once and is proven', async () => {
+    const { page } = await signedInPage(browser, house)
+    await walkTo(page, 'approvals')
+    const denied = await agentAsks('north gate')
+    expect(denied.outcome).toBe('denied')
+    const request = page.getByRole('article').filter({ hasText: 'north gate' })
+    await request.waitFor()
+    await expect.poll(() => page.title()).toMatch(/^\(\d+\) Hearthbus$/)
+    expect(await request.innerText()).toContain('open for 30 s')
+    await request.getByRole('button', { name: 'Approve once' }).click()
+    await expect.poll(() => request.count()).toBe(0)
+
+    const before = front.opened.length
+    const done = await agentAsks('north gate')
+    expect([done.outcome, front.opened.length]).toEqual(['ok', before + 1])
+    expect((await agentAsks('north gate')).outcome).toBe('denied')
+    expect(front.opened).toHaveLength(before + 1)
+
+    await walkTo(page, `calls/${done.traceId}`)
+    await page.getByText('approval.used').first().waitFor()
+    await page.screenshot({ path: `${SCREENSHOTS}call.png` })
+    const download = page.waitForEvent('download')
+    await page.getByRole('button', { name: 'Save proof' }).last().click()
+    const saved = await (await download).path()
+    expect(readFileSync(saved, 'utf8')).toMatch(/^c2sp\.org\/tlog-proof@v1\n/)
+    await page.context().close()
+  })
+
+  it('lets a person deny one, with a reason that the agent reads', async () => {
+    const { page } = await signedInPage(browser, house)
+    await walkTo(page, 'approvals')
+    await agentAsks('cellar')
+    const request = page.getByRole('article').filter({ hasText: 'cellar' })
+    await request.getByRole('button', { name: 'Deny …' }).click()
+    await request.getByLabel(/Why not/).fill('Nobody is at home.')
+    await request.getByRole('button', { name: 'Deny', exact: true }).click()
+    await expect.poll(() => request.count()).toBe(0)
+    await page.getByRole('row').filter({ hasText: 'Nobody is at home.' }).waitFor()
+    const again = await agentAsks('cellar')
+    expect([again.outcome, again.fault?.message]).toEqual(['denied', expect.stringContaining('Nobody is at home.')])
+    await page.context().close()
+  })
+
+  it('grants bounded calls beforehand', async () => {
+    const { page } = await signedInPage(browser, house)
+    await walkTo(page, 'approvals')
+    await agentAsks('garage')
+    const request = page.getByRole('article').filter({ hasText: 'garage' })
+    await request.getByRole('button', { name: 'Approve more …' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Times, beyond this one').fill('2')
+    await dialog.getByLabel(/may vary/).check()
+    await dialog.getByLabel('from').fill('10')
+    await dialog.getByLabel('to', { exact: true }).fill('60')
+    await dialog.getByRole('button', { name: 'Approve and grant' }).click()
+    await page.getByRole('table', { name: 'Grants in force' }).waitFor()
+    const outcomes = []
+    for (const seconds of [30, 10, 60, 61, 20])
+      outcomes.push((await agentCalls('test.door.open', { door: 'garage', seconds })).outcome)
+    // The approved one, two within the bounds, one beyond them, and none left.
+    expect(outcomes).toEqual(['ok', 'ok', 'ok', 'denied', 'denied'])
+    await page.context().close()
+  })
+
+  it('runs a tool from the form that its schema makes, and hands it over as text', async () => {
+    const { page } = await signedInPage(browser, house)
+    await walkTo(page, 'tools/task_create')
+    await page.getByLabel('title').fill('Sweep the chimney')
+    await page.getByLabel('priority').fill('high')
+    expect(await page.getByLabel('As a command').textContent()).toBe(
+      `hearthbus call task_create '{"title":"Sweep the chimney","priority":"high"}'`,
+    )
+    await page.getByRole('button', { name: 'Run' }).click()
+    await page.getByText('done', { exact: true }).waitFor()
+    await page.screenshot({ path: `${SCREENSHOTS}tool.png` })
+    await walkTo(page, 'work')
+    await page.getByRole('link', { name: /Sweep the chimney/ }).click()
+    await page.getByText(/chain of 0 verified/).waitFor()
+    await page.context().close()
+  })
+
+  it('writes a day of a heating schedule', async () => {
+    const { page } = await signedInPage(browser, house)
+    await walkTo(page, 'ebus')
+    await page.getByRole('button', { name: 'Edit Tuesday' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('To').fill('21:30')
+    await dialog.getByRole('button', { name: 'Write this day' }).click()
+    await dialog.getByText('done', { exact: true }).waitFor()
+    expect(heating.written.at(-1)).toEqual({
+      zone: 0,
+      weekday: 1,
+      slots: [{ start_hour: 6, start_minute: 0, end_hour: 21, end_minute: 30, temperature_c: 21 }],
+    })
+    await page.context().close()
+  })
+
+  it('verifies the ledger with a progress that ends well', async () => {
+    const { page } = await signedInPage(browser, house)
+    await walkTo(page, 'ledger')
+    await page.getByRole('button', { name: 'Verify now' }).click()
+    await page.getByText('All of it is in order').waitFor()
+    expect(await page.getByText(/^\d+ of \d+ entries/).textContent()).toMatch(/^(\d+) of \1 entries/)
+    await page.context().close()
+  })
+
+  it('shows an observer everything and lets them decide nothing', async () => {
+    await agentAsks('attic')
+    const { page } = await signedInPage(browser, house, { role: 'observer' })
+    await walkTo(page, 'approvals')
+    const request = page.getByRole('article').filter({ hasText: 'attic' })
+    await request.waitFor()
+    expect(await request.getByRole('button').count()).toBe(0)
+    expect(await page.getByRole('button', { name: 'Stop everything' }).count()).toBe(0)
+    await walkTo(page, 'settings')
+    expect(await page.getByRole('heading', { name: 'Tokens' }).count()).toBe(0)
+    await page.context().close()
+  })
+
+  it('says when the gateway is gone, and goes on by itself when it is back', async () => {
+    const line = await openLine(Number(new URL(house.url).port))
+    const page = await (await browser.newContext()).newPage()
+    await page.goto((await house.link()).replace(house.url, line.url))
+    await page.getByText('Live', { exact: true }).waitFor()
+    line.cut()
+    await page.getByRole('alert').filter({ hasText: 'the page comes back by itself' }).waitFor()
+    await page.screenshot({ path: `${SCREENSHOTS}disconnected.png` })
+    // Heard after the fact: what happened while nobody could listen.
+    await agentAsks('roof')
+    line.mend()
+    await page.getByText('Live', { exact: true }).waitFor()
+    await walkTo(page, 'approvals')
+    await page.getByRole('article').filter({ hasText: 'roof' }).waitFor()
+    expect(await page.getByText('the page comes back by itself').count()).toBe(0)
+    await page.context().close()
+    line.close()
+  })
+})
+
+/** A cable between page and gateway that can be cut. */
+async function openLine(port: number) {
+  let isCut = false
+  const sockets = new Set<Socket>()
+  const server = createServer((socket) => {
+    if (isCut) return void socket.destroy()
+    const far = connect(port, '127.0.0.1')
+    for (const one of [socket, far]) {
+      sockets.add(one)
+      one.on('error', () => undefined)
+      one.on('close', () => {
+        sockets.delete(one)
+        socket.destroy()
+        far.destroy()
+      })
+    }
+    socket.pipe(far).pipe(socket)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const cut = (): void => {
+    isCut = true
+    for (const socket of sockets) socket.destroy()
+  }
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    cut,
+    mend: () => {
+      isCut = false
+    },
+    close: () => {
+      cut()
+      server.close()
+    },
+  }
+}
+
+async function agentCalls(tool: string, body: object): Promise<CallView> {
+  const answer = await house.api('/api/call', { method: 'POST', body: { tool, arguments: body } })
+  return (await answer.json()) as CallView
+}
+
+/** As an agent on this machine does, without a credential. */
+function agentAsks(door: string): Promise<CallView> {
+  return agentCalls('test.door.open', { door, seconds: 30 })
+}

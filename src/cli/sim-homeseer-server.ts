@@ -3,7 +3,7 @@
  *
  * Does I/O.
  */
-import { Option } from 'commander'
+import { InvalidArgumentError, Option } from 'commander'
 import type { Command } from 'commander'
 import { startHomeseerSimulator } from '../sim/homeseer/homeseer-server.ts'
 import { EXIT } from './print.ts'
@@ -30,9 +30,15 @@ export function addHomeseerSim(sim: Command): void {
   sim
     .command('homeseer')
     .description('a simulated HomeSeer HS4: JSON, ASCII push, web hooks, event files')
-    .addOption(new Option('--http <host:port>', 'web server').argParser(addressOf).default(addressOf('127.0.0.1:8888')))
     .addOption(
-      new Option('--ascii <host:port>', 'ASCII port').argParser(addressOf).default(addressOf('127.0.0.1:11000')),
+      new Option('--http <host:port>', 'web server')
+        .argParser(addressOf)
+        .default(addressOf('127.0.0.1:8888'), '127.0.0.1:8888'),
+    )
+    .addOption(
+      new Option('--ascii <host:port>', 'ASCII port')
+        .argParser(addressOf)
+        .default(addressOf('127.0.0.1:11000'), '127.0.0.1:11000'),
     )
     .addOption(new Option('--sensors <n>', 'sensors to add, for load').argParser(countOf).default(0))
     .option('--webhook <url...>', 'where changes are posted to', [])
@@ -84,13 +90,13 @@ async function run(options: SimOptions): Promise<number> {
 /** `host:port`, `[::1]:port` or a port alone, on this machine. Throws what commander shows. */
 function addressOf(text: string): Address {
   const [, host = '127.0.0.1', port = ''] = /^(?:\[?([^[\]]+?)\]?:)?(\d{1,5})$/.exec(text) ?? []
-  if (port === '' || Number(port) > 65_535) throw new Error(`${text} is no host:port`)
+  if (port === '' || Number(port) > 65_535) throw new InvalidArgumentError('give host:port')
   return { host, port: Number(port) }
 }
 
 function countOf(text: string): number {
   const count = Number(text)
   if (!Number.isInteger(count) || count < 0 || count > MAX_SENSORS)
-    throw new Error(`${text} is not 0 to ${MAX_SENSORS}`)
+    throw new InvalidArgumentError(`give 0 to ${MAX_SENSORS}`)
   return count
 }

@@ -70,7 +70,14 @@ export async function startGateway(options: GatewayOptions): Promise<Result<Gate
   if (lock === undefined) return fail({ kind: 'running-already', message: `A gateway runs for ${data.root} already.` })
   const undo: Undo = [() => lock.release()]
   const stop = async (): Promise<void> => {
-    for (const step of undo.splice(0).toReversed()) await step()
+    for (const step of undo.splice(0).toReversed()) {
+      try {
+        await step()
+      } catch (error) {
+        // What comes after must still be stopped: the database, and the lock that lets the next gateway in.
+        options.logger.error({ err: error }, 'something did not stop as it should')
+      }
+    }
   }
   try {
     const built = await build(options, data, undo)

@@ -8,9 +8,12 @@ import { Option } from 'commander'
 import type { Command } from 'commander'
 import { isJsonObject } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
+import { OWNER } from '../guard/authenticate.ts'
 import type { TokenRecord } from '../guard/token.ts'
+import { newTokenOf, tokenRequest } from '../web/api.ts'
 import type { GrantView } from '../web/views.ts'
-import { ask } from './command-client.ts'
+import { ask, configOf, dataRootOf, globalOptions, say } from './command-client.ts'
+import { findGateway } from './gateway-client.ts'
 import type { ApiRequest } from './gateway-client.ts'
 import { EXIT, harmless, table } from './print.ts'
 import { approvalsAnswer, plainAnswer } from './remote.ts'
@@ -141,6 +144,8 @@ function addTokens(program: Command): void {
         ...listOption('profiles', options.profiles),
         ...listOption('devices', options.devices),
       }
+      // The first token comes before the first start where others can reach the node.
+      if (!findGateway(globalOptions(command).data).ok) return createTokenOffline(command, body)
       return ask(command, asOwner({ method: 'POST', path: '/api/tokens', body }), (value) =>
         plainAnswer(value, tokenSentence(value)),
       )
@@ -162,6 +167,29 @@ function addTokens(program: Command): void {
         plainAnswer(value, `${name} is refused from now on.`),
       ),
     )
+}
+
+async function createTokenOffline(command: Command, body: JsonObject): Promise<void> {
+  const config = configOf(command)
+  if (config === undefined) return
+  const wish = tokenRequest.safeParse(body)
+  if (!wish.success) command.error(wish.error.issues.map((issue) => issue.message).join('; '), { exitCode: EXIT.usage })
+  const { withQuietGateway } = await import('./quiet-gateway-server.ts')
+  const { exitOfStart } = await import('./start-server.ts')
+  const made = await withQuietGateway(config, dataRootOf(command), ({ guard }) =>
+    guard.tokens.create(OWNER, newTokenOf(wish.data)),
+  )
+  if (!made.ok) say(command, { json: { ...made.fault }, text: made.fault.message, exit: exitOfStart(made.fault) })
+  else if (!made.value.ok)
+    say(command, {
+      json: { ...made.value.fault } as unknown as Json,
+      text: made.value.fault.message,
+      exit: EXIT.failed,
+    })
+  else {
+    const value = { token: made.value.value.token }
+    say(command, plainAnswer(value, tokenSentence(value)))
+  }
 }
 
 function asOwner(question: ApiRequest): ApiRequest {

@@ -42,7 +42,8 @@ export function addRunningCommands(program: Command): void {
       if (config === undefined) return
       const { profile, names: style } = options
       const { stdio } = await import('./stdio-server.ts')
-      process.exitCode = await stdio({ profile, style, config, dataRoot: dataRootOf(command), version: VERSION })
+      const token = process.env['HEARTHBUS_TOKEN']
+      process.exitCode = await stdio({ profile, style, token, config, dataRoot: dataRootOf(command), version: VERSION })
     })
   program
     .command('witness')

@@ -25,5 +25,6 @@ export async function tryToStart(options: GatewayOptions): Promise<Result<Gatewa
 }
 
 export function exitOfStart({ kind }: StartFault): ExitCode {
-  return kind === 'running-already' ? EXIT.unreachable : EXIT.integrity
+  if (kind === 'running-already') return EXIT.unreachable
+  return kind === 'misconfigured' ? EXIT.usage : EXIT.integrity
 }

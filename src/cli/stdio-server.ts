@@ -8,8 +8,10 @@ import { setTimeout as rest } from 'node:timers/promises'
 import type { Config } from '../config/schema.ts'
 import { createLogger } from '../core/logger.ts'
 import type { Logger } from '../core/logger.ts'
-import { localCaller } from '../guard/authenticate.ts'
+import { createAuthenticate, localCaller } from '../guard/authenticate.ts'
+import type { Gateway } from '../main.ts'
 import { bridgeStdio } from '../mcp/bridge-client.ts'
+import type { Principal } from '../mcp/face-bus.ts'
 import { serveStdio } from '../mcp/stdio-server.ts'
 import { findGateway } from './gateway-client.ts'
 import type { GatewayConnection } from './gateway-client.ts'
@@ -23,6 +25,8 @@ export interface StdioOptions {
   readonly version: string
   readonly profile: string
   readonly style: 'dots' | 'underscore'
+  /** A credential; absent: what a local program without one may be. */
+  readonly token: string | undefined
 }
 
 /** How long a gateway that another client has just started may take before we can be put through to it. */
@@ -47,17 +51,21 @@ export async function stdio(options: StdioOptions): Promise<ExitCode> {
 
 /** Is the gateway for as long as the client keeps it. */
 async function become(
-  { config, dataRoot, version, profile, style }: StdioOptions,
+  { config, dataRoot, version, profile, style, token }: StdioOptions,
   logger: Logger,
   isLastTry: boolean,
 ): Promise<ExitCode | 'another-was-first'> {
-  const principal = localCaller(config.listen.anonymous)
-  if (principal === undefined)
-    return refuse('listen.anonymous is off, so nobody may act without a token. Use HTTP with one.', EXIT.denied)
+  if (token === undefined && config.listen.anonymous === 'off')
+    return refuse('listen.anonymous is off, so nobody may act without a token: set HEARTHBUS_TOKEN.', EXIT.denied)
   const started = await tryToStart({ config, dataRoot, version, logger, listen: true })
   if (!started.ok && started.fault.kind === 'running-already' && !isLastTry) return 'another-was-first'
   if (!started.ok) return refuse(started.fault.message, exitOfStart(started.fault))
   const gateway = started.value
+  const principal = principalOf(gateway, config, token)
+  if (principal === undefined) {
+    await gateway.stop()
+    return refuse('HEARTHBUS_TOKEN is not, or no longer, good here.', EXIT.denied)
+  }
   const served = serveStdio({
     bus: gateway.bus,
     principal,
@@ -79,12 +87,20 @@ async function become(
   return EXIT.ok
 }
 
+/** Checked as the listener would: the same tokens, the same answer. */
+function principalOf({ guard }: Gateway, config: Config, token: string | undefined): Principal | undefined {
+  if (token === undefined) return localCaller(config.listen.anonymous)
+  const authenticate = createAuthenticate({ findToken: guard.tokens.find, isOwner: () => false, anonymous: 'off' })
+  const known = authenticate({ authorization: `Bearer ${token}` }, undefined)
+  return known.ok && known.value.kind === 'principal' ? known.value : undefined
+}
+
 async function bridge(
   { note }: GatewayConnection,
-  { profile, style, logger }: { profile: string; style: string; logger: Logger },
+  { profile, style, token, logger }: Pick<StdioOptions, 'profile' | 'style' | 'token'> & { logger: Logger },
 ): Promise<ExitCode> {
   const url = new URL(`${note.url}/mcp${profile === 'all' ? '' : `/${profile}`}?names=${style}`)
-  await bridgeStdio({ streams: { input: process.stdin, output: process.stdout }, url, log: logger })
+  await bridgeStdio({ streams: { input: process.stdin, output: process.stdout }, url, token, log: logger })
   return EXIT.ok
 }
 

@@ -26,7 +26,12 @@ export interface UpOptions {
 export async function up({ config, dataRoot, version, command, afterwards }: UpOptions): Promise<ExitCode> {
   // Before anything is started, so that a stop is a clean one from the first moment.
   const stopWanted = untilSignal()
-  const started = await tryToStart({ config, dataRoot, version, logger: createLogger(config.logLevel), listen: true })
+  const logger = createLogger(config.logLevel)
+  // One forgotten promise is a mistake of ours in one place; the heating must not go dark for it.
+  process.on('unhandledRejection', (error) =>
+    logger.error({ err: error }, 'a promise was rejected and nobody listened'),
+  )
+  const started = await tryToStart({ config, dataRoot, version, logger, listen: true })
   if (!started.ok) {
     process.stderr.write(`${started.fault.message}\n`)
     return exitOfStart(started.fault)

@@ -12,7 +12,7 @@ import { ledgerFaultSentence } from '../ledger/fork.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { parseVerifierKey } from '../ledger/note-key.ts'
 import { WitnessClient } from '../ledger/witness-client.ts'
-import { refused } from './start-fault.ts'
+import { misconfigured } from './start-fault.ts'
 import type { StartFault } from './start-fault.ts'
 
 const TIMEOUT_MS = 10_000
@@ -26,7 +26,7 @@ export function createCosigning(
   const witnesses: WitnessClient[] = []
   for (const { vkey, url } of config.ledger.witnesses) {
     const key = parseVerifierKey(vkey)
-    if (!key.ok) return refused(`ledger.witnesses: ${vkey} is no witness's key: ${key.fault.reason}`)
+    if (!key.ok) return misconfigured(`ledger.witnesses: ${vkey} is no witness's key: ${key.fault.reason}`)
     witnesses.push(new WitnessClient({ url, key: key.value, timeoutMs: TIMEOUT_MS }))
   }
   let cosignedSize = -1

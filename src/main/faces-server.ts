@@ -28,7 +28,7 @@ import type { Listener, Route } from '../web/listener-server.ts'
 import { monitorHandler } from '../web/monitor-server.ts'
 import { guardConfig } from './guard-config.ts'
 import { createPeople } from './people-server.ts'
-import { refused } from './start-fault.ts'
+import { misconfigured } from './start-fault.ts'
 import type { StartFault } from './start-fault.ts'
 
 export interface FaceParts {
@@ -49,7 +49,7 @@ export interface Faces {
 export async function startFaces(parts: FaceParts): Promise<Result<Faces, StartFault>> {
   const { config, spine, version, logger, families } = parts
   const { host, maxBodyBytes, maxSessions, anonymous } = config.listen
-  if (!isLoopback(host) && spine.guard.tokens.list().length === 0) return refused(noToken(host))
+  if (!isLoopback(host) && spine.guard.tokens.list().length === 0) return misconfigured(noToken(host))
   const owner = openOwnerToken(parts.data.ownerToken)
   const authenticate = createAuthenticate({ findToken: spine.guard.tokens.find, isOwner: owner.matches, anonymous })
   const door = createDoor(config)
@@ -98,9 +98,12 @@ async function openListener(
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : undefined
     if (code === 'EADDRINUSE')
-      return refused(`Port ${port} belongs to another program. Stop that, or set listen.port (0 takes a free one).`)
-    if (code === 'EADDRNOTAVAIL') return refused(`listen.host is ${host}, which is no address of this machine.`)
-    if (code === 'EACCES') return refused(`Port ${port} may only be used by root. Set listen.port to one above 1023.`)
+      return misconfigured(
+        `Port ${port} belongs to another program. Stop that, or set listen.port (0 takes a free one).`,
+      )
+    if (code === 'EADDRNOTAVAIL') return misconfigured(`listen.host is ${host}, which is no address of this machine.`)
+    if (code === 'EACCES')
+      return misconfigured(`Port ${port} may only be used by root. Set listen.port to one above 1023.`)
     throw error
   }
 }

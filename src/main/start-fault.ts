@@ -6,10 +6,15 @@
 import { fail } from '../core/result.ts'
 
 export interface StartFault {
-  readonly kind: 'running-already' | 'refused'
+  /** `misconfigured`: another setting would do. `refused`: the records or keys are not what they should be. */
+  readonly kind: 'running-already' | 'misconfigured' | 'refused'
   readonly message: string
 }
 
 export function refused(message: string): { readonly ok: false; readonly fault: StartFault } {
   return fail({ kind: 'refused', message })
+}
+
+export function misconfigured(message: string): { readonly ok: false; readonly fault: StartFault } {
+  return fail({ kind: 'misconfigured', message })
 }

@@ -20,6 +20,7 @@ export interface BridgeOptions {
   readonly streams: StdioStreams
   /** The endpoint, with profile and name style. */
   readonly url: URL
+  readonly token?: string | undefined
   readonly log: Logger
 }
 
@@ -28,9 +29,10 @@ type RequestId = string | number
 const INTERNAL_ERROR = -32_603
 
 /** Resolves when either side has gone. */
-export async function bridgeStdio({ streams, url, log }: BridgeOptions): Promise<void> {
+export async function bridgeStdio({ streams, url, token, log }: BridgeOptions): Promise<void> {
   const near = new StdioTransport(streams)
-  const far = new StreamableHTTPClientTransport(url)
+  const headers = token === undefined ? {} : { authorization: `Bearer ${token}` }
+  const far = new StreamableHTTPClientTransport(url, { requestInit: { headers } })
   const open = new Map<RequestId, AbortController>()
   const ended = new Promise<void>((resolve) => {
     near.onclose = resolve

@@ -5,7 +5,7 @@
  */
 import { z } from 'zod'
 import type { Json, JsonObject } from '../core/json.ts'
-import type { NewToken } from '../guard/token-store.ts'
+import type { NewToken } from '../guard/token.ts'
 
 export interface StatusView {
   readonly node: string

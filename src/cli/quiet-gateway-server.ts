@@ -1,0 +1,36 @@
+/**
+ * Quiet gateway: the records of a node that nobody runs, opened for one administrative step. It listens to nobody and
+ * contacts nothing.
+ *
+ * Does I/O.
+ */
+import type { Config } from '../config/schema.ts'
+import { silentLogger } from '../core/logger.ts'
+import { ok } from '../core/result.ts'
+import type { Result } from '../core/result.ts'
+import type { Gateway } from '../main.ts'
+import type { StartFault } from '../main/start-fault.ts'
+import { tryToStart } from './start-server.ts'
+import { VERSION } from './version-store.ts'
+
+export async function withQuietGateway<Value>(
+  config: Config,
+  dataRoot: string,
+  work: (gateway: Gateway) => Promise<Value>,
+): Promise<Result<Value, StartFault>> {
+  const { url: _, ...homeseer } = config.homeseer
+  const alone: Config = {
+    ...config,
+    homeseer,
+    ebus: { ...config.ebus, buses: [] },
+    devices: { ...config.devices, enabled: false },
+    mesh: { ...config.mesh, enabled: false },
+  }
+  const started = await tryToStart({ config: alone, dataRoot, version: VERSION, logger: silentLogger, listen: false })
+  if (!started.ok) return started
+  try {
+    return ok(await work(started.value))
+  } finally {
+    await started.value.stop()
+  }
+}

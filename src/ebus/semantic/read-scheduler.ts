@@ -82,10 +82,10 @@ export class ReadScheduler {
   }
 
   async read(key: ReadKey, options: ReadOptions): Promise<Result<Served, ReadFault>> {
-    const startedMs = this.#parts.monotonic()
+    const startedAtMs = this.#parts.now()
     let waited = false
     for (;;) {
-      const fresh = this.#fresh(key, waited ? Math.max(options.maxAgeMs, this.#sinceMs(startedMs)) : options.maxAgeMs)
+      const fresh = this.#fresh(key, options.maxAgeMs) ?? (waited ? this.#readSince(key, startedAtMs) : undefined)
       if (fresh !== undefined) return ok({ entry: fresh, fromCache: !waited })
       const running = this.#running.get(key)
       if (running === undefined) break
@@ -104,8 +104,10 @@ export class ReadScheduler {
     }
   }
 
-  #sinceMs(startedMs: number): number {
-    return this.#parts.monotonic() - startedMs
+  /** What somebody else read while we waited answers us, too, however fresh we want it. */
+  #readSince(key: ReadKey, atMs: number): Entry | undefined {
+    const entry = this.#parts.shadow.get(key)
+    return entry !== undefined && entry.state !== 'invalidated' && entry.atMs >= atMs ? entry : undefined
   }
 
   #fresh(key: ReadKey, maxAgeMs: number): Entry | undefined {

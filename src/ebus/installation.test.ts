@@ -1,0 +1,402 @@
+/** One bus as it is heard: from telegrams to planes, without a clock or a socket. */
+import { describe, expect, it } from 'vitest'
+import { fromHex } from '../core/bytes.ts'
+import type { Json, JsonObject } from '../core/json.ts'
+import { sharedData } from '../../test/shared-data.ts'
+import type { BusEvent } from './adapter/bus.ts'
+import { Installation } from './installation.ts'
+import type { FeatureFlags } from './observe/status.ts'
+import { WARM_UP } from './observe/warm-up.ts'
+import type { HeatingPlane } from './semantic/planes.ts'
+import { registerKey } from './semantic/read-key.ts'
+import { readPlan } from './semantic/read-plan.ts'
+import { CIRCUIT, HOT_WATER, SYSTEM, ZONE, remoteRegisters } from './semantic/register-map.ts'
+import type { Register } from './semantic/register.ts'
+import { watchSummaryJson } from './semantic/watch-summary.ts'
+import { decodeExchange } from './wire/exchange.ts'
+import { newLine, step } from './wire/line.ts'
+import { SYN } from './wire/symbol.ts'
+
+const AT = Date.UTC(2026, 0, 5, 12)
+const FLAGS: FeatureFlags = {
+  observe_first_enabled: true,
+  passive_state_direct_apply: true,
+  passive_config_direct_apply: true,
+  external_write_policy: 'record_and_invalidate',
+}
+
+function installation(flags: Partial<FeatureFlags> = {}): Installation {
+  return new Installation({
+    nowMs: 0,
+    pollMs: 60_000,
+    listens: true,
+    thresholds: WARM_UP,
+    flags: { ...FLAGS, ...flags },
+    seeds: [],
+  })
+}
+
+/** Somebody else asks the regulator, and it answers. */
+function overhear(heating: Installation, register: Register, value: string, instance = 0, atMs = AT): void {
+  const { opcode, group, number } = register
+  const place = [number & 0xff, number >> 8]
+  const data = Uint8Array.from([opcode, 0x00, group, instance, ...place])
+  const response = value === '' ? new Uint8Array() : Uint8Array.from([0x01, group, ...place, ...fromHex(value)])
+  hear(heating, { telegram: { source: 0xf1, target: 0x15, primary: 0xb5, secondary: 0x24, data }, response }, atMs)
+}
+
+function hear(
+  heating: Installation,
+  exchange: Omit<Extract<BusEvent, { kind: 'exchange' }>['exchange'], 'commandRepeats' | 'responseRepeats'>,
+  atMs = AT,
+): void {
+  const event: BusEvent = {
+    kind: 'exchange',
+    own: false,
+    atMs,
+    exchange: { ...exchange, commandRepeats: 0, responseRepeats: 0 },
+  }
+  heating.hear(event, { nowMs: atMs - AT, symbols: 0, address: 0x31, passive: 'symbols' })
+}
+
+function broadcast(heating: Installation, secondary: number, data: string, primary = 0xb5): void {
+  hear(heating, {
+    telegram: { source: 0x10, target: 0xfe, primary, secondary, data: fromHex(data) },
+    response: undefined,
+  })
+}
+
+const identify = (heating: Installation, target: number, id: string): void =>
+  hear(heating, {
+    telegram: { source: 0x10, target, primary: 0x07, secondary: 0x04, data: new Uint8Array() },
+    response: Uint8Array.from([0xb5, ...Buffer.from(id), 0x05, 0x07, 0x17, 0x04]),
+  })
+
+const data = (heating: Installation, name: HeatingPlane, nowMs = AT): Json => heating.plane(name, nowMs).data
+
+/** A house with one zone and one circuit, and whatever else is said. */
+function house(...more: readonly (readonly [Register, string, number?])[]): Installation {
+  const heating = installation()
+  const base: readonly (readonly [Register, string, number?])[] = [
+    [SYSTEM.outdoorTemperature, '00002040'],
+    [ZONE.index, '00', 0],
+    [ZONE.index, 'ff', 1],
+    [ZONE.index, 'ff', 2],
+    [CIRCUIT.type, '0100', 0],
+    [CIRCUIT.type, '0000', 1],
+  ]
+  for (const [register, value, instance] of [...base, ...more]) overhear(heating, register, value, instance)
+  return heating
+}
+
+const zone = (
+  heating: Installation,
+): { readonly state: JsonObject; readonly config: JsonObject; readonly name: string } =>
+  (data(heating, 'zones') as never as readonly { state: JsonObject; config: JsonObject; name: string }[])[0] ?? {
+    state: {},
+    config: {},
+    name: '',
+  }
+
+describe('zones', () => {
+  it('are null until somebody looked, and empty when there are none', () => {
+    expect(data(installation(), 'zones')).toBeNull()
+    const none = installation()
+    overhear(none, SYSTEM.outdoorTemperature, '00002040')
+    for (const instance of [0, 1, 2]) overhear(none, ZONE.index, 'ff', instance)
+    expect(data(none, 'zones')).toEqual([])
+  })
+
+  it.each([
+    ['0000', '00', { operating_mode: 'off', preset: 'manual' }],
+    ['0100', '00', { operating_mode: 'auto', preset: 'schedule' }],
+    ['0200', '00', { operating_mode: 'heat', preset: 'manual' }],
+    ['0100', '02', { operating_mode: 'auto', preset: 'quickveto', quick_veto: true }],
+    ['0100', '03', { operating_mode: 'auto', preset: 'away' }],
+    ['0200', '04', { operating_mode: 'heat', preset: 'away' }],
+  ])('mode %s and special function %s mean %j', (mode, special, config) => {
+    const heating = house([ZONE.operatingMode, mode], [ZONE.specialFunction, special])
+    expect(zone(heating).config).toMatchObject(config)
+  })
+
+  it('cool where the circuit may, not where it has a fixed value', () => {
+    expect(zone(house([CIRCUIT.type, '0200'])).config).toMatchObject({
+      circuit_type: 'fixed_value',
+      allowed_modes: ['off', 'auto', 'heat'],
+    })
+    const cooling = house(
+      [CIRCUIT.coolingEnabled, '01'],
+      [CIRCUIT.state, '02'],
+      [ZONE.valve, '01'],
+      [ZONE.operatingMode, '0200'],
+    )
+    expect(zone(cooling)).toMatchObject({
+      state: { hvac_action: 'cooling' },
+      config: { operating_mode: 'cool', allowed_modes: ['off', 'auto', 'heat', 'cool'] },
+    })
+  })
+
+  it('have the longer of their names, and one where they have none', () => {
+    expect(zone(house()).name).toBe('Zone 1')
+    expect(zone(house([ZONE.name, '426174680000'])).name).toBe('Bath')
+    const long = house([ZONE.name, '4c6976696e67'], [ZONE.namePart1, '4c6976696e67'], [ZONE.namePart2, '20726f6f6d00'])
+    expect(zone(long).name).toBe('Living room')
+  })
+
+  it('take their temperature from the thermostat they listen to when they have none', () => {
+    const heating = house(
+      [ZONE.roomTemperature, 'ffffff7f'],
+      [ZONE.sensorMapping, '0100'],
+      [remoteRegisters(0x09).roomTemperature, '0000a441'],
+    )
+    expect(zone(heating).state).toMatchObject({ current_temp_c: 20.5 })
+    const { fields } = heating.plane('zones', AT)
+    expect(fields.get('zone-1.state.current_temp_c')).toMatchObject({ source: 'passive', atMs: AT })
+  })
+
+  it('want the day temperature, or what counts now where that is not known', () => {
+    expect(zone(house([ZONE.currentSetpoint, '00008841'])).config).toMatchObject({ target_temp_c: 17 })
+    expect(zone(house([ZONE.currentSetpoint, '00008841'], [ZONE.daySetpoint, '0000a841'])).config).toMatchObject({
+      target_temp_c: 21,
+    })
+  })
+
+  it('stay for two looks that do not find them', () => {
+    const heating = house()
+    for (const round of [1, 2]) overhear(heating, ZONE.index, 'ff', 0, AT + round)
+    expect(data(heating, 'zones')).toHaveLength(1)
+    overhear(heating, ZONE.index, 'ff', 0, AT + 3)
+    expect(data(heating, 'zones')).toEqual([])
+  })
+})
+
+describe('hot water', () => {
+  it('is null when nobody has read it for a quarter of an hour', () => {
+    const heating = house(
+      [HOT_WATER.current, '00004842'],
+      [HOT_WATER.target, '00005c42'],
+      [HOT_WATER.specialFunction, '06'],
+    )
+    expect(data(heating, 'dhw')).toEqual({
+      state: { current_temp_c: 50, special_function: '6' },
+      config: { operating_mode: 'auto', preset: 'boost', target_temp_c: 55 },
+    })
+    expect(data(heating, 'dhw', AT + 900_001)).toBeNull()
+  })
+})
+
+describe('circuits', () => {
+  const owner = (heating: Installation): unknown =>
+    (data(heating, 'circuits') as never as readonly { managing_device: unknown }[])[0]?.managing_device
+  const module_ = remoteRegisters(0x0c)
+
+  it('belong to the function module only where nothing else is possible', () => {
+    const withModule = [
+      [SYSTEM.systemScheme, '0100'],
+      [module_.connected, '01'],
+      [module_.classAddress, '26'],
+    ] as const
+    expect(owner(house(...withModule, [SYSTEM.moduleConfiguration, '0200']))).toEqual({
+      role: 'FUNCTION_MODULE',
+      device_id: 'VR_71',
+      address: 0x26,
+    })
+    expect(owner(house(...withModule, [SYSTEM.moduleConfiguration, '0300']))).toEqual({ role: 'UNKNOWN' })
+  })
+
+  it('belong to the regulator where there is no module', () => {
+    const heating = house([module_.connected, '00'])
+    identify(heating, 0x15, 'BASV2')
+    expect(owner(heating)).toEqual({ role: 'REGULATOR', device_id: 'BASV2', address: 0x15 })
+  })
+
+  it('belong to nobody known while nobody looked', () => {
+    expect(owner(house())).toEqual({ role: 'UNKNOWN' })
+  })
+
+  it('count number 9 for hot water when its temperature can be true', () => {
+    const types = (heating: Installation): unknown =>
+      (data(heating, 'circuits') as never as readonly { index: number; circuit_type: string }[]).map(
+        ({ index, circuit_type }) => [index, circuit_type],
+      )
+    expect(types(house([CIRCUIT.type, '0000', 9]))).toEqual([[0, 'heating']])
+    expect(types(house([CIRCUIT.type, '0000', 9], [CIRCUIT.flowTemperature, '00002842', 9]))).toEqual([
+      [0, 'heating'],
+      [9, 'dhw'],
+    ])
+  })
+})
+
+describe('function module', () => {
+  const module_ = remoteRegisters(0x0c)
+
+  it.each([
+    ['0100', 'INTERPRETED'],
+    ['0200', 'INTERPRETED'],
+    ['0300', 'GPIO_ONLY'],
+    ['0600', 'GPIO_ONLY'],
+  ])('in configuration %s is %s', (configuration, mode) => {
+    const heating = house(
+      [module_.connected, '01'],
+      [module_.classAddress, '26'],
+      [SYSTEM.moduleConfiguration, configuration],
+    )
+    expect(data(heating, 'fm5_mode')).toBe(mode)
+  })
+
+  it('is absent when its slot is empty, and shows nothing of the sun', () => {
+    const heating = house([module_.connected, '00'])
+    expect(data(heating, 'fm5_mode')).toBe('ABSENT')
+    expect(data(heating, 'solar')).toEqual({})
+    expect(data(heating, 'cylinders')).toEqual([])
+    expect(data(house(), 'solar')).toBeNull()
+  })
+})
+
+describe('energy', () => {
+  it('takes today from what is told about today, and nothing from yesterday', () => {
+    const heating = house([SYSTEM.gasHeatingTotal, 'd6010000'])
+    const today = (): unknown =>
+      (data(heating, 'energy_totals') as never as { gas: { climate: JsonObject } }).gas.climate
+    // 4 kWh of gas for heating on 5 January.
+    broadcast(heating, 0x16, '1001ffff04032532 00007a45')
+    expect(today()).toMatchObject({ today: null, yearly: [null, 470] })
+    broadcast(heating, 0x00, '0000 00 00 12 05 01 01 26', 0x07)
+    expect(today()).toMatchObject({
+      today: 4,
+      today_meta: { freshness_state: 'fresh', provenance: 'broadcast', stale: false },
+    })
+    // Midnight has passed: yesterday's figure is not today's.
+    broadcast(heating, 0x00, '0000 00 00 00 06 01 02 26', 0x07)
+    expect(today()).toMatchObject({ today: null, today_meta: { freshness_state: 'unknown', stale: true } })
+  })
+})
+
+describe('what is overheard', () => {
+  it('counts as read, and what somebody writes is no longer believed', () => {
+    const heating = house([ZONE.daySetpoint, '0000a841'])
+    const key = registerKey(0x15, ZONE.daySetpoint)
+    expect(heating.shadow.get(key)).toMatchObject({ source: 'passive', state: 'present' })
+    hear(heating, {
+      telegram: { source: 0xf1, target: 0x15, primary: 0xb5, secondary: 0x24, data: fromHex('02010300 2200 0000b041') },
+      response: new Uint8Array(),
+    })
+    expect(heating.shadow.get(key)).toMatchObject({ state: 'invalidated' })
+    expect(heating.plane('zones', AT).fields.get('zone-1.config.target_temp_c')).toMatchObject({ invalidated: true })
+  })
+
+  it('is only recorded when the owner wants no more', () => {
+    const deaf = installation({ observe_first_enabled: false })
+    overhear(deaf, SYSTEM.outdoorTemperature, '00002040')
+    expect(deaf.shadow.size).toBe(0)
+    const stateOnly = installation({ passive_config_direct_apply: false })
+    overhear(stateOnly, SYSTEM.outdoorTemperature, '00002040')
+    overhear(stateOnly, SYSTEM.installerMenuCode, '1100')
+    expect([...stateOnly.shadow.entries()].map(({ key }) => key)).toEqual([
+      registerKey(0x15, SYSTEM.outdoorTemperature),
+    ])
+  })
+
+  it('names the planes that look different', () => {
+    const heating = house()
+    heating.takeChanges()
+    overhear(heating, HOT_WATER.current, '00004842')
+    expect([...heating.takeChanges()]).toEqual(['dhw', 'boiler_status'])
+    overhear(heating, HOT_WATER.current, '00004842', 0, AT + 1)
+    expect([...heating.takeChanges()]).toEqual([])
+  })
+
+  it('is watched, and the watch says so', () => {
+    const heating = house()
+    const plan = readPlan(heating.topology, heating.shadow)
+    heating.shadow.pin(plan.map(({ key }) => key))
+    const summary = watchSummaryJson({ shadow: heating.shadow, plan, tooling: new Set(), flags: heating.flags })
+    expect(summary).toMatchObject({
+      inventory: {
+        total_entries: 6,
+        evictable_entries: 0,
+        static_pinned_footprint: 6,
+        state_classes: [
+          { class: 'present', count: 6 },
+          { class: 'invalidated', count: 0 },
+          { class: 'tombstone', count: 0 },
+        ],
+      },
+      activation_counts: { active_keys: plan.length },
+      degraded: { active: false, reasons: [] },
+    })
+    const off = watchSummaryJson({
+      shadow: heating.shadow,
+      plan,
+      tooling: new Set(),
+      flags: { ...FLAGS, observe_first_enabled: false },
+    })
+    expect(off['direct_apply_eligibility_classes']).toContainEqual({ class: 'state_eligible', count: 0 })
+  })
+})
+
+describe('the first minutes', () => {
+  it('go from nothing to ready when zones and hot water are live', () => {
+    const heating = installation()
+    expect(heating.startup.phase).toBe('BOOT_INIT')
+    overhear(heating, SYSTEM.outdoorTemperature, '00002040')
+    expect(heating.startup.phase).toBe('BOOT_INIT')
+    overhear(heating, ZONE.index, '00')
+    expect(heating.startup.phase).toBe('LIVE_WARMUP')
+    overhear(heating, HOT_WATER.current, '00004842')
+    overhear(heating, ZONE.roomTemperature, '0000a441')
+    expect(heating.startup.phase).toBe('LIVE_READY')
+  })
+
+  it('are degraded when they last too long, and recover', () => {
+    const heating = installation()
+    heating.tick({ nowMs: 120_000, symbols: 0, address: undefined, passive: 'symbols' }, AT)
+    expect(heating.startup.phase).toBe('DEGRADED')
+    overhear(heating, SYSTEM.outdoorTemperature, '00002040')
+    overhear(heating, ZONE.index, '00')
+    overhear(heating, ZONE.roomTemperature, '0000a441')
+    expect(heating.startup.phase).toBe('LIVE_READY')
+  })
+
+  it('show what the last run knew, and call it so', () => {
+    const before = house([ZONE.roomTemperature, '0000a441'])
+    const heating = installation()
+    heating.remember(before.shadow.entries())
+    expect(heating.startup.phase).toBe('CACHE_LOADED_STALE')
+    expect(zone(heating).state).toMatchObject({ current_temp_c: 20.5 })
+    expect(heating.plane('zones', AT).fields.get('zone-1.state.current_temp_c')).toMatchObject({ source: 'cache' })
+  })
+})
+
+const captured = sharedData('ebus-telegrams.tsv')
+
+describe.runIf(captured !== undefined)('a recorded morning', () => {
+  const wires = (captured ?? '')
+    .split('\n')
+    .filter((line) => line !== '' && !line.startsWith('#'))
+    .map((line) => fromHex(line.split('\t')[0] ?? ''))
+
+  it('becomes the planes of the house it was recorded in', () => {
+    const heating = installation()
+    const line = newLine()
+    let heard = 0
+    for (const symbol of [SYN, ...wires.flatMap((wire) => [...wire, SYN])]) {
+      const event = step(line, symbol)
+      if (event === undefined) continue
+      heating.hear(
+        { ...event, own: false, atMs: AT },
+        { nowMs: 0, symbols: line.symbols, address: 0xff, passive: 'symbols' },
+      )
+      heard += Number(event.kind === 'exchange')
+    }
+    expect(heard).toBeGreaterThan(140)
+    expect(heard).toBe(wires.filter((wire) => decodeExchange(wire).ok).length)
+    expect(data(heating, 'system')).toMatchObject({
+      state: { system_water_pressure: 1.5, outdoor_temperature_avg24h: 5.492188, maintenance_due: false },
+      config: { maintenance_date: '2027-02-15' },
+      properties: { system_scheme: 1 },
+    })
+    expect(heating.registry.devices().length).toBeGreaterThan(8)
+    expect(heating.registry.find(0x08)?.identity).toBeDefined()
+  })
+})

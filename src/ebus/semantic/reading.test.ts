@@ -1,0 +1,239 @@
+/** What is read, when, and how often: topology, plan and scheduler. */
+import { describe, expect, it } from 'vitest'
+import { fromHex } from '../../core/bytes.ts'
+import type { Result } from '../../core/result.ts'
+import { fail, ok } from '../../core/result.ts'
+import { DeviceRegistry } from '../registry/device-registry.ts'
+import type { ReadKey } from './read-key.ts'
+import { registerKey } from './read-key.ts'
+import { cadenceMs, nextDue, readPlan, staleAfterMs } from './read-plan.ts'
+import type { ReadFault } from './read-scheduler.ts'
+import { ReadScheduler } from './read-scheduler.ts'
+import { CIRCUIT, HOT_WATER, SYSTEM, ZONE, remoteRegisters } from './register-map.ts'
+import type { Register } from './register.ts'
+import { Shadow } from './shadow.ts'
+import { Topology } from './topology.ts'
+
+const AT = Date.UTC(2026, 0, 5)
+const POLL_MS = 60_000
+const KEY = registerKey(0x15, SYSTEM.outdoorTemperature)
+const VALUE = fromHex('01007300 00507b41')
+
+const answerOf = ({ group, number }: Register, value: string): Uint8Array =>
+  Uint8Array.from([0x01, group, number & 0xff, number >> 8, ...fromHex(value)])
+
+describe('topology', () => {
+  const regulator = (address: number, topology: Topology, nowMs = 0): void =>
+    topology.learn(registerKey(address, SYSTEM.outdoorTemperature), VALUE, nowMs)
+
+  it('takes whoever answers with sense for the regulator, 15 before all others', () => {
+    const topology = new Topology(new DeviceRegistry())
+    topology.learn(registerKey(0x26, SYSTEM.outdoorTemperature), new Uint8Array(), 0)
+    expect(topology.regulator).toBeUndefined()
+    regulator(0x76, topology)
+    expect(topology.regulator?.address).toBe(0x76)
+    regulator(0x15, topology)
+    expect(topology.regulator?.address).toBe(0x15)
+    regulator(0x76, topology, 1_000)
+    expect(topology.regulator?.address).toBe(0x15)
+    // The one has been silent for five minutes, the other one not.
+    regulator(0x76, topology, 300_000)
+    expect(topology.regulator?.address).toBe(0x76)
+  })
+
+  it('knows zones, circuits and slots from what their registers say', () => {
+    const topology = new Topology(new DeviceRegistry())
+    regulator(0x15, topology)
+    for (const [instance, index] of ['00', '01', 'ff'].entries())
+      topology.learn(registerKey(0x15, ZONE.index, instance), answerOf(ZONE.index, index), 0)
+    expect(topology.zonesKnown).toBe(true)
+    expect(topology.zones()).toEqual([0, 1])
+    for (const [instance, type] of ['0100', '0000', 'ffff'].entries())
+      topology.learn(registerKey(0x15, CIRCUIT.type, instance), answerOf(CIRCUIT.type, type), 0)
+    expect(topology.circuits()).toEqual([0])
+    const { connected } = remoteRegisters(0x09)
+    expect(topology.slotsToLookInto(0x09)).toEqual([0, 1, 2])
+    topology.learn(registerKey(0x15, connected, 1), answerOf(connected, '01'), 0)
+    expect(topology.slotsToLookInto(0x09)).toEqual([0, 1, 2, 3, 4])
+  })
+
+  it('forgets the zones of another regulator', () => {
+    const topology = new Topology(new DeviceRegistry())
+    regulator(0x76, topology)
+    topology.learn(registerKey(0x76, ZONE.index), answerOf(ZONE.index, '00'), 0)
+    expect(topology.zones()).toEqual([0])
+    regulator(0x15, topology)
+    expect(topology.zones()).toEqual([])
+  })
+})
+
+describe('read plan', () => {
+  it('looks for a regulator first, and only then for what it knows', () => {
+    const registry = new DeviceRegistry()
+    const topology = new Topology(registry)
+    const shadow = new Shadow()
+    expect(readPlan(topology, shadow).map(({ key }) => key)).toEqual([KEY])
+    topology.learn(KEY, VALUE, 0)
+    const plan = readPlan(topology, shadow)
+    expect(plan.length).toBeGreaterThan(60)
+    expect(new Set(plan.map(({ key }) => key)).size).toBe(plan.length)
+    expect(plan.slice(0, 3).map(({ key }) => key)).toEqual([
+      registerKey(0x15, SYSTEM.systemScheme),
+      registerKey(0x15, SYSTEM.moduleConfiguration),
+      registerKey(0x15, ZONE.index),
+    ])
+  })
+
+  const plan = [
+    { key: registerKey(0x15, HOT_WATER.current), freshness: 'state_fast' },
+    { key: registerKey(0x15, HOT_WATER.holidayStart), freshness: 'config' },
+  ] as const
+  const due = (shadow: Shadow, nowMs: number): ReadKey | undefined =>
+    nextDue(plan, shadow, { pollMs: POLL_MS, nowMs, isOpen: () => false })?.key
+
+  it('reads what was never read in order, then what is most overdue', () => {
+    const shadow = new Shadow()
+    expect(due(shadow, AT)).toBe(plan[0].key)
+    shadow.apply(plan[0].key, VALUE, { atMs: AT, source: 'poll' })
+    expect(due(shadow, AT)).toBe(plan[1].key)
+    shadow.apply(plan[1].key, VALUE, { atMs: AT, source: 'poll' })
+    expect(due(shadow, AT + POLL_MS - 1)).toBeUndefined()
+    expect(due(shadow, AT + POLL_MS)).toBe(plan[0].key)
+    // Somebody else asked: that counts.
+    shadow.apply(plan[0].key, VALUE, { atMs: AT + POLL_MS, source: 'passive' })
+    expect(due(shadow, AT + POLL_MS)).toBeUndefined()
+  })
+
+  it('reads at once what somebody changed and what only the last run knew, and rarely what is not there', () => {
+    const shadow = new Shadow()
+    for (const { key } of plan) shadow.apply(key, VALUE, { atMs: AT, source: 'poll' })
+    shadow.invalidate(plan[1].key)
+    expect(due(shadow, AT + 1)).toBe(plan[1].key)
+    shadow.apply(plan[1].key, VALUE, { atMs: AT + 1, source: 'cache' })
+    expect(due(shadow, AT + 2)).toBe(plan[1].key)
+    shadow.apply(plan[1].key, VALUE, { atMs: AT + 2, source: 'poll' })
+    shadow.apply(plan[0].key, new Uint8Array(), { atMs: AT + 2, source: 'poll' })
+    expect(due(shadow, AT + 4 * POLL_MS)).toBeUndefined()
+    shadow.apply(plan[1].key, VALUE, { atMs: AT + 9 * POLL_MS, source: 'poll' })
+    expect(due(shadow, AT + 10 * POLL_MS + 2)).toBe(plan[0].key)
+  })
+
+  it('calls a value old that has missed two turns and more', () => {
+    expect(cadenceMs('config', POLL_MS)).toBe(300_000)
+    expect(staleAfterMs('state_fast', POLL_MS)).toBe(180_000)
+  })
+})
+
+interface Rig {
+  readonly scheduler: ReadScheduler
+  readonly shadow: Shadow
+  readonly asked: ReadKey[]
+  answer: () => Promise<Result<Uint8Array, ReadFault>>
+  nowMs: number
+}
+
+function rig(): Rig {
+  const shadow = new Shadow()
+  const parts: Rig = {
+    shadow,
+    asked: [],
+    nowMs: 0,
+    answer: async () => ok(VALUE),
+    scheduler: new ReadScheduler({
+      shadow,
+      fetch: (key) => {
+        parts.asked.push(key)
+        return parts.answer()
+      },
+      learn: (key, payload, how) => void shadow.apply(key, payload, { atMs: AT + parts.nowMs, ...how }),
+      pause: async (ms) => void (parts.nowMs += ms),
+      now: () => AT + parts.nowMs,
+      monotonic: () => parts.nowMs,
+    }),
+  }
+  return parts
+}
+
+const WISH = { maxAgeMs: 1_000, source: 'tool', deadlineMs: 2_000 } as const
+
+describe('read scheduler', () => {
+  it('asks once for everybody who waits', async () => {
+    const parts = rig()
+    const { promise, resolve } = Promise.withResolvers<Result<Uint8Array, ReadFault>>()
+    parts.answer = () => promise
+    const reads = [parts.scheduler.read(KEY, WISH), parts.scheduler.read(KEY, { ...WISH, maxAgeMs: 0 })]
+    resolve(ok(VALUE))
+    const served = await Promise.all(reads)
+    expect(parts.asked).toHaveLength(1)
+    expect(served.map((each) => each.ok && each.value.entry.payload)).toEqual([VALUE, VALUE])
+  })
+
+  it('serves what is fresh enough, and asks where nothing is', async () => {
+    const parts = rig()
+    await parts.scheduler.read(KEY, WISH)
+    parts.nowMs = 1_000
+    expect(await parts.scheduler.read(KEY, WISH)).toMatchObject({ value: { fromCache: true } })
+    parts.nowMs = 1_001
+    expect(await parts.scheduler.read(KEY, WISH)).toMatchObject({ value: { fromCache: false } })
+    expect(await parts.scheduler.read(KEY, { ...WISH, maxAgeMs: 0 })).toMatchObject({ value: { fromCache: false } })
+    parts.shadow.invalidate(KEY)
+    expect(await parts.scheduler.read(KEY, WISH)).toMatchObject({ value: { fromCache: false } })
+    expect(parts.asked).toHaveLength(4)
+  })
+
+  it('tries noise three times, absence once', async () => {
+    const parts = rig()
+    parts.answer = async () => fail({ kind: 'answer-garbled' })
+    await parts.scheduler.read(KEY, WISH)
+    expect(parts.asked).toHaveLength(3)
+    parts.answer = async () => fail({ kind: 'no-answer' })
+    await parts.scheduler.read(registerKey(0x77, SYSTEM.outdoorTemperature), WISH)
+    expect(parts.asked).toHaveLength(4)
+  })
+
+  it('leaves a key alone that failed twice, serves what is fresh all the same, and tries again later', async () => {
+    const parts = rig()
+    await parts.scheduler.read(KEY, WISH)
+    parts.answer = async () => fail({ kind: 'no-answer' })
+    for (let round = 0; round < 2; round++) await parts.scheduler.read(KEY, { ...WISH, maxAgeMs: 0 })
+    expect(parts.scheduler.isResting(KEY)).toBe(true)
+    expect(await parts.scheduler.read(KEY, { ...WISH, maxAgeMs: 0 })).toEqual({
+      ok: false,
+      fault: { kind: 'resting', forMs: 15_000, because: 'no-answer' },
+    })
+    expect(await parts.scheduler.read(KEY, WISH)).toMatchObject({ ok: true, value: { fromCache: true } })
+    const before = parts.asked.length
+    parts.nowMs = 15_000
+    parts.answer = async () => ok(VALUE)
+    expect(await parts.scheduler.read(KEY, { ...WISH, maxAgeMs: 0 })).toMatchObject({ ok: true })
+    expect(parts.asked).toHaveLength(before + 1)
+    expect(parts.scheduler.isResting(KEY)).toBe(false)
+  })
+
+  it('does not blame a device for a bus that cannot be used', async () => {
+    const parts = rig()
+    parts.answer = async () => fail({ kind: 'no-signal', phase: 'queued' })
+    for (let round = 0; round < 5; round++) await parts.scheduler.read(KEY, WISH)
+    expect(parts.scheduler.isResting(KEY)).toBe(false)
+  })
+
+  it('takes a refusal for an answer: it is not there', async () => {
+    const parts = rig()
+    parts.answer = async () => fail({ kind: 'refused' })
+    expect(await parts.scheduler.read(KEY, WISH)).toEqual({ ok: false, fault: { kind: 'refused' } })
+    expect(parts.shadow.get(KEY)?.state).toBe('tombstone')
+  })
+
+  it('lets a caller go who does not want to wait any longer', async () => {
+    const parts = rig()
+    const { promise, resolve } = Promise.withResolvers<Result<Uint8Array, ReadFault>>()
+    parts.answer = () => promise
+    const first = parts.scheduler.read(KEY, WISH)
+    const leaving = new AbortController()
+    const second = parts.scheduler.read(KEY, { ...WISH, signal: leaving.signal })
+    leaving.abort()
+    expect(await second).toEqual({ ok: false, fault: { kind: 'cancelled', phase: 'queued' } })
+    resolve(ok(VALUE))
+    expect(await first).toMatchObject({ ok: true })
+  })
+})

@@ -1,0 +1,215 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { fromHex, hex } from '../../core/bytes.ts'
+import { fail, ok } from '../../core/result.ts'
+import type { BusRequest } from '../adapter/bus.ts'
+import { bytesOf, requestOf } from './read-key.ts'
+import type { DaySlot } from './schedule.ts'
+import {
+  decodeProgramConfig,
+  decodeShortDay,
+  decodeSlot,
+  decodeSlotCounts,
+  encodeShortDay,
+  encodeSlotWrite,
+  sameDay,
+} from './schedule.ts'
+import type { DayPlace, Talk } from './schedule-writer.ts'
+import { writeDay } from './schedule-writer.ts'
+
+const slot = (startHour: number, endHour: number, celsius?: number): DaySlot => ({
+  startMinute: startHour * 60,
+  endMinute: endHour * 60,
+  celsius,
+})
+
+describe('B555', () => {
+  it('reads what real regulators answered', () => {
+    expect(decodeProgramConfig(fromHex('00 0c 0a 05 01 0c 05 1e 00'))).toEqual({
+      maxSlots: 12,
+      resolutionMinutes: 10,
+      minMinutes: 5,
+      hasTemperature: true,
+      temperatureSlots: 12,
+      minCelsius: 5,
+      maxCelsius: 30,
+    })
+    expect(decodeProgramConfig(fromHex('03 00 00 00 00 00 00 00 00'))).toBeUndefined()
+    expect(decodeSlotCounts(fromHex('00 01 01 01 01 01 01 01 00'))).toEqual([1, 1, 1, 1, 1, 1, 1])
+    expect(decodeSlot(fromHex('00 00 00 18 00 e1 00'))).toEqual({ startMinute: 0, endMinute: 1_440, celsius: 22.5 })
+    expect(decodeSlot(fromHex('00 05 00 09 00 ff ff'))).toEqual({
+      startMinute: 300,
+      endMinute: 540,
+      celsius: undefined,
+    })
+    expect(decodeSlot(fromHex('03 00 00 00 00 ff ff'))).toBeUndefined()
+  })
+
+  it('writes a slot, its place and how many there are', () => {
+    const at = { weekday: 2, index: 1, count: 3 }
+    expect(hex(encodeSlotWrite({ zone: 1, channel: 'heating' }, at, slot(6, 8, 21.5)))).toBe(
+      'a60100020103060008 00d700'.replace(' ', ''),
+    )
+    expect(hex(encodeSlotWrite({ zone: 0xff, channel: 'dhw' }, at, slot(5, 24)))).toBe(
+      'a6ff02020103050018 00ffff'.replace(' ', ''),
+    )
+  })
+
+  it('calls hot water zone 0 where the regulator refuses to have it called otherwise', () => {
+    const at = { weekday: 0, index: 0, count: 1 }
+    expect(encodeSlotWrite({ zone: 0xff, channel: 'dhw' }, at, slot(0, 24, 50))[1]).toBe(0)
+    expect(encodeSlotWrite({ zone: 0xff, channel: 'dhw' }, at, slot(0, 24))[1]).toBe(0xff)
+  })
+})
+
+describe('B524 03 and 04', () => {
+  it('writes and reads pairs of ten-minute steps', () => {
+    const slots = [slot(6, 9), slot(17, 24)]
+    expect(hex(encodeShortDay([3, 0, 2], 1, slots))).toBe('0403000201243666909090')
+    expect(decodeShortDay(fromHex('01 24 36 66 90 90 90'))).toEqual(slots)
+    expect(decodeShortDay(fromHex('24 36 66 90 90 90'))).toEqual(slots)
+    expect(decodeShortDay(new Uint8Array())).toBeUndefined()
+    expect(decodeShortDay(fromHex('01 24 36 66 91 90 90'))).toBeUndefined()
+    expect(() => encodeShortDay([3, 0, 2], 1, [{ startMinute: 5, endMinute: 20, celsius: undefined }])).toThrow(
+      RangeError,
+    )
+  })
+
+  it('loses nothing on the way', () => {
+    const day = fc
+      .uniqueArray(fc.nat(144), { minLength: 0, maxLength: 6 })
+      .map((steps) => steps.toSorted((left, right) => left - right))
+      .map((steps) =>
+        Array.from({ length: Math.floor(steps.length / 2) }, (_, index) => ({
+          startMinute: (steps[2 * index] ?? 0) * 10,
+          endMinute: (steps[2 * index + 1] ?? 0) * 10,
+          celsius: undefined,
+        })),
+      )
+    fc.assert(
+      fc.property(day, (slots) => {
+        expect(decodeShortDay(encodeShortDay([1, 0, 1], 0, slots).subarray(5))).toEqual(slots)
+      }),
+    )
+  })
+})
+
+describe('a day', () => {
+  it('is the same whatever slots of no length stand in it', () => {
+    expect(sameDay([slot(6, 8, 21)], [slot(6, 8, 21), slot(0, 0, 5)])).toBe(true)
+    expect(sameDay([slot(6, 8)], [slot(6, 8, 21)])).toBe(true)
+    expect(sameDay([slot(6, 8, 21)], [slot(6, 8, 22)])).toBe(false)
+    expect(sameDay([slot(6, 8, 21)], [slot(6, 8)])).toBe(false)
+    expect(sameDay([slot(6, 8)], [slot(6, 9)])).toBe(false)
+  })
+})
+
+const PLACE: DayPlace = {
+  regulator: { address: 0x15, deviceId: 'BASV2', timers: 'b555' },
+  id: { zone: 0, channel: 'heating' },
+  weekday: 3,
+  idleCelsius: 5,
+}
+
+/** A regulator at the far end of the telegrams, with the manners of one that was seen. */
+function regulator(
+  day: DaySlot[],
+  manners: { readonly keepsOnlyFirst?: boolean; readonly loses?: number; readonly refuses?: number } = {},
+) {
+  const state = { day, writes: 0, spoilt: true }
+  const write = ({ data }: BusRequest): ReturnType<Talk['write']> => {
+    state.writes++
+    if (manners.loses === state.writes) return Promise.resolve(fail({ kind: 'answer-lost' }))
+    if (manners.refuses === state.writes) return Promise.resolve(ok(Uint8Array.of(0x06)))
+    const [index = 0, count = 0] = data.subarray(4)
+    const written = decodeSlot(Uint8Array.of(0, ...data.subarray(6)))
+    if (written === undefined) throw new Error('no slot')
+    const kept = manners.keepsOnlyFirst === true && state.spoilt && index > 0 ? slot(0, 0, 5) : written
+    state.day = Array.from({ length: count }, (_, at) => (at === index ? kept : (state.day[at] ?? slot(0, 0, 5))))
+    return Promise.resolve(ok(Uint8Array.of(0)))
+  }
+  const read: Talk['read'] = async (key) => {
+    const [operation, , , , index] = bytesOf(key)
+    expect(requestOf(key)).toMatchObject({ target: 0x15, secondary: 0x55 })
+    if (operation === 0xa4) return ok(Uint8Array.from([0, 1, 1, 1, state.day.length, 1, 1, 1, 0]))
+    const found = state.day[index]
+    if (found === undefined) return ok(fromHex('03 00 00 00 00 ff ff'))
+    const tenths = found.celsius === undefined ? 0xffff : Math.round(found.celsius * 10)
+    const clock = (minutes: number): readonly number[] => [Math.floor(minutes / 60), minutes % 60]
+    return ok(Uint8Array.from([0, ...clock(found.startMinute), ...clock(found.endMinute), tenths & 0xff, tenths >> 8]))
+  }
+  return { state, talk: { read, write, pause: async () => undefined } satisfies Talk }
+}
+
+describe('the writer', () => {
+  const wanted = [slot(6, 8, 21), slot(12, 13, 20.5), slot(17, 22, 21.5)]
+
+  it('writes every slot with the number of all of them, and reads the day back', async () => {
+    const { state, talk } = regulator([slot(7, 9, 20)])
+    expect(await writeDay(talk, PLACE, wanted)).toMatchObject({
+      ok: true,
+      value: {
+        kind: 'written',
+        before: [slot(7, 9, 20)],
+        readBack: wanted,
+        results: [{ accepted: true }, { accepted: true }, { accepted: true }],
+      },
+    })
+    expect(state.day).toEqual(wanted)
+  })
+
+  it('puts back what was there when the regulator keeps something else', async () => {
+    const before = [slot(7, 9, 20)]
+    const { state, talk } = regulator([...before], { keepsOnlyFirst: true })
+    expect(await writeDay(talk, PLACE, wanted)).toMatchObject({
+      ok: true,
+      value: { kind: 'unchanged', restored: true, found: [slot(6, 8, 21), slot(0, 0, 5), slot(0, 0, 5)] },
+    })
+    expect(state.day).toEqual(before)
+  })
+
+  it('puts back what was there when a slot is refused in the middle', async () => {
+    const before = [slot(7, 9, 20), slot(10, 11, 19)]
+    const { state, talk } = regulator([...before], { refuses: 2 })
+    expect(await writeDay(talk, PLACE, wanted)).toMatchObject({
+      value: { kind: 'unchanged', restored: true, results: [{ accepted: true }, { accepted: false, code: 6 }] },
+    })
+    expect(state.day).toEqual(before)
+  })
+
+  it('leaves alone what the first refusal left alone', async () => {
+    const { state, talk } = regulator([slot(7, 9, 20)], { refuses: 1 })
+    expect(await writeDay(talk, PLACE, wanted)).toMatchObject({ value: { kind: 'unchanged', restored: false } })
+    expect(state.writes).toBe(1)
+  })
+
+  it('looks what became of a slot whose answer was lost', async () => {
+    const { state, talk } = regulator([slot(7, 9, 20)], { loses: 3 })
+    expect(await writeDay(talk, PLACE, wanted)).toMatchObject({
+      value: {
+        kind: 'unchanged',
+        restored: true,
+        results: [{}, {}, { accepted: false, fault: { kind: 'answer-lost' } }],
+      },
+    })
+    expect(state.day).toEqual([slot(7, 9, 20)])
+  })
+
+  it('says that nobody knows when the day can neither be written nor put back', async () => {
+    const { talk } = regulator([slot(7, 9, 20), slot(10, 12, 19)], { keepsOnlyFirst: true })
+    expect(await writeDay(talk, PLACE, wanted)).toMatchObject({ ok: true, value: { kind: 'unknown' } })
+  })
+
+  it('writes nothing when it cannot read what is there', async () => {
+    const { state, talk } = regulator([])
+    const deaf: Talk = { ...talk, read: async () => fail({ kind: 'no-answer' }) }
+    expect(await writeDay(deaf, PLACE, wanted)).toEqual({ ok: false, fault: { kind: 'no-answer' } })
+    expect(state.writes).toBe(0)
+  })
+
+  it('empties a day with one slot of no length', async () => {
+    const { state, talk } = regulator([slot(7, 9, 20)])
+    expect(await writeDay(talk, PLACE, [])).toMatchObject({ value: { kind: 'written' } })
+    expect(state.day).toEqual([slot(0, 0, 5)])
+  })
+})

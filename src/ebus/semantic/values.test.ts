@@ -1,0 +1,310 @@
+/** Single values: how they are read, kept and named. */
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { fromHex, hex } from '../../core/bytes.ts'
+import { sharedData } from '../../../test/shared-data.ts'
+import { decodeExchange } from '../wire/exchange.ts'
+import type { Exchange } from '../wire/telegram.ts'
+import { BOILER_CONFIG, BOILER_DIAGNOSTICS, BOILER_STATE, decodeBoilerValue } from './boiler-map.ts'
+import { daySelector, energySelectors } from './energy-selector.ts'
+import { look } from './presence.ts'
+import {
+  CLOCK_KEY,
+  addressOf,
+  answerValue,
+  boilerKey,
+  bytesOf,
+  energyKey,
+  kindOf,
+  meaningOf,
+  registerKey,
+  requestOf,
+  timerKey,
+} from './read-key.ts'
+import type { RegisterType } from './register.ts'
+import { decodeValue } from './register.ts'
+import { SYSTEM, ZONE, findRegister } from './register-map.ts'
+import { SHADOW_LIMITS, Shadow } from './shadow.ts'
+
+const AT = Date.UTC(2026, 0, 5)
+
+function exchange(text: string, answer?: string): Exchange {
+  const [source = 0, target = 0, primary = 0, secondary = 0, ...data] = fromHex(text)
+  const telegram = { source, target, primary, secondary, data: Uint8Array.from(data) }
+  const response = answer === undefined ? undefined : fromHex(answer)
+  return { telegram, response, commandRepeats: 0, responseRepeats: 0 }
+}
+
+describe('register values', () => {
+  it.each([
+    ['f32', '00507b41', 15.70703],
+    ['f32', 'ffffff7f', undefined],
+    ['f32', '0000c07f', undefined],
+    ['u8', '02', 2],
+    ['u8', 'ff', undefined],
+    ['u16', '0100', 1],
+    ['u16', 'ffff', undefined],
+    ['u32', 'd6010000', 470],
+    ['u32', 'ffffff7f', undefined],
+    ['flag', '01', true],
+    ['flag', '0000', false],
+    ['flag', 'ff', undefined],
+    ['date', '0f021b', '2027-02-15'],
+    ['date', '01010f', undefined],
+    ['time', '071e00', '07:30'],
+    ['text', '4c6976696e67', 'Living'],
+    ['text', '42e46400ffff', 'Bäd'],
+    ['text', '000000', undefined],
+    ['version', '050700', '5.7.0'],
+    ['version', 'ffffff', undefined],
+  ] as const)('%s %s is %s', (type, bytes, value) => {
+    expect(decodeValue(type, fromHex(bytes))).toBe(value)
+  })
+
+  it('never throws, whatever a register answers', () => {
+    const type = fc.constantFrom<RegisterType>('f32', 'u8', 'u16', 'u32', 'flag', 'date', 'time', 'text', 'version')
+    fc.assert(
+      fc.property(type, fc.uint8Array({ maxLength: 12 }), (each, bytes) => {
+        const value = decodeValue(each, bytes)
+        expect(typeof value === 'number' ? Number.isFinite(value) : true).toBe(true)
+      }),
+    )
+  })
+})
+
+describe('boiler values', () => {
+  it.each([
+    ['flow_temperature_c', 'c80200', 44.5],
+    // A sensor that is cut off has no temperature.
+    ['flow_temperature_c', 'c802aa', undefined],
+    ['water_pressure_bar', '400600', 1.6],
+    ['central_heating_pump_active', '00', false],
+    ['central_heating_pump_active', '01', true],
+    ['flame_active', '0f', true],
+    ['flame_active', 'f0', false],
+    ['flame_active', '77', undefined],
+    ['modulation_pct', 'f401', 50],
+    ['dhw_water_flow_lpm', '4c04', 11],
+    // With the number, or the whole request, in front.
+    ['flow_temperature_c', '1800c80200', 44.5],
+    ['flow_temperature_c', '0d1800c80200', 44.5],
+    ['flow_temperature_c', '00', undefined],
+  ] as const)('%s %s is %s', (field, bytes, value) => {
+    expect(decodeBoilerValue(BOILER_STATE[field], fromHex(bytes))).toBe(value)
+  })
+
+  it('counts hours as they are and starts in hundreds, and reads digits', () => {
+    expect(decodeBoilerValue(BOILER_DIAGNOSTICS.central_heating_hours, fromHex('0a2d'))).toBe(11_530)
+    expect(decodeBoilerValue(BOILER_DIAGNOSTICS.central_heating_starts, fromHex('e201'))).toBe(48_200)
+    expect(decodeBoilerValue(BOILER_CONFIG.phone_number, fromHex('000030123456ffff'))).toBe('000030123456')
+  })
+})
+
+describe('read keys', () => {
+  const key = fc.oneof(
+    fc
+      .tuple(fc.constantFrom(0x02 as const, 0x06 as const), fc.nat(0xfd), fc.nat(15), fc.nat(10), fc.nat(0xffff))
+      .map(([opcode, address, group, instance, number]) => registerKey(address, { opcode, group, number }, instance)),
+    fc.tuple(fc.nat(0xfd), fc.nat(0xffff)).map(([address, number]) => boilerKey(address, number)),
+    fc
+      .tuple(fc.nat(0xfd), fc.nat(255), fc.nat(4), fc.nat(6), fc.nat(11))
+      .map(([address, ...rest]) => timerKey(address, [0xa5, ...rest])),
+    fc.array(fc.nat(255), { minLength: 5, maxLength: 5 }).map(energyKey),
+  )
+
+  it('name the telegram that reads them, and the telegram names them', () => {
+    fc.assert(
+      fc.property(key, (each) => {
+        const request = requestOf(each, 0x15)
+        expect(Number.isSafeInteger(each)).toBe(true)
+        const heard = {
+          telegram: { ...request, source: 0x10 },
+          response: new Uint8Array(11),
+          commandRepeats: 0,
+          responseRepeats: 0,
+        }
+        heard.response.set([0, bytesOf(each)[1], bytesOf(each)[4], bytesOf(each)[3]])
+        expect(meaningOf(heard)).toMatchObject({ kind: 'value', key: each })
+      }),
+    )
+  })
+
+  it('are the same whoever asks', () => {
+    const target = registerKey(0x15, ZONE.roomTemperature, 1)
+    expect(meaningOf(exchange('f1 15 b524 020003010f00', '01030f0000009841'))).toEqual({
+      kind: 'value',
+      key: target,
+      payload: fromHex('01030f0000009841'),
+    })
+    expect(hex(requestOf(target).data)).toBe('020003010f00')
+    expect(addressOf(target)).toBe(0x15)
+  })
+
+  it('do not believe an answer that names another register', () => {
+    expect(meaningOf(exchange('f1 15 b524 020003010f00', '0103220000009841'))).toBeUndefined()
+  })
+
+  it('know what a write makes untrue', () => {
+    expect(meaningOf(exchange('f1 15 b524 02010300220000 00a841', ''))).toEqual({
+      kind: 'write',
+      keys: [registerKey(0x15, ZONE.daySetpoint)],
+    })
+    expect(meaningOf(exchange('f1 08 b509 0e0e04b004', ''))).toEqual({ kind: 'write', keys: [boilerKey(0x08, 0x0e04)] })
+    const slot = meaningOf(exchange('f1 15 b555 a60000000001060008000ed200', '00'))
+    expect(slot).toMatchObject({ kind: 'write' })
+    expect(slot?.kind === 'write' && slot.keys.length).toBe(13)
+  })
+
+  it('take meters from whoever tells them, asked or not', () => {
+    const told = meaningOf(exchange('10 fe b516 1003ffff04030032 00e0ce4a'))
+    const asked = meaningOf(exchange('f1 15 b516 1003ffff04030032', '03000004030032 00e0ce4a'))
+    expect(told).toEqual(asked)
+    expect(told).toMatchObject({ key: energyKey([3, 4, 3, 0x00, 0x32]), payload: fromHex('00e0ce4a') })
+    expect(answerValue(energyKey([3, 4, 3, 0x00, 0x32]), new Uint8Array())).toEqual(new Uint8Array())
+    expect(meaningOf(exchange('10 fe 0700 f00d 54091806100321'))).toMatchObject({ key: CLOCK_KEY })
+  })
+
+  it('understand nothing else, and never throw', () => {
+    fc.assert(
+      fc.property(
+        fc.uint8Array({ minLength: 4, maxLength: 20 }),
+        fc.option(fc.uint8Array({ maxLength: 12 })),
+        (bytes, answer) => {
+          const [source = 0, target = 0, primary = 0, secondary = 0, ...data] = bytes
+          const telegram = { source, target, primary, secondary, data: Uint8Array.from(data) }
+          const meaning = meaningOf({ telegram, response: answer ?? undefined, commandRepeats: 0, responseRepeats: 0 })
+          expect(meaning === undefined || meaning.kind === 'write' || kindOf(meaning.key) > 0).toBe(true)
+        },
+      ),
+    )
+  })
+})
+
+describe('energy selectors', () => {
+  it('write a day as regulators do', () => {
+    expect(daySelector(4, 3, { year: 2026, month: 1, day: 5 })).toEqual([1, 4, 3, 0x25, 0x32])
+    expect(daySelector(4, 3, { year: 2026, month: 1, day: 20 })).toEqual([1, 4, 3, 0x34, 0x32])
+    expect(daySelector(4, 4, { year: 2026, month: 11, day: 30 })).toEqual([1, 4, 4, 0x7e, 0x33])
+    expect(energySelectors({ year: 2026, month: 1, day: 5 })).toHaveLength(8)
+  })
+
+  it('write every day of a year differently', () => {
+    const days = Array.from({ length: 365 }, (_, index) => new Date(Date.UTC(2026, 0, 1 + index)))
+    const written = days.map((date) =>
+      daySelector(4, 3, { year: 2026, month: date.getUTCMonth() + 1, day: date.getUTCDate() }).join(),
+    )
+    expect(new Set(written).size).toBe(365)
+  })
+})
+
+describe('presence', () => {
+  const play = (...found: readonly boolean[]): boolean | undefined =>
+    found.reduce<ReturnType<typeof look> | undefined>((before, each) => look(before, each), undefined)?.present
+
+  it('believes the first look, and afterwards two to appear and three to go', () => {
+    expect(play(true)).toBe(true)
+    expect(play(false, true)).toBe(false)
+    expect(play(false, true, true)).toBe(true)
+    expect(play(true, false, false)).toBe(true)
+    expect(play(true, false, false, false)).toBe(false)
+    expect(play(true, false, false, true, false, false)).toBe(true)
+  })
+})
+
+describe('shadow', () => {
+  const KEY = registerKey(0x15, SYSTEM.outdoorTemperature)
+  const VALUE = fromHex('01007300 00507b41')
+
+  it('tells a change from the same again', () => {
+    const shadow = new Shadow()
+    expect(shadow.apply(KEY, VALUE, { atMs: AT, source: 'poll' })).toBe('changed')
+    expect(shadow.apply(KEY, VALUE, { atMs: AT + 1, source: 'passive' })).toBe('same')
+    expect(shadow.get(KEY)).toMatchObject({ atMs: AT + 1, source: 'passive', state: 'present' })
+  })
+
+  it('lets no older answer replace a newer one, and prefers our own at one moment', () => {
+    const shadow = new Shadow()
+    shadow.apply(KEY, VALUE, { atMs: AT, source: 'poll' })
+    expect(shadow.apply(KEY, new Uint8Array(8), { atMs: AT - 1, source: 'poll' })).toBe('stale_timestamp')
+    expect(shadow.apply(KEY, new Uint8Array(8), { atMs: AT, source: 'passive' })).toBe('stale_timestamp')
+  })
+
+  it('does not believe an answer to a question asked before a change', () => {
+    const shadow = new Shadow()
+    shadow.apply(KEY, VALUE, { atMs: AT, source: 'poll' })
+    const askedAt = shadow.generation(KEY)
+    shadow.invalidate(KEY)
+    expect(shadow.get(KEY)?.state).toBe('invalidated')
+    expect(shadow.apply(KEY, VALUE, { atMs: AT + 1, source: 'poll', askedAt })).toBe('generation_advanced')
+    expect(shadow.apply(KEY, VALUE, { atMs: AT + 1, source: 'poll', askedAt: shadow.generation(KEY) })).toBe('changed')
+  })
+
+  it('remembers that something is not there', () => {
+    const shadow = new Shadow()
+    shadow.apply(KEY, new Uint8Array(), { atMs: AT, source: 'poll' })
+    expect(shadow.get(KEY)?.state).toBe('tombstone')
+    shadow.compact(AT + SHADOW_LIMITS.tombstoneMs)
+    expect(shadow.get(KEY)).toBeDefined()
+    shadow.compact(AT + SHADOW_LIMITS.tombstoneMs + 1)
+    expect(shadow.get(KEY)).toBeUndefined()
+  })
+
+  it('holds a bounded number of values, and keeps what is pinned', () => {
+    const shadow = new Shadow()
+    const keys = Array.from({ length: SHADOW_LIMITS.capacity + 100 }, (_, index) => boilerKey(0x08, index))
+    shadow.pin(keys.slice(0, 50))
+    for (const key of keys) shadow.apply(key, VALUE, { atMs: AT, source: 'passive' })
+    expect(shadow.size).toBe(SHADOW_LIMITS.capacity)
+    expect(keys.slice(0, 50).every((key) => shadow.get(key) !== undefined)).toBe(true)
+    expect(shadow.get(keys[50] ?? 0)).toBeUndefined()
+  })
+
+  it('says when more is wanted than fits, and when it does not keep up', () => {
+    const shadow = new Shadow()
+    const keys = Array.from({ length: SHADOW_LIMITS.staticPins + 1 }, (_, index) => boilerKey(0x08, index))
+    shadow.pin(keys)
+    expect(shadow.pinnedBudgetDegraded).toBe(true)
+    shadow.pin(keys.slice(0, 10))
+    expect(shadow.pinnedBudgetDegraded).toBe(false)
+    for (const key of keys) shadow.apply(key, VALUE, { atMs: AT, source: 'passive' })
+    shadow.compact(AT + SHADOW_LIMITS.lifeMs + 1)
+    expect(shadow.compactorDegraded).toBe(true)
+    for (let turn = 0; turn < 4; turn++) shadow.compact(AT + SHADOW_LIMITS.lifeMs + 1)
+    expect(shadow.compactorDegraded).toBe(false)
+    expect(shadow.size).toBe(10)
+  })
+
+  it('keeps what a write has to be held against for a while', () => {
+    const shadow = new Shadow()
+    shadow.confirm(KEY, AT)
+    shadow.apply(KEY, VALUE, { atMs: AT, source: 'write_confirm' })
+    expect(shadow.counts()).toMatchObject({ confirmPins: 1, evictable: 0 })
+    shadow.compact(AT + SHADOW_LIMITS.confirmMs)
+    expect(shadow.counts()).toMatchObject({ confirmPins: 0, evictable: 1 })
+  })
+})
+
+const captured = sharedData('ebus-telegrams.tsv')
+
+describe.runIf(captured !== undefined)('telegrams recorded on real buses', () => {
+  const rows = (captured ?? '')
+    .split('\n')
+    .filter((line) => line !== '' && !line.startsWith('#'))
+    .map((line) => line.split('\t'))
+
+  it('say the same to us as to ebusd, register by register', () => {
+    let compared = 0
+    for (const [wire = '', meaning = ''] of rows) {
+      const decoded = decodeExchange(fromHex(wire))
+      const printed = /read basv \S+ QQ=\w+: (-?[\d.]+)\]/.exec(meaning)?.[1]
+      if (!decoded.ok || printed === undefined || /\d\d\.\d\d\.\d{4}/.test(printed)) continue
+      const { data } = decoded.value.telegram
+      const register = findRegister(data[0] ?? 0, data[2] ?? 0, (data[4] ?? 0) + 256 * (data[5] ?? 0))
+      if (register === undefined) continue
+      const value = decodeValue(register.type, (decoded.value.response ?? new Uint8Array()).subarray(4))
+      expect({ wire, value: Number(value) }).toEqual({ wire, value: expect.closeTo(Number(printed), 2) })
+      compared++
+    }
+    expect(compared).toBeGreaterThan(25)
+  })
+})

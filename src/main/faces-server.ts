@@ -52,10 +52,10 @@ export async function startFaces(parts: FaceParts): Promise<Result<Faces, StartF
   if (!isLoopback(host) && spine.guard.tokens.list().length === 0) return misconfigured(noToken(host))
   const owner = openOwnerToken(parts.data.ownerToken)
   const authenticate = createAuthenticate({ findToken: spine.guard.tokens.find, isOwner: owner.matches, anonymous })
-  const door = createDoor(config)
+  const tooMany = createFloodgate(config)
   const mcp = mcpHttpHandler({
     bus: spine.bus,
-    authenticate: (headers, remoteAddress) => door(asPrincipal(authenticate(headers, remoteAddress))),
+    authenticate: (headers, remoteAddress) => admitted(asPrincipal(authenticate(headers, remoteAddress)), tooMany),
     serverInfo: { name: 'hearthbus', title: 'Hearthbus', version },
     log: logger,
     profiles: config.profiles,
@@ -64,7 +64,7 @@ export async function startFaces(parts: FaceParts): Promise<Result<Faces, StartF
   })
   let url = ''
   const status = statusView(parts, () => url)
-  const people = createPeople(parts, { authenticate, status })
+  const people = createPeople(parts, { authenticate, status, tooMany })
   const monitor = monitorHandler({ status, metrics: () => spine.bus.metrics() })
   const listener = await openListener(parts, [
     { prefix: '/mcp', handle: mcp },
@@ -140,24 +140,23 @@ function asPrincipal(known: ReturnType<Authenticate>): Result<Principal, NotAuth
 
 type Authenticated = Result<Principal, NotAuthenticated>
 
+function admitted(known: Authenticated, tooMany: (caller: string) => string | undefined): Authenticated {
+  const message = known.ok ? tooMany(known.value.id) : undefined
+  return message === undefined ? known : fail({ status: 429, message })
+}
+
 /**
  * Turns away a flood before it becomes calls: the guard limits calls, but every call, also a senseless one, is written
  * down, and a disk has an end. Twice what the guard allows passes, so that it is the guard who speaks first.
  */
-function createDoor(config: Config): (known: Authenticated) => Authenticated {
+function createFloodgate(config: Config): (caller: string) => string | undefined {
   const { limits } = guardConfig(config)
   const { perMinute, burst } = limits.calls
-  const flood = createLimits(
-    { ...limits, calls: { perMinute: perMinute * 2, burst: burst * 2 } },
-    systemClock.monotonic,
-  )
-  return (known) => {
-    const verdict = known.ok ? flood.arrive(known.value.id) : undefined
-    if (verdict === undefined || verdict.ok) return known
-    return fail({
-      status: 429,
-      message: `Too many requests; try again in ${Math.ceil(verdict.retryAfterMs / 1_000)} s.`,
-    })
+  const twice = { perMinute: perMinute * 2, burst: burst * 2 }
+  const flood = createLimits({ ...limits, calls: twice }, systemClock.monotonic)
+  return (caller) => {
+    const verdict = flood.arrive(caller)
+    return verdict.ok ? undefined : `Too many requests; try again in ${Math.ceil(verdict.retryAfterMs / 1_000)} s.`
   }
 }
 

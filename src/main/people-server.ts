@@ -35,13 +35,16 @@ export interface People {
 
 const BUILT_IN = ['all', 'read']
 
-export function createPeople(
-  parts: FaceParts,
-  face: { readonly authenticate: Authenticate; readonly status: () => StatusView },
-): People {
+export interface PeopleFace {
+  readonly authenticate: Authenticate
+  readonly status: () => StatusView
+  readonly tooMany: (caller: string) => string | undefined
+}
+
+export function createPeople(parts: FaceParts, face: PeopleFace): People {
   const { config, spine, logger } = parts
   const { bus } = spine
-  const { status, authenticate } = face
+  const { status, authenticate, tooMany } = face
   const url = (): string => status().url
   const feed = createFeed(ulid())
   const history = createHistory()
@@ -57,6 +60,8 @@ export function createPeople(
     settings: async () => settingsView(parts, status()),
     profiles,
     maxBodyBytes: config.listen.maxBodyBytes,
+    tooMany,
+    logger,
   })
   const events = eventsHandler({ feed, signIn, node: config.node.name })
   const stops = [startFeed({ feed, ...spine, status }), startSampling({ bus, history, feed, logger })]

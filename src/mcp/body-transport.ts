@@ -9,7 +9,7 @@ import type { Json } from '../core/json.ts'
 import type { Result } from '../core/result.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Refusal } from './refusal-transport.ts'
-import { readJson } from './strict-json.ts'
+import { readJson } from '../core/strict-json.ts'
 
 const PARSE_ERROR = -32_700
 const MAX_DISCARDED_BYTES = 67_108_864

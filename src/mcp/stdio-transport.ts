@@ -13,7 +13,7 @@ import { parseJSONRPCMessage } from '@modelcontextprotocol/server'
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/server'
 import type { Json } from '../core/json.ts'
 import { isJsonObject } from '../core/json.ts'
-import { readJson } from './strict-json.ts'
+import { readJson } from '../core/strict-json.ts'
 
 export interface StdioStreams {
   readonly input: Readable

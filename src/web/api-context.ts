@@ -12,7 +12,9 @@ import type { CapabilityBus } from '../bus/bus.ts'
 import type { Caller } from '../bus/call.ts'
 import type { Offer } from '../bus/capability.ts'
 import type { Fault, FaultKind } from '../core/fault.ts'
+import type { Logger } from '../core/logger.ts'
 import type { Result } from '../core/result.ts'
+import { readJsonText } from '../core/strict-json.ts'
 import type { Guard } from '../guard/guard.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { StatusView } from './api.ts'
@@ -33,6 +35,9 @@ export interface ApiOptions {
   /** By name, whether it holds a tool. Asked each time: families come and go with their devices. */
   readonly profiles: () => ReadonlyMap<string, (offer: Offer) => boolean>
   readonly maxBodyBytes: number
+  /** A sentence for a caller who asks too often; `undefined` for the others. */
+  readonly tooMany: (caller: string) => string | undefined
+  readonly logger: Logger
 }
 
 export type Env = { Bindings: HttpBindings; Variables: { caller: Caller; session: string | undefined } }
@@ -71,11 +76,10 @@ export function refusal(status: number, message: string): Response {
 
 export async function bodyOf(request: Request): Promise<unknown> {
   const text = await request.text()
-  try {
-    return text === '' ? {} : JSON.parse(text)
-  } catch {
-    throw new HTTPException(400, { message: 'The body is not JSON.' })
-  }
+  if (text === '') return {}
+  const read = readJsonText(text)
+  if (!read.ok) throw new HTTPException(400, { message: read.fault.message })
+  return read.value
 }
 
 export function parsed<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {

@@ -9,9 +9,8 @@
  * Does I/O.
  */
 import { getRequestListener } from '@hono/node-server'
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import { Hono } from 'hono'
-import { bodyLimit } from 'hono/body-limit'
 import { HTTPException } from 'hono/http-exception'
 import { addAdministration } from './administration-api.ts'
 import { refusal } from './api-context.ts'
@@ -31,19 +30,11 @@ function apiApp(options: ApiOptions): Api {
   const api = new Hono<Env>().basePath('/api')
   api.onError((error) => {
     if (error instanceof HTTPException) return refusal(error.status, error.message)
-    throw error
+    options.logger.error({ err: error }, 'the API made a mistake')
+    return refusal(500, 'Something went wrong here. The log says what.')
   })
   api.notFound(() => refusal(404, 'There is no such thing under /api.'))
-  const limited = bodyLimit({
-    maxSize: options.maxBodyBytes,
-    onError: () => refusal(413, `A body may have ${options.maxBodyBytes} bytes.`),
-  })
-  // Hono's limit fails on a request that has no body at all, as a DELETE may (RFC 9112 § 6.3: neither header, no body).
-  api.use((context, next) => {
-    const { headers } = context.env.incoming
-    const hasBody = headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined
-    return hasBody ? limited(context, next) : next()
-  })
+  api.use(async (context, next) => tooMuch(context.env.incoming.headers, options.maxBodyBytes) ?? next())
   // A page elsewhere can make a browser ask without an Origin, as an image or a link does.
   api.use(async (context, next) =>
     isFromElsewhere(context.env.incoming.headers) ? refusal(403, 'Other sites’ pages are told nothing.') : next(),
@@ -53,6 +44,8 @@ function apiApp(options: ApiOptions): Api {
     const { headers, socket } = context.env.incoming
     const known = options.signIn.know(headers, socket.remoteAddress)
     if (!known.ok) return refusal(known.fault.status, known.fault.message)
+    const flood = options.tooMany(known.value.caller.id)
+    if (flood !== undefined) return refusal(429, flood)
     context.set('caller', known.value.caller)
     context.set('session', known.value.session)
     context.header('cache-control', 'no-store')
@@ -66,4 +59,12 @@ function apiApp(options: ApiOptions): Api {
   addAdministration(api, options)
   addSessions(api, options)
   return api
+}
+
+/** A length that is told beforehand is a length that can be refused beforehand. */
+function tooMuch(headers: IncomingHttpHeaders, maxBytes: number): Response | undefined {
+  if (headers['transfer-encoding'] !== undefined) return refusal(411, 'Send the body with a Content-Length.')
+  return Number(headers['content-length'] ?? 0) > maxBytes
+    ? refusal(413, `A body may have ${maxBytes} bytes.`)
+    : undefined
 }

@@ -4,45 +4,10 @@
  * Pure.
  */
 import { z } from 'zod'
-import type { Json, JsonObject } from '../core/json.ts'
 import type { NewToken } from '../guard/token.ts'
 
-export interface StatusView {
-  readonly node: string
-  readonly version: string
-  readonly mode: 'full' | 'readonly'
-  readonly stopped: boolean
-  readonly startedAt: string
-  readonly url: string
-  readonly tools: number
-  readonly ledger: {
-    readonly size: number
-    readonly root: string
-    readonly state: string
-    readonly checkpointSize: number | null
-  }
-  readonly pendingApprovals: number
-  readonly services: readonly {
-    readonly name: string
-    readonly status: 'ok' | 'degraded' | 'failing'
-    readonly details: JsonObject
-  }[]
-}
-
-export interface ToolView {
-  readonly name: string
-  readonly title: string
-  readonly description: string
-  readonly effect: string
-  readonly family: string
-  readonly version: string
-  readonly timeoutSeconds: number
-  readonly idempotent: boolean
-  /** Which instance it is, such as the device behind it. */
-  readonly params: JsonObject
-  readonly profiles: readonly string[]
-  readonly inputSchema: JsonObject
-}
+/** Defined where a page can have them without what stands behind these requests. */
+export type { CallView, StatusView, ToolView } from './views.ts'
 
 export const callRequest = z.strictObject({
   tool: z.string().min(1).max(256),
@@ -51,21 +16,6 @@ export const callRequest = z.strictObject({
   node: z.string().min(1).max(256).optional(),
   timeoutMs: z.int().min(1).max(600_000).optional(),
 })
-
-/** What a call came to, in the words of the tool's family. */
-export interface CallView {
-  readonly outcome: 'ok' | 'error' | 'denied'
-  readonly traceId: string
-  readonly structured: Json
-  readonly content?: Json
-  /** What went wrong, in words that all families share. */
-  readonly fault?: {
-    readonly kind: string
-    readonly message: string
-    readonly reasons: readonly { readonly rule: string; readonly message: string }[]
-    readonly details?: JsonObject
-  }
-}
 
 /** A yes to the one call, and, with a grant, to more like it within bounds. */
 export const approveRequest = z.strictObject({

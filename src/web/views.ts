@@ -198,3 +198,55 @@ export interface StreamEvents {
   }
   readonly history: { readonly series: readonly string[] }
 }
+
+export interface StatusView {
+  readonly node: string
+  readonly version: string
+  readonly mode: 'full' | 'readonly'
+  readonly stopped: boolean
+  readonly startedAt: string
+  readonly url: string
+  readonly tools: number
+  readonly ledger: {
+    readonly size: number
+    readonly root: string
+    readonly state: string
+    readonly checkpointSize: number | null
+  }
+  readonly pendingApprovals: number
+  readonly services: readonly {
+    readonly name: string
+    readonly status: 'ok' | 'degraded' | 'failing'
+    readonly details: JsonObject
+  }[]
+}
+
+export interface ToolView {
+  readonly name: string
+  readonly title: string
+  readonly description: string
+  readonly effect: string
+  readonly family: string
+  readonly version: string
+  readonly timeoutSeconds: number
+  readonly idempotent: boolean
+  /** Which instance it is, such as the device behind it. */
+  readonly params: JsonObject
+  readonly profiles: readonly string[]
+  readonly inputSchema: JsonObject
+}
+
+/** What a call came to, in the words of the tool's family. */
+export interface CallView {
+  readonly outcome: 'ok' | 'error' | 'denied'
+  readonly traceId: string
+  readonly structured: Json
+  readonly content?: Json
+  /** What went wrong, in words that all families share. */
+  readonly fault?: {
+    readonly kind: string
+    readonly message: string
+    readonly reasons: readonly { readonly rule: string; readonly message: string }[]
+    readonly details?: JsonObject
+  }
+}

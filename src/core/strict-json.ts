@@ -9,9 +9,9 @@
  * Pure.
  */
 import { isUtf8 } from 'node:buffer'
-import type { Json } from '../core/json.ts'
-import type { Result } from '../core/result.ts'
-import { fail, ok } from '../core/result.ts'
+import type { Json } from './json.ts'
+import type { Result } from './result.ts'
+import { fail, ok } from './result.ts'
 
 export interface JsonFault {
   readonly kind:

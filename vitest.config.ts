@@ -16,7 +16,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'rooms',
-          include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
+          include: ['src/**/*.test.ts', 'test/**/*.test.ts', 'console/src/**/*.test.ts'],
           exclude: [FLOWS],
           sequence: { groupOrder: 0 },
         },

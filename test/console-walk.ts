@@ -3,8 +3,9 @@
  *
  * Does I/O.
  */
-import { readFileSync } from 'node:fs'
+import { mkdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { fileURLToPath } from 'node:url'
 import type { Page } from 'playwright-core'
 
 export const PAGES = [
@@ -60,6 +61,15 @@ export async function axeFaults(page: Page, rules?: readonly string[]): Promise<
   return violations
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')
     .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(' | ')}`)
+}
+
+const SCREENSHOTS = fileURLToPath(new URL('../docs/screenshots/', import.meta.url))
+
+/** For the documents, when they are wanted (HEARTHBUS_SCREENSHOTS=1): no test run changes files of the repository. */
+export async function picture(page: Page, name: string): Promise<void> {
+  if (process.env['HEARTHBUS_SCREENSHOTS'] === undefined) return
+  mkdirSync(SCREENSHOTS, { recursive: true })
+  await page.screenshot({ path: `${SCREENSHOTS}${name}.png` })
 }
 
 /** By how many pixels something sticks out sideways. */

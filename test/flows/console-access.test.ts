@@ -1,15 +1,12 @@
 /**
  * The console for everybody: screen readers, keyboards, phones, either theme.
  */
-import { fileURLToPath } from 'node:url'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { findChromium, openBrowser, openConsoleHouse, signedInPage } from '../console-house.ts'
 import type { ConsoleHouse } from '../console-house.ts'
-import { axeFaults, overhang, PAGES, tabTo, walkTo } from '../console-walk.ts'
+import { axeFaults, overhang, PAGES, picture, tabTo, walkTo } from '../console-walk.ts'
 import { doors, lamps, rooms, strangers } from '../strange-house.ts'
-
-const SCREENSHOTS = fileURLToPath(new URL('../../docs/screenshots/', import.meta.url))
 
 const chromium = findChromium()
 let house: ConsoleHouse
@@ -44,7 +41,7 @@ describe.skipIf(chromium === undefined)('access', () => {
     for (const [id] of PAGES) {
       await walkTo(page, id)
       expect([id, await axeFaults(page, ['color-contrast'])]).toEqual([id, []])
-      if (id === 'house') await page.screenshot({ path: `${SCREENSHOTS}house-dark.png` })
+      if (id === 'house') await picture(page, 'house-dark')
     }
     await page.emulateMedia({ colorScheme: 'light' })
   })
@@ -54,7 +51,7 @@ describe.skipIf(chromium === undefined)('access', () => {
     for (const [id] of PAGES) {
       await walkTo(page, id)
       expect([id, await overhang(page)]).toEqual([id, 0])
-      if (id === 'house' || id === 'approvals') await page.screenshot({ path: `${SCREENSHOTS}${id}-phone.png` })
+      if (id === 'house' || id === 'approvals') await picture(page, `${id}-phone`)
     }
     await page.getByRole('button', { name: /Menu/ }).click()
     await page.getByRole('link', { name: 'Ledger' }).click()

@@ -2,19 +2,16 @@
  * The console in a real browser: signs in, walks every page, decides about an agent's calls, runs a tool, writes a
  * schedule, and notices when the gateway is gone.
  */
-import { mkdirSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { createServer, connect } from 'node:net'
 import type { AddressInfo, Socket } from 'node:net'
-import { fileURLToPath } from 'node:url'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { CallView } from '../../src/web/api.ts'
 import { findChromium, openBrowser, openConsoleHouse, signedInPage } from '../console-house.ts'
 import type { ConsoleHouse } from '../console-house.ts'
-import { PAGES, walkTo } from '../console-walk.ts'
+import { PAGES, picture, walkTo } from '../console-walk.ts'
 import { doors, lamps, rooms, strangers } from '../strange-house.ts'
-
-const SCREENSHOTS = fileURLToPath(new URL('../../docs/screenshots/', import.meta.url))
 
 const chromium = findChromium()
 const front = doors()
@@ -24,7 +21,6 @@ let browser: Browser
 
 describe.skipIf(chromium === undefined)('console', () => {
   beforeAll(async () => {
-    mkdirSync(SCREENSHOTS, { recursive: true })
     house = await openConsoleHouse(
       [front.service, heating.service, lamps(60, (index) => `Lamp ${index + 1}`), strangers('Kitchen speaker')],
       // A door that rests between two openings would tell nothing about grants.
@@ -45,7 +41,8 @@ describe.skipIf(chromium === undefined)('console', () => {
     for (const [id, title] of PAGES) {
       await walkTo(page, id)
       expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe(title)
-      await page.screenshot({ path: `${SCREENSHOTS}${id}.png` })
+      // The other pages have theirs taken in the virtual house.
+      if (id === 'work') await picture(page, id)
     }
     expect(complaints).toEqual([])
     await page.context().close()
@@ -85,7 +82,6 @@ describe.skipIf(chromium === undefined)('console', () => {
 
     await walkTo(page, `calls/${done.traceId}`)
     await page.getByText('approval.used').first().waitFor()
-    await page.screenshot({ path: `${SCREENSHOTS}call.png` })
     const download = page.waitForEvent('download')
     await page.getByRole('button', { name: 'Save proof' }).last().click()
     const saved = await (await download).path()
@@ -139,7 +135,7 @@ describe.skipIf(chromium === undefined)('console', () => {
     )
     await page.getByRole('button', { name: 'Run' }).click()
     await page.getByText('done', { exact: true }).waitFor()
-    await page.screenshot({ path: `${SCREENSHOTS}tool.png` })
+    await picture(page, 'tool')
     await walkTo(page, 'work')
     await page.getByRole('link', { name: /Sweep the chimney/ }).click()
     await page.getByText(/chain of 0 verified/).waitFor()
@@ -191,7 +187,7 @@ describe.skipIf(chromium === undefined)('console', () => {
     await page.getByText('Live', { exact: true }).waitFor()
     line.cut()
     await page.getByRole('alert').filter({ hasText: 'the page comes back by itself' }).waitFor()
-    await page.screenshot({ path: `${SCREENSHOTS}disconnected.png` })
+    await picture(page, 'disconnected')
     // Heard after the fact: what happened while nobody could listen.
     await agentAsks('roof')
     line.mend()

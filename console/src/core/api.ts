@@ -3,7 +3,7 @@
  *
  * Does I/O.
  */
-import type { CallView } from '../../../src/web/api.ts'
+import type { CallView } from '../../../src/web/views.ts'
 import type { SignedInView } from '../../../src/web/views.ts'
 import { isObject, stringAt } from './json.ts'
 import type { JsonObject } from './json.ts'

@@ -6,7 +6,7 @@
  *
  * Does I/O.
  */
-import type { CallView } from '../../../src/web/api.ts'
+import type { CallView } from '../../../src/web/views.ts'
 import { callTool, Failure } from './api.ts'
 import { at, isObject, stringAt } from './json.ts'
 import type { Json, JsonObject } from './json.ts'

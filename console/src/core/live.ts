@@ -6,7 +6,7 @@
  * Does I/O.
  */
 import { computed, effect, signal } from '@preact/signals'
-import type { StatusView, ToolView } from '../../../src/web/api.ts'
+import type { StatusView, ToolView } from '../../../src/web/views.ts'
 import type { ApprovalView, MeView, StreamEvents, TraceView, VerificationView } from '../../../src/web/views.ts'
 import { Failure, forgetKey, get, hasKey, remove, whenSignedOut } from './api.ts'
 import { ring } from './notice.ts'

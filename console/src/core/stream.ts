@@ -7,6 +7,8 @@
  */
 import type { StreamEvents } from '../../../src/web/views.ts'
 import { keyHeaders } from './api.ts'
+import { frameParser } from './frame.ts'
+import type { EventFrame } from './frame.ts'
 
 export type Connection = 'connecting' | 'live' | 'lost' | 'signed-out'
 
@@ -81,30 +83,6 @@ export function openStream(listener: StreamListener): () => void {
 
   void run()
   return () => ended.abort()
-}
-
-interface EventFrame {
-  readonly id: string
-  readonly event: string
-  readonly data: string
-}
-
-/** Fields of a frame end with their line, the frame with an empty one; lines may be cut anywhere between chunks. */
-export function frameParser(onFrame: (frame: EventFrame) => void): (text: string) => void {
-  let rest = ''
-  return (text) => {
-    const frames = (rest + text).split('\n\n')
-    rest = frames.pop() ?? ''
-    for (const frame of frames) {
-      const fields = new Map<string, string>()
-      for (const row of frame.split('\n')) {
-        const colon = row.indexOf(': ')
-        if (colon > 0) fields.set(row.slice(0, colon), row.slice(colon + 2))
-      }
-      const data = fields.get('data')
-      if (data !== undefined) onFrame({ id: fields.get('id') ?? '', event: fields.get('event') ?? '', data })
-    }
-  }
 }
 
 function deliver({ event, data }: EventFrame, listener: StreamListener): void {

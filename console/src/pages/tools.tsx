@@ -5,7 +5,7 @@
  */
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
-import type { ToolView } from '../../../src/web/api.ts'
+import type { ToolView } from '../../../src/web/views.ts'
 import { count } from '../core/format.ts'
 import type { JsonObject } from '../core/json.ts'
 import { status, tools } from '../core/live.ts'

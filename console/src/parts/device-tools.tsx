@@ -6,7 +6,7 @@
  */
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
-import type { ToolView } from '../../../src/web/api.ts'
+import type { ToolView } from '../../../src/web/views.ts'
 import { ask } from '../core/ask.ts'
 import { listAt, objectAt, stringAt } from '../core/json.ts'
 import type { Json } from '../core/json.ts'

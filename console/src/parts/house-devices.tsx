@@ -6,7 +6,7 @@
  */
 import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import type { CallView } from '../../../src/web/api.ts'
+import type { CallView } from '../../../src/web/views.ts'
 import { callTool } from '../core/api.ts'
 import { faultText } from '../core/ask.ts'
 import { readDevices, setArguments } from '../core/homeseer.ts'

@@ -4,7 +4,7 @@
  * Pure.
  */
 import type { JSX } from 'preact'
-import type { CallView } from '../../../src/web/api.ts'
+import type { CallView } from '../../../src/web/views.ts'
 import { isObject, listAt, stringAt } from '../core/json.ts'
 import type { Json } from '../core/json.ts'
 import { href } from '../core/route.ts'

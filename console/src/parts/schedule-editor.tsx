@@ -5,7 +5,7 @@
  */
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
-import type { CallView } from '../../../src/web/api.ts'
+import type { CallView } from '../../../src/web/views.ts'
 import { callTool } from '../core/api.ts'
 import type { Json } from '../core/json.ts'
 import { mayAct } from '../core/live.ts'
@@ -52,7 +52,8 @@ export function ScheduleEditor({
             <button
               type="button"
               class="small"
-              disabled={!program.editable || !mayAct.value}
+              // Writing replaces a day as a whole: one that nobody has read yet would be lost.
+              disabled={!program.editable || !mayAct.value || program.days[index] === undefined}
               aria-label={`Edit ${day}`}
               onClick={() => setWeekday(index)}
             >

@@ -5,7 +5,7 @@
  */
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
-import type { CallView } from '../../../src/web/api.ts'
+import type { CallView } from '../../../src/web/views.ts'
 import { callTool } from '../core/api.ts'
 import { ask } from '../core/ask.ts'
 import { MAX_TARGET, MIN_TARGET, targetArguments } from '../core/heating.ts'

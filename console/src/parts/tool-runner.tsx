@@ -6,7 +6,7 @@
  */
 import type { JSX } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
-import type { CallView, ToolView } from '../../../src/web/api.ts'
+import type { CallView, ToolView } from '../../../src/web/views.ts'
 import { callTool } from '../core/api.ts'
 import type { JsonObject } from '../core/json.ts'
 import { isObject } from '../core/json.ts'

@@ -1,0 +1,34 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { firstSentence, line, plain, textOf } from './text.ts'
+
+describe('text', () => {
+  it('loses what reorders, hides or moves other text', () => {
+    expect(plain('a\u202Eb\u200Bc\u001B[2Jd\u2028e')).toBe('a\uFFFDb\uFFFDc\uFFFD[2Jd\uFFFDe')
+    expect(plain('two\nlines\tstay')).toBe('two\nlines\tstay')
+  })
+
+  it('keeps marks that scripts use and drops towers of them', () => {
+    expect(plain('é\u0302')).toBe('é\u0302')
+    expect(plain(`Z${'\u0301'.repeat(40)}`)).toBe(`Z${'\u0301'.repeat(4)}`)
+  })
+
+  it('is cut where it is too long', () => {
+    expect(plain('x'.repeat(30), 10)).toBe(`${'x'.repeat(10)}…`)
+  })
+
+  it('never lets a control or format character through, whatever comes', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary', maxLength: 200 }), (text) => {
+        expect(line(text)).not.toMatch(/[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]/u)
+      }),
+    )
+  })
+
+  it('makes one line, or one sentence, of many', () => {
+    expect(line('  a \n b ')).toBe('a b')
+    expect(firstSentence('Opens a door. Then it waits.')).toBe('Opens a door.')
+    expect(textOf(undefined)).toBe('–')
+    expect(textOf({ a: 1 })).toBe('{"a":1}')
+  })
+})

@@ -1,0 +1,182 @@
+/**
+ * The virtual house in a browser: the real gateway and its real families, with a heating system, a HomeSeer and devices
+ * at the far end of real sockets.
+ */
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { startDeviceSimulator } from '../../src/sim/devices/device-client.ts'
+import { numberedIdentity } from '../../src/sim/devices/identity.ts'
+import type { SimulatedDevice } from '../../src/sim/devices/simulated-device.ts'
+import { startEbusSimulator } from '../../src/sim/ebus/simulator-server.ts'
+import type { EbusSimulator } from '../../src/sim/ebus/simulator-server.ts'
+import { startHomeseerSimulator } from '../../src/sim/homeseer/homeseer-server.ts'
+import type { HomeseerSimulator } from '../../src/sim/homeseer/homeseer-server.ts'
+import type { CallView } from '../../src/web/api.ts'
+import type { TraceView } from '../../src/web/views.ts'
+import { findChromium, freePort, openBrowser, openConsoleHouse, signedInPage } from '../console-house.ts'
+import type { ConsoleHouse } from '../console-house.ts'
+import { picture, walkTo } from '../console-walk.ts'
+
+const chromium = findChromium()
+const HOST = '127.0.0.1'
+const FRONT_DOOR_LOCK = 141
+/** A room in which one can see it getting warmer. */
+const COLD_CELSIUS = 15
+
+let heating: EbusSimulator
+let homeseer: HomeseerSimulator
+let house: ConsoleHouse
+let browser: Browser
+let page: Page
+let complaints: string[]
+let ota: string
+const devices: SimulatedDevice[] = []
+
+describe.skipIf(chromium === undefined)('the virtual house', () => {
+  beforeAll(async () => {
+    heating = await startEbusSimulator({ listen: { host: HOST, port: 0 }, seed: 7, speed: 4, house: { speed: 40 } })
+    homeseer = await startHomeseerSimulator({ host: HOST, httpPort: 0, asciiPort: 0 })
+    const [port, mqttPort] = [await freePort(), await freePort()]
+    house = await openConsoleHouse([], {
+      ebus: {
+        buses: [{ adapter: `enh:${HOST}:${heating.port}`, warmUpTransactions: 5 }],
+        pollSeconds: 5,
+      },
+      homeseer: {
+        url: `http://${HOST}:${homeseer.httpPort}`,
+        user: 'default',
+        password: 'default',
+        push: { asciiPort: homeseer.asciiPort },
+      },
+      devices: { enabled: true, host: HOST, port, mqtt: { enabled: true, port: mqttPort, udpPort: mqttPort } },
+    })
+    ota = `http://${HOST}:${port}/xiaozhi/ota/`
+    browser = await openBrowser()
+    ;({ page, complaints } = await signedInPage(browser, house))
+  })
+  afterAll(async () => {
+    for (const device of devices) device.stop()
+    await browser.close()
+    await house.stop()
+    await homeseer.stop()
+    await heating.stop()
+  })
+
+  it('shows its rooms as soon as the regulator has told of them, and a room that warms up', async () => {
+    heating.changeHouse((now) => ({
+      ...now,
+      zones: now.zones.map((zone, index) => (index === 0 ? { ...zone, roomCelsius: COLD_CELSIUS } : zone)),
+    }))
+    const room = page.getByRole('article', { name: 'Living' })
+    await room.waitFor({ timeout: 45_000 })
+    const shown = async (): Promise<number> => Number.parseFloat((await room.locator('.big').textContent()) ?? '')
+    await expect.poll(shown, { timeout: 30_000 }).toBeLessThan(19)
+    const cold = await shown()
+    await room.getByRole('button', { name: 'Change' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Target by day, °C').fill('24')
+    await dialog.getByRole('button', { name: 'Set' }).click()
+    await dialog.getByText('done', { exact: true }).waitFor({ timeout: 20_000 })
+    await page.keyboard.press('Escape')
+    expect(heating.house().zones[0]?.dayCelsius).toBe(24)
+    await expect.poll(shown, { timeout: 45_000 }).toBeGreaterThan(cold + 0.2)
+    await expect.poll(() => room.textContent(), { timeout: 30_000 }).toContain('Target 24.0°')
+    await picture(page, 'house')
+  })
+
+  it('switches a lamp through the same guard as an agent', async () => {
+    await walkTo(page, 'house')
+    await page.getByText('Hall, Ground').click()
+    const lamp = page.getByRole('button', { name: 'Hall Lamp: On' }).first()
+    await lamp.click()
+    await page.getByText('Done.').waitFor()
+    expect(homeseer.house.hardware(101)?.value).toBe(99)
+    const traces = (await (await house.api('/api/traces?limit=50')).json()) as readonly TraceView[]
+    expect(traces.find(({ capability }) => capability === 'hs4.devices.set')).toMatchObject({ caller: 'console' })
+  })
+
+  it('asks a person before an agent unlocks a door, does it once, and can prove it', async () => {
+    const asked = await unlock()
+    expect([asked.outcome, asked.fault?.kind]).toEqual(['denied', 'approval-required'])
+    await walkTo(page, 'approvals')
+    const request = page.getByRole('article').filter({ hasText: 'Let the postman in' })
+    await request.waitFor()
+    await picture(page, 'approvals')
+    await request.getByRole('button', { name: 'Approve once' }).click()
+    await expect.poll(() => request.count()).toBe(0)
+    const done = await unlock()
+    expect([done.outcome, homeseer.house.hardware(FRONT_DOOR_LOCK)?.value]).toEqual(['ok', 0])
+    expect((await unlock()).outcome).toBe('denied')
+    await walkTo(page, `calls/${done.traceId}`)
+    await page.getByText('approval.used').first().waitFor()
+    await picture(page, 'call')
+    const download = page.waitForEvent('download')
+    await page.getByRole('button', { name: 'Save proof' }).last().click()
+    expect((await download).suggestedFilename()).toMatch(/\.tlog-proof$/)
+  })
+
+  it('writes a day of the heating schedule into the regulator', async () => {
+    await walkTo(page, 'ebus')
+    const edit = page.getByRole('button', { name: 'Edit Tuesday' })
+    await expect.poll(() => edit.isEnabled(), { timeout: 50_000 }).toBe(true)
+    await picture(page, 'ebus')
+    await edit.click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('To').last().fill('21:30')
+    await dialog.getByRole('button', { name: 'Write this day' }).click()
+    await dialog.locator('.outcome.ok').waitFor({ timeout: 30_000 })
+    await page.keyboard.press('Escape')
+    await expect
+      .poll(() => page.getByRole('listitem').filter({ hasText: 'Tuesday' }).textContent(), { timeout: 30_000 })
+      .toContain('21:30')
+  })
+
+  it('lets a device in by its code and runs one of its tools from the form', async () => {
+    const code = Promise.withResolvers<string>()
+    void startDeviceSimulator({
+      profile: 'fw-2.4',
+      kind: 'lamp',
+      identity: numberedIdentity(1),
+      ota,
+      awake: true,
+      timing: { activateMs: 50, reconnectMs: 200, rebootMs: 50 },
+      onCode: code.resolve,
+    }).then((device) => devices.push(device))
+    const digits = await code.promise
+    await walkTo(page, 'devices')
+    await page.getByText(digits).waitFor()
+    await picture(page, 'devices')
+    await page.getByLabel('Code').fill(digits)
+    await page.getByLabel('Name (optional)').fill('Desk lamp')
+    await page.getByRole('button', { name: 'Let it in' }).click()
+    await page.getByText('Desk lamp is let in.').waitFor()
+    await page.getByRole('link', { name: 'Desk lamp' }).click()
+    await page.getByText('self.lamp.turn_on').click({ timeout: 30_000 })
+    await page.getByRole('button', { name: 'Run' }).click()
+    await page.locator('.outcome.ok').waitFor()
+    await expect.poll(() => JSON.stringify(devices[0]?.state())).toContain('"power":true')
+  })
+
+  it('goes through all of it without a complaint', async () => {
+    for (const place of ['homeseer', 'bus', 'calls', 'tools', 'ledger', 'settings']) {
+      await walkTo(page, place)
+      await picture(page, place)
+    }
+    expect(complaints).toEqual([])
+  })
+})
+
+/** As an agent on this machine does. */
+async function unlock(): Promise<CallView> {
+  const body = {
+    tool: 'hs4.devices.set',
+    arguments: {
+      ref: FRONT_DOOR_LOCK,
+      value: 0,
+      confirm: true,
+      intent: 'Unlock the front door',
+      reason: 'Let the postman in',
+    },
+  }
+  return (await (await house.api('/api/call', { method: 'POST', body })).json()) as CallView
+}

@@ -1,0 +1,62 @@
+/**
+ * A call that goes to another node, followed in the consoles of both.
+ */
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { findChromium, openBrowser } from '../console-house.ts'
+import { picture, walkTo } from '../console-walk.ts'
+import { call, cli, closeAll, formCommunity } from '../mesh-house.ts'
+import type { MeshNode } from '../mesh-house.ts'
+
+const chromium = findChromium()
+let nodes: readonly MeshNode[] = []
+let browser: Browser
+
+describe.skipIf(chromium === undefined)('two nodes', () => {
+  beforeAll(async () => {
+    nodes = await formCommunity(['cellar', 'attic'])
+    browser = await openBrowser()
+  })
+  afterAll(async () => {
+    await browser.close()
+    await closeAll(nodes)
+  })
+
+  it('show the same call, on its way out and on its way in', async () => {
+    const [cellar, attic] = nodes
+    if (cellar === undefined || attic === undefined) throw new Error('two nodes were to be made')
+    const { traceId, outcome } = await call(cellar, 'test.only.attic', { x: 1 })
+    expect(outcome).toBe('ok')
+
+    const here = await signIn(cellar)
+    await walkTo(here, 'calls')
+    await here.getByLabel('Outcome').selectOption('on another node')
+    await here.getByRole('row').filter({ hasText: 'test.only.attic' }).click()
+    await here.getByRole('heading', { name: 'What happened' }).waitFor()
+    expect(new URL(here.url()).hash).toBe(`#/calls/${traceId}`)
+    const hop = await here.locator('.hop.remote').innerText()
+    expect(hop).toContain(attic.nodeId.slice(0, 16))
+
+    const there = await signIn(attic)
+    await walkTo(there, `calls/${traceId}`)
+    expect(await there.locator('.hop').innerText()).toContain(cellar.nodeId.slice(0, 16))
+    await there.getByText('call.exit').first().waitFor()
+  })
+
+  it('see each other on the bus, as a picture and as a table', async () => {
+    const [cellar] = nodes
+    if (cellar === undefined) throw new Error('two nodes were to be made')
+    const page = await signIn(cellar)
+    await walkTo(page, 'bus')
+    expect(await page.locator('.bus-picture').getAttribute('aria-label')).toContain('1 other nodes')
+    expect(await page.getByRole('table', { name: 'Other nodes' }).innerText()).toContain('attic')
+    await picture(page, 'bus')
+  })
+})
+
+async function signIn(node: MeshNode): Promise<Page> {
+  const page = await (await browser.newContext({ viewport: { width: 1280, height: 860 } })).newPage()
+  await page.goto(String(cli(node.home, 'console')['url']))
+  await page.getByRole('heading', { name: 'House' }).waitFor()
+  return page
+}

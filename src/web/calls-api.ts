@@ -72,7 +72,11 @@ export function addCalls(api: Api, { bus, guard, ledger, history }: ApiOptions):
     const record = callRecord(ledger, traceId, traces)
     if (traces.length === 0 && record.entries.length === 0)
       return refusal(404, 'Neither the ring of recent calls nor the ledger knows this call.')
-    const approvals = guard.approvals.list({ limit: 500 }).filter(({ shown }) => shown.traceId === traceId)
+    // Asked for by this call, or used by it.
+    const named = new Set(record.entries.map(({ entry }) => entry['approval']))
+    const approvals = guard.approvals
+      .list({ limit: 500 })
+      .filter(({ id, shown }) => shown.traceId === traceId || named.has(id))
     const view: CallDetailView = { traceId, traces, ...record, approvals }
     return context.json(view)
   })

@@ -34,6 +34,9 @@ export interface Listener {
 /** A client that sends its headers more slowly than this is not one of ours. */
 const HEADERS_TIMEOUT_MS = 20_000
 const KEEP_ALIVE_MS = 65_000
+/** What MCP clients send beyond the ordinary. Cookies are not among it: a page elsewhere never acts as a signed-in person. */
+const CORS_HEADERS =
+  'accept, authorization, content-type, last-event-id, mcp-method, mcp-name, mcp-protocol-version, mcp-session-id, traceparent'
 
 export async function startListener(options: ListenerOptions): Promise<Listener> {
   // Longest prefix first, so that `/` comes last whatever order they were given in.
@@ -69,12 +72,28 @@ async function dispatch(
     answer(response, 403, 'Pages from this origin may not talk to us. Add it to listen.allowedOrigins if they should.')
     return
   }
+  if (origin !== undefined && rules.allowedOrigins.includes(origin)) {
+    welcomeOrigin(response, origin)
+    if (request.method === 'OPTIONS') {
+      response.writeHead(204).end()
+      return
+    }
+  }
   const route = routes.find(({ prefix }) => owns(prefix, request.url ?? '/'))
   if (route === undefined) {
     answer(response, 404, 'Nothing lives here. /mcp is for agents, /api for programs, /health for monitors.')
     return
   }
   await route.handle(request, response)
+}
+
+/** Only for origins that the owner named: a browser asks first, and has to be told that its page may read the answer. */
+function welcomeOrigin(response: ServerResponse, origin: string): void {
+  response.setHeader('access-control-allow-origin', origin)
+  response.setHeader('vary', 'origin')
+  response.setHeader('access-control-allow-methods', 'GET, POST, DELETE')
+  response.setHeader('access-control-allow-headers', CORS_HEADERS)
+  response.setHeader('access-control-expose-headers', 'mcp-session-id, mcp-protocol-version')
 }
 
 function owns(prefix: string, url: string): boolean {

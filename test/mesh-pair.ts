@@ -11,6 +11,7 @@ import { silentLogger } from '../src/core/logger.ts'
 import { createDesk } from '../src/mesh/desk.ts'
 import { HttpClient } from '../src/mesh/http/http-client.ts'
 import { startHttpServer } from '../src/mesh/http/http-server.ts'
+import type { HttpServer } from '../src/mesh/http/http-server.ts'
 import type { TlsIdentity } from '../src/mesh/http/pinned-agent-client.ts'
 import { nodeCertificate } from '../src/mesh/identity/certificate.ts'
 import { foundCommunity, withMember } from '../src/mesh/identity/community.ts'
@@ -22,7 +23,7 @@ import { Outbound } from '../src/mesh/outbound.ts'
 import { RateBudget } from '../src/mesh/rate-budget.ts'
 import { ReplayCache } from '../src/mesh/replay-cache.ts'
 import { GivenSessions } from '../src/mesh/sessions.ts'
-import type { PeerAddress } from '../src/mesh/transport.ts'
+import type { PeerAddress, Way } from '../src/mesh/transport.ts'
 import { manifestOf, node } from './bus-village.ts'
 import { until } from './mesh-house.ts'
 import { identityOf } from './mesh-keys.ts'
@@ -61,21 +62,7 @@ export async function httpPair(level: Level = 'trusted'): Promise<MeshPair> {
   const outbound = outboundOf(community, { http: client })
   const provider = side(providerKey, community)
   const caller = node(callerKey.id, { clock: systemClock, remote: outbound })
-  const listen = async (port: number): ReturnType<typeof startHttpServer> =>
-    startHttpServer({
-      host: '127.0.0.1',
-      port,
-      tls: tlsOf(providerKey),
-      maxBodyBytes: MAX_BODY_BYTES,
-      inbound: provider.inbound,
-      views: {
-        isMember: (id) => community.members.has(id),
-        manifest: () => undefined,
-        community: () => community.document,
-        ready: () => ({ ready: true }),
-        metrics: async () => ({ text: '', contentType: 'text/plain' }),
-      },
-    })
+  const listen = (port: number): Promise<HttpServer> => listenFor(provider, community, port)
   let server = await listen(0)
   const { port } = server
   address = { nodeId: providerKey.id, ways: [{ transport: 'http', host: '127.0.0.1', port }] }
@@ -113,6 +100,56 @@ export async function natsPair(level: Level = 'trusted'): Promise<MeshPair> {
       await near.close()
       await far.close()
       await broker.stop()
+    },
+  })
+}
+
+export interface FarSide {
+  readonly bus: CapabilityBus
+  readonly providerId: string
+  readonly address: PeerAddress
+  readonly close: () => Promise<void>
+}
+
+/** One side of a pair in a process of its own; the keys are fixed, so both know the community. */
+export async function meshSide(role: 'caller' | 'provider', kind: 'http' | 'nats', url: string): Promise<FarSide> {
+  const community = pairCommunity('trusted')
+  const identity = role === 'caller' ? callerKey : providerKey
+  const own = side(identity, community)
+  const nats = kind === 'nats' ? natsOf(own, community, url) : undefined
+  const server = kind === 'http' && role === 'provider' ? await listenFor(own, community, 0) : undefined
+  const http = new HttpClient({ tls: tlsOf(callerKey), maxAnswerBytes: MAX_BODY_BYTES })
+  if (nats !== undefined) await until('it is connected', () => nats.isConnected)
+  const way: Way =
+    server === undefined ? { transport: 'nats' } : { transport: 'http', host: '127.0.0.1', port: server.port }
+  return {
+    bus:
+      role === 'provider'
+        ? own.bus
+        : node(identity.id, { clock: systemClock, remote: outboundOf(community, { http, nats }) }),
+    providerId: providerKey.id,
+    address: { nodeId: providerKey.id, ways: [way] },
+    close: async () => {
+      http.close()
+      await nats?.close()
+      await server?.stop()
+    },
+  }
+}
+
+function listenFor({ identity, inbound }: Side, community: Community, port: number): Promise<HttpServer> {
+  return startHttpServer({
+    host: '127.0.0.1',
+    port,
+    tls: tlsOf(identity),
+    maxBodyBytes: MAX_BODY_BYTES,
+    inbound,
+    views: {
+      isMember: (id) => community.members.has(id),
+      manifest: () => undefined,
+      community: () => community.document,
+      ready: () => ({ ready: true }),
+      metrics: async () => ({ text: '', contentType: 'text/plain' }),
     },
   })
 }

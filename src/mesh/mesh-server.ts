@@ -302,6 +302,7 @@ export class Mesh {
 
   /** A command beside us, or another node, may have changed who belongs here. */
   #watchCommunity(): void {
+    this.#options.store.refresh()
     const community = this.community
     if (community?.digest === this.#knownDigest) return
     this.#knownDigest = community?.digest

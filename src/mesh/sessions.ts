@@ -4,6 +4,7 @@
  *
  * Pure: time is an argument.
  */
+import type { KeyObject } from 'node:crypto'
 import { chanceBytes } from '../core/chance.ts'
 import type { Clock } from '../core/clock.ts'
 import type { JsonObject } from '../core/json.ts'
@@ -17,7 +18,7 @@ const MAX_PER_PEER = 8
 export interface Session {
   readonly id: string
   readonly peer: string
-  readonly key: Uint8Array
+  readonly key: KeyObject
   readonly endsMs: number
 }
 

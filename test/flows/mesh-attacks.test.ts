@@ -14,7 +14,7 @@ import { timeText } from '../../src/mesh/identity/time.ts'
 import { macProof, signatureProof } from '../../src/mesh/proof.ts'
 import { offerSession, takeSession } from '../../src/mesh/sessions.ts'
 import type { Session } from '../../src/mesh/sessions.ts'
-import { cli, closeAll, invite, meshHome, startNode } from '../mesh-house.ts'
+import { cli, closeAll, invite, meshHome, startNode, until } from '../mesh-house.ts'
 import type { MeshNode } from '../mesh-house.ts'
 import { identityOf } from '../mesh-keys.ts'
 
@@ -126,6 +126,7 @@ describe('a gateway, attacked at its mesh listener', () => {
   // Last: there is no way back from it.
   it('refuses a node that was revoked, with the key it had', async () => {
     cli(victim.home, 'mesh', 'revoke', 'lowly')
+    await until('the gateway has noticed', async () => (await attack({})) !== '200')
     expect(await attack({})).toBe('403 revoked')
     expect(await attack({}, { signer: member })).toBe('403 revoked')
   })

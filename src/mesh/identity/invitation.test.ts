@@ -89,6 +89,7 @@ describe('mesh store', () => {
     const beside = new MeshStore(join(folder, 'mesh.db'))
     await beside.decide((held) => withMember(held, { nodeId: thief.id, name: 'shed', level: 'member' }, context))
     beside.close()
+    store.refresh()
     expect(store.community()?.revision).toBe(2)
     const joined = await store.admitJoiner(request(), context)
     expect(joined.ok && [...joined.value.members.keys()]).toEqual([issuer.id, thief.id, joiner.id])

@@ -64,14 +64,17 @@ export class MeshStore {
     this.#seenVersion = this.#version()
   }
 
-  /** The newest revision; asks the file only when another process has written to it. */
+  /** The newest revision that this process has seen: every message asks for it, so no file is touched. */
   community(): Community | undefined {
-    const version = this.#version()
-    if (version !== this.#seenVersion) {
-      this.#seenVersion = version
-      this.#community = heldIn(this.#database.sql)
-    }
     return this.#community
+  }
+
+  /** Looks whether another process has written; the gateway does so twice a second. */
+  refresh(): void {
+    const version = this.#version()
+    if (version === this.#seenVersion) return
+    this.#seenVersion = version
+    this.#community = heldIn(this.#database.sql)
   }
 
   /** Joins a community, or replaces the revision that is held if the rules between revisions allow it. */

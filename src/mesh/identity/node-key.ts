@@ -34,8 +34,16 @@ export function publicKeyOf(id: string): Uint8Array | undefined {
   return bytes?.length === KEY_BYTES ? bytes : undefined
 }
 
+/** Every message names three ids, and they are nearly always the same ones. */
+const knownIds = new Set<string>()
+const MAX_KNOWN_IDS = 4_096
+
 export function isNodeId(id: string): boolean {
-  return publicKeyOf(id) !== undefined
+  if (knownIds.has(id)) return true
+  if (publicKeyOf(id) === undefined) return false
+  if (knownIds.size >= MAX_KNOWN_IDS) knownIds.clear()
+  knownIds.add(id)
+  return true
 }
 
 export function idOfKey(publicKey: KeyObject): string | undefined {

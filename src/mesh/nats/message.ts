@@ -6,34 +6,30 @@
  *
  * Pure.
  */
-import { z } from 'zod'
 import { concat, fromUtf8, utf8 } from '../../core/bytes.ts'
+import { isJsonObject } from '../../core/json.ts'
+import type { Json, JsonObject } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
 
-const toNode = z.discriminatedUnion('t', [
-  z.object({
-    t: z.literal('call'),
-    f: z.record(z.string(), z.string()),
-    p: z.string().max(256),
-    /** Frames that may be under way. */
-    w: z.int().min(1).max(1_024).exactOptional(),
-  }),
+export type ToNode =
+  | {
+      readonly t: 'call'
+      readonly f: Readonly<Record<string, string>>
+      readonly p: string
+      /** Frames that may be under way. */
+      readonly w?: number
+    }
   /** `r` is the reply subject of the call that it is about. */
-  z.object({ t: z.literal('ack'), r: z.string().max(256), n: z.int().min(0) }),
-  z.object({ t: z.literal('cancel'), r: z.string().max(256) }),
-  z.object({ t: z.literal('again'), r: z.string().max(256), k: z.string().max(64).exactOptional() }),
-])
+  | { readonly t: 'ack'; readonly r: string; readonly n: number }
+  | { readonly t: 'cancel'; readonly r: string }
+  | { readonly t: 'again'; readonly r: string; readonly k?: string }
 
-const fromNode = z.discriminatedUnion('t', [
-  z.object({ t: z.literal('frame'), n: z.int().min(1), e: z.string().max(64) }),
-  z.object({ t: z.literal('reply'), s: z.int().min(100).max(599), p: z.string().max(256) }),
-  z.object({ t: z.literal('unknown'), p: z.string().max(256) }),
-  z.object({ t: z.literal('forgotten') }),
-])
-
-export type ToNode = z.output<typeof toNode>
-export type FromNode = z.output<typeof fromNode>
+export type FromNode =
+  | { readonly t: 'frame'; readonly n: number; readonly e: string }
+  | { readonly t: 'reply'; readonly s: number; readonly p: string }
+  | { readonly t: 'unknown'; readonly p: string }
+  | { readonly t: 'forgotten' }
 
 /** Envelopes are a kilobyte; a line beyond that is no message of ours. */
 const MAX_LINE = 8_192
@@ -45,19 +41,55 @@ export function encodeMessage(head: ToNode | FromNode, body: string | Uint8Array
   return concat(line, typeof body === 'string' ? utf8(body) : body)
 }
 
-export const decodeToNode = decoder(toNode)
-export const decodeFromNode = decoder(fromNode)
+/** Read by hand: every call between nodes passes here, and a schema library costs as much as the rest of it. */
+export function decodeToNode(payload: Uint8Array): Decoded<ToNode> {
+  return decode(payload, (head) => {
+    const { t, f, p, w, r, n, k } = head
+    if (t === 'call')
+      return isFields(f) && isText(p, 256) && (w === undefined || isCount(w, 1, 1_024))
+        ? { t, f, p, ...(w === undefined ? {} : { w }) }
+        : undefined
+    if (!isText(r, 256)) return undefined
+    if (t === 'ack') return isCount(n, 0) ? { t, r, n } : undefined
+    if (t === 'cancel') return { t, r }
+    if (t !== 'again') return undefined
+    return isText(k, 64) ? { t, r, k } : { t, r }
+  })
+}
 
-function decoder<Head extends z.ZodType>(
-  schema: Head,
-): (payload: Uint8Array) => Result<{ readonly head: z.output<Head>; readonly body: Uint8Array }, string> {
-  return (payload) => {
-    const end = payload.subarray(0, MAX_LINE).indexOf(LINE_FEED)
-    const line = end < 0 ? undefined : fromUtf8(payload.subarray(0, end))
-    if (line === undefined) return fail('no line at its beginning')
-    const parsed = schema.safeParse(parsedJson(line))
-    return parsed.success ? ok({ head: parsed.data, body: payload.subarray(end + 1) }) : fail('not a message of ours')
-  }
+export function decodeFromNode(payload: Uint8Array): Decoded<FromNode> {
+  return decode(payload, ({ t, n, e, s, p }) => {
+    if (t === 'forgotten') return { t }
+    if (t === 'frame') return isCount(n, 1) && isText(e, 64) ? { t, n, e } : undefined
+    if (!isText(p, 256)) return undefined
+    if (t === 'unknown') return { t, p }
+    return t === 'reply' && isCount(s, 100, 599) ? { t, s, p } : undefined
+  })
+}
+
+type Decoded<Head> = Result<{ readonly head: Head; readonly body: Uint8Array }, string>
+
+function decode<Head>(payload: Uint8Array, read: (head: JsonObject) => Head | undefined): Decoded<Head> {
+  const end = payload.subarray(0, MAX_LINE).indexOf(LINE_FEED)
+  const line = end < 0 ? undefined : fromUtf8(payload.subarray(0, end))
+  if (line === undefined) return fail('no line at its beginning')
+  const value = parsedJson(line)
+  const head = isJsonObject(value) ? read(value) : undefined
+  return head === undefined ? fail('not a message of ours') : ok({ head, body: payload.subarray(end + 1) })
+}
+
+function isFields(value: Json | undefined): value is Readonly<Record<string, string>> {
+  if (!isJsonObject(value)) return false
+  for (const key in value) if (typeof value[key] !== 'string') return false
+  return true
+}
+
+function isText(value: Json | undefined, max: number): value is string {
+  return typeof value === 'string' && value.length <= max
+}
+
+function isCount(value: Json | undefined, least: number, most = Number.MAX_SAFE_INTEGER): value is number {
+  return Number.isSafeInteger(value) && Number(value) >= least && Number(value) <= most
 }
 
 function parsedJson(text: string): unknown {

@@ -25,7 +25,7 @@ export function ageText(ms: number): string {
 export function leftText(ms: number): string {
   const seconds = Math.max(0, Math.ceil(ms / 1_000))
   if (seconds < 90) return `${seconds} s`
-  if (seconds < 5_400) return `${Math.ceil(seconds / 60)} min`
+  if (seconds < 5_400) return `${Math.round(seconds / 60)} min`
   if (seconds < 172_800) return `${Math.round(seconds / 3_600)} h`
   return `${Math.round(seconds / 86_400)} d`
 }

@@ -11,7 +11,11 @@ import { tookText } from '../core/format.ts'
 export const STAGES = ['lock', 'validate', 'audit enter', 'dispatch', 'provider', 'audit exit'] as const
 
 export function StageBar({ trace }: { readonly trace: TraceView }): JSX.Element {
-  const spent = STAGES.map((name) => trace.stages[name] ?? 0)
+  const provider = trace.stages['provider'] ?? 0
+  const spent = STAGES.map((name) => {
+    const ms = trace.stages[name] ?? 0
+    return name === 'dispatch' ? Math.max(0, ms - provider) : ms
+  })
   const total = Math.max(trace.ms, ...spent, 0.001)
   const label = STAGES.filter((name) => trace.stages[name] !== undefined)
     .map((name) => `${name} ${tookText(trace.stages[name] ?? 0)}`)

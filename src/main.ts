@@ -27,7 +27,7 @@ import { Ledger } from './ledger/ledger.ts'
 import { noteSigner } from './ledger/note-key.ts'
 import { createCosigning } from './main/cosigning-client.ts'
 import { startFaces } from './main/faces-server.ts'
-import { createFamilies, familyMigrations } from './main/families.ts'
+import { createFamilies, familyEnvelopes, familyMigrations } from './main/families.ts'
 import { guardConfig } from './main/guard-config.ts'
 import type { MeshParts, PreparedMesh } from './main/mesh.ts'
 import { modelsServices } from './main/models.ts'
@@ -109,7 +109,7 @@ async function build(
     clock: systemClock,
     logger,
     guard: guardConfig(config),
-    bus: { nodeId: id, config: config.bus, log: logger, ...mesh.value?.forBus },
+    bus: { nodeId: id, config: config.bus, families: familyEnvelopes, log: logger, ...mesh.value?.forBus },
   })
   await ledger.append({ kind: 'node.start', node: id, version, mode: config.mode })
   undo.push(async () => {

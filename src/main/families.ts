@@ -3,13 +3,17 @@
  *
  * Pure joining; each family does its own work.
  */
-import type { Service } from '../bus/capability.ts'
+import type { Family, Service } from '../bus/capability.ts'
 import type { Spine } from '../call/spine.ts'
 import type { DataDirectory } from '../config/data-directory.ts'
 import type { Config } from '../config/schema.ts'
 import { systemClock } from '../core/clock.ts'
 import type { Database, Migrations } from '../core/database-store.ts'
 import type { Logger } from '../core/logger.ts'
+import { devicesFamily } from '../devices/tools/envelope.ts'
+import { ebusFamily } from '../ebus/tools/envelope.ts'
+import { homeseerFamily } from '../homeseer/tools/envelope.ts'
+import { runtimeFamily } from '../runtime/envelope.ts'
 import { devicesMigrations } from '../devices/enrol/enrol-store.ts'
 import { deviceToolsMigrations } from '../devices/tools/pin-store.ts'
 import { rollbackMigrations } from '../homeseer/admin/rollback-store.ts'
@@ -36,17 +40,20 @@ export const familyMigrations: readonly Migrations[] = [
   ebusMigrations,
 ]
 
+/** How each family spells its answers; a peer's tools answer in them, too, whether or not the family runs here. */
+export const familyEnvelopes: readonly Family[] = [runtimeFamily, devicesFamily, homeseerFamily, ebusFamily]
+
 /** Nothing is contacted before `start`. A family that the configuration does not ask for is not even loaded. */
 export async function createFamilies(parts: FamilyParts): Promise<readonly Service[]> {
   return [
-    runtimeFamily(parts),
-    ...(await devicesFamily(parts)),
-    ...(await homeseerFamily(parts)),
-    ...(await ebusFamily(parts)),
+    runtimeService(parts),
+    ...(await devicesServices(parts)),
+    ...(await homeseerServices(parts)),
+    ...(await ebusServices(parts)),
   ]
 }
 
-function runtimeFamily({ config, version, data, spine, database }: FamilyParts): Service {
+function runtimeService({ config, version, data, spine, database }: FamilyParts): Service {
   return createRuntime({
     database,
     ledger: spine.ledger,
@@ -63,7 +70,7 @@ function runtimeFamily({ config, version, data, spine, database }: FamilyParts):
   })
 }
 
-async function devicesFamily({ config, data, spine, database, logger }: FamilyParts): Promise<readonly Service[]> {
+async function devicesServices({ config, data, spine, database, logger }: FamilyParts): Promise<readonly Service[]> {
   if (!config.devices.enabled) return []
   const { createDevices } = await import('../devices/devices.ts')
   const { bus, ledger } = spine
@@ -71,7 +78,7 @@ async function devicesFamily({ config, data, spine, database, logger }: FamilyPa
   return [createDevices({ config: config.devices, database, ledger, bus, clock: systemClock, logger, signingKeyPath })]
 }
 
-async function homeseerFamily({ config, spine, database, logger }: FamilyParts): Promise<readonly Service[]> {
+async function homeseerServices({ config, spine, database, logger }: FamilyParts): Promise<readonly Service[]> {
   const { url } = config.homeseer
   if (url === undefined) return []
   const { createHomeseer } = await import('../homeseer/homeseer.ts')
@@ -94,7 +101,7 @@ async function homeseerFamily({ config, spine, database, logger }: FamilyParts):
   ]
 }
 
-async function ebusFamily({ config, version, spine, database, logger }: FamilyParts): Promise<readonly Service[]> {
+async function ebusServices({ config, version, spine, database, logger }: FamilyParts): Promise<readonly Service[]> {
   if (config.ebus.buses.length === 0) return []
   const { createEbus } = await import('../ebus/ebus.ts')
   return [createEbus({ config: config.ebus, bus: spine.bus, database, clock: systemClock, logger, version })]

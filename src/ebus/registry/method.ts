@@ -15,8 +15,7 @@ import type { Json, JsonObject } from '../../core/json.ts'
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
 
-export const PLANE_NAMES = ['system', 'timer', 'heating', 'dhw', 'solar'] as const
-export type PlaneName = (typeof PLANE_NAMES)[number]
+export type PlaneName = 'system' | 'timer' | 'heating' | 'dhw' | 'solar'
 
 /** A named value of an answer. An invalid one is `null`: the device had nothing to say. */
 export interface NamedValue extends JsonObject {

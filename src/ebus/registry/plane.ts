@@ -6,7 +6,7 @@
 import type { Identity } from './identity.ts'
 import { VAILLANT } from './identity.ts'
 import type { Method, PlaneName } from './method.ts'
-import { PLANE_NAMES, listedMethod } from './method.ts'
+import { listedMethod } from './method.ts'
 import { productOf } from './product.ts'
 import { SYSTEM_METHODS } from './system-methods.ts'
 import { TIMER_METHODS } from './timer-methods.ts'
@@ -69,10 +69,6 @@ const CALLABLE: ReadonlyMap<string, Method> = new Map(
 /** By name alone, whatever is on the bus. */
 export function findMethod(plane: string, name: string): Method | undefined {
   return CALLABLE.get(`${plane}/${name}`)
-}
-
-export function isPlaneName(name: string): name is PlaneName {
-  return PLANE_NAMES.some((known) => known === name)
 }
 
 function sorted(methods: readonly Method[]): readonly Method[] {

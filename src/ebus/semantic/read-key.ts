@@ -37,12 +37,21 @@ type Kind = (typeof KIND)[keyof typeof KIND]
 
 const KIND_UNIT = 2 ** 48
 const ADDRESS_UNIT = 2 ** 40
+const FIRST_UNIT = 2 ** 32
 const VAILLANT = 0xb5
 
 function keyOf(kind: Kind, address: number, bytes: readonly number[]): ReadKey {
-  let low = 0
-  for (let index = 0; index < 5; index++) low = low * 256 + (bytes[index] ?? 0)
-  return kind * KIND_UNIT + address * ADDRESS_UNIT + low
+  const [first = 0, second = 0, third = 0, fourth = 0, fifth = 0] = bytes
+  return placed(kind, address, first) + second * 2 ** 24 + third * 2 ** 16 + fourth * 256 + fifth
+}
+
+function placed(kind: Kind, address: number, first: number): number {
+  return kind * KIND_UNIT + address * ADDRESS_UNIT + first * FIRST_UNIT
+}
+
+/** The commonest key, without a list in between. */
+function registerKeyAt(address: number, opcode: number, group: number, instance: number, number: number): ReadKey {
+  return placed(KIND.register, address, opcode) + group * 2 ** 24 + instance * 2 ** 16 + number
 }
 
 export function registerKey(
@@ -50,7 +59,7 @@ export function registerKey(
   { opcode, group, number }: Pick<Register, 'opcode' | 'group' | 'number'>,
   instance = 0,
 ): ReadKey {
-  return keyOf(KIND.register, address, [opcode, group, instance, number >> 8, number & 0xff])
+  return registerKeyAt(address, opcode, group, instance, number)
 }
 
 export function boilerKey(address: number, number: number): ReadKey {
@@ -86,8 +95,9 @@ export function addressOf(key: ReadKey): number {
 
 /** The five bytes behind the address. */
 export function bytesOf(key: ReadKey): readonly [number, number, number, number, number] {
-  const byte = (index: number): number => Math.floor(key / 2 ** (8 * (4 - index))) % 256
-  return [byte(0), byte(1), byte(2), byte(3), byte(4)]
+  // The lower four fit into 32 bits, where taking bytes out is cheap.
+  const low = (key % FIRST_UNIT) | 0
+  return [Math.floor(key / FIRST_UNIT) & 0xff, low >>> 24, (low >> 16) & 0xff, (low >> 8) & 0xff, low & 0xff]
 }
 
 /** The telegram that reads a key. `energyTarget` is whoever keeps the meters. Throws for what is only ever broadcast. */
@@ -164,7 +174,7 @@ function value(key: ReadKey, payload: Uint8Array): Meaning {
 function extendedMeaning({ target, data }: Telegram, response: Uint8Array): Meaning | undefined {
   const [opcode = 0, verb = 0, group = 0, instance = 0, low = 0, high = 0] = data
   if ((opcode === 0x02 || opcode === 0x06) && data.length >= 6) {
-    const key = keyOf(KIND.register, target, [opcode, group, instance, high, low])
+    const key = registerKeyAt(target, opcode, group, instance, high * 256 + low)
     if (verb === 0x01) return { kind: 'write', keys: [key] }
     if (verb !== 0x00 || data.length > 6) return undefined
     // An answer that names another register answers another question.

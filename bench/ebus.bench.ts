@@ -1,0 +1,245 @@
+/**
+ * What listening costs: symbols through line, telegram, stores and planes against what a wire can carry, what full stores
+ * take in memory, and how long it takes from the last byte on a socket until a subscriber is told.
+ *
+ *   an ordinary day   an hour of the virtual house's own talk, recorded symbol by symbol and played 24 times
+ *   a full day        telegrams back to back without a pause: 240 symbols a second is all that 2400 Bd can carry
+ *
+ * Does I/O.
+ */
+import type { AddressInfo, Socket } from 'node:net'
+import { createServer } from 'node:net'
+import { ebusSection } from '../src/config/ebus.ts'
+import { systemClock } from '../src/core/clock.ts'
+import { Database } from '../src/core/database-store.ts'
+import { silentLogger } from '../src/core/logger.ts'
+import { createEbus } from '../src/ebus/ebus.ts'
+import { Installation } from '../src/ebus/installation.ts'
+import { WARM_UP } from '../src/ebus/observe/warm-up.ts'
+import { PLANES } from '../src/ebus/semantic/planes.ts'
+import { ebusMigrations } from '../src/ebus/values-store.ts'
+import { encodeAdapterMessage } from '../src/ebus/wire/enhanced.ts'
+import { encodeExchange } from '../src/ebus/wire/exchange.ts'
+import { newLine, step } from '../src/ebus/wire/line.ts'
+import { SYMBOL_MS, SYN } from '../src/ebus/wire/symbol.ts'
+import { HeatingSystem } from '../src/sim/ebus/heating-system.ts'
+
+const WIRE_PER_SECOND = 240
+const DAY_S = 86_400
+const HOUR_MS = 3_600_000
+const ROUNDS = 3
+const LATENCY_ROUNDS = 500
+
+type Sink = (symbols: Uint8Array, times: number) => void
+
+function recordedHour(): Uint8Array {
+  const system = new HeatingSystem({
+    seed: 7,
+    startMs: Date.UTC(2026, 0, 5, 6),
+    regulator: '720',
+    houseSpeed: 1,
+    chatter: true,
+    outsidePatienceMs: 0,
+  })
+  const symbols: number[] = []
+  system.bus.join({
+    heard: (symbol) => {
+      symbols.push(symbol)
+      return undefined
+    },
+  })
+  system.advance(HOUR_MS)
+  return Uint8Array.from(symbols)
+}
+
+/** A regulator read without a pause, every register in turn, every answer another one than before. */
+function fullMinute(): Uint8Array {
+  const symbols: number[] = [SYN]
+  for (let turn = 0; symbols.length < 60 * WIRE_PER_SECOND; turn++) {
+    const [group, register] = [
+      [0x03, 0x0f],
+      [0x03, 0x14],
+      [0x01, 0x05],
+      [0x00, 0x73],
+      [0x02, 0x08],
+      [0x00, 0x39],
+    ][turn % 6] as [number, number]
+    const telegram = {
+      source: 0xf1,
+      target: 0x15,
+      primary: 0xb5,
+      secondary: 0x24,
+      data: Uint8Array.of(0x02, 0x00, group, group === 0x03 ? turn % 2 : 0, register, 0x00),
+    }
+    const value = Uint8Array.of(0x01, group, register, 0x00, turn & 0xff, (turn >> 8) & 0xff, 0xa4, 0x41)
+    symbols.push(...encodeExchange(telegram, value), SYN)
+  }
+  return Uint8Array.from(symbols)
+}
+
+function installation(): Installation {
+  return new Installation({
+    nowMs: 0,
+    pollMs: 60_000,
+    listens: true,
+    thresholds: WARM_UP,
+    flags: {
+      observe_first_enabled: true,
+      passive_state_direct_apply: true,
+      passive_config_direct_apply: true,
+      external_write_policy: 'record_and_invalidate',
+    },
+    seeds: [],
+  })
+}
+
+const lineOnly: Sink = (symbols, times) => {
+  const line = newLine()
+  for (let round = 0; round < times; round++) for (const symbol of symbols) step(line, symbol)
+}
+
+const everything: Sink = (symbols, times) => {
+  const line = newLine()
+  const heating = installation()
+  heating.hear({ kind: 'connected', atMs: 0 }, { nowMs: 0, symbols: 0, address: 0xff, passive: 'symbols' })
+  for (let round = 0; round < times; round++)
+    for (const symbol of symbols) {
+      const heard = step(line, symbol)
+      if (heard === undefined) continue
+      const nowMs = line.symbols * SYMBOL_MS
+      heating.hear(
+        { ...heard, own: false, atMs: nowMs },
+        { nowMs, symbols: line.symbols, address: 0xff, passive: 'symbols' },
+      )
+    }
+  for (const name of PLANES)
+    if (name !== 'runtime_status' && name !== 'adapter_info') heating.plane(name, line.symbols * SYMBOL_MS)
+}
+
+function best(sink: Sink, symbols: Uint8Array, times: number): number {
+  let bestMs = Infinity
+  for (let round = 0; round < ROUNDS; round++) {
+    const startedMs = performance.now()
+    sink(symbols, times)
+    bestMs = Math.min(bestMs, performance.now() - startedMs)
+  }
+  return bestMs
+}
+
+function throughput(): void {
+  const hour = recordedHour()
+  const minute = fullMinute()
+  const days = [
+    { day: `ordinary day, ${Math.round(hour.length / 3_600)} symbols/s`, symbols: hour, times: 24 },
+    { day: 'full day, 240 symbols/s', symbols: minute, times: Math.round((DAY_S * WIRE_PER_SECOND) / minute.length) },
+  ]
+  console.table(
+    days.flatMap(({ day, symbols, times }) =>
+      [
+        { through: 'line', sink: lineOnly },
+        { through: 'line ▸ telegram ▸ stores ▸ planes', sink: everything },
+      ].map(({ through, sink }) => {
+        const ms = best(sink, symbols, times)
+        const perSecond = (symbols.length * times) / (ms / 1_000)
+        return {
+          day,
+          through,
+          'symbols/s': Math.round(perSecond).toLocaleString('en'),
+          'times a full wire': Math.round(perSecond / WIRE_PER_SECOND).toLocaleString('en'),
+          'a day takes': `${(ms / 1_000).toFixed(2)} s`,
+        }
+      }),
+    ),
+  )
+}
+
+/** Every store as full as it gets: telegrams of all sources to all targets, every register of every device. */
+function memory(): void {
+  globalThis.gc?.()
+  const before = process.memoryUsage().heapUsed
+  const heating = installation()
+  heating.hear({ kind: 'connected', atMs: 0 }, { nowMs: 0, symbols: 0, address: 0xff, passive: 'symbols' })
+  const sources = [0x00, 0x10, 0x30, 0x70, 0xf0, 0x03, 0xf1]
+  for (let turn = 0; turn < 40_000; turn++) {
+    const register = turn % 6_000
+    const telegram = {
+      source: sources[turn % sources.length] ?? 0x10,
+      target: 0x08 + (turn % 24) * 5,
+      primary: 0xb5,
+      secondary: 0x09,
+      data: Uint8Array.of(0x0d, register >> 8, register & 0xff),
+    }
+    heating.hear(
+      {
+        kind: 'exchange',
+        own: false,
+        atMs: turn,
+        exchange: { telegram, response: Uint8Array.of(1, 2, 3), commandRepeats: 0, responseRepeats: 0 },
+      },
+      { nowMs: turn, symbols: turn, address: 0xff, passive: 'symbols' },
+    )
+  }
+  globalThis.gc?.()
+  const megabytes = (process.memoryUsage().heapUsed - before) / 1_048_576
+  const { messages, periodicity } = heating.observatory
+  process.stdout.write(
+    `\nfull stores: ${megabytes.toFixed(2)} MB for ${messages.size} messages, ${periodicity.size} periodic tuples, ${heating.shadow.size} values, ${heating.registry.slots().length} addresses\n`,
+  )
+}
+
+/** An adapter that only tells: every value of the hot water is another one than before. */
+async function latency(): Promise<void> {
+  const connected = Promise.withResolvers<Socket>()
+  const server = createServer({ noDelay: true }, (socket) => {
+    connected.resolve(socket)
+    socket.on('error', () => undefined)
+    socket.write(encodeAdapterMessage({ event: 'resetted', data: 0 }))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  let told: () => void = () => undefined
+  const database = new Database({ path: ':memory:', migrations: [ebusMigrations] })
+  const service = createEbus({
+    config: ebusSection.parse({ buses: [{ adapter: `enh:127.0.0.1:${port}`, source: 49, readOnly: true }] }),
+    bus: { announceResource: (uri) => (uri === 'ebus://main/dhw' ? told() : undefined) },
+    database,
+    clock: systemClock,
+    logger: silentLogger,
+    version: '0',
+  })
+  await service.start()
+  const client = await connected.promise
+  const took: number[] = []
+  for (let round = 0; round < LATENCY_ROUNDS; round++) {
+    // Steps of a thousandth of a degree: what is shown has to differ, not only what is sent.
+    const value = Uint8Array.of(0x01, 0x01, 0x05, 0x00, 0x00, round & 0xff, 0x48 | (round >> 8), 0x42)
+    const telegram = {
+      source: 0xf1,
+      target: 0x15,
+      primary: 0xb5,
+      secondary: 0x24,
+      data: Uint8Array.of(2, 0, 1, 0, 5, 0),
+    }
+    const wire = [SYN, ...encodeExchange(telegram, value), SYN]
+    const bytes = Buffer.concat(wire.map((symbol) => encodeAdapterMessage({ event: 'received', data: symbol })))
+    const { promise, resolve } = Promise.withResolvers<void>()
+    told = resolve
+    const startedMs = performance.now()
+    client.write(bytes)
+    await promise
+    took.push(performance.now() - startedMs)
+  }
+  await service.stop()
+  client.destroy()
+  server.close()
+  database.close()
+  const sorted = took.toSorted((left, right) => left - right)
+  const at = (share: number): string => `${(sorted[Math.floor(sorted.length * share)] ?? 0).toFixed(2)} ms`
+  process.stdout.write(
+    `last byte on the socket ▸ resource announced: p50 ${at(0.5)}, p95 ${at(0.95)}, p99 ${at(0.99)}\n`,
+  )
+}
+
+throughput()
+memory()
+await latency()

@@ -22,6 +22,8 @@ const HOST = '127.0.0.1'
 const FRONT_DOOR_LOCK = 141
 /** A room in which one can see it getting warmer. */
 const COLD_CELSIUS = 15
+/** A regulator tells at the speed of its wire, and these machines are shared. */
+const PATIENT = { timeout: 240_000 }
 
 let heating: EbusSimulator
 let homeseer: HomeseerSimulator
@@ -62,15 +64,15 @@ describe.skipIf(chromium === undefined)('the virtual house', () => {
     await heating.stop()
   })
 
-  it('shows its rooms as soon as the regulator has told of them, and a room that warms up', async () => {
+  it('shows its rooms as soon as the regulator has told of them, and a room that warms up', PATIENT, async () => {
     heating.changeHouse((now) => ({
       ...now,
       zones: now.zones.map((zone, index) => (index === 0 ? { ...zone, roomCelsius: COLD_CELSIUS } : zone)),
     }))
     const room = page.getByRole('article', { name: 'Living' })
-    await room.waitFor({ timeout: 45_000 })
+    await room.waitFor({ timeout: 90_000 })
     const shown = async (): Promise<number> => Number.parseFloat((await room.locator('.big').textContent()) ?? '')
-    await expect.poll(shown, { timeout: 30_000 }).toBeLessThan(19)
+    await expect.poll(shown, { timeout: 60_000 }).toBeLessThan(19)
     const cold = await shown()
     await room.getByRole('button', { name: 'Change' }).click()
     const dialog = page.getByRole('dialog')
@@ -79,8 +81,8 @@ describe.skipIf(chromium === undefined)('the virtual house', () => {
     await dialog.getByText('done', { exact: true }).waitFor({ timeout: 20_000 })
     await page.keyboard.press('Escape')
     expect(heating.house().zones[0]?.dayCelsius).toBe(24)
-    await expect.poll(shown, { timeout: 45_000 }).toBeGreaterThan(cold + 0.2)
-    await expect.poll(() => room.textContent(), { timeout: 30_000 }).toContain('Target 24.0°')
+    await expect.poll(shown, { timeout: 90_000 }).toBeGreaterThan(cold + 0.2)
+    await expect.poll(() => room.textContent(), { timeout: 60_000 }).toContain('Target 24.0°')
     await picture(page, 'house')
   })
 
@@ -115,19 +117,19 @@ describe.skipIf(chromium === undefined)('the virtual house', () => {
     expect((await download).suggestedFilename()).toMatch(/\.tlog-proof$/)
   })
 
-  it('writes a day of the heating schedule into the regulator', async () => {
+  it('writes a day of the heating schedule into the regulator', PATIENT, async () => {
     await walkTo(page, 'ebus')
     const edit = page.getByRole('button', { name: 'Edit Tuesday' })
-    await expect.poll(() => edit.isEnabled(), { timeout: 50_000 }).toBe(true)
+    await expect.poll(() => edit.isEnabled(), { timeout: 90_000 }).toBe(true)
     await picture(page, 'ebus')
     await edit.click()
     const dialog = page.getByRole('dialog')
     await dialog.getByLabel('To').last().fill('21:30')
     await dialog.getByRole('button', { name: 'Write this day' }).click()
-    await dialog.locator('.outcome.ok').waitFor({ timeout: 30_000 })
+    await dialog.locator('.outcome.ok').waitFor({ timeout: 60_000 })
     await page.keyboard.press('Escape')
     await expect
-      .poll(() => page.getByRole('listitem').filter({ hasText: 'Tuesday' }).textContent(), { timeout: 30_000 })
+      .poll(() => page.getByRole('listitem').filter({ hasText: 'Tuesday' }).textContent(), { timeout: 60_000 })
       .toContain('21:30')
   })
 
@@ -151,7 +153,7 @@ describe.skipIf(chromium === undefined)('the virtual house', () => {
     await page.getByRole('button', { name: 'Let it in' }).click()
     await page.getByText('Desk lamp is let in.').waitFor()
     await page.getByRole('link', { name: 'Desk lamp' }).click()
-    await page.getByText('self.lamp.turn_on').click({ timeout: 30_000 })
+    await page.getByText('self.lamp.turn_on').click({ timeout: 60_000 })
     await page.getByRole('button', { name: 'Run' }).click()
     await page.locator('.outcome.ok').waitFor()
     await expect.poll(() => JSON.stringify(devices[0]?.state())).toContain('"power":true')

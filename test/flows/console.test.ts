@@ -3,6 +3,7 @@
  * schedule, and notices when the gateway is gone.
  */
 import { readFileSync } from 'node:fs'
+import { createServer as createHttpServer } from 'node:http'
 import { createServer, connect } from 'node:net'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Browser } from 'playwright-core'
@@ -178,6 +179,25 @@ describe.skipIf(chromium === undefined)('console', () => {
     await walkTo(page, 'settings')
     expect(await page.getByRole('heading', { name: 'Tokens' }).count()).toBe(0)
     await page.context().close()
+  })
+
+  it('cannot be framed or used by a page from elsewhere', async () => {
+    const elsewhere = createHttpServer((_, response) => {
+      response.setHeader('content-type', 'text/html').end(`<iframe src="${house.url}/"></iframe>`)
+    })
+    await new Promise<void>((resolve) => elsewhere.listen(0, '127.0.0.1', resolve))
+    const { page } = await signedInPage(browser, house)
+    await page.goto(`http://127.0.0.1:${(elsewhere.address() as AddressInfo).port}/`)
+    expect(await page.frameLocator('iframe').getByRole('heading', { name: 'Hearthbus' }).count()).toBe(0)
+    // On the same host even SameSite cookies go along; the key does not, and the origin gives it away.
+    const forged = (init: string) =>
+      page.evaluate<string>(`fetch('${house.url}/api/stop', ${init}).then((answer) => String(answer.status), String)`)
+    const body = `method: 'POST', credentials: 'include', body: '{"reason":"forged"}'`
+    expect(await forged(`{ ${body} }`)).toContain('TypeError')
+    expect(await forged(`{ ${body}, mode: 'no-cors' }`)).toBe('0')
+    expect(house.gateway.guard.stop.state()).toBeUndefined()
+    await page.context().close()
+    elsewhere.close()
   })
 
   it('says when the gateway is gone, and goes on by itself when it is back', async () => {

@@ -31,7 +31,7 @@ export interface Control {
 
 export const DEVICES_TOOL = 'hs4.devices.list'
 const PAGE = 1_000
-const MAX_PAGES = 20
+const MAX_PAGES = 100
 
 export async function readDevices(): Promise<readonly HomeseerDevice[]> {
   const devices: HomeseerDevice[] = []

@@ -17,6 +17,10 @@ export interface Loaded<Value> {
   readonly reload: () => void
 }
 
+/** What takes long to fetch is fetched seldom: it rests for this many times as long as it took, up to a limit. */
+const REST_RATIO = 10
+const LONGEST_REST_MS = 15_000
+
 /** Fetches at once and whenever a dependency changes; never twice at a time, and not more often than `restMs`. */
 export function useLoad<Value>(
   load: (signal: AbortSignal) => Promise<Value>,
@@ -31,7 +35,15 @@ export function useLoad<Value>(
   })
   const latest = useRef(load)
   latest.current = load
-  const run = useRef({ running: false, again: false, endedMs: 0, timer: 0, alive: true, abort: new AbortController() })
+  const run = useRef({
+    running: false,
+    again: false,
+    beganMs: 0,
+    endedMs: 0,
+    timer: 0,
+    alive: true,
+    abort: new AbortController(),
+  })
 
   const fetchIt = (): void => {
     const job = run.current
@@ -39,7 +51,9 @@ export function useLoad<Value>(
       job.again = true
       return
     }
-    const waitMs = job.endedMs + restMs - Date.now()
+    const tookMs = job.endedMs - job.beganMs
+    const waitMs =
+      job.endedMs + (restMs === 0 ? 0 : Math.max(restMs, Math.min(tookMs * REST_RATIO, LONGEST_REST_MS))) - Date.now()
     if (waitMs > 0) {
       if (job.timer === 0)
         job.timer = window.setTimeout(() => {
@@ -49,6 +63,7 @@ export function useLoad<Value>(
       return
     }
     job.running = true
+    job.beganMs = Date.now()
     job.abort = new AbortController()
     state.value = { ...state.peek(), loading: true }
     void attempt(job)

@@ -42,6 +42,7 @@ export interface EbusOptions {
 
 const MS_PER_SECOND = 1_000
 const LOOPBACK = '127.0.0.1'
+const UNUSED_ADDRESS = 0xff
 
 /** Nothing is contacted before `start`, and `start` waits for nobody. */
 export function createEbus(options: EbusOptions): Service {
@@ -83,7 +84,7 @@ function heatingBus(bus: BusConfig, { config, database, clock, logger, ...option
     id: bus.id,
     adapter: bus.adapter,
     readOnly: bus.readOnly,
-    open: () => openBus({ id: bus.id, endpoint: endpoint.value, source: bus.source, clock }),
+    open: () => openBus({ id: bus.id, endpoint: endpoint.value, source: sourceOf(bus), clock }),
     discovery: config.discovery,
     installation: {
       pollMs: config.pollSeconds * MS_PER_SECOND,
@@ -104,6 +105,11 @@ function heatingBus(bus: BusConfig, { config, database, clock, logger, ...option
       for (const uri of changedUris(bus.id, change)) options.bus.announceResource(uri)
     },
   })
+}
+
+/** To find a free address one has to ask for it; whoever may only listen takes one and never uses it. */
+function sourceOf({ readOnly, source }: BusConfig): number | 'auto' {
+  return readOnly ? UNUSED_ADDRESS : source
 }
 
 /** Listening that is off clamps everything that follows from it. */

@@ -102,7 +102,9 @@ export class HeatingBus {
   }
 
   status(): BusStatus {
-    return this.#bus?.status() ?? NOT_OPEN
+    const status = this.#bus?.status() ?? NOT_OPEN
+    // Where nothing is ever sent, no address is ours.
+    return this.readOnly ? { ...status, address: undefined } : status
   }
 
   info(): AdapterInfo | undefined {

@@ -1,0 +1,173 @@
+/**
+ * Other ways to have a heating: two of them, one that may only be listened to, one behind an ebusd, one that is away for a
+ * while, and one whose traffic is nobody's business.
+ */
+import type { Client } from '@modelcontextprotocol/client'
+import { afterEach, describe, expect, it } from 'vitest'
+import type { EbusSimulator, EbusSimulatorOptions } from '../../src/sim/ebus/simulator-server.ts'
+import { startEbusSimulator } from '../../src/sim/ebus/simulator-server.ts'
+import { connectHttp, createHome, startGatewayProcess } from '../gateway-process.ts'
+import type { Envelope } from '../heating-house.ts'
+import { call, eventually } from '../heating-house.ts'
+
+const closing: (() => Promise<unknown> | void)[] = []
+afterEach(async () => {
+  for (const close of closing.splice(0).toReversed()) await close()
+})
+
+async function simulator(options: EbusSimulatorOptions = {}): Promise<EbusSimulator> {
+  const started = await startEbusSimulator({ speed: 20, house: { speed: 0 }, ...options })
+  closing.push(started.stop)
+  return started
+}
+
+async function gateway(
+  yaml: string,
+  home = createHome(yaml),
+): Promise<{ client: Client; stop: () => Promise<unknown>; url: string; home: typeof home }> {
+  const started = await startGatewayProcess(home)
+  const client = await connectHttp(started.url, 'modern')
+  let stopped: Promise<unknown> | undefined
+  const stop = (): Promise<unknown> => (stopped ??= client.close().then(() => started.stop()))
+  closing.push(stop)
+  return { client, stop, url: started.url, home }
+}
+
+const bus = (adapter: string, more = '      source: 49\n'): string => `    - adapter: ${adapter}\n${more}`
+const zonesRead = (client: Client, args: Record<string, unknown> = {}): Promise<Envelope> =>
+  eventually(
+    () => call(client, 'ebus.v1.semantic.zones.get', args),
+    ({ data, meta }) =>
+      data?.[1]?.state.current_temp_c !== undefined && (meta['freshness'] as { source: string }).source !== 'cache',
+  )
+
+describe('two buses', () => {
+  it('are told apart by name, and the first one is meant when none is given', async () => {
+    const [cellar, annexe] = [await simulator({ seed: 1 }), await simulator({ seed: 2 })]
+    annexe.changeHouse((now) => ({ ...now, zones: now.zones.map((zone) => ({ ...zone, roomCelsius: 12.5 })) }))
+    const { client } = await gateway(
+      `ebus:\n  pollSeconds: 5\n  buses:\n${bus(`enh:127.0.0.1:${cellar.port}`, '      id: cellar\n      source: 49\n')}${bus(`enh:127.0.0.1:${annexe.port}`, '      id: annexe\n      source: 49\n')}`,
+    )
+    const [first, second] = [await zonesRead(client), await zonesRead(client, { bus: 'annexe' })]
+    expect(first.meta['bus']).toBe('cellar')
+    expect(first.data[0].state.current_temp_c).toBeCloseTo(20.3, 2)
+    expect(second.meta['bus']).toBe('annexe')
+    expect(second.data[0].state.current_temp_c).toBe(12.5)
+    const { resources } = await client.listResources()
+    expect(resources.map(({ uri }) => uri)).toEqual(
+      expect.arrayContaining(['ebus://cellar/zones', 'ebus://annexe/zones']),
+    )
+    const taken = await call(client, 'ebus.v1.snapshot.capture', { bus: 'annexe' })
+    const consistency = { mode: 'SNAPSHOT', snapshot_id: taken.data.snapshot_id }
+    expect((await call(client, 'ebus.v1.semantic.zones.get', { consistency })).data[0].state.current_temp_c).toBe(12.5)
+    expect(await call(client, 'ebus.v1.semantic.zones.get', { consistency, bus: 'cellar' })).toMatchObject({
+      error: { code: 'NOT_FOUND' },
+    })
+  })
+})
+
+describe('a bus that may only be listened to', () => {
+  it('is heard, and never spoken on', async () => {
+    const heating = await simulator()
+    const { client } = await gateway(
+      `ebus:\n  pollSeconds: 5\n  warmUpSeconds: 0\n  buses:\n${bus(`enh:127.0.0.1:${heating.port}`, '      readOnly: true\n      warmUpTransactions: 5\n')}`,
+    )
+    const summary = await eventually(
+      () => call(client, 'ebus.v1.bus.summary.get'),
+      ({ data }) => data.status.capability.passive_available && data.messages.count > 40,
+    )
+    expect(summary.data.frames.every(({ scope }: { scope: string }) => scope === 'passive')).toBe(true)
+    const system = await eventually(
+      () => call(client, 'ebus.v1.semantic.system.get'),
+      ({ data }) => data?.state.outdoor_temperature !== undefined,
+    )
+    expect(system.data.state.outdoor_temperature).toBeCloseTo(heating.house().weather.outsideCelsius, 1)
+    expect(
+      await call(client, 'ebus.v1.semantic.schedules.set_dhw_time_program', { weekday: 0, slots: [] }),
+    ).toMatchObject({
+      isError: true,
+    })
+    // Longer than it would take to look for an address of its own, which would mean asking for it.
+    await new Promise((resolve) => setTimeout(resolve, 7_000))
+    expect(
+      (await call(client, 'ebus.v1.bus.messages.list')).data.items.filter(
+        ({ scope }: { scope: string }) => scope === 'active',
+      ),
+    ).toEqual([])
+  })
+})
+
+describe('a bus behind an ebusd', () => {
+  it('gives the same planes, and says what it cannot time', async () => {
+    const heating = await simulator({ listen: { ebusdPort: 0 } })
+    const { client } = await gateway(
+      `ebus:\n  pollSeconds: 5\n  buses:\n${bus(`ebusd:127.0.0.1:${heating.ebusdPort}`)}`,
+    )
+    const zones = await zonesRead(client)
+    expect(zones.data.map(({ name }: { name: string }) => name)).toEqual([expect.any(String), expect.any(String)])
+    expect(zones.data[1].state.current_temp_c).toBeCloseTo(heating.house().zones[1]?.roomCelsius ?? 0, 2)
+    const { data } = await call(client, 'ebus.v1.bus.summary.get')
+    expect(data.status).toMatchObject({
+      transport_class: 'ebusd-tcp',
+      timing_quality: { active: 'unavailable', busy: 'unavailable' },
+    })
+    // Our own telegrams come back on the watch connection, and are not taken for somebody else's.
+    const strangers = data.frames.filter(
+      ({ scope, source }: { scope: string; source: string }) => scope === 'passive' && source === '0x31',
+    )
+    expect(strangers).toEqual([])
+    expect((await call(client, 'ebus.v1.adapter_info.get')).data).toBeNull()
+  })
+})
+
+describe('a heating that is away', () => {
+  it('does not keep the gateway from starting; what the last run knew is shown as old, and life returns by itself', async () => {
+    const first = await simulator()
+    const adapter = `enh:127.0.0.1:${first.port}`
+    const before = await gateway(`ebus:\n  pollSeconds: 5\n  buses:\n${bus(adapter)}`)
+    const known = await zonesRead(before.client)
+    await before.stop()
+    await first.stop()
+
+    const after = await gateway('', before.home)
+    const shown = await call(after.client, 'ebus.v1.semantic.zones.get')
+    expect(shown.data[0].state.current_temp_c).toBe(known.data[0].state.current_temp_c)
+    expect(shown.meta['freshness']).toMatchObject({ source: 'cache', stale: true })
+    expect((await call(after.client, 'ebus.v1.runtime.status.get')).data.adapter_status.status).toBe('disconnected')
+    const health = await (await fetch(`${after.url}/health`)).text()
+    expect(health).toContain('"ok"')
+    expect(
+      await call(after.client, 'ebus.v1.rpc.invoke', {
+        address: 0x15,
+        plane: 'system',
+        method: 'get_register',
+        params: { addr: 0 },
+        intent: 'READ_ONLY',
+        allow_dangerous: false,
+      }),
+    ).toMatchObject({ isError: true })
+
+    const again = await simulator({ listen: { port: first.port } })
+    again.changeHouse((now) => ({ ...now, zones: now.zones.map((zone) => ({ ...zone, roomCelsius: 18.5 })) }))
+    const alive = await eventually(
+      () => call(after.client, 'ebus.v1.semantic.zones.get'),
+      ({ data }) => data[0].state.current_temp_c === 18.5,
+    )
+    expect(alive.data[0].state.current_temp_c).toBe(18.5)
+    closing.push(before.home.remove)
+  })
+})
+
+describe('a house whose traffic is not to be kept', () => {
+  it('has no tools that would show it', async () => {
+    const heating = await simulator()
+    const { client } = await gateway(`ebus:\n  observe: false\n  buses:\n${bus(`enh:127.0.0.1:${heating.port}`)}`)
+    const { tools } = await client.listTools()
+    const names = tools.map(({ name }) => name)
+    expect(names.filter((name) => /^ebus\.v1\.(bus|watch)\./.test(name))).toEqual([])
+    await expect(client.callTool({ name: 'ebus.v1.bus.summary.get', arguments: {} })).rejects.toMatchObject({
+      code: -32_602,
+    })
+    expect(await zonesRead(client)).toMatchObject({ error: null })
+  })
+})

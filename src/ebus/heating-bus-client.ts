@@ -2,7 +2,7 @@
  * Heating bus: one bus with everything that goes on around it. It listens, asks who is there, reads what is worth reading,
  * and speaks for the tools.
  *
- *   events ─▶ installation          discovery, read plan ─▶ scheduler ─▶ bus          tools ─▶ read · send · exclusively
+ *   events ─▶ installation          poller ─▶ scheduler ─▶ bus          tools ─▶ read · send · exclusively
  *
  * Starting it blocks nobody: an adapter that is away is tried again until it is there.
  *
@@ -20,14 +20,12 @@ import type { Change } from './installation.ts'
 import { Installation } from './installation.ts'
 import type { InstallationOptions } from './installation.ts'
 import type { Situation } from './observe/observatory.ts'
-import type { DiscoveryMode, Probe, ProbeOutcome } from './registry/discovery.ts'
-import { Discovery } from './registry/discovery.ts'
-import { VAILLANT, serialRequest } from './registry/identity.ts'
+import { Poller } from './poller-client.ts'
+import type { DiscoveryMode } from './registry/discovery.ts'
 import type { HeatingPlane } from './semantic/planes.ts'
 import type { ReadKey } from './semantic/read-key.ts'
 import { answerValue, meaningOf, requestOf } from './semantic/read-key.ts'
 import type { PlannedRead } from './semantic/read-plan.ts'
-import { cadenceMs, nextDue, readPlan } from './semantic/read-plan.ts'
 import type { ReadFault, ReadOptions, Served } from './semantic/read-scheduler.ts'
 import { ReadScheduler } from './semantic/read-scheduler.ts'
 import type { ValueStore } from './values-store.ts'
@@ -59,11 +57,8 @@ export interface SendWish {
 const TICK_MS = 1_000
 const COMPACT_EVERY_TICKS = 60
 const SAVE_EVERY_TICKS = 600
-const IDLE_MS = 200
-const POLL_DEADLINE_MS = 2_000
-/** Between two questions of ours, so that a poll never looks like a flood to others. */
-const POLL_SPACING_MS = 10
 const TOOL_READS_KEPT = 256
+const TOOL_READS_MS = 900_000
 
 export class HeatingBus {
   readonly id: string
@@ -73,15 +68,15 @@ export class HeatingBus {
   readonly #options: HeatingBusOptions
   #bus: Bus | undefined
   readonly #scheduler: ReadScheduler
-  readonly #discovery: Discovery
+  readonly #poller: Poller
   readonly #stopping = new AbortController()
-  readonly #toolReads = new Set<ReadKey>()
+  /** When tools last read which keys. */
+  readonly #toolReads = new Map<ReadKey, number>()
   /** Planes as they were announced last. */
   readonly #shown = new Map<HeatingPlane, string>()
   #running: Promise<unknown> | undefined
   #turn: Promise<unknown> = Promise.resolve()
   #ticks = 0
-  #asksDevices = true
 
   constructor(options: HeatingBusOptions) {
     const { clock } = options
@@ -90,7 +85,6 @@ export class HeatingBus {
     this.readOnly = options.readOnly
     this.#options = options
     this.installation = new Installation({ ...options.installation, nowMs: clock.monotonic() })
-    this.#discovery = new Discovery(options.discovery)
     this.#scheduler = new ReadScheduler({
       shadow: this.installation.shadow,
       fetch: (key, wish) => this.#fetch(key, wish),
@@ -98,6 +92,14 @@ export class HeatingBus {
       pause: (ms) => pause(ms),
       now: clock.now,
       monotonic: clock.monotonic,
+    })
+    this.#poller = new Poller({
+      ...options,
+      installation: this.installation,
+      scheduler: this.#scheduler,
+      status: () => this.status(),
+      send: (request, wish) => this.#bus?.send(request, wish),
+      afterRead: () => this.#announce(),
     })
   }
 
@@ -118,7 +120,8 @@ export class HeatingBus {
 
   /** Keys that tools have read lately. */
   get toolReads(): ReadonlySet<ReadKey> {
-    return this.#toolReads
+    const sinceMs = this.#options.clock.monotonic() - TOOL_READS_MS
+    return new Set([...this.#toolReads].filter(([, atMs]) => atMs >= sinceMs).map(([key]) => key))
   }
 
   start(): void {
@@ -128,7 +131,8 @@ export class HeatingBus {
     if (values !== undefined) this.installation.remember(values.load())
     const timer = setInterval(() => this.#tick(), TICK_MS)
     this.#stopping.signal.addEventListener('abort', () => clearInterval(timer), { once: true })
-    this.#running = Promise.all([this.#listen(bus), this.#work()])
+    const polling = this.readOnly ? undefined : this.#poller.run(this.#stopping.signal)
+    this.#running = Promise.all([this.#listen(bus), polling])
   }
 
   async stop(): Promise<void> {
@@ -141,23 +145,19 @@ export class HeatingBus {
   }
 
   plan(): readonly PlannedRead[] {
-    return readPlan(this.installation.topology, this.installation.shadow)
+    return this.#poller.plan()
   }
 
   /** Whether everything that is worth reading was read at least once, or there is nobody to read it from. */
   isThrough(): boolean {
-    const { shadow, topology, registry } = this.installation
-    if (this.readOnly) return true
-    if (!this.#isUsable()) return false
-    const answered = ({ key }: PlannedRead): boolean => shadow.get(key) !== undefined || this.#scheduler.isResting(key)
-    return this.#discovery.isThrough(registry) && (topology.regulator === undefined || this.plan().every(answered))
+    return this.readOnly || this.#poller.isThrough()
   }
 
   /** For a tool: from what is known if it is fresh enough, else from the bus. */
   async read(key: ReadKey, options: ReadOptions): Promise<Result<Served, ReadFault>> {
     this.#toolReads.delete(key)
-    this.#toolReads.add(key)
-    if (this.#toolReads.size > TOOL_READS_KEPT) this.#toolReads.delete(this.#toolReads.values().next().value ?? 0)
+    this.#toolReads.set(key, this.#options.clock.monotonic())
+    if (this.#toolReads.size > TOOL_READS_KEPT) this.#toolReads.delete(this.#toolReads.keys().next().value ?? 0)
     return this.#scheduler.read(key, options)
   }
 
@@ -189,11 +189,6 @@ export class HeatingBus {
   situation(): Situation {
     const { symbols, address, passive } = this.status()
     return { nowMs: this.#options.clock.monotonic(), symbols, address, passive }
-  }
-
-  #isUsable(): boolean {
-    const { connected, signal, source } = this.status()
-    return connected && signal && source === 'admitted'
   }
 
   async #listen(bus: Bus): Promise<void> {
@@ -232,68 +227,6 @@ export class HeatingBus {
       this.#shown.set(change, shown)
       this.#options.announce(change)
     }
-  }
-
-  /** Asks, reads, rests; until it is over. */
-  async #work(): Promise<void> {
-    if (this.readOnly) return
-    const { signal } = this.#stopping
-    while (!signal.aborted) {
-      const worked = this.#isUsable() && (await this.#once())
-      await this.#rest(worked ? POLL_SPACING_MS : IDLE_MS)
-    }
-  }
-
-  async #rest(ms: number): Promise<void> {
-    try {
-      await pause(ms, undefined, { signal: this.#stopping.signal })
-    } catch {
-      // Told to stop.
-    }
-  }
-
-  /** One question: devices and values take turns, so that a long scan does not hold up what people look at. */
-  async #once(): Promise<boolean> {
-    this.#asksDevices = !this.#asksDevices
-    return this.#asksDevices
-      ? (await this.#askDevice()) || (await this.#readDue())
-      : (await this.#readDue()) || (await this.#askDevice())
-  }
-
-  async #askDevice(): Promise<boolean> {
-    const { registry } = this.installation
-    const nowMs = this.#options.clock.monotonic()
-    const probe = this.#discovery.next(registry, this.status().address, nowMs)
-    if (probe === undefined) return false
-    const sent = await this.#bus?.send(probeRequest(probe), {
-      deadlineMs: POLL_DEADLINE_MS,
-      caller: 'poll',
-      repeatable: true,
-    })
-    if (sent === undefined) return false
-    this.#discovery.settle(probe, outcomeOf(sent), this.#options.clock.monotonic())
-    return true
-  }
-
-  async #readDue(): Promise<boolean> {
-    const { shadow, pollMs } = this.installation
-    const plan = this.plan()
-    shadow.pin(plan.map(({ key }) => key))
-    const due = nextDue(plan, shadow, {
-      pollMs,
-      nowMs: this.#options.clock.now(),
-      isOpen: (key) => this.#scheduler.isResting(key),
-    })
-    if (due === undefined) return false
-    await this.#scheduler.read(due.key, {
-      maxAgeMs: shadow.get(due.key)?.source === 'cache' ? 0 : cadenceMs(due.freshness, pollMs),
-      source: 'poll',
-      deadlineMs: POLL_DEADLINE_MS,
-      caller: 'poll',
-      signal: this.#stopping.signal,
-    })
-    this.#announce()
-    return true
   }
 
   async #fetch(
@@ -337,18 +270,7 @@ const NOT_OPEN: BusStatus = {
   initiators: [],
 }
 
-function probeRequest(probe: Probe): BusRequest {
-  const { address: target } = probe
-  if (probe.kind === 'identity') return { target, primary: 0x07, secondary: 0x04, data: new Uint8Array() }
-  return { target, primary: VAILLANT, secondary: 0x09, data: serialRequest(probe.chunk) }
-}
-
 /** Withdrawn by whoever asked, or because the bus closes: nothing that happened to the bus. */
 function isOurDoing({ kind }: BusFault): boolean {
   return kind === 'cancelled' || kind === 'closed'
-}
-
-function outcomeOf(sent: Awaited<ReturnType<Bus['send']>>): ProbeOutcome {
-  if (sent.ok || sent.fault.kind === 'refused') return 'answered'
-  return sent.fault.kind === 'no-answer' ? 'absent' : 'unclear'
 }

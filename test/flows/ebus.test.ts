@@ -2,11 +2,13 @@
  * Every tool of the eBUS family, called by real MCP clients against a gateway in a process of its own, which is connected
  * to the virtual heating system over a real socket. The clients check each answer against the tool's output schema.
  */
+import { execFile } from 'node:child_process'
+import { hash } from 'node:crypto'
+import { promisify } from 'node:util'
 import type { Client } from '@modelcontextprotocol/client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { canonicalJson } from '../../src/core/json.ts'
-import { hash } from 'node:crypto'
-import { connectStdio } from '../gateway-process.ts'
+import { CLI, connectStdio } from '../gateway-process.ts'
 import type { Envelope, HeatingHouse } from '../heating-house.ts'
 import { allRead, call, eventually, heatingHouse } from '../heating-house.ts'
 import { sharedData } from '../shared-data.ts'
@@ -478,20 +480,47 @@ describe('rpc.invoke', () => {
     expect(await invoke('set_ext_register', target('0000a041'), gate)).toMatchObject({ error: { code: 'CONFLICT' } })
   })
 
-  it('asks a person before raw opcodes and installer settings', async () => {
+  it('asks a person before raw opcodes and installer settings, and then does it once', async () => {
     const gate = { intent: 'MUTATE', allow_dangerous: true }
-    const raw = await invoke(
-      'read_raw',
-      { payload: [0x02, 0x00, 0x00, 0x00, 0x73, 0x00] },
-      { ...gate, idempotency_key: 'raw-1' },
-    )
-    expect(raw).toMatchObject({
+    const raw = (): Promise<Envelope> =>
+      invoke('read_raw', { payload: [0x02, 0x00, 0x00, 0x00, 0x36, 0x00] }, { ...gate, idempotency_key: 'raw-1' })
+    const asked = await raw()
+    expect(asked).toMatchObject({
       isError: true,
       error: { code: 'PERMISSION_DENIED', details: { how: expect.stringContaining('hearthbus approvals approve') } },
     })
+    const { approval_id: id } = (asked.error?.['details'] ?? { approval_id: 'none' }) as { approval_id: string }
+    await promisify(execFile)(process.execPath, [CLI, '--data', house.home.data, 'approvals', 'approve', id])
+    const done = await raw()
+    expect(done).toMatchObject({ error: null, data: { response_payload: { value: '030036000100', valid: true } } })
+    expect((await raw()).data).toEqual(done.data)
     const installer = { group: 0, instance: 0, addr: 0x46, data: '0000a042' }
     expect(await invoke('set_ext_register', installer, { ...gate, idempotency_key: 'inst-1' })).toMatchObject({
       error: { code: 'PERMISSION_DENIED', reasons: [{ rule: 'approval' }] },
+    })
+  })
+
+  it('keeps the snapshots of one caller from another', async () => {
+    const { stdout } = await promisify(execFile)(process.execPath, [
+      CLI,
+      '--data',
+      house.home.data,
+      '--json',
+      'token',
+      'create',
+      'other',
+      '--role',
+      'agent',
+    ])
+    const other = await house.client('modern', (JSON.parse(stdout) as { token: string }).token)
+    const { data } = await call(reader, 'ebus.v1.snapshot.capture')
+    const consistency = { mode: 'SNAPSHOT', snapshot_id: data.snapshot_id }
+    expect(await call(reader, 'ebus.v1.semantic.zones.get', { consistency })).toMatchObject({ error: null })
+    expect(await call(other, 'ebus.v1.semantic.zones.get', { consistency })).toMatchObject({
+      error: { code: 'NOT_FOUND' },
+    })
+    expect(await call(other, 'ebus.v1.snapshot.drop', { snapshot_id: data.snapshot_id })).toMatchObject({
+      error: { code: 'NOT_FOUND' },
     })
   })
 })

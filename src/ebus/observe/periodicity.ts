@@ -29,6 +29,7 @@ export const PERIODICITY_CAPACITY = 256
 /** Intervals before a tuple's figures mean something. */
 export const SETTLED_SAMPLES = 3
 const FORGET_MS = 3_600_000
+const CLOCK_SLACK_MS = 60_000
 
 export class PeriodicityTable {
   readonly capacity: number
@@ -63,7 +64,8 @@ export class PeriodicityTable {
     if (known.epoch === epoch && intervalMs > 0) addInterval(known, intervalMs)
     known.family = family
     known.epoch = epoch
-    known.lastSeenMs = Math.max(known.lastSeenMs, atMs)
+    // A little back is a matter of order; far back means that the clock was set, and counting begins there.
+    known.lastSeenMs = intervalMs < -CLOCK_SLACK_MS ? atMs : Math.max(known.lastSeenMs, atMs)
     this.#tuples.delete(key)
     this.#tuples.set(key, known)
   }

@@ -74,6 +74,14 @@ describe('periodicity', () => {
     expect(table.tuples()[0]).toMatchObject({ samples: 0, lastMs: undefined, lastSeenMs: START + 10_000 })
   })
 
+  it('begins again where the clock was set back', () => {
+    const table = new PeriodicityTable()
+    table.see(seen(START + 3_600_000), 1)
+    table.see(seen(START), 1)
+    table.see(seen(START + 10_000), 1)
+    expect(table.tuples()[0]).toMatchObject({ samples: 1, lastMs: 10_000, lastSeenMs: START + 10_000 })
+  })
+
   it('lets the tuple go that was not seen for longest, and counts it', () => {
     const table = new PeriodicityTable(2)
     table.see(seen(START, 1), 1)

@@ -121,6 +121,16 @@ export const commonParams = {
   refresh_class: z.unknown().optional(),
 }
 
+/** 6144, "1800" or [24, 0]: all are register 18 00. */
+export const registerNumber = z.union([
+  z.int().min(0).max(0xffff),
+  z
+    .string()
+    .regex(/^[0-9a-fA-F]{4}$/, 'four hex digits')
+    .transform((text) => Number.parseInt(text, 16)),
+  z.tuple([byte, byte]).transform(([high, low]) => high * 256 + low),
+])
+
 /** A list of bytes or a string of hex digits. */
 export function byteList(min: number, max: number): z.ZodType<Uint8Array> {
   return z
@@ -144,4 +154,8 @@ export function bytesValue(bytes: Uint8Array): NamedValue {
 
 export function numberValue(value: number | undefined): NamedValue {
   return value === undefined ? INVALID : valid(value)
+}
+
+export function missing(param: string): Issue {
+  return { path: ['params', param], message: 'is needed', code: 'custom' }
 }

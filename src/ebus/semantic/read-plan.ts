@@ -27,6 +27,7 @@ import {
 } from './register-map.ts'
 import { programReads } from './schedule-reads.ts'
 import type { Entry, Shadow } from './shadow.ts'
+import { CLOCK_SLACK_MS } from './shadow.ts'
 import type { Topology } from './topology.ts'
 import { DHW_CIRCUIT } from './topology.ts'
 
@@ -146,6 +147,8 @@ export function nextDue(
 function latenessOf(entry: Entry, { freshness }: PlannedRead, pollMs: number, nowMs: number): number {
   // What the last run knew is shown, and read anew.
   if (entry.source === 'cache') return Infinity
+  // Seen in what is now the future: the clock went back, and nobody knows how old it is.
+  if (entry.atMs - nowMs > CLOCK_SLACK_MS) return Infinity
   const everyMs = cadenceMs(freshness, pollMs) * (entry.state === 'tombstone' ? TOMBSTONE_FACTOR : 1)
   return (nowMs - entry.atMs) / everyMs
 }

@@ -15,6 +15,7 @@ import { fail, ok } from '../../core/result.ts'
 import type { BusFault, SendOptions } from '../adapter/bus.ts'
 import type { ReadKey } from './read-key.ts'
 import type { Entry, Shadow, ValueSource } from './shadow.ts'
+import { CLOCK_SLACK_MS } from './shadow.ts'
 
 export interface ReadOptions extends Pick<SendOptions, 'caller' | 'signal'> {
   /** How old an answer may be; 0 asks the bus in any case. */
@@ -113,7 +114,9 @@ export class ReadScheduler {
   #fresh(key: ReadKey, maxAgeMs: number): Entry | undefined {
     const entry = this.#parts.shadow.get(key)
     if (entry === undefined || entry.state === 'invalidated' || maxAgeMs <= 0) return undefined
-    return this.#parts.now() - entry.atMs <= maxAgeMs ? entry : undefined
+    const ageMs = this.#parts.now() - entry.atMs
+    // From the future: the clock was set back, and nobody knows how old it is.
+    return ageMs <= maxAgeMs && ageMs > -CLOCK_SLACK_MS ? entry : undefined
   }
 
   async #fetch(key: ReadKey, options: ReadOptions): Promise<Result<Served, ReadFault>> {

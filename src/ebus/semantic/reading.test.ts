@@ -118,6 +118,13 @@ describe('read plan', () => {
     expect(due(shadow, AT + 10 * POLL_MS + 2)).toBe(plan[0].key)
   })
 
+  it('reads anew what was seen in what is now the future', () => {
+    const shadow = new Shadow()
+    for (const { key } of plan) shadow.apply(key, VALUE, { atMs: AT, source: 'poll' })
+    expect(due(shadow, AT - 59_000)).toBeUndefined()
+    expect(due(shadow, AT - 3_600_000)).toBe(plan[0].key)
+  })
+
   it('calls a value old that has missed two turns and more', () => {
     expect(cadenceMs('config', POLL_MS)).toBe(300_000)
     expect(staleAfterMs('state_fast', POLL_MS)).toBe(180_000)
@@ -179,6 +186,14 @@ describe('read scheduler', () => {
     parts.shadow.invalidate(KEY)
     expect(await parts.scheduler.read(KEY, WISH)).toMatchObject({ value: { fromCache: false } })
     expect(parts.asked).toHaveLength(4)
+  })
+
+  it('does not serve what was seen in what is now the future', async () => {
+    const parts = rig()
+    parts.nowMs = 3_600_000
+    await parts.scheduler.read(KEY, WISH)
+    parts.nowMs = 0
+    expect(await parts.scheduler.read(KEY, WISH)).toMatchObject({ value: { fromCache: false } })
   })
 
   it('tries noise three times, absence once', async () => {

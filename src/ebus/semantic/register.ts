@@ -104,7 +104,7 @@ function timeOf(bytes: Uint8Array): string | undefined {
 function textOf(bytes: Uint8Array): string | undefined {
   const end = bytes.indexOf(0)
   const letters = Array.from(end < 0 ? bytes : bytes.subarray(0, end), (byte) =>
-    byte < 0x20 ? ' ' : String.fromCharCode(byte),
+    byte < 0x20 || (byte >= 0x7f && byte < 0xa0) ? ' ' : String.fromCharCode(byte),
   )
   const text = letters.join('')
   return text.trim() === '' || /^ÿ+$/.test(text) ? undefined : text

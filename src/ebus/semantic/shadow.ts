@@ -40,6 +40,8 @@ export const SHADOW_LIMITS = {
 
 /** B524 answers below this length carry no value. */
 const REGISTER_HEADER = 4
+/** Answers come in the order they were given, a moment apart; one that is older than this means that the clock went back. */
+export const CLOCK_SLACK_MS = 60_000
 /** Batches that one compaction may take before it counts as not keeping up. */
 const MAX_BATCHES = 8
 
@@ -96,7 +98,7 @@ export class Shadow {
     const known = this.#entries.get(key)
     const state: EntryState = isEmpty(key, payload) ? 'tombstone' : 'present'
     if (known === undefined) return this.#add({ key, payload, atMs, source, state })
-    if (atMs < known.atMs) return 'stale_timestamp'
+    if (atMs < known.atMs && known.atMs - atMs < CLOCK_SLACK_MS) return 'stale_timestamp'
     // Of two answers at one moment, the one we asked for ourselves counts.
     if (atMs === known.atMs && isPassive(source) && !isPassive(known.source) && known.state === 'present')
       return 'stale_timestamp'

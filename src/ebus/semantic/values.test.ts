@@ -229,6 +229,13 @@ describe('shadow', () => {
     expect(shadow.apply(KEY, new Uint8Array(8), { atMs: AT, source: 'passive' })).toBe('stale_timestamp')
   })
 
+  it('takes an answer from long ago for a clock that was set back, and believes it', () => {
+    const shadow = new Shadow()
+    shadow.apply(KEY, VALUE, { atMs: AT, source: 'poll' })
+    expect(shadow.apply(KEY, VALUE, { atMs: AT - 3_600_000, source: 'passive' })).toBe('same')
+    expect(shadow.get(KEY)?.atMs).toBe(AT - 3_600_000)
+  })
+
   it('does not believe an answer to a question asked before a change', () => {
     const shadow = new Shadow()
     shadow.apply(KEY, VALUE, { atMs: AT, source: 'poll' })

@@ -1,0 +1,139 @@
+/**
+ * Poller: asks who is there and reads what is worth reading, one question at a time, for as long as the bus can be used.
+ *
+ *   devices ▸ values ▸ devices ▸ values ▸ … ▸ nothing is due: rest
+ *
+ * Does I/O.
+ */
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Clock } from '../core/clock.ts'
+import type { Logger } from '../core/logger.ts'
+import type { Bus, BusRequest, BusStatus } from './adapter/bus.ts'
+import type { Installation } from './installation.ts'
+import type { DiscoveryMode, Probe, ProbeOutcome } from './registry/discovery.ts'
+import { Discovery } from './registry/discovery.ts'
+import { VAILLANT, serialRequest } from './registry/identity.ts'
+import type { PlannedRead } from './semantic/read-plan.ts'
+import { cadenceMs, nextDue, readPlan } from './semantic/read-plan.ts'
+import type { ReadScheduler } from './semantic/read-scheduler.ts'
+
+export interface PollerOptions {
+  readonly installation: Installation
+  readonly scheduler: ReadScheduler
+  readonly discovery: DiscoveryMode
+  readonly clock: Clock
+  readonly logger: Logger
+  readonly status: () => BusStatus
+  /** `undefined` before there is a bus. */
+  readonly send: (...telegram: Parameters<Bus['send']>) => ReturnType<Bus['send']> | undefined
+  /** After something was read. */
+  readonly afterRead: () => void
+}
+
+const IDLE_MS = 200
+const DEADLINE_MS = 2_000
+/** Between two questions of ours, so that a poll never looks like a flood to others. */
+const SPACING_MS = 10
+/** What is worth reading changes with what there is; other reasons can wait a second. */
+const PLAN_MS = 1_000
+
+export class Poller {
+  readonly #options: PollerOptions
+  readonly #discovery: Discovery
+  #planned: { readonly plan: readonly PlannedRead[]; readonly revision: number; readonly atMs: number } | undefined
+  #asksDevices = true
+
+  constructor(options: PollerOptions) {
+    this.#options = options
+    this.#discovery = new Discovery(options.discovery)
+  }
+
+  plan(): readonly PlannedRead[] {
+    const { topology, shadow } = this.#options.installation
+    const nowMs = this.#options.clock.monotonic()
+    const { revision } = topology
+    const known = this.#planned
+    if (known !== undefined && known.revision === revision && nowMs - known.atMs < PLAN_MS) return known.plan
+    const plan = readPlan(topology, shadow)
+    shadow.pin(plan.map(({ key }) => key))
+    this.#planned = { plan, revision, atMs: nowMs }
+    return plan
+  }
+
+  /** Whether everything that is worth reading was read at least once, or there is nobody to read it from. */
+  isThrough(): boolean {
+    const { installation, scheduler } = this.#options
+    const { shadow, topology, registry } = installation
+    if (!this.#isUsable()) return false
+    const answered = ({ key }: PlannedRead): boolean => shadow.get(key) !== undefined || scheduler.isResting(key)
+    return this.#discovery.isThrough(registry) && (topology.regulator === undefined || this.plan().every(answered))
+  }
+
+  /** Until the signal says stop. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      let worked = false
+      try {
+        worked = this.#isUsable() && (await this.#once(signal))
+      } catch (error) {
+        this.#options.logger.error({ err: error }, 'reading the heating failed because of a mistake inside')
+      }
+      await rest(worked ? SPACING_MS : IDLE_MS, signal)
+    }
+  }
+
+  #isUsable(): boolean {
+    const { connected, signal, source } = this.#options.status()
+    return connected && signal && source === 'admitted'
+  }
+
+  /** Devices and values take turns, so that a long scan does not hold up what people look at. */
+  async #once(signal: AbortSignal): Promise<boolean> {
+    this.#asksDevices = !this.#asksDevices
+    return this.#asksDevices
+      ? (await this.#askDevice()) || (await this.#readDue(signal))
+      : (await this.#readDue(signal)) || (await this.#askDevice())
+  }
+
+  async #askDevice(): Promise<boolean> {
+    const { installation, clock, status, send } = this.#options
+    const probe = this.#discovery.next(installation.registry, status().address, clock.monotonic())
+    if (probe === undefined) return false
+    const sent = await send(requestOf(probe), { deadlineMs: DEADLINE_MS, caller: 'poll', repeatable: true })
+    if (sent === undefined) return false
+    this.#discovery.settle(probe, outcomeOf(sent), clock.monotonic())
+    return true
+  }
+
+  async #readDue(signal: AbortSignal): Promise<boolean> {
+    const { installation, scheduler, clock, afterRead } = this.#options
+    const { shadow, pollMs } = installation
+    const isOpen = (key: number): boolean => scheduler.isResting(key)
+    const due = nextDue(this.plan(), shadow, { pollMs, nowMs: clock.now(), isOpen })
+    if (due === undefined) return false
+    // What only the last run knew is no answer, however young it looks.
+    const maxAgeMs = shadow.get(due.key)?.source === 'cache' ? 0 : cadenceMs(due.freshness, pollMs)
+    await scheduler.read(due.key, { maxAgeMs, source: 'poll', deadlineMs: DEADLINE_MS, caller: 'poll', signal })
+    afterRead()
+    return true
+  }
+}
+
+async function rest(ms: number, signal: AbortSignal): Promise<void> {
+  try {
+    await pause(ms, undefined, { signal })
+  } catch {
+    // Told to stop.
+  }
+}
+
+function requestOf(probe: Probe): BusRequest {
+  const { address: target } = probe
+  if (probe.kind === 'identity') return { target, primary: 0x07, secondary: 0x04, data: new Uint8Array() }
+  return { target, primary: VAILLANT, secondary: 0x09, data: serialRequest(probe.chunk) }
+}
+
+function outcomeOf(sent: Awaited<ReturnType<Bus['send']>>): ProbeOutcome {
+  if (sent.ok || sent.fault.kind === 'refused') return 'answered'
+  return sent.fault.kind === 'no-answer' ? 'absent' : 'unclear'
+}

@@ -1,0 +1,189 @@
+/**
+ * Extended methods: B524 of a Vaillant regulator, by register, by timer, and as it is.
+ *
+ * Pure.
+ */
+import { z } from 'zod'
+import type { Effect, Issue } from '../../bus/capability.ts'
+import { equalBytes, hex } from '../../core/bytes.ts'
+import { decodeValue, writtenNumber } from '../semantic/register.ts'
+import { findRegister } from '../semantic/register-map.ts'
+import type { Method, NamedValues, Prepared } from './method.ts'
+import {
+  CONFIG_MS,
+  INVALID,
+  byte,
+  byteList,
+  bytesValue,
+  commonParams,
+  defineMethod,
+  missing,
+  numberValue,
+  registerNumber,
+  valid,
+} from './method.ts'
+
+const EXTENDED_HEADER = 4
+const MAX_RAW = 16
+
+const extended = z.strictObject({
+  ...commonParams,
+  group: byte,
+  instance: byte,
+  addr: registerNumber,
+  opcode: z.union([z.literal(2), z.literal(6)]).optional(),
+  op: z.union([z.literal(2), z.literal(6)]).optional(),
+})
+type Extended = z.output<typeof extended>
+
+function extendedResult(
+  { group, instance, addr, opcode, op }: Extended,
+  write: boolean,
+  response: Uint8Array,
+): NamedValues {
+  const code = opcode ?? op ?? 2
+  const known = findRegister(code, group, addr)
+  const bytes = response.subarray(Math.min(EXTENDED_HEADER, response.length))
+  const answered = response.length >= EXTENDED_HEADER
+  const decoded = known === undefined || bytes.length === 0 ? undefined : decodeValue(known.type, bytes)
+  const replyAddr = answered ? (response[2] ?? 0) + 256 * (response[3] ?? 0) : undefined
+  return {
+    optype: valid(write ? 1 : 0),
+    opcode: valid(code),
+    group: valid(group),
+    instance: valid(instance),
+    addr: valid(addr),
+    addr_hex: valid(addr.toString(16).padStart(4, '0')),
+    payload: bytesValue(response),
+    prefix: answered ? bytesValue(response.subarray(0, EXTENDED_HEADER)) : INVALID,
+    reply_kind: numberValue(answered ? response[0] : undefined),
+    reply_group: numberValue(answered ? response[1] : undefined),
+    reply_addr: numberValue(replyAddr),
+    reply_addr_hex: replyAddr === undefined ? INVALID : valid(replyAddr.toString(16).padStart(4, '0')),
+    value: bytesValue(bytes),
+    ...(known === undefined ? {} : { decoded: decoded === undefined ? INVALID : valid(decoded) }),
+    ...(known?.user === undefined
+      ? {}
+      : { constraint_min: valid(known.user[0]), constraint_max: valid(known.user[1]) }),
+  }
+}
+
+function extendedData({ group, instance, addr, opcode, op }: Extended, verb: number, bytes: Uint8Array): Uint8Array {
+  return Uint8Array.of(opcode ?? op ?? 2, verb, group, instance, addr & 0xff, addr >> 8, ...bytes)
+}
+
+function extendedActuator({ group, instance, addr, opcode, op }: Extended): string {
+  const place = [opcode ?? op ?? 2, group, instance].map((part) => part.toString(16).padStart(2, '0'))
+  return `b524/${place.join('.')}.${addr.toString(16).padStart(4, '0')}`
+}
+
+const getExtRegister = defineMethod({
+  plane: 'system',
+  name: 'get_ext_register',
+  secondary: 0x24,
+  readOnly: true,
+  params: extended,
+  prepare: (params): Prepared => ({
+    data: extendedData(params, 0x00, new Uint8Array()),
+    effect: 'reads',
+    actuator: extendedActuator(params),
+    decode: (response) => extendedResult(params, false, response),
+  }),
+})
+
+const setExtRegister = defineMethod({
+  plane: 'system',
+  name: 'set_ext_register',
+  secondary: 0x24,
+  readOnly: false,
+  params: z.strictObject({
+    ...extended.shape,
+    data: byteList(1, 249).optional(),
+    payload: byteList(1, 249).optional(),
+  }),
+  prepare: ({ data, payload, ...params }): Prepared | readonly Issue[] => {
+    const bytes = data ?? payload
+    if (bytes === undefined) return [missing('data')]
+    const judged = judgeWrite(params, bytes)
+    if (typeof judged !== 'string') return [judged]
+    return {
+      data: extendedData(params, 0x01, bytes),
+      effect: judged,
+      actuator: extendedActuator(params),
+      decode: (response) => extendedResult(params, true, response),
+      confirm: {
+        data: extendedData(params, 0x00, new Uint8Array()),
+        holds: (response) => equalBytes(response.subarray(EXTENDED_HEADER), bytes),
+        decode: (response) => extendedResult(params, false, response),
+      },
+    }
+  },
+})
+
+/** What a resident may set is a write, within its limits; everything else, known or not, is an installer's business. */
+function judgeWrite({ group, addr, opcode, op }: Extended, bytes: Uint8Array): Effect | Issue {
+  const register = findRegister(opcode ?? op ?? 2, group, addr)
+  if (register?.user === undefined) return 'sensitive'
+  const [min, max] = register.user
+  const value = writtenNumber(register.type, bytes)
+  if (value !== undefined && value >= min && value <= max) return 'writes'
+  return {
+    path: ['params', 'data'],
+    message: `this register takes ${min} to ${max}, as ${register.type}`,
+    code: 'custom',
+  }
+}
+
+const readTimer = defineMethod({
+  plane: 'system',
+  name: 'read_timer',
+  secondary: 0x24,
+  readOnly: true,
+  maxAgeMs: CONFIG_MS,
+  params: z.strictObject({ ...commonParams, sel1: byte, sel2: byte, sel3: byte, weekday: z.int().min(0).max(6) }),
+  prepare: ({ sel1, sel2, sel3, weekday }) => ({
+    data: Uint8Array.of(0x03, sel1, sel2, sel3, weekday),
+    effect: 'reads',
+    actuator: `b524/03.${hex(Uint8Array.of(sel1, sel2, sel3, weekday))}`,
+    decode: (response) => ({
+      opcode: valid(0x03),
+      sel1: valid(sel1),
+      sel2: valid(sel2),
+      sel3: valid(sel3),
+      weekday: valid(weekday),
+      payload: bytesValue(response),
+      value: bytesValue(response),
+      slot_count: numberValue(shortSlotCount(response)),
+    }),
+  }),
+})
+
+/** Pairs that begin before they end; `undefined` when the controller said nothing. */
+function shortSlotCount(response: Uint8Array): number | undefined {
+  if (response.length < 2) return undefined
+  const pairs = response.length % 2 === 1 ? response.subarray(1) : response
+  let count = 0
+  for (let at = 0; at + 1 < pairs.length; at += 2) if ((pairs[at] ?? 0) < (pairs[at + 1] ?? 0)) count++
+  return count
+}
+
+const readRaw = defineMethod({
+  plane: 'system',
+  name: 'read_raw',
+  secondary: 0x24,
+  // Any opcode at all, those that write among them.
+  readOnly: false,
+  params: z.strictObject({ ...commonParams, payload: byteList(1, MAX_RAW) }),
+  prepare: ({ payload }) => ({
+    data: payload,
+    effect: 'sensitive',
+    actuator: `b524/raw.${hex(payload.subarray(0, 1))}`,
+    decode: (response) => ({
+      request_payload: bytesValue(payload),
+      response_payload: bytesValue(response),
+      value: bytesValue(response),
+    }),
+  }),
+})
+
+export const EXTENDED_METHODS: readonly Method[] = [getExtRegister, setExtRegister, readTimer, readRaw]

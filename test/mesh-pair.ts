@@ -238,7 +238,7 @@ function pairCommunity(level: Level): Community {
   return grown.value
 }
 
-function tlsOf(identity: NodeIdentity): TlsIdentity {
+export function tlsOf(identity: NodeIdentity): TlsIdentity {
   const key = identity.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
   return { certificate: nodeCertificate(identity), key }
 }

@@ -31,7 +31,7 @@ describe.skipIf(chromium === undefined)('two nodes', () => {
     const here = await signIn(cellar)
     await walkTo(here, 'calls')
     await here.getByLabel('Outcome').selectOption('on another node')
-    await here.getByRole('row').filter({ hasText: 'test.only.attic' }).click()
+    await here.getByRole('row').filter({ hasText: 'test.only.attic' }).first().click()
     await here.getByRole('heading', { name: 'What happened' }).waitFor()
     expect(new URL(here.url()).hash).toBe(`#/calls/${traceId}`)
     const hop = await here.locator('.hop.remote').innerText()

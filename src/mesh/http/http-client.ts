@@ -84,7 +84,8 @@ export class HttpClient implements MeshTransport<'http'> {
       if (sent.ok) return ok({ response: sent.value, resent: again })
       const { error, wasSent, onKeptConnection } = sent.fault
       if (signal.aborted) return fail(withdrawn())
-      if (!wasSent) return fail(unreachable(to.nodeId, error.message))
+      // What went out the first time may have been carried out, whatever became of the second.
+      if (!wasSent && !again) return fail(unreachable(to.nodeId, error.message))
       if (again || !onKeptConnection) return fail(lostAnswer(to.nodeId, message.idempotent, error.message))
     }
   }

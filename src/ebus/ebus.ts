@@ -13,6 +13,7 @@ import type { Clock } from '../core/clock.ts'
 import type { Database } from '../core/database-store.ts'
 import type { JsonObject } from '../core/json.ts'
 import type { Logger } from '../core/logger.ts'
+import type { BusStatus } from './adapter/bus.ts'
 import { openBus } from './adapter/bus-client.ts'
 import { parseEndpoint } from './adapter/endpoint.ts'
 import { SharedPort } from './adapter/shared-port-server.ts'
@@ -139,18 +140,26 @@ function allCapabilities(house: House, config: EbusConfig): readonly Capability[
 }
 
 function healthOf(buses: readonly HeatingBus[]): ServiceHealth {
-  const details: Record<string, JsonObject> = {}
-  for (const heating of buses) {
+  const looked = buses.map((heating) => {
     const status = heating.status()
     const advice = adviceFor(status, heating.adapter, heating.installation.topology.regulator !== undefined)
-    details[heating.id] = {
-      connected: status.connected,
-      signal: status.signal,
-      address: status.address ?? null,
-      reconnects: status.reconnects,
-      ...(advice === undefined ? {} : { advice }),
-    }
+    return { id: heating.id, status, advice }
+  })
+  const advice = looked
+    .filter((each) => each.advice !== undefined)
+    .map((each) => (buses.length > 1 ? `${each.id}: ${each.advice}` : `${each.advice}`))
+  const well = looked.filter(({ status }) => status.connected && status.signal).length
+  return {
+    status: advice.length === 0 ? 'ok' : 'degraded',
+    details: {
+      ...(advice.length === 0 ? {} : { advice: advice.join(' ') }),
+      buses: buses.length,
+      'with signal': well,
+      bus: Object.fromEntries(looked.map(({ id, status }) => [id, busJson(status)])),
+    },
   }
-  const well = Object.values(details).every((each) => each['advice'] === undefined)
-  return { status: well ? 'ok' : 'degraded', details }
+}
+
+function busJson({ transport, connected, signal, source, address, reconnects }: BusStatus): JsonObject {
+  return { transport, connected, signal, source, address: address ?? null, reconnects }
 }

@@ -1,0 +1,183 @@
+/** Whatever a bus says, every plane keeps the shape that clients were promised, and no store grows without end. */
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { Installation } from '../installation.ts'
+import type { BusEvent } from '../adapter/bus.ts'
+import { WARM_UP } from '../observe/warm-up.ts'
+import { HEATING_PLANES } from '../semantic/planes.ts'
+import { readPlan } from '../semantic/read-plan.ts'
+import {
+  CIRCUIT,
+  CYLINDER,
+  HOT_WATER,
+  REMOTE_GROUPS,
+  SOLAR,
+  SYSTEM,
+  ZONE,
+  remoteRegisters,
+} from '../semantic/register-map.ts'
+import type { Register } from '../semantic/register.ts'
+import { busMessages, busPeriodicity, busSummary, watchSummary } from './bus-schemas.ts'
+import { deviceJson, deviceOutput } from './device-view.ts'
+import { PLANE_SCHEMAS } from './plane-schemas.ts'
+import { liveView } from './view.ts'
+
+const AT = Date.UTC(2026, 0, 5)
+const REGISTERS: readonly Register[] = [
+  SYSTEM,
+  HOT_WATER,
+  CIRCUIT,
+  ZONE,
+  SOLAR,
+  CYLINDER,
+  ...REMOTE_GROUPS.map(remoteRegisters),
+].flatMap((group) => Object.values<Register>(group))
+
+function installation(): Installation {
+  return new Installation({
+    nowMs: 0,
+    pollMs: 60_000,
+    listens: true,
+    thresholds: WARM_UP,
+    flags: {
+      observe_first_enabled: true,
+      passive_state_direct_apply: true,
+      passive_config_direct_apply: true,
+      external_write_policy: 'record_and_invalidate',
+    },
+    seeds: [],
+  })
+}
+
+function expectShapes(heating: Installation): void {
+  const view = liveView({
+    busId: 'main',
+    installation: heating,
+    bus: {
+      transport: 'enh',
+      connected: true,
+      signal: true,
+      source: 'admitted',
+      address: 0xff,
+      passive: 'symbols',
+      queued: 0,
+      symbols: 0,
+      reconnects: 0,
+      initiators: [],
+    },
+    info: undefined,
+    version: '1',
+    plan: () => readPlan(heating.topology, heating.shadow),
+    toolReads: new Set(),
+    atMs: AT + 30_000,
+    nowMs: 30_000,
+  })
+  for (const name of HEATING_PLANES)
+    expect({ name, wrong: PLANE_SCHEMAS[name].safeParse(view.plane(name).data).error?.issues }).toEqual({
+      name,
+      wrong: undefined,
+    })
+  const list = { status: view.status(), count: 0, capacity: 0 }
+  expect(busSummary.safeParse(view.summary()).error).toBeUndefined()
+  expect(busMessages.safeParse({ ...list, items: view.messages() }).error).toBeUndefined()
+  expect(busPeriodicity.safeParse({ ...list, items: view.periodicity() }).error).toBeUndefined()
+  expect(watchSummary.safeParse(view.watch()).error).toBeUndefined()
+  for (const device of view.devices()) expect(deviceOutput.safeParse(deviceJson(device)).error).toBeUndefined()
+}
+
+const exchange = (
+  target: number,
+  service: readonly [number, number],
+  data: readonly number[],
+  response: Uint8Array | undefined,
+): BusEvent => ({
+  kind: 'exchange',
+  own: false,
+  atMs: AT,
+  exchange: {
+    telegram: { source: 0xf1, target, primary: service[0], secondary: service[1], data: Uint8Array.from(data) },
+    response,
+    commandRepeats: 0,
+    responseRepeats: 0,
+  },
+})
+
+const answer = fc
+  .tuple(fc.constantFrom(...REGISTERS), fc.nat(10), fc.uint8Array({ maxLength: 8 }))
+  .map(([{ opcode, group, number }, instance, value]) => {
+    const place = [number & 0xff, number >> 8]
+    return exchange(
+      0x15,
+      [0xb5, 0x24],
+      [opcode, 0, group, instance, ...place],
+      Uint8Array.from([0x01, group, ...place, ...value]),
+    )
+  })
+
+const anything = fc
+  .tuple(
+    fc.nat(0xfe),
+    fc.constantFrom<readonly [number, number]>(
+      [0xb5, 0x09],
+      [0xb5, 0x55],
+      [0xb5, 0x16],
+      [0xb5, 0x11],
+      [0x07, 0x00],
+      [0x07, 0x04],
+      [0xb5, 0x24],
+    ),
+    fc.array(fc.nat(255), { maxLength: 14 }),
+    fc.option(fc.uint8Array({ maxLength: 14 }), { nil: undefined }),
+  )
+  .map(([target, service, data, response]) => exchange(target, service, data, response))
+
+const happening = fc.constantFrom<BusEvent>(
+  { kind: 'connected', atMs: AT },
+  { kind: 'disconnected', reason: 'gone', atMs: AT },
+  { kind: 'signal', present: false, atMs: AT },
+  { kind: 'adapter-reset', atMs: AT },
+  { kind: 'decode-fault', detail: 'x', atMs: AT },
+  { kind: 'missed', count: 3, atMs: AT },
+  { kind: 'broken', reason: 'silence', command: new Uint8Array(), response: new Uint8Array(), own: false, atMs: AT },
+)
+
+describe('a hostile bus', () => {
+  it('cannot give a plane another shape', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.oneof({ weight: 8, arbitrary: answer }, anything, happening), { maxLength: 120 }),
+        (events) => {
+          const heating = installation()
+          for (const [index, event] of events.entries())
+            heating.hear(
+              { ...event, atMs: AT + index },
+              { nowMs: index, symbols: index, address: 0xff, passive: 'symbols' },
+            )
+          heating.tick({ nowMs: 10_000, symbols: 0, address: 0xff, passive: 'symbols' }, AT)
+          expectShapes(heating)
+        },
+      ),
+      { numRuns: 150 },
+    )
+  })
+
+  it('cannot make a store grow without end', () => {
+    const heating = installation()
+    for (let turn = 0; turn < 30_000; turn++) {
+      const data = [0x02, 0x00, turn & 0xff, (turn >> 8) & 0x0f, (turn >> 3) & 0xff, turn % 7]
+      const [, , group = 0, , low = 0, high = 0] = data
+      heating.hear(
+        {
+          ...exchange(turn % 0xfe, [0xb5, 0x24], data, Uint8Array.from([1, group, low, high, turn & 0xff])),
+          atMs: AT + turn,
+        },
+        { nowMs: turn, symbols: turn, address: 0xff, passive: 'symbols' },
+      )
+    }
+    expect(heating.shadow.size).toBeLessThanOrEqual(4_096)
+    expect(heating.observatory.messages.size).toBe(1_024)
+    expect(heating.observatory.periodicity.size).toBeLessThanOrEqual(256)
+    expect(heating.registry.slots().length).toBeLessThanOrEqual(256)
+    expectShapes(heating)
+  })
+})

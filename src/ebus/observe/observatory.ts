@@ -45,11 +45,13 @@ export interface ObservatoryOptions {
 }
 
 export const MESSAGE_CAPACITY = 1_024
+/** Labels of their own; the rest is counted together. */
 const FRAME_SERIES = 384
 const ERROR_SERIES = 128
 /** Stands for an address that was not heard: SYN is nobody's. */
 const NOBODY = 0xaa
 
+/** Fed by one bus, asked by the tools. */
 export class Observatory {
   readonly messages = new Ring<Observation>(MESSAGE_CAPACITY)
   readonly periodicity = new PeriodicityTable()

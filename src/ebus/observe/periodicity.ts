@@ -31,6 +31,7 @@ export const SETTLED_SAMPLES = 3
 const FORGET_MS = 3_600_000
 const CLOCK_SLACK_MS = 60_000
 
+/** Fed with what others say; our own questions come when we please and say nothing about the bus. */
 export class PeriodicityTable {
   readonly capacity: number
   /** Least recently seen first: a Map keeps the order in which keys were set. */

@@ -39,6 +39,7 @@ export interface Device {
 /** Sightings that make it unlikely that an address was a garbled other one. */
 const CORROBORATED = 3
 
+/** What `Slot` shows, as it is kept. */
 interface MutableSlot extends Slot {
   source: DiscoverySource
   state: VerificationState
@@ -177,6 +178,7 @@ export class DeviceRegistry {
   }
 }
 
+/** The face that said who it is goes first, else one that could answer. */
 function asDevice(slots: readonly MutableSlot[]): Device {
   const identified = slots.find(({ identity }) => identity !== undefined)
   const seen = slots.map(({ lastSeenMs }) => lastSeenMs).filter((ms) => ms !== undefined)
@@ -190,6 +192,7 @@ function asDevice(slots: readonly MutableSlot[]): Device {
   }
 }
 
+/** Only all four pieces make a number. */
 function slotSerial({ serialChunks }: Slot): string | undefined {
   const known = serialChunks.filter((chunk) => chunk !== undefined)
   return known.length === SERIAL_CHUNKS ? serialNumber(known) : undefined

@@ -36,6 +36,7 @@ const extended = z.strictObject({
 })
 type Extended = z.output<typeof extended>
 
+/** Names as the older gateway gives them; `decoded` is ours, where the register is known. */
 function extendedResult(
   { group, instance, addr, opcode, op }: Extended,
   write: boolean,
@@ -72,6 +73,7 @@ function extendedData({ group, instance, addr, opcode, op }: Extended, verb: num
   return Uint8Array.of(opcode ?? op ?? 2, verb, group, instance, addr & 0xff, addr >> 8, ...bytes)
 }
 
+/** One register of one instance: limits and approvals are about this, not about the device. */
 function extendedActuator({ group, instance, addr, opcode, op }: Extended): string {
   const place = [opcode ?? op ?? 2, group, instance].map((part) => part.toString(16).padStart(2, '0'))
   return `b524/${place.join('.')}.${addr.toString(16).padStart(4, '0')}`

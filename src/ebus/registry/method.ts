@@ -96,14 +96,12 @@ export function defineMethod<Params>(definition: Definition<Params>): Method {
   }
 }
 
-/** For methods that are listed and cannot be called. */
-export function listedMethod(plane: PlaneName, name: string, secondary: number, readOnly: boolean): Method {
+/** For methods that are listed and cannot be called: spec 1 keeps heat-source planes out of what is routable. */
+export function listedMethod(method: Pick<Method, 'plane' | 'name' | 'secondary' | 'readOnly'>): Method {
+  const { readOnly } = method
   return {
-    plane,
-    name,
+    ...method,
     primary: VAILLANT,
-    secondary,
-    readOnly,
     mutability: readOnly ? 'read_only' : 'mutating',
     danger: readOnly ? 'safe' : 'dangerous',
     routable: false,

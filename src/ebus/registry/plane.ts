@@ -25,18 +25,18 @@ const CLASS_METHODS: Readonly<Record<'heating' | 'dhw' | 'solar', readonly Metho
   heating: classMethods('heating'),
   dhw: classMethods('dhw'),
   solar: [
-    listedMethod('solar', 'get_parameters', 0x04, true),
-    listedMethod('solar', 'get_solar_yield', 0x04, true),
-    listedMethod('solar', 'get_status', 0x04, true),
+    listedMethod({ plane: 'solar', name: 'get_parameters', secondary: 0x04, readOnly: true }),
+    listedMethod({ plane: 'solar', name: 'get_solar_yield', secondary: 0x04, readOnly: true }),
+    listedMethod({ plane: 'solar', name: 'get_status', secondary: 0x04, readOnly: true }),
   ],
 }
 
 function classMethods(plane: 'heating' | 'dhw'): readonly Method[] {
   return [
-    listedMethod(plane, 'get_energy_stats', 0x16, true),
-    listedMethod(plane, 'get_parameters', 0x04, true),
-    listedMethod(plane, 'get_status', 0x04, true),
-    listedMethod(plane, 'set_target_temp', 0x05, false),
+    listedMethod({ plane, name: 'get_energy_stats', secondary: 0x16, readOnly: true }),
+    listedMethod({ plane, name: 'get_parameters', secondary: 0x04, readOnly: true }),
+    listedMethod({ plane, name: 'get_status', secondary: 0x04, readOnly: true }),
+    listedMethod({ plane, name: 'set_target_temp', secondary: 0x05, readOnly: false }),
   ]
 }
 

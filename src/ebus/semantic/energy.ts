@@ -47,19 +47,20 @@ const REGISTERS: Readonly<Record<string, SeriesRegisters>> = {
 
 export function energyPlane(parts: PlaneParts, nowMs: number): Plane {
   const reader = new PlaneReader(parts)
-  const meter = (name: 'gas' | 'electric' | 'solar'): JsonObject => ({
-    dhw: series(reader, name, 'dhw', nowMs),
-    climate: series(reader, name, 'climate', nowMs),
+  const meter = (name: Meter): JsonObject => ({
+    dhw: series(reader, { meter: name, use: 'dhw' }, nowMs),
+    climate: series(reader, { meter: name, use: 'climate' }, nowMs),
   })
   const data = { gas: meter('gas'), electric: meter('electric'), solar: meter('solar') }
   const plane = reader.plane(data)
   return plane.fields.size === 0 ? reader.plane(null) : plane
 }
 
+type Meter = keyof typeof METER
+
 function series(
   reader: PlaneReader,
-  meter: 'gas' | 'electric' | 'solar',
-  use: 'dhw' | 'climate',
+  { meter, use }: { readonly meter: Meter; readonly use: 'dhw' | 'climate' },
   nowMs: number,
 ): JsonObject {
   const path = `${meter}.${use}`

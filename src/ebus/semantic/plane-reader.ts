@@ -41,6 +41,7 @@ export interface PlaneParts {
 
 const REGISTER_HEADER = 4
 
+/** One per look at one plane: it collects what the fields of that plane were made of. */
 export class PlaneReader {
   readonly shadow: Shadow
   readonly topology: Topology

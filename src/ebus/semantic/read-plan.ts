@@ -134,7 +134,8 @@ export function nextDue(
     if (isOpen(read.key)) continue
     const entry = shadow.get(read.key)
     if (entry === undefined) return read
-    const lateness = entry.state === 'invalidated' ? Infinity : latenessOf(entry, read, pollMs, nowMs)
+    const everyMs = cadenceMs(read.freshness, pollMs) * (entry.state === 'tombstone' ? TOMBSTONE_FACTOR : 1)
+    const lateness = latenessOf(entry, everyMs, nowMs)
     if (lateness < bestLateness) continue
     best = read
     bestLateness = lateness
@@ -144,12 +145,11 @@ export function nextDue(
 }
 
 /** 1 is due just now. */
-function latenessOf(entry: Entry, { freshness }: PlannedRead, pollMs: number, nowMs: number): number {
-  // What the last run knew is shown, and read anew.
-  if (entry.source === 'cache') return Infinity
+function latenessOf(entry: Entry, everyMs: number, nowMs: number): number {
+  // Somebody changed it, or only the last run knew it: shown, and read anew.
+  if (entry.state === 'invalidated' || entry.source === 'cache') return Infinity
   // Seen in what is now the future: the clock went back, and nobody knows how old it is.
   if (entry.atMs - nowMs > CLOCK_SLACK_MS) return Infinity
-  const everyMs = cadenceMs(freshness, pollMs) * (entry.state === 'tombstone' ? TOMBSTONE_FACTOR : 1)
   return (nowMs - entry.atMs) / everyMs
 }
 

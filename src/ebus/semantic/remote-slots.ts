@@ -15,6 +15,7 @@ const MODELS: ReadonlyMap<number, string> = new Map([
   [0x35, 'VR92'],
 ])
 
+/** Null until every group's first slots were looked into: an empty list says that there is nothing. */
 export function radioDevicesPlane(parts: PlaneParts): Plane {
   const reader = new PlaneReader(parts)
   if (parts.topology.regulator === undefined || !parts.topology.slotsKnown) return reader.plane(null)

@@ -48,11 +48,10 @@ export function programReads(topology: Topology, shadow: Shadow): readonly Plann
   )
 }
 
-export function dayKeys(regulator: Regulator, id: ProgramId, weekday: number, slots: number): readonly ReadKey[] {
-  if (regulator.timers === 'b555')
-    return [countsKey(regulator.address, id), ...slotKeys(regulator.address, id, weekday, slots)]
+/** The one key under which a 700 keeps a day; `undefined` for a program it has no place for. */
+export function shortDayKey(address: number, id: ProgramId, weekday: number): ReadKey | undefined {
   const selector = shortSelector(id)
-  return selector === undefined ? [] : [shortTimerKey(regulator.address, [...selector, weekday])]
+  return selector === undefined ? undefined : shortTimerKey(address, [...selector, weekday])
 }
 
 export function configKey(address: number, { zone, channel }: ProgramId): ReadKey {
@@ -63,15 +62,14 @@ export function countsKey(address: number, { zone, channel }: ProgramId): ReadKe
   return timerKey(address, [TIMER_COUNTS, zone, CHANNELS.indexOf(channel)])
 }
 
+/** Of the first `count` slots of a day. */
 export function slotKeys(
   address: number,
   { zone, channel }: ProgramId,
-  weekday: number,
-  count: number,
+  { weekday, count }: { readonly weekday: number; readonly count: number },
 ): readonly ReadKey[] {
-  return Array.from({ length: count }, (_, slot) =>
-    timerKey(address, [TIMER_SLOT, zone, CHANNELS.indexOf(channel), weekday, slot]),
-  )
+  const program = [TIMER_SLOT, zone, CHANNELS.indexOf(channel), weekday]
+  return Array.from({ length: count }, (_, slot) => timerKey(address, [...program, slot]))
 }
 
 /** What is known of a program; `undefined` when the regulator does not have it, or nobody asked yet. */
@@ -87,7 +85,7 @@ function longReads(address: number, id: ProgramId, shadow: Shadow): readonly Pla
   reads.push({ key: countsKey(address, id), freshness: 'config' })
   const counts = answered(shadow, countsKey(address, id), decodeSlotCounts) ?? []
   for (const [weekday, count] of counts.entries())
-    for (const key of slotKeys(address, id, weekday, count)) reads.push({ key, freshness: 'discovery' })
+    for (const key of slotKeys(address, id, { weekday, count })) reads.push({ key, freshness: 'discovery' })
   return reads
 }
 
@@ -103,7 +101,7 @@ function longProgram(address: number, id: ProgramId, shadow: Shadow): Program | 
   const counts = answered(shadow, countsKey(address, id), decodeSlotCounts)
   const keys = [configKey(address, id), countsKey(address, id)]
   const days = WEEKDAYS.map((_, weekday) => {
-    const slots = slotKeys(address, id, weekday, counts?.[weekday] ?? 0)
+    const slots = slotKeys(address, id, { weekday, count: counts?.[weekday] ?? 0 })
     keys.push(...slots)
     const read = slots.map((key) => answered(shadow, key, decodeSlot))
     return counts === undefined || read.includes(undefined) ? undefined : read.filter((slot) => slot !== undefined)

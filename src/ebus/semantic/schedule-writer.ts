@@ -24,7 +24,7 @@ import {
   shortSelector,
   timerRequest,
 } from './schedule.ts'
-import { countsKey, dayKeys, slotKeys } from './schedule-reads.ts'
+import { countsKey, shortDayKey, slotKeys } from './schedule-reads.ts'
 import type { ReadFault } from './read-scheduler.ts'
 import type { Regulator } from './topology.ts'
 
@@ -106,7 +106,7 @@ export async function readDay(
   { regulator, id, weekday }: DayPlace,
 ): Promise<Result<readonly DaySlot[], ReadFault>> {
   if (regulator.timers !== 'b555') {
-    const [key] = dayKeys(regulator, id, weekday, 0)
+    const key = shortDayKey(regulator.address, id, weekday)
     const answer = key === undefined ? fail(NO_PROGRAM) : await talk.read(key)
     if (!answer.ok) return answer
     const day = decodeShortDay(answer.value)
@@ -117,7 +117,7 @@ export async function readDay(
   const count = decodeSlotCounts(counts.value)?.[weekday]
   if (count === undefined) return fail(NO_PROGRAM)
   const slots: DaySlot[] = []
-  for (const key of slotKeys(regulator.address, id, weekday, count)) {
+  for (const key of slotKeys(regulator.address, id, { weekday, count })) {
     const answer = await talk.read(key)
     if (!answer.ok) return answer
     const slot = decodeSlot(answer.value)

@@ -33,6 +33,7 @@ function noteFreshness(reader: PlaneReader, { zone, channel, keys }: Program): v
   reader.take(`${zone}.${channel}`, oldest)
 }
 
+/** Days of which not every slot was read yet are left out, not shown shorter than they are. */
 function programJson({ zone, channel, config, counts, days }: Program): JsonObject {
   const daysJson = days.flatMap((slots, weekday) => (slots === undefined ? [] : [dayJson(weekday, slots)]))
   return known({

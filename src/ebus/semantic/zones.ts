@@ -10,6 +10,7 @@ import type { Plane, PlaneParts, Reading } from './plane-reader.ts'
 import type { Register } from './register.ts'
 import { CIRCUIT, INSTANCES, REGULATOR_GROUP, THERMOSTAT_GROUP, ZONE, remoteRegisters } from './register-map.ts'
 
+/** Values of 03/0006 and 03/000E; 3 and 4 are both some way of being away. */
 const MODE = { off: 0, auto: 1, manual: 2 } as const
 const SPECIAL = { quickVeto: 2, away: [3, 4] } as const
 const COOLING = 2
@@ -83,6 +84,7 @@ function zone(reader: PlaneReader, instance: number): JsonObject {
   }
 }
 
+/** Zones and circuits are paired by the mapping where it is a number that can be one, else by place. */
 function associatedCircuit(mapping: number | undefined, instance: number): number {
   return mapping !== undefined && mapping >= 1 && mapping <= HIGHEST_MAPPING ? mapping - 1 : instance
 }

@@ -12,6 +12,7 @@ const scope = z.enum(['active', 'passive'])
 const passiveState = z.enum(['unavailable', 'warming_up', 'available'])
 const quality = z.enum(['estimated', 'unavailable'])
 
+/** Spec 1: stays explicit in all three tools, so that nobody takes retained history for a healthy path. */
 const status = z.object({
   last_updated_at: z.string().exactOptional(),
   transport_class: z.string(),
@@ -73,8 +74,10 @@ const status = z.object({
   }),
 })
 
+/** Of the whole store, not of the part that is shown. */
 const bounded = z.object({ count, capacity: count })
 
+/** What the contract freezes comes first; from `frames` on it is what helps to find out what is wrong. */
 export const busSummary = z.object({
   last_updated_at: z.string().exactOptional(),
   status,
@@ -105,6 +108,7 @@ export const busSummary = z.object({
   }),
 })
 
+/** Addresses and services are left out of fragments that broke off before them. */
 export const busMessages = z.object({
   status,
   ...bounded.shape,
@@ -125,6 +129,7 @@ export const busMessages = z.object({
   ),
 })
 
+/** Left out until there is one: two sightings make one interval. */
 const interval = z.string().exactOptional().describe('Such as 30s, 1m30.5s, 250ms.')
 
 export const busPeriodicity = z.object({
@@ -148,6 +153,7 @@ export const busPeriodicity = z.object({
   ),
 })
 
+/** In a fixed order, those with nothing in them included. */
 const classes = z.array(z.object({ class: z.string(), count }))
 
 export const watchSummary = z.object({

@@ -56,6 +56,7 @@ const watchTool = defineTool({
   output: answered(watchSummary),
 })
 
+/** Bounded by the stores behind them: leaving out `limit` gives all of what is kept, not all there ever was. */
 export function busTools(house: House): readonly Capability[] {
   return [
     summaryTool.handledBy(async (wish, call) => {
@@ -81,6 +82,7 @@ export function busTools(house: House): readonly Capability[] {
   ]
 }
 
+/** Only where overheard values are used at all; otherwise there is nothing to watch. */
 export function watchTools(house: House): readonly Capability[] {
   return [
     watchTool.handledBy(async (wish, call) => {

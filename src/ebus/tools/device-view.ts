@@ -24,6 +24,7 @@ export const methodOutput = z.object({
 
 export const planeOutput = z.object({ name: z.string(), routable: z.boolean(), methods: z.array(methodOutput) })
 
+/** What a device has not said about itself is null; a candidate has said nothing yet. */
 export const deviceOutput = z.object({
   address: z.int().describe('The address under which it answers.'),
   addresses: z.array(z.int()).describe('All of them.'),
@@ -38,6 +39,7 @@ export const deviceOutput = z.object({
   verification_state: z.enum(VERIFICATION_STATES).exactOptional(),
 })
 
+/** As data, so that a snapshot can keep it and still answer for each address. */
 export interface DeviceView {
   readonly addresses: readonly number[]
   readonly planes: readonly DevicePlane[]

@@ -15,8 +15,14 @@ import { addressText } from '../observe/observation.ts'
 import type { ReadFault } from '../semantic/read-scheduler.ts'
 import type { EbusCode, Layer } from './envelope.ts'
 
-function fault(kind: FaultKind, code: EbusCode, message: string, layer: Layer, details: JsonObject = {}): Fault {
-  return { kind, code, message, details: { source_layer: layer, ...details } }
+/** `where` is the layer that has something to complain about, and whatever else a caller may want to know. */
+function fault(
+  kind: FaultKind,
+  code: EbusCode,
+  message: string,
+  where: Layer | (JsonObject & { readonly source_layer: Layer }),
+): Fault {
+  return { kind, code, message, details: typeof where === 'string' ? { source_layer: where } : where }
 }
 
 export function notFound(message: string): Fault {
@@ -30,7 +36,7 @@ export function badArgument(argument: string, message: string): Fault {
 export function badArguments(issues: readonly Issue[]): Fault {
   const message = issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`).join('; ')
   const spelt = issues.map(({ path, message: text, code }) => ({ path: [...path], message: text, code }))
-  return fault('invalid-arguments', 'INVALID_ARGUMENT', message, 'registry', { issues: spelt })
+  return fault('invalid-arguments', 'INVALID_ARGUMENT', message, { source_layer: 'registry', issues: spelt })
 }
 
 /** For a read: nothing in the house is different because of it. */
@@ -63,7 +69,8 @@ export function readFault(cause: ReadFault, target: number): Fault {
     case 'answer-lost':
       return fault('timed-out', 'TIMEOUT', `${who} acknowledged, but its answer did not come.`, 'bus')
     case 'timed-out':
-      return fault('timed-out', 'TIMEOUT', `No answer of ${who} within ${Math.round(cause.afterMs)} ms.`, 'bus', {
+      return fault('timed-out', 'TIMEOUT', `No answer of ${who} within ${Math.round(cause.afterMs)} ms.`, {
+        source_layer: 'bus',
         phase: cause.phase,
       })
     default:
@@ -80,11 +87,11 @@ export function writeFault(cause: ReadFault, target: number): Fault {
       'unknown-outcome',
       'UNKNOWN_OUTCOME',
       `The change was sent to ${addressText(target)} and no answer says whether it took effect (${cause.kind}). Look before trying again.`,
-      'bus',
-      { cause: cause.kind },
+      { source_layer: 'bus', cause: cause.kind },
     )
   if (cause.kind === 'no-answer')
     return fault('offline', 'TIMEOUT', `Nobody answers at ${addressText(target)}; nothing was changed.`, 'bus')
+  if (cause.kind === 'cancelled') return withdrawn()
   // Not `timed-out`: that would leave open what is certain, that nothing was sent.
   if (cause.kind === 'timed-out')
     return fault(
@@ -94,6 +101,11 @@ export function writeFault(cause: ReadFault, target: number): Fault {
       'bus',
     )
   return untried(cause)
+}
+
+/** Of the kind that promises that nothing was tried, so that the key of a call that was withdrawn in time is free again. */
+export function withdrawn(): Fault {
+  return fault('busy', 'CANCELLED', 'The call was withdrawn before anything was sent.', 'gateway')
 }
 
 /** The bus could not be used. */

@@ -19,6 +19,7 @@ import type { Snapshots } from './snapshots.ts'
 import type { View } from './view.ts'
 import { liveView } from './view.ts'
 
+/** Handed to every tool of the family. */
 export interface House {
   readonly buses: readonly HeatingBus[]
   readonly snapshots: Snapshots
@@ -63,6 +64,7 @@ export interface Looked {
   readonly answer: (data: Json, beside?: JsonObject) => Answered
 }
 
+/** A snapshot of somebody else's, or of another bus, is as unknown as one that never was. */
 export function look(house: House, wish: Wish, call: Call): Result<Looked, Fault> {
   const heating = busOf(house, wish.bus)
   if (!heating.ok) return heating
@@ -79,6 +81,7 @@ export function look(house: House, wish: Wish, call: Call): Result<Looked, Fault
   return ok({ view, answer: answerer(view, { mode: 'SNAPSHOT', snapshot_id: id }, several) })
 }
 
+/** Which bus it was is only worth saying where there are several. */
 function answerer(view: View, consistency: JsonObject, several: boolean): Looked['answer'] {
   return (data, beside = {}) => ({
     data,

@@ -13,6 +13,7 @@ const number = z.number().exactOptional()
 const flag = z.boolean().exactOptional()
 const text = z.string().exactOptional()
 
+/** Demand and valve position are in the contract; no register that gives them is known, so they never come. */
 const zone = z.object({
   id: z.string(),
   name: z.string(),
@@ -44,6 +45,7 @@ const zone = z.object({
   }),
 })
 
+/** `boost` is one charge on request (special function 6), for which the contract has no word. */
 const dhw = z.object({
   state: z.object({ current_temp_c: number, special_function: text, heating_demand_pct: number }),
   config: z.object({
@@ -55,6 +57,7 @@ const dhw = z.object({
   }),
 })
 
+/** A meter nobody has told is null. The older gateway shows zero there, which looks like a cold day. */
 const figure = z.number().nullable().describe('kWh; null while unknown.')
 const figureMeta = z.object({
   freshness_state: z.enum(['fresh', 'stale', 'unknown']),
@@ -72,6 +75,7 @@ const series = z.object({
 })
 const meter = z.object({ dhw: series, climate: series })
 
+/** In the order of the contract. Hot water in here is what the regulator says about it, not the boiler. */
 const boilerStatus = z.object({
   state: z.object({
     flow_temperature_c: number,
@@ -149,6 +153,7 @@ const system = z.object({
   properties: z.object({ system_scheme: number, module_configuration_vr71: number }),
 })
 
+/** `role` is always there; who it is only where there is evidence (spec 1). */
 const circuit = z.object({
   index: z.int(),
   circuit_type: z.string(),
@@ -181,6 +186,7 @@ const circuit = z.object({
   }),
 })
 
+/** `inventory` is a module that is not connected and has left its name in the slot. */
 const radioDevice = z.object({
   group: z.int(),
   instance: z.int(),
@@ -243,6 +249,7 @@ const program = z.object({
   days: z.array(z.object({ weekday: z.enum(WEEKDAYS), slots: z.array(slotOutput) })).exactOptional(),
 })
 
+/** Everything but `info_supported` depends on how much the adapter's firmware tells. */
 const adapterInfo = z.object({
   firmware_version: text,
   firmware_checksum: text,
@@ -276,6 +283,7 @@ const part = z.object({
   initiator_address: text,
 })
 
+/** Null means not read yet, or nothing there to read; an empty list means looked, and found none. */
 export const PLANE_SCHEMAS: Readonly<Record<PlaneName, z.ZodType>> = {
   runtime_status: z.object({ adapter_status: part, daemon_status: part }),
   zones: z.array(zone).nullable(),

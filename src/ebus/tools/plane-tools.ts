@@ -14,6 +14,7 @@ import type { House } from './house.ts'
 import { freshnessOf, look } from './house.ts'
 import { PLANE_SCHEMAS } from './plane-schemas.ts'
 
+/** One row per tool; what they do differs in nothing but the plane. */
 interface PlaneTool {
   readonly name: string
   readonly plane: PlaneName
@@ -116,6 +117,7 @@ export const PLANE_TOOLS: readonly PlaneTool[] = [
   },
 ]
 
+/** Nothing is read for these: they show what is known, and how old it is. */
 export function planeTools(house: House): readonly Capability[] {
   return PLANE_TOOLS.map(({ plane, ...words }) =>
     defineTool({

@@ -75,21 +75,21 @@ export function registryTools(house: House): readonly Capability[] {
     legacyDevices.handledBy(list),
 
     devicesGet.handledBy(async ({ address, ...wish }, call) => {
-      const found = findDevice(house, address, wish, call)
+      const found = findDevice(house, { address, ...wish }, call)
       if (!found.ok) return found
       const { device, answer } = found.value
       return ok({ data: answer(deviceJson(device, address)) })
     }),
 
     planesList.handledBy(async ({ address, ...wish }, call) => {
-      const found = findDevice(house, address, wish, call)
+      const found = findDevice(house, { address, ...wish }, call)
       if (!found.ok) return found
       const { device, answer } = found.value
       return ok({ data: answer(device.planes.map(planeJson)) })
     }),
 
     methodsList.handledBy(async ({ address, plane, ...wish }, call) => {
-      const found = findDevice(house, address, wish, call)
+      const found = findDevice(house, { address, ...wish }, call)
       if (!found.ok) return found
       const { device, answer } = found.value
       const chosen = findPlane(device, plane)
@@ -98,10 +98,10 @@ export function registryTools(house: House): readonly Capability[] {
   ]
 }
 
+/** In the view that was asked for: a snapshot has the devices of its moment, with the labels they had then. */
 function findDevice(
   house: House,
-  address: number,
-  wish: Wish,
+  { address, ...wish }: Wish & { readonly address: number },
   call: Call,
 ): Result<{ readonly device: DeviceView; readonly answer: Looked['answer'] }, Fault> {
   const looked = look(house, wish, call)

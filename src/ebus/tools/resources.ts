@@ -34,6 +34,7 @@ export function changedUris(busId: string, change: Change): readonly string[] {
   return topics.map((topic) => resourceUri(busId, topic))
 }
 
+/** One set per bus; the buses of a gateway do not change while it runs. */
 export function resources(house: House): readonly Capability[] {
   return house.buses.flatMap((heating) => TOPICS.map((topic) => resource(house, heating, topic)))
 }
@@ -65,6 +66,7 @@ function resource(house: House, heating: HeatingBus, topic: Topic): Capability {
   })
 }
 
+/** The same as the tools would answer. */
 function show(view: View, topic: Topic, nowMs: number): { readonly data: Json; readonly beside: JsonObject } {
   if (topic === 'devices') return { data: view.devices().map((device) => deviceJson(device)), beside: {} }
   if (topic === 'bus') return { data: view.summary(), beside: {} }

@@ -27,7 +27,7 @@ import { meaningOf } from '../semantic/read-key.ts'
 import type { ReadKey } from '../semantic/read-key.ts'
 import { addressArgument, busArgument, idempotencyKeyArgument } from './arguments.ts'
 import { answered, ebusFamily } from './envelope.ts'
-import { badArgument, badArguments, notFound, readFault, writeFault } from './faults.ts'
+import { badArgument, badArguments, notFound, readFault, withdrawn, writeFault } from './faults.ts'
 import type { House } from './house.ts'
 import { busLock, busOf } from './house.ts'
 
@@ -96,7 +96,7 @@ export function rpcTools(house: House): readonly Capability[] {
     lock: (body: JsonObject): string | undefined => (body['intent'] === 'MUTATE' ? busLock(house, body) : undefined),
     assess: (invocation: Invocation): Assessment => assess(house, invocation),
   } as const
-  const handle = (invocation: Invocation, call: Call): Promise<Outcome> => invoke(house, invocation, call)
+  const handle = (invocation: Invocation, call: Call): Promise<Outcome> => invoke({ house, invocation, call })
   return [
     defineTool({
       ...common,
@@ -147,14 +147,14 @@ const NOT_READ_ONLY: Reason = {
   message: 'This method changes something; READ_ONLY does not allow that.',
 }
 
-async function invoke(house: House, invocation: Invocation, call: Call): Promise<Outcome> {
-  const found = resolve(house, invocation)
-  if (!found.ok) return found
-  return found.value.method.readOnly
-    ? read(house, found.value, invocation, call)
-    : change(house, found.value, invocation, call)
+/** A call on its way: what was asked, by whom, of which house. */
+interface Job {
+  readonly house: House
+  readonly invocation: Invocation
+  readonly call: Call
 }
 
+/** What it comes to on this bus, now. */
 interface Resolved {
   readonly heating: HeatingBus
   readonly method: Method
@@ -162,6 +162,13 @@ interface Resolved {
   readonly request: BusRequest
 }
 
+async function invoke(job: Job): Promise<Outcome> {
+  const resolved = resolve(job.house, job.invocation)
+  if (!resolved.ok) return resolved
+  return resolved.value.method.readOnly ? read(job, resolved.value) : change(job, resolved.value)
+}
+
+/** In the order in which a caller can put things right: bus, device, plane, method, intent, source, parameters. */
 function resolve(house: House, invocation: Invocation): Result<Resolved, Fault> {
   const heating = busOf(house, invocation.bus)
   if (!heating.ok) return heating
@@ -200,14 +207,15 @@ function checkSource(source: Json | undefined, heating: HeatingBus): Fault | und
   return badArgument('params.source', `this gateway sends as ${own}; leave it out`)
 }
 
+/**
+ * The cache is the shadow itself, whose keys name the device: the same question to two devices is two questions. What
+ * others asked for on the bus answers here as well, and its age says so.
+ */
 async function read(
-  house: House,
+  { house, invocation, call }: Job,
   { heating, method, prepared, request }: Resolved,
-  invocation: Invocation,
-  call: Call,
 ): Promise<Outcome> {
-  const key = keyOf(request)
-  const served = await heating.read(key, {
+  const served = await heating.read(keyOf(request), {
     maxAgeMs: invocation.max_age_ms ?? classAgeMs(invocation.params) ?? method.maxAgeMs ?? 0,
     source: 'tool',
     deadlineMs: invocation.timeout_ms,
@@ -218,16 +226,20 @@ async function read(
   const { entry, fromCache } = served.value
   const nowMs = house.clock.now()
   const observedAt = new Date(entry.atMs).toISOString()
-  return answer(house, heating, prepared.decode(entry.payload), {
-    data_timestamp: fromCache ? observedAt : new Date(nowMs).toISOString(),
-    cache: {
-      from_cache: fromCache,
-      age_seconds: Math.max(0, Math.round((nowMs - entry.atMs) / 1_000)),
-      observed_at: observedAt,
+  return ok({
+    data: {
+      ...besideData(house, heating, fromCache ? entry.atMs : nowMs),
+      data: prepared.decode(entry.payload),
+      cache: {
+        from_cache: fromCache,
+        age_seconds: Math.max(0, Math.round((nowMs - entry.atMs) / 1_000)),
+        observed_at: observedAt,
+      },
     },
   })
 }
 
+/** Callers of the older gateway choose by class instead of by milliseconds. */
 function classAgeMs({ cache_class: cacheClass, refresh_class: refreshClass }: JsonObject): number | undefined {
   const given = cacheClass ?? refreshClass
   return given === 'state' ? STATE_MS : given === 'config' ? CONFIG_MS : undefined
@@ -241,31 +253,22 @@ function keyOf(request: BusRequest): ReadKey {
   return meaning.key
 }
 
-async function change(house: House, resolved: Resolved, invocation: Invocation, call: Call): Promise<Outcome> {
+async function change({ house, invocation, call }: Job, resolved: Resolved): Promise<Outcome> {
   const { heating, prepared, request } = resolved
-  const caller = callerKey(call.caller)
+  const wish = { deadlineMs: invocation.timeout_ms, caller: callerKey(call.caller) }
   return heating.exclusively(async () => {
-    if (call.signal.aborted)
-      return fail({ kind: 'cancelled', message: 'The call was withdrawn before anything was sent.' })
-    const wish = { deadlineMs: invocation.timeout_ms, caller, signal: call.signal, repeatable: false }
-    const sent = await heating.send(request, wish)
+    if (call.signal.aborted) return fail(withdrawn())
+    // Not repeatable: a telegram that may have reached its target is not said a second time.
+    const sent = await heating.send(request, { ...wish, signal: call.signal, repeatable: false })
     if (!sent.ok) return fail(writeFault(sent.fault, request.target))
-    const readBack = await confirm(heating, resolved, { caller, deadlineMs: invocation.timeout_ms })
-    return answer(
-      house,
-      heating,
-      { ...prepared.decode(sent.value), ...readBack },
-      {
-        data_timestamp: new Date(house.clock.now()).toISOString(),
-      },
-    )
+    const data = { ...prepared.decode(sent.value), ...(await confirm(resolved, wish)) }
+    return ok({ data: { ...besideData(house, heating, house.clock.now()), data } })
   })
 }
 
 /** The acknowledge says that it was heard; only a look says that it was done. */
 async function confirm(
-  heating: HeatingBus,
-  { prepared, request }: Resolved,
+  { heating, prepared, request }: Resolved,
   wish: { readonly caller: string; readonly deadlineMs: number },
 ): Promise<NamedValues> {
   if (prepared.confirm === undefined) return {}
@@ -280,20 +283,13 @@ async function confirm(
   }
 }
 
-function answer(
-  house: House,
-  heating: HeatingBus,
-  data: NamedValues,
-  beside: JsonObject & { readonly data_timestamp: string },
-): Outcome {
+/** What goes beside the data of every answer here. */
+function besideData(house: House, heating: HeatingBus, atMs: number): Omit<JsonObject, 'data'> {
   const { address } = heating.status()
-  return ok({
-    data: {
-      data,
-      consistency: { mode: 'LIVE' },
-      ...(house.buses.length > 1 ? { bus: heating.id } : {}),
-      ...(address === undefined ? {} : { source_address: address }),
-      ...beside,
-    },
-  })
+  return {
+    consistency: { mode: 'LIVE' },
+    data_timestamp: new Date(atMs).toISOString(),
+    ...(house.buses.length > 1 ? { bus: heating.id } : {}),
+    ...(address === undefined ? {} : { source_address: address }),
+  }
 }

@@ -25,13 +25,14 @@ import { readDay, writeDay } from '../semantic/schedule-writer.ts'
 import type { Regulator } from '../semantic/topology.ts'
 import { busArgument, idempotencyKeyArgument } from './arguments.ts'
 import { answered, ebusFamily } from './envelope.ts'
-import { badArguments, notFound, readFault, writeFault } from './faults.ts'
+import { badArguments, notFound, readFault, withdrawn, writeFault } from './faults.ts'
 import type { House } from './house.ts'
 import { busLock, busOf } from './house.ts'
 import { slotOutput } from './plane-schemas.ts'
 import type { SlotInput } from './schedule-request.ts'
 import { checkSlots, slotInput } from './schedule-request.ts'
 
+/** For one telegram; a day takes up to forty. */
 const TELEGRAM_MS = 4_000
 const TIMEOUT_SECONDS = 90
 
@@ -65,6 +66,7 @@ const output = answered(
   }),
 )
 
+/** What both writers are asked for. */
 interface Wish {
   readonly weekday: number
   readonly slots: readonly SlotInput[]
@@ -106,8 +108,10 @@ export function scheduleTools(house: House, pause: (ms: number) => Promise<void>
   ]
 }
 
+/** Hot water has no zone of its own. */
 const DHW: ProgramId = { zone: NO_ZONE, channel: 'dhw' }
 
+/** What the day is and would be, for whoever has to approve it; from memory, the bus is not asked for that. */
 function assess(house: House, id: ProgramId, wish: Wish): Assessment {
   const busId = wish.bus ?? house.buses[0]?.id ?? ''
   const installation = house.buses.find((each) => each.id === busId)?.installation
@@ -143,8 +147,7 @@ async function setProgram(job: Job): Promise<Outcome> {
   const heating = busOf(job.house, job.wish.bus)
   if (!heating.ok) return heating
   return heating.value.exclusively(async () => {
-    if (job.call.signal.aborted)
-      return fail({ kind: 'cancelled', message: 'The call was withdrawn before anything was sent.' })
+    if (job.call.signal.aborted) return fail(withdrawn())
     const talk = talkOf(heating.value, job)
     const prepared = await prepare(heating.value, talk, job)
     if (!prepared.ok) return prepared
@@ -166,6 +169,7 @@ async function setProgram(job: Job): Promise<Outcome> {
   })
 }
 
+/** Reads come from the bus, never from memory: what is there now is the whole point. */
 function talkOf(heating: HeatingBus, { call, pause }: Job): Talk {
   const caller = callerKey(call.caller)
   return {
@@ -178,6 +182,7 @@ function talkOf(heating: HeatingBus, { call, pause }: Job): Talk {
   }
 }
 
+/** Everything that can be refused is refused here, before the first telegram that changes something. */
 async function prepare(
   heating: HeatingBus,
   talk: Talk,
@@ -212,6 +217,7 @@ async function askConfig(talk: Talk, regulator: Regulator, id: ProgramId): Promi
   return answer.ok ? decodeProgramConfig(answer.value) : undefined
 }
 
+/** What slots without a temperature of their own heat to. */
 function setpointOf(heating: HeatingBus, { zone, channel }: ProgramId): number | undefined {
   const reader = new PlaneReader(heating.installation)
   return channel === 'dhw' ? reader.peek(HOT_WATER.target) : reader.peek(ZONE.daySetpoint, zone)
@@ -227,6 +233,7 @@ function rehearsed(house: House, before: readonly DaySlot[], slots: readonly Day
   })
 }
 
+/** Written, as it was, or nobody knows: there is no fourth way to come out of it. */
 function reported(house: House, regulator: Regulator, outcome: DayOutcome): Outcome {
   const results = outcome.results.map(resultJson)
   const before = outcome.before.map(slotJson)

@@ -21,6 +21,7 @@ import { PLANE_SCHEMAS } from './plane-schemas.ts'
 import type { View } from './view.ts'
 import { capture } from './view.ts'
 
+/** `records`: it changes nothing in the house, but it takes memory, and somebody has to answer for that. */
 const captureTool = defineTool({
   name: 'ebus.v1.snapshot.capture',
   title: 'Capture everything as it is now',
@@ -47,6 +48,7 @@ const WAKE_MS = 50
 /** An adapter that is away is not worth the whole wait. */
 const CONNECT_PATIENCE_MS = 2_000
 
+/** ` Zones ` is understood, too. */
 const planeName = z
   .string()
   .trim()
@@ -91,6 +93,7 @@ const getTool = defineTool({
   family: ebusFamily,
 })
 
+/** `pause` lets a caller wait for the first reading without keeping the program busy. */
 export function snapshotTools(house: House, pause: (ms: number) => Promise<void>): readonly Capability[] {
   return [
     captureTool.handledBy(async ({ bus }, call) => {

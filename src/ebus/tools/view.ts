@@ -22,6 +22,7 @@ import { watchSummaryJson } from '../semantic/watch-summary.ts'
 import type { DeviceView } from './device-view.ts'
 import { deviceViews } from './device-view.ts'
 
+/** Functions, so that a live view computes no more than it is asked for. */
 export interface View {
   readonly busId: string
   /** Wall clock. */
@@ -123,6 +124,7 @@ export function weightOf(view: View): number {
   return JSON.stringify(parts).length
 }
 
+/** Nobody looks for updates of either, so nothing is claimed about them. */
 function runtimeStatus({ bus, info, version }: ViewParts): JsonObject {
   const status = !bus.connected ? 'disconnected' : bus.signal ? 'connected' : 'no_signal'
   return {
@@ -144,6 +146,7 @@ function addressName(address: number): string {
 /** Asked every half minute; three silences make it old. */
 const INFO_STALE_MS = 100_000
 
+/** Identity does not age; what is measured does. */
 function adapterPlane(info: AdapterInfo | undefined): Plane {
   const data = adapterInfoJson(info)
   const atMs = info?.telemetryAtMs ?? info?.identityAtMs

@@ -34,7 +34,6 @@ const CLOCK_SLACK_MS = 60_000
 /** Fed with what others say; our own questions come when we please and say nothing about the bus. */
 export class PeriodicityTable {
   readonly capacity: number
-  /** Least recently seen first: a Map keeps the order in which keys were set. */
   readonly #tuples = new Map<number, PeriodicTuple>()
   #evictions = 0
 
@@ -67,16 +66,11 @@ export class PeriodicityTable {
     known.epoch = epoch
     // A little back is a matter of order; far back means that the clock was set, and counting begins there.
     known.lastSeenMs = intervalMs < -CLOCK_SLACK_MS ? atMs : Math.max(known.lastSeenMs, atMs)
-    this.#tuples.delete(key)
-    this.#tuples.set(key, known)
   }
 
   /** Forgets what has not been seen for an hour. */
   sweep(nowMs: number): void {
-    for (const [key, tuple] of this.#tuples) {
-      if (nowMs - tuple.lastSeenMs <= FORGET_MS) break
-      this.#tuples.delete(key)
-    }
+    for (const [key, tuple] of this.#tuples) if (nowMs - tuple.lastSeenMs > FORGET_MS) this.#tuples.delete(key)
   }
 
   /** Least recently seen first. */
@@ -90,9 +84,10 @@ export class PeriodicityTable {
     if (this.#tuples.size < this.capacity) return
     this.sweep(nowMs)
     if (this.#tuples.size < this.capacity) return
-    const [oldest] = this.#tuples.keys()
-    if (oldest === undefined) return
-    this.#tuples.delete(oldest)
+    // Looked for when it is needed, which is rare; kept in order, it would cost every telegram something.
+    let oldest: readonly [key: number, seenMs: number] = [0, Infinity]
+    for (const [key, { lastSeenMs }] of this.#tuples) if (lastSeenMs < oldest[1]) oldest = [key, lastSeenMs]
+    this.#tuples.delete(oldest[0])
     this.#evictions++
   }
 }

@@ -133,17 +133,17 @@ export class Topology {
   learn(key: ReadKey, payload: Uint8Array, nowMs: number): void {
     if (kindOf(key) !== KIND.register) return
     const address = addressOf(key)
-    const [opcode, group, instance, high, low] = bytesOf(key)
-    const number = high * 256 + low
     if (payload.length > REGISTER_HEADER) this.#hearRegulator(address, nowMs)
     if (address !== this.#regulatorAddress) return
-    const value = payload.subarray(Math.min(REGISTER_HEADER, payload.length))
+    const [opcode, group, instance, high, low] = bytesOf(key)
+    const number = high * 256 + low
+    const value = (): Uint8Array => payload.subarray(Math.min(REGISTER_HEADER, payload.length))
     if (opcode === ZONE.index.opcode && group === ZONE.index.group && number === ZONE.index.number)
-      this.#lookAtZone(instance, decodeValue('u8', value) !== undefined)
+      this.#lookAtZone(instance, decodeValue('u8', value()) !== undefined)
     else if (opcode === CIRCUIT.type.opcode && group === CIRCUIT.type.group && number === CIRCUIT.type.number)
-      this.#note(this.#circuitTypes, instance, Number(decodeValue('u16', value) ?? 0))
+      this.#note(this.#circuitTypes, instance, Number(decodeValue('u16', value()) ?? 0))
     else if (opcode === 0x06 && number === 0x01 && REMOTE_GROUPS.includes(group))
-      this.#note(this.#slots, group * INSTANCES + instance, decodeValue('flag', value) === true)
+      this.#note(this.#slots, group * INSTANCES + instance, decodeValue('flag', value()) === true)
   }
 
   #hearRegulator(address: number, nowMs: number): void {

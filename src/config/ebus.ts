@@ -6,10 +6,10 @@
 import { z } from 'zod'
 
 /** Both halves of an address that may speak first are one of these. */
-const INITIATOR_NIBBLES = [0x0, 0x1, 0x3, 0x7, 0xf]
+const INITIATOR_NIBBLES = new Set([0x0, 0x1, 0x3, 0x7, 0xf])
 
 function mayInitiate(address: number): boolean {
-  return INITIATOR_NIBBLES.includes(address >> 4) && INITIATOR_NIBBLES.includes(address & 0xf)
+  return INITIATOR_NIBBLES.has(address >> 4) && INITIATOR_NIBBLES.has(address & 0xf)
 }
 
 const ADAPTER = /^((enh|ens|tcp|udp|ebusd):(\[[0-9a-f:]+\]|[^:/\s]+):\d{1,5}|(enh|ens|serial):(\/\S+|COM\d+))$/i
@@ -27,7 +27,10 @@ const bus = z.strictObject({
       'The adapter: enhanced protocol over TCP (`enh:host:port`) or serial (`ens:/dev/…`), plain `tcp:`, `udp:`, `serial:`, or a running `ebusd:host:port`.',
     ),
   source: z
-    .union([z.literal('auto'), z.int().min(0).max(255)])
+    .union([
+      z.literal('auto'),
+      z.int().min(0).max(255).refine(mayInitiate, 'an address that may speak first, such as 0x31'),
+    ])
     .default('auto')
     .describe('Our address on the bus; `auto` listens first and takes a free one.'),
   readOnly: z.boolean().default(false).describe('Listen only: never send on this bus.'),

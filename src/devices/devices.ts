@@ -33,12 +33,14 @@ import type { RosterBus } from './tools/roster.ts'
 import { Roster } from './tools/roster.ts'
 import type { UrlRule } from './tools/url-rule.ts'
 import { parseUrlRule } from './tools/url-rule.ts'
+import { WaitingNotice } from './tools/waiting-notice.ts'
+import { WAITING_URI, waitingResource } from './tools/waiting-resource.ts'
 
 export interface DevicesOptions {
   readonly config: DevicesConfig
   readonly database: Database
   readonly ledger: Ledger
-  readonly bus: RosterBus & ForwardBus
+  readonly bus: RosterBus & ForwardBus & { readonly announceResource: (uri: string) => void }
   readonly clock: Clock
   readonly logger: Logger
   /** The file of the secret that signs MQTT credentials; made when it is not there. */
@@ -60,6 +62,7 @@ export function createDevices(options: DevicesOptions): Service {
     ...listTools(parts),
     ...callTools(parts),
     ...announceTools(parts, urlRules(config)),
+    waitingResource(parts),
     ...enrolmentTools({ ...parts, transports, record: async (event) => void (await options.ledger.append(event)) }),
   ]
   return {
@@ -84,18 +87,25 @@ class Doors {
   trouble: string | undefined
   readonly #options: DevicesOptions
   readonly #closing = new AbortController()
+  readonly #waiting: WaitingNotice
   #gateway: Gateway | undefined
   #retry: NodeJS.Timeout | undefined
   #attempts = 0
 
   constructor(options: DevicesOptions) {
+    const { bus, clock } = options
     this.#options = options
+    this.#waiting = new WaitingNotice({
+      announce: () => bus.announceResource(WAITING_URI),
+      pending: () => this.#gateway?.registrar.pending() ?? [],
+      clock,
+    })
   }
 
   async open(): Promise<void> {
     const { config, logger } = this.#options
     try {
-      this.#gateway = await openDevices(gatewayOptions(this.#options))
+      this.#gateway = await openDevices(gatewayOptions(this.#options, this.#waiting.changed))
     } catch (error) {
       this.trouble = troubleText(error, config)
       const pauseMs = backoffMs(REOPEN, this.#attempts++)
@@ -121,6 +131,7 @@ class Doors {
   async close(): Promise<void> {
     this.#closing.abort()
     clearTimeout(this.#retry)
+    this.#waiting.close()
     const { house } = this
     this.house = undefined
     house?.calls.close()
@@ -163,7 +174,7 @@ function changesTools({ kind }: FleetEvent): boolean {
   return kind !== 'notification'
 }
 
-function gatewayOptions(options: DevicesOptions): GatewayOptions {
+function gatewayOptions(options: DevicesOptions, onWaiting: () => void): GatewayOptions {
   const { config, database, clock, logger } = options
   const { host, port, publicUrl, mqtt, broker, transport, keepAliveSeconds, allowedOrigins, maxConnections } = config
   return {
@@ -184,6 +195,7 @@ function gatewayOptions(options: DevicesOptions): GatewayOptions {
       },
     },
     registrar: {
+      onWaiting,
       waitingRoom: {
         places: Math.max(256, config.waitingPerAddress),
         placesPerAddress: config.waitingPerAddress,

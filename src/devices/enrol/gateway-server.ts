@@ -45,7 +45,7 @@ export interface GatewayOptions {
   /** For devices approved without a choice. */
   readonly transport?: Transport
   readonly fleet?: Pick<FleetOptions, 'settings' | 'toolTimes' | 'onStep' | 'onBug'>
-  readonly registrar?: Pick<RegistrarOptions, 'greeting' | 'waitingRoom'>
+  readonly registrar?: Pick<RegistrarOptions, 'greeting' | 'waitingRoom' | 'onWaiting'>
   readonly server?: Pick<DevicesServerOptions, 'otaPath' | 'allowedOrigins' | 'timezoneMinutes' | 'maxConnections'>
   readonly clock?: Clock
   /** What could not be written down and is not worth failing for. */

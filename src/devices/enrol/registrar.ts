@@ -47,6 +47,8 @@ export interface RegistrarOptions {
   /** Said with the code on the device's screen. */
   readonly greeting?: string
   readonly waitingRoom?: WaitingRoomSettings
+  /** Somebody began to wait, was approved, or left. */
+  readonly onWaiting?: () => void
   /** A device lost its credentials: whoever holds its connection hangs up. */
   readonly onVoid?: (deviceId: string) => void
   /** An approved device was told where to connect. */
@@ -77,6 +79,7 @@ class NodeRegistrar implements Registrar {
         challenge: () => base64url(randomBytes(24)),
       },
       options.waitingRoom,
+      options.onWaiting,
     )
   }
 

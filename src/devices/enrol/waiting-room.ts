@@ -33,12 +33,19 @@ export interface Chance {
 export class WaitingRoom {
   readonly #settings: WaitingRoomSettings
   readonly #chance: Chance
+  readonly #onChange: () => void
   /** Oldest first, as a Map keeps them. */
   readonly #waiting = new Map<string, WaitingDevice>()
 
-  constructor(chance: Chance, settings: WaitingRoomSettings = DEFAULT_WAITING_ROOM) {
+  /** `onChange` is called whenever `list` would say something else than before. */
+  constructor(
+    chance: Chance,
+    settings: WaitingRoomSettings = DEFAULT_WAITING_ROOM,
+    onChange: () => void = () => undefined,
+  ) {
     this.#chance = chance
     this.#settings = settings
+    this.#onChange = onChange
   }
 
   /** The code this device has already, or a new one. */
@@ -57,6 +64,7 @@ export class WaitingRoom {
       approved: false,
     }
     this.#waiting.set(key, waiting)
+    this.#onChange()
     return waiting
   }
 
@@ -74,10 +82,14 @@ export class WaitingRoom {
   /** With `false`, an approval that could not be recorded is taken back. */
   approve(waiting: WaitingDevice, approved = true): void {
     this.#waiting.set(keyOf(waiting), { ...waiting, approved })
+    this.#onChange()
   }
 
   leave(identity: DeviceIdentity): void {
+    const known = this.#waiting.get(keyOf(identity))
     this.#waiting.delete(keyOf(identity))
+    // Who was approved had left the list before.
+    if (known?.approved === false) this.#onChange()
   }
 
   list(nowMs: number): readonly WaitingDevice[] {

@@ -16,7 +16,7 @@ import type { JsonObject } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
 import { callerKey } from '../../guard/caller-rights.ts'
-import type { EnrolFault, EnrolledDevice, PendingDevice } from '../enrol/enrolment.ts'
+import type { EnrolFault, EnrolledDevice } from '../enrol/enrolment.ts'
 import { parseDeviceId } from '../wire/device-id.ts'
 import { isoTime } from './device-view.ts'
 import { devicesFamily } from './envelope.ts'
@@ -25,6 +25,7 @@ import type { OpenHouse, ToolParts } from './open-house.ts'
 import { inHouse, unknownDevice } from './open-house.ts'
 import { adminReasons } from './standing.ts'
 import { visibleText } from './stranger-text.ts'
+import { pendingJson, pendingView } from './waiting-resource.ts'
 
 export interface EnrolmentParts extends ToolParts {
   readonly transports: readonly string[]
@@ -44,18 +45,6 @@ const enrolledView = z.object({
   approved_at: z.string().nullable(),
   approved_by: z.string(),
   booted_at: z.string().nullable(),
-})
-
-const pendingView = z.object({
-  code: z.string(),
-  id: z.string(),
-  client_id: z.string(),
-  board: z.string(),
-  firmware: z.string(),
-  address: z.string(),
-  since: z.string().nullable(),
-  expires: z.string().nullable(),
-  replaces: z.boolean().describe('A device of this address is enrolled already, with another UUID.'),
 })
 
 const common = { family: devicesFamily, face: { kind: 'service' }, trustRequired: 'self' } as const
@@ -209,20 +198,6 @@ function listJson(house: OpenHouse): JsonObject {
       withheld: house.roster.find(device.deviceId)?.withheld.length ?? 0,
     })),
     ota: house.otaUrl,
-  }
-}
-
-function pendingJson(device: PendingDevice): JsonObject {
-  return {
-    code: device.code,
-    id: device.deviceId,
-    client_id: device.clientId,
-    board: visibleText(device.board, 64),
-    firmware: visibleText(device.firmware, 64),
-    address: device.remoteAddress,
-    since: isoTime(device.sinceMs),
-    expires: isoTime(device.expiresAtMs),
-    replaces: device.replaces,
   }
 }
 

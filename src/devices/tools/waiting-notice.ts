@@ -1,0 +1,45 @@
+/**
+ * Waiting notice: announces that somebody began to wait, was let in, or gave up. Whoever gives up does so in silence, so
+ * the moment at which the next one's time is over is watched for.
+ *
+ * Pure, apart from waiting.
+ */
+import type { Clock } from '../../core/clock.ts'
+import type { PendingDevice } from '../enrol/enrolment.ts'
+import { Notice } from './notice.ts'
+
+export interface WaitingNoticeParts {
+  readonly announce: () => void
+  /** Oldest first; looking also clears away those whose time is over, and that is a change. */
+  readonly pending: () => readonly Pick<PendingDevice, 'expiresAtMs'>[]
+  readonly clock: Pick<Clock, 'now'>
+}
+
+export class WaitingNotice {
+  readonly #parts: WaitingNoticeParts
+  readonly #notice: Notice
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(parts: WaitingNoticeParts) {
+    this.#parts = parts
+    this.#notice = new Notice(() => {
+      parts.announce()
+      this.#watch()
+    })
+  }
+
+  readonly changed = (): void => this.#notice.changed()
+
+  close(): void {
+    this.#notice.close()
+    clearTimeout(this.#timer)
+  }
+
+  readonly #watch = (): void => {
+    clearTimeout(this.#timer)
+    const [next] = this.#parts.pending()
+    if (next === undefined) return
+    this.#timer = setTimeout(this.#watch, Math.max(1, next.expiresAtMs - this.#parts.clock.now()))
+    this.#timer.unref()
+  }
+}

@@ -1,0 +1,74 @@
+/**
+ * Waiting resource: who stands at the door with a code, for those who decide about it. Announced whenever it changes.
+ *
+ *   devices://waiting   { waiting: [{ code, id, board, … }], ota }
+ *
+ * Only admins see that it is there and read it: whoever knows a code can talk a person into approving it, and what waits
+ * chose its own words. Everybody else may know how many there are, from the health of the family.
+ *
+ * Pure, given the house.
+ */
+import { z } from 'zod'
+import type { Assessment, Capability } from '../../bus/capability.ts'
+import { defineTool } from '../../bus/tool.ts'
+import type { JsonObject } from '../../core/json.ts'
+import { ok } from '../../core/result.ts'
+import type { PendingDevice } from '../enrol/enrolment.ts'
+import { isoTime } from './device-view.ts'
+import { devicesFamily } from './envelope.ts'
+import type { ToolParts } from './open-house.ts'
+import { inHouse } from './open-house.ts'
+import { adminReasons } from './standing.ts'
+import { visibleText } from './stranger-text.ts'
+
+export const WAITING_URI = 'devices://waiting'
+
+export const pendingView = z.object({
+  code: z.string(),
+  id: z.string(),
+  client_id: z.string(),
+  board: z.string(),
+  firmware: z.string(),
+  address: z.string(),
+  since: z.string().nullable(),
+  expires: z.string().nullable(),
+  replaces: z.boolean().describe('A device of this address is enrolled already, with another UUID.'),
+})
+
+const waiting = defineTool({
+  family: devicesFamily,
+  effect: 'reads',
+  name: 'devices.resource.waiting',
+  title: 'Devices at the door',
+  description:
+    'Devices that ask to be let in, with the code that each shows. Subscribers hear when one comes, is let in or gives up.',
+  face: { kind: 'resource', uri: WAITING_URI, mimeType: 'application/json' },
+  // Listed for people who decide, and for nobody's model.
+  params: { userOnly: true },
+  trustRequired: 'self',
+  input: z.strictObject({}),
+  output: z.object({ waiting: z.array(pendingView), ota: z.string().describe('What to type into a device.') }),
+  assess: (_, { caller }): Assessment => ({ effect: 'reads', reasons: adminReasons(caller) }),
+})
+
+export function waitingResource(parts: ToolParts): Capability {
+  return waiting.handledBy(() =>
+    inHouse(parts, ({ gateway, otaUrl }) =>
+      ok({ data: { waiting: gateway.registrar.pending().map(pendingJson), ota: otaUrl } }),
+    ),
+  )
+}
+
+export function pendingJson(device: PendingDevice): JsonObject {
+  return {
+    code: device.code,
+    id: device.deviceId,
+    client_id: device.clientId,
+    board: visibleText(device.board, 64),
+    firmware: visibleText(device.firmware, 64),
+    address: device.remoteAddress,
+    since: isoTime(device.sinceMs),
+    expires: isoTime(device.expiresAtMs),
+    replaces: device.replaces,
+  }
+}

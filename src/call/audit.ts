@@ -137,19 +137,21 @@ function exitEvent(
   // The enter could not be appended, so neither can the exit: an exit without an enter would be a lie.
   if (call === undefined) throw new Error('the enter is not on record')
   if (!outcome.ok) {
-    const { kind, code, reasons } = outcome.fault
-    const refusedBy = reasons?.slice(0, MAX_RECORDED_REASONS).map((reason) => recordable(reason.rule))
-    return {
-      event: {
-        kind: 'call.exit',
-        call,
-        outcome: kind === 'not-permitted' || kind === 'approval-required' ? 'denied' : 'error',
-        error_code: recordable(code ?? kind),
-        // A code is a family's word; what became of a change must be readable without knowing the family.
-        fault: kind,
-        reasons: refusedBy,
-      },
+    const { kind, code } = outcome.fault
+    const reasons = outcome.fault.reasons?.slice(0, MAX_RECORDED_REASONS)
+    const event = {
+      kind: 'call.exit',
+      call,
+      outcome: kind === 'not-permitted' || kind === 'approval-required' ? 'denied' : 'error',
+      error_code: recordable(code ?? kind),
+      // A code is a family's word; what became of a change must be readable without knowing the family.
+      fault: kind,
+      reasons: reasons?.map(({ rule }) => recordable(rule)),
     }
+    if (reasons === undefined || reasons.length === 0) return { event }
+    // The rules stay for good; their sentences have names of devices and people's words in them, which can be erased.
+    const sentences = reasons.map(({ message }) => message)
+    return { event, body: { reasons: redactResult(passage, sentences) } }
   }
   const event = {
     kind: 'call.exit',

@@ -6,7 +6,7 @@ import { busFamily } from '../bus/family.ts'
 import type { Fault } from '../core/fault.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
-import type { AuditEvent } from './audit.ts'
+import type { AuditEvent, AuditLog } from './audit.ts'
 import { createChain, stagesOf } from './chain.ts'
 import type { ChainParts } from './chain.ts'
 import { keyedLock } from './keyed-lock.ts'
@@ -174,6 +174,24 @@ describe('chain', () => {
     const { diary, run } = chainWithDiary({ denial: { kind: 'not-permitted', message: 'no' } })
     expect((await run(offerOf('writes'))).ok).toBe(false)
     expect(diary).toContain('call.exit denied')
+  })
+
+  it('keeps the rules of a refusal in the entry, and their sentences beside it', async () => {
+    const events: AuditEvent[] = []
+    const reasons = [{ rule: 'role', message: 'The role observer does not cover what writes.' }]
+    const { parts } = chainWithDiary({ denial: { kind: 'not-permitted', message: 'no', reasons } })
+    const log: AuditLog = {
+      record: async (make, appended) => {
+        const seq = events.push(make())
+        appended?.(seq)
+      },
+    }
+    const chain = createChain({ ...parts, audit: { ...parts.audit, log } })
+    await chain(callWith({}), offerOf('writes'), async () => ok({ data: 1 }))
+    expect(events[1]).toEqual({
+      event: expect.objectContaining({ kind: 'call.exit', outcome: 'denied', reasons: ['role'] }),
+      body: { reasons: ['The role observer does not cover what writes.'] },
+    })
   })
 
   it('audits a name that nobody offers', async () => {

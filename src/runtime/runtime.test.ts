@@ -20,12 +20,14 @@ const FOURTEEN = [
   'thought_record_list',
 ]
 const BEYOND = [
+  'audit_session_list',
   'bus_stats',
   'bus_topology',
   'bus_traces',
   'ledger_checkpoint',
   'ledger_consistency',
   'ledger_proof',
+  'ledger_trace',
   'ledger_verify',
   'router_call',
   'router_fallback',

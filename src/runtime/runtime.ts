@@ -76,7 +76,7 @@ export function createRuntime(options: RuntimeOptions): Service {
     ...skillTools(skills),
     ...taskTools(records),
     ...proofTools(records, stores, ledgerProver(ledger)),
-    ...ledgerTools(ledger),
+    ...ledgerTools(ledger, bus),
     ...busTools(bus),
     ...routerTools(records, bus),
   ]

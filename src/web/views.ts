@@ -133,6 +133,8 @@ export interface CallDetailView {
   readonly result: Json | null
   /** Why there is no result to show, if there is none. */
   readonly withheld: 'reads-are-not-kept' | 'erased' | 'none' | null
+  /** Why it was refused, rule by rule. A sentence is `null` once it was erased. */
+  readonly reasons: readonly { readonly rule: string; readonly sentence: string | null }[]
   readonly approvals: readonly ApprovalView[]
 }
 

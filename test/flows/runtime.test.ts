@@ -35,6 +35,7 @@ const WAYS: readonly Way[] = [
 ]
 
 const TOOLS = [
+  'audit_session_list',
   'audit_session_start',
   'audit_verify_chain',
   'bus_stats',
@@ -43,6 +44,7 @@ const TOOLS = [
   'ledger_checkpoint',
   'ledger_consistency',
   'ledger_proof',
+  'ledger_trace',
   'ledger_verify',
   'merkle_finalize',
   'merkle_root',
@@ -156,6 +158,9 @@ describe.each(WAYS)('the runtime over $transport, $era', ({ transport, era }) =>
     const sealed = await data('merkle_finalize', { session_id: session['session_id'] })
     expect(sealed).toMatchObject({ record_count: 2, root: expect.stringMatching(/^[0-9a-f]{64}$/) })
     expect(await data('merkle_root', { session_id: session['session_id'] })).toMatchObject({ root: sealed['root'] })
+    expect(await data('audit_session_list', { task_id: taskId })).toMatchObject({
+      sessions: [{ session_id: session['session_id'], state: 'sealed', root: sealed['root'] }],
+    })
 
     const proof = await data('ledger_proof', { log_index: sealed['log_index'] })
     const key = parseVerifierKey(String(proof['verifier_key']))
@@ -163,7 +168,15 @@ describe.each(WAYS)('the runtime over $transport, $era', ({ transport, era }) =>
     const policy = logOnly(key.value)
     expect(verifyTlogProof(String(proof['proof']), utf8(String(proof['leaf'])), policy).ok).toBe(true)
     expect(verifyTlogProof(String(sealed['proof']), utf8(String(proof['leaf'])), policy).ok).toBe(true)
-    expect(JSON.parse(String(proof['leaf']))).toMatchObject({ kind: 'session.final', root: sealed['root'] })
+    const leaf = JSON.parse(String(proof['leaf'])) as Record<string, unknown>
+    expect(leaf).toMatchObject({ kind: 'session.final', root: sealed['root'] })
+    expect(await data('ledger_trace', { trace_id: leaf['trace_id'] })).toMatchObject({
+      entries: [
+        { kind: 'call.enter', entry: { tool: 'merkle_finalize' } },
+        { kind: 'session.final', log_index: sealed['log_index'] },
+        { kind: 'call.exit', entry: { outcome: 'ok' } },
+      ],
+    })
   })
 
   it('shows the ledger, the bus and its router', async () => {

@@ -1,5 +1,5 @@
 /**
- * Definitions: the three tools of the proof store as values.
+ * Definitions: the three tools of the proof store as values, and the list of what they made.
  *
  * Pure.
  */
@@ -7,6 +7,7 @@ import { z } from 'zod'
 import { defineTool } from '../../bus/tool.ts'
 import { RUNTIME_LOCK } from '../dependencies.ts'
 import { runtimeFamily } from '../envelope.ts'
+import { cursorArgument, limitArgument } from '../paging.ts'
 import { id, MAX_REASON_LENGTH, text } from '../text.ts'
 
 const common = { family: runtimeFamily, lock: RUNTIME_LOCK } as const
@@ -71,5 +72,33 @@ export const merkleRoot = defineTool({
   description: 'Returns the Merkle root with which a finalized session was sealed, and where the ledger holds it.',
   input: z.strictObject({ session_id: id() }),
   output: z.object(sealed),
+  effect: 'reads',
+})
+
+export const auditSessionList = defineTool({
+  ...common,
+  name: 'audit_session_list',
+  title: 'Read the audit sessions',
+  description:
+    'Lists audit sessions, newest first: what each is for, who began it, how many thoughts it has gathered, and the Merkle root it was sealed with. With `task_id`, those that were begun for that task or hold thoughts about it.',
+  input: z.strictObject({ task_id: id().exactOptional(), limit: limitArgument, cursor: cursorArgument }),
+  output: z.object({
+    sessions: z.array(
+      z.object({
+        session_id: z.string(),
+        intent: z.string(),
+        task_id: z.string().nullable(),
+        started_by: z.string(),
+        started_at: z.string(),
+        record_count: z.int(),
+        log_index: z.int().describe('Ledger entry of its start.'),
+        state: z.enum(['open', 'sealed', 'broken']).describe('`broken`: the ledger does not say what the tables say.'),
+        finalized_at: z.string().nullable(),
+        root: z.string().nullable().describe('hex; only of a sealed session.'),
+        seal_index: z.int().nullable().describe('Ledger entry that seals it.'),
+      }),
+    ),
+    next_cursor: z.string().exactOptional(),
+  }),
   effect: 'reads',
 })

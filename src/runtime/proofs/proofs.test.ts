@@ -174,3 +174,57 @@ describe('session root', () => {
     expect(sessionRoot(pairs)).not.toBe(sessionRoot(records))
   })
 })
+
+describe('audit_session_list', () => {
+  it('lists open and sealed sessions, newest first, with roots that the ledger confirms', async () => {
+    const sealed = await startSession()
+    await think(sealed)
+    const { root } = await rig.data('merkle_finalize', { session_id: sealed })
+    const open = await startSession()
+    expect(await rig.data('audit_session_list')).toEqual({
+      sessions: [
+        expect.objectContaining({ session_id: open, state: 'open', record_count: 0, root: null, seal_index: null }),
+        expect.objectContaining({
+          session_id: sealed,
+          intent: 'bleed the radiators',
+          started_by: 'tester',
+          state: 'sealed',
+          record_count: 1,
+          root,
+          log_index: 0,
+          seal_index: 2,
+        }),
+      ],
+    })
+  })
+
+  it('finds the sessions of a task, begun for it or with a record about it', async () => {
+    await startSession()
+    const about = await startSession()
+    await think(about)
+    const begun = String((await rig.data('audit_session_start', { intent: 'x', task_id: 'T-1' }))['session_id'])
+    const listed = await rig.data('audit_session_list', { task_id: 'T-1' })
+    expect((listed['sessions'] as { session_id: string }[]).map(({ session_id: id }) => id)).toEqual([begun, about])
+  })
+
+  it('goes on where a page ended', async () => {
+    const ids = [await startSession(), await startSession(), await startSession()]
+    const first = await rig.data('audit_session_list', { limit: 2 })
+    const rest = await rig.data('audit_session_list', { limit: 2, cursor: String(first['next_cursor']) })
+    const seen = [first, rest].flatMap((part) => part['sessions'] as { session_id: string }[])
+    expect(seen.map(({ session_id: id }) => id)).toEqual(ids.toReversed())
+    expect(rest['next_cursor']).toBeUndefined()
+  })
+
+  it.each([
+    ['its root was exchanged', `UPDATE merkle_roots SET root = 'ff'`],
+    ['its seal was taken away', 'DELETE FROM merkle_roots'],
+    ['it was given another task', `UPDATE audit_sessions SET task_id = 'T-2'`],
+  ])('calls a session broken when %s', async (_, sql) => {
+    const session = await startSession()
+    await think(session)
+    await rig.data('merkle_finalize', { session_id: session })
+    rig.tamper(sql)
+    expect(await rig.data('audit_session_list')).toMatchObject({ sessions: [{ state: 'broken' }] })
+  })
+})

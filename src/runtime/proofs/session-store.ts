@@ -4,6 +4,7 @@
  * Does I/O.
  */
 import type { DatabaseSync } from 'node:sqlite'
+import { given, preparedOnce } from '../query-store.ts'
 
 export interface Session {
   readonly session_id: string
@@ -28,6 +29,11 @@ export interface SessionRoot {
   readonly leaf_hash: string
 }
 
+/** A session and how much it gathered. */
+export interface ListedSession extends Session {
+  readonly record_count: number
+}
+
 export interface SessionStore {
   readonly get: (sessionId: string) => Session | undefined
   /** Open sessions that were started for the task, oldest first; at most `limit`. */
@@ -35,6 +41,15 @@ export interface SessionStore {
   readonly insert: (session: Session) => void
   readonly finalize: (root: SessionRoot) => void
   readonly root: (sessionId: string) => SessionRoot | undefined
+  /** Newest first, from before a ledger entry. A session is a task's when it was begun for it or has records about it. */
+  readonly list: (
+    filter: { readonly task_id?: string },
+    page: { readonly before: number; readonly limit: number },
+  ) => readonly ListedSession[]
+}
+
+const TESTS = {
+  task_id: `(task_id = :task_id OR session_id IN (SELECT session_id FROM thought_records WHERE task_id = :task_id))`,
 }
 
 export function createSessionStore(sql: DatabaseSync): SessionStore {
@@ -50,6 +65,7 @@ export function createSessionStore(sql: DatabaseSync): SessionStore {
     INSERT INTO merkle_roots VALUES (:session_id, :root, :record_count, :first_index, :last_index, :finalized_at,
       :log_index, :leaf_hash)`)
   const root = sql.prepare('SELECT * FROM merkle_roots WHERE session_id = ?')
+  const prepare = preparedOnce(sql)
   return {
     get: (sessionId) => get.get(sessionId) as Session | undefined,
     openFor: (taskId, limit) => openFor.all(taskId, limit).map((row) => String(row['session_id'])),
@@ -59,5 +75,12 @@ export function createSessionStore(sql: DatabaseSync): SessionStore {
       insertRoot.run({ ...sealed })
     },
     root: (sessionId) => root.get(sessionId) as SessionRoot | undefined,
+    list: (filter, page) => {
+      const { where, parameters } = given(filter, TESTS)
+      const list = prepare(`
+        SELECT *, (SELECT count(*) FROM thought_records WHERE session_id = audit_sessions.session_id) AS record_count
+        FROM audit_sessions WHERE ${where} AND log_index < :before ORDER BY log_index DESC LIMIT :limit`)
+      return list.all({ ...parameters, ...page }) as unknown as ListedSession[]
+    },
   }
 }

@@ -1,5 +1,5 @@
 /**
- * Tools: what the three tools of the proof store do.
+ * Tools: what the tools of the proof store do.
  *
  *   open ──thought──▶ open ──finalize (verify, then close, in one transaction)──▶ sealed
  *
@@ -19,9 +19,10 @@ import { atOnce, inPieces } from '../stride.ts'
 import type { TrailStores } from '../trail/tools.ts'
 import { walkTrail } from '../trail/verify.ts'
 import type { Report } from '../trail/verify.ts'
-import { auditSessionStart, merkleFinalize, merkleRoot } from './definitions.ts'
-import { isSealedBy, SESSION_FINAL, startEvent } from './session-leaf.ts'
-import type { Session, SessionRoot } from './session-store.ts'
+import { decodeCursor, encodeCursor, listScope, page } from '../paging.ts'
+import { auditSessionList, auditSessionStart, merkleFinalize, merkleRoot } from './definitions.ts'
+import { agrees, isSealedBy, SESSION_FINAL, startEvent } from './session-leaf.ts'
+import type { ListedSession, Session, SessionRoot } from './session-store.ts'
 import { sessionRoot } from './session-tree.ts'
 
 /** The signed side of the ledger, as finalizing needs it. */
@@ -61,7 +62,38 @@ export function proofTools(records: Records, stores: TrailStores, prover: Prover
         }),
       )
     }),
+
+    auditSessionList.handledBy(async ({ limit, cursor, ...filter }) => {
+      const scope = listScope('audit_session_list', filter)
+      const before = decodeCursor<[number]>(cursor, scope, 1)
+      if (!before.ok) return before
+      const found = sessions.list(filter, { before: before.value?.[0] ?? Number.MAX_SAFE_INTEGER, limit: limit + 1 })
+      const { rows, ...next } = page(found, limit, (last) => encodeCursor(scope, [last.log_index]))
+      return answer({ sessions: rows.map((session) => toListed(records, stores, session)), ...next })
+    }),
   ]
+}
+
+function toListed(
+  { ledger }: Records,
+  { sessions }: TrailStores,
+  session: ListedSession,
+): { readonly [field: string]: string | number | null } {
+  const { principal, finalized_at: finalizedAt, ...same } = session
+  const start = ledger.entry(session.log_index)
+  const root = sessions.root(session.session_id)
+  const seal = root && ledger.entry(root.log_index)
+  const isSealed = root !== undefined && seal !== undefined && agrees(sessions, seal)
+  const isOpen = root === undefined && finalizedAt === null
+  const isBegun = start !== undefined && agrees(sessions, start)
+  return {
+    ...same,
+    started_by: principal,
+    state: !isBegun || (!isOpen && !isSealed) ? 'broken' : isOpen ? 'open' : 'sealed',
+    finalized_at: finalizedAt,
+    root: isSealed ? root.root : null,
+    seal_index: isSealed ? root.log_index : null,
+  }
 }
 
 /** A root is only worth what the ledger says of it. */

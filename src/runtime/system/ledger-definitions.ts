@@ -9,6 +9,7 @@ import { z } from 'zod'
 import { defineTool } from '../../bus/tool.ts'
 import { RUNTIME_LOCK } from '../dependencies.ts'
 import { runtimeFamily } from '../envelope.ts'
+import { id } from '../text.ts'
 
 const common = { family: runtimeFamily, lock: RUNTIME_LOCK, effect: 'reads' } as const
 
@@ -51,6 +52,20 @@ export const ledgerProof = defineTool({
     proof: z.string().describe('C2SP tlog-proof, with its checkpoint.'),
     verifier_key: z.string(),
     body: z.enum(['kept', 'erased', 'none']).describe('Whether content beside the entry is still there.'),
+  }),
+})
+
+export const ledgerTrace = defineTool({
+  ...common,
+  name: 'ledger_trace',
+  title: 'What the ledger says about a call',
+  description:
+    'Returns the entries of this ledger about one call, by its trace id: when it came in, who asked, how it ended, which approval it used. A call that crossed nodes has entries in the ledger of each, under the same trace id. Prove any of them with ledger_proof; arguments and results are not in it.',
+  input: z.strictObject({ trace_id: id() }),
+  output: z.object({
+    trace_id: z.string(),
+    origin: z.string().describe('Whose ledger this is: the name in its checkpoints.'),
+    entries: z.array(z.object({ log_index: z.int(), at: z.string(), kind: z.string(), entry: z.unknown() })),
   }),
 })
 

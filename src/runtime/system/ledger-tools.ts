@@ -3,11 +3,14 @@
  *
  * Reads through the ledger.
  */
+import type { CapabilityBus } from '../../bus/bus.ts'
 import type { Capability } from '../../bus/capability.ts'
+import { TRACE_RING_BUFFER } from '../../bus/trace.ts'
 import { base64, fromUtf8, hex } from '../../core/bytes.ts'
 import type { Fault } from '../../core/fault.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
+import { callEntries } from '../../ledger/call-entries.ts'
 import { checkpointText } from '../../ledger/checkpoint.ts'
 import { findingSentence } from '../../ledger/finding.ts'
 import { ledgerFaultSentence } from '../../ledger/fork.ts'
@@ -20,9 +23,9 @@ import { leafHash } from '../../ledger/tree.ts'
 import { answer } from '../dependencies.ts'
 import { fault } from '../faults.ts'
 import type { Prover } from '../proofs/tools.ts'
-import { ledgerCheckpoint, ledgerConsistency, ledgerProof, ledgerVerify } from './ledger-definitions.ts'
+import { ledgerCheckpoint, ledgerConsistency, ledgerProof, ledgerTrace, ledgerVerify } from './ledger-definitions.ts'
 
-export function ledgerTools(ledger: Ledger): readonly Capability[] {
+export function ledgerTools(ledger: Ledger, bus: Pick<CapabilityBus, 'recentTraces'>): readonly Capability[] {
   const verifierKey = formatVerifierKey(ledger.verifierKey)
   return [
     ledgerCheckpoint.handledBy(async () => {
@@ -53,6 +56,16 @@ export function ledgerTools(ledger: Ledger): readonly Capability[] {
         proof: proof.value,
         verifier_key: verifierKey,
         body: ledger.body(index).kind,
+      })
+    }),
+
+    ledgerTrace.handledBy(async ({ trace_id: traceId }) => {
+      const seen = bus.recentTraces(TRACE_RING_BUFFER).filter((trace) => trace.traceId === traceId)
+      const entries = callEntries(ledger, traceId, seen)
+      return answer({
+        trace_id: traceId,
+        origin: ledger.verifierKey.name,
+        entries: entries.map((entry) => ({ log_index: entry.seq, at: entry.at, kind: entry.kind, entry })),
       })
     }),
 

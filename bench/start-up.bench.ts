@@ -1,36 +1,53 @@
 /**
- * From nothing to the first answered tools/list, against a Node process that does nothing at all.
+ * From nothing to the first answered tools/list, as installed and as in a clone, against a Node process that does nothing
+ * at all.
  *
  * Does I/O.
  */
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { createHome, startGatewayProcess } from '../test/gateway-process.ts'
+import { fileURLToPath } from 'node:url'
+import { CLI, createHome, startGatewayProcess } from '../test/gateway-process.ts'
 import { MODERN } from '../test/modern-request.ts'
 import { rssMegabytes } from './http-load.ts'
 
-const RUNS = 7
+const ROOT = fileURLToPath(new URL('../', import.meta.url))
+const RUNS = 9
+
+execFileSync(process.execPath, [`${ROOT}tools/build-gateway.mjs`])
 const home = createHome()
-const ours: number[] = []
+const installed: number[] = []
+const source: number[] = []
 const bare: number[] = []
 let memory = Number.NaN
+// In turns, so that a busy neighbour is busy for all of them.
 for (let run = 0; run < RUNS; run++) {
   bare.push(await timed(async () => void (await once(spawn(process.execPath, ['-e', '0']), 'exit'))))
-  const began = performance.now()
-  const gateway = await startGatewayProcess(home)
+  installed.push(await timed(() => startAndList(`${ROOT}dist/cli.js`)))
+  source.push(await timed(() => startAndList(CLI)))
+}
+home.remove()
+row('an empty Node process', bare)
+row('Hearthbus as installed', installed)
+row('Hearthbus from a clone', source)
+process.stdout.write(`  resident memory after the first tools/list: ${memory.toFixed(0)} MB\n`)
+
+function row(label: string, times: readonly number[]): void {
+  const [first = Number.NaN] = times
+  const ratio = median(times) / median(bare)
+  process.stdout.write(
+    `  ${label.padEnd(26)} median ${median(times).toFixed(0).padStart(5)} ms  best ${Math.min(...times)
+      .toFixed(0)
+      .padStart(5)} ms  first ${first.toFixed(0).padStart(5)} ms  ×${ratio.toFixed(1)}\n`,
+  )
+}
+
+async function startAndList(cli: string): Promise<void> {
+  const gateway = await startGatewayProcess(home, [], cli)
   await listTools(gateway.url)
-  ours.push(performance.now() - began)
   memory = rssMegabytes(gateway.pid)
   await gateway.stop()
 }
-home.remove()
-process.stdout.write(
-  `  Hearthbus, to the first tools/list   ${median(ours).toFixed(0)} ms (first run ${(ours[0] ?? Number.NaN).toFixed(0)} ms)\n`,
-)
-process.stdout.write(
-  `  an empty Node process                ${median(bare).toFixed(0)} ms   → ×${(median(ours) / median(bare)).toFixed(1)}\n`,
-)
-process.stdout.write(`  resident memory after it             ${memory.toFixed(0)} MB\n`)
 
 async function listTools(url: string): Promise<void> {
   const response = await fetch(`${url}/mcp`, {

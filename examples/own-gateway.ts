@@ -3,9 +3,8 @@
  *
  *   node examples/own-gateway.ts /tmp/garden
  */
-import { readConfig } from '../src/config/config-file.ts'
-import { createLogger } from '../src/core/logger.ts'
-import { startGateway } from '../src/main.ts'
+// Where the package is installed, this is `from 'hearthbus'`.
+import { createLogger, readConfig, startGateway } from '../src/hearthbus.ts'
 import { gardenService } from './own-service.ts'
 
 const config = readConfig('inline', 'listen: { port: 0 }')

@@ -6,10 +6,9 @@
  * It is called like everything else: over MCP, with `hearthbus call garden.tap.get`, from another service.
  */
 import { z } from 'zod'
-import type { Service } from '../src/bus/capability.ts'
-import { busFamily } from '../src/bus/family.ts'
-import { defineTool } from '../src/bus/tool.ts'
-import { ok } from '../src/core/result.ts'
+// Where the package is installed, this is `from 'hearthbus'`.
+import { busFamily, defineTool, ok } from '../src/hearthbus.ts'
+import type { Service } from '../src/hearthbus.ts'
 
 const state = z.strictObject({ open: z.boolean() })
 

@@ -31,6 +31,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   // What main.ts builds with: the rooms joined, one file per joint.
   main: [ALL],
   'cli.ts': [ALL],
+  // What a program that imports the package gets.
+  'hearthbus.ts': [ALL],
   // The commands that cli.ts lists, one file each.
   cli: [ALL],
 }

@@ -42,8 +42,12 @@ export interface GatewayProcess {
   readonly log: () => string
 }
 
-export async function startGatewayProcess(home: Home, flags: readonly string[] = []): Promise<GatewayProcess> {
-  const child = spawn(process.execPath, [CLI, 'up', '--data', home.data, '--config', home.config, ...flags], {
+export async function startGatewayProcess(
+  home: Home,
+  flags: readonly string[] = [],
+  cli = CLI,
+): Promise<GatewayProcess> {
+  const child = spawn(process.execPath, [cli, 'up', '--data', home.data, '--config', home.config, ...flags], {
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let log = ''

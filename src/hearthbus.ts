@@ -1,0 +1,21 @@
+/**
+ * Hearthbus: what the package gives to a program that imports it, to run a gateway of its own or to put a service of its
+ * own on the bus. `examples/` shows both.
+ *
+ * The one file that only passes on what others define: a stranger's program needs one name to import from, and we need
+ * one list of what we may not break. Inside the project, import the defining file.
+ */
+export type { Admit, Proceed } from './bus/admit.ts'
+export type { Call, Caller, Outcome, Reply } from './bus/call.ts'
+export type { Assessment, Capability, Offer, Service } from './bus/capability.ts'
+export { busFamily } from './bus/family.ts'
+export { defineTool } from './bus/tool.ts'
+export { readConfig } from './config/config-file.ts'
+export type { Config } from './config/schema.ts'
+export type { Fault } from './core/fault.ts'
+export { createLogger } from './core/logger.ts'
+export type { Logger } from './core/logger.ts'
+export { fail, ok } from './core/result.ts'
+export type { Result } from './core/result.ts'
+export { startGateway } from './main.ts'
+export type { Gateway, GatewayOptions } from './main.ts'

@@ -1,0 +1,95 @@
+import { execFileSync, spawnSync } from 'node:child_process'
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { connectHttp, createHome, startGatewayProcess } from '../gateway-process.ts'
+import type { Home } from '../gateway-process.ts'
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string }
+
+const PROGRAM = `
+import { busFamily, createLogger, defineTool, ok, readConfig, startGateway } from 'hearthbus'
+import type { Gateway, Service } from 'hearthbus'
+import { z } from 'zod'
+
+const ring = defineTool({
+  name: 'bell.ring', title: 'Ring', description: 'Rings the bell.', effect: 'writes', family: busFamily,
+  input: z.strictObject({ times: z.number() }), output: z.strictObject({ rung: z.number() }),
+})
+const bell: Service = {
+  name: 'bell', prefixes: ['bell.'],
+  capabilities: () => [ring.handledBy(async ({ times }) => ok({ data: { rung: times } }))],
+  start: async () => undefined, stop: async () => undefined, health: () => ({ status: 'ok', details: {} }),
+}
+const config = readConfig('inline', 'listen: { port: 0 }')
+if (!config.ok) throw new Error('config')
+const started = await startGateway({
+  config: config.value, dataRoot: process.argv[2] ?? '', version: '1.0.0', logger: createLogger('warn'), listen: false,
+  services: () => [bell],
+})
+if (!started.ok) throw new Error(started.fault.message)
+const gateway: Gateway = started.value
+const outcome = await gateway.bus.call('bell.ring', undefined, { times: 3 }, {
+  caller: { kind: 'principal', id: 'porter', role: 'agent' }, channel: 'service',
+})
+console.log(JSON.stringify(outcome))
+await gateway.stop()
+`
+
+// As npm lays it out: the package in one folder, and a stranger's program that depends on it in another.
+describe('the package, built and installed', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'hearthbus-package-'))
+  const installed = join(folder, 'node_modules', 'hearthbus')
+  let home: Home
+
+  beforeAll(() => {
+    home = createHome()
+    mkdirSync(installed, { recursive: true })
+    execFileSync(process.execPath, [join(ROOT, 'tools/build-gateway.mjs'), join(installed, 'dist')], { stdio: 'pipe' })
+    cpSync(join(ROOT, 'package.json'), join(installed, 'package.json'))
+    cpSync(join(ROOT, 'console/dist'), join(installed, 'console/dist'), { recursive: true })
+    symlinkSync(join(ROOT, 'node_modules'), join(installed, 'node_modules'))
+    for (const name of ['zod', '@types'])
+      symlinkSync(join(ROOT, 'node_modules', name), join(folder, 'node_modules', name))
+    writeFileSync(join(folder, 'package.json'), '{"type":"module"}')
+    writeFileSync(join(folder, 'bell.ts'), PROGRAM)
+  }, 180_000)
+
+  afterAll(() => {
+    home.remove()
+    rmSync(folder, { recursive: true })
+  })
+
+  it('starts, serves an agent, and shows its page', async () => {
+    const gateway = await startGatewayProcess(home, [], join(installed, 'dist/cli.js'))
+    const client = await connectHttp(gateway.url, 'modern')
+    const { structuredContent } = await client.callTool({ name: 'server_health', arguments: {} })
+    expect(structuredContent).toMatchObject({ ok: true, data: { status: 'ok', version } })
+    await client.close()
+    const page = await fetch(`${gateway.url}/`)
+    expect(await page.text()).toContain('<title>Hearthbus</title>')
+    expect(await gateway.stop()).toBe(0)
+  })
+
+  it("compiles and runs in a stranger's program", () => {
+    const flags = [
+      '--noEmit',
+      '--strict',
+      '--module',
+      'nodenext',
+      '--target',
+      'es2024',
+      '--skipLibCheck',
+      '--types',
+      'node',
+    ]
+    const tsc = spawnSync(join(ROOT, 'node_modules/.bin/tsc'), [...flags, 'bell.ts'], { cwd: folder, encoding: 'utf8' })
+    expect([tsc.status, tsc.stdout]).toEqual([0, ''])
+    const run = spawnSync(process.execPath, ['bell.ts', join(folder, 'data')], { cwd: folder, encoding: 'utf8' })
+    expect([run.status, run.stderr]).toEqual([0, ''])
+    expect(run.stdout).toBe('{"ok":true,"value":{"data":{"rung":3}}}\n')
+  })
+})

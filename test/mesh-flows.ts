@@ -121,11 +121,15 @@ export function meshFlows(name: string, settings: () => Promise<NodeSettings>): 
       expect(executions(again).filter((line) => line === 'count "cut"')).toHaveLength(1)
     })
 
-    it('refuse a node for good once it is revoked', async () => {
+    it('take in a node that runs already, and refuse it for good once it is revoked', async () => {
       const home = meshHome('thief', how)
-      cli(home, 'mesh', 'join', invite(node(cellar).home, 'member'))
       const thief = await startNode('thief', home)
       nodes = [...nodes, thief]
+      expect(await communityIn(thief)).toBe(null)
+      // While it runs: nothing has to be started again.
+      cli(home, 'mesh', 'join', invite(node(cellar).home, 'member'))
+      await until('it has noticed', async () => (await communityIn(thief)) !== null)
+      expect(await communityIn(thief)).toBe(await communityIn(node(cellar)))
       await until('it is in', async () => (await call(thief, 'test.only.attic')).outcome === 'ok')
       // A member may read; what changes something is for the trusted.
       const refused = await call(thief, 'test.write', {}, { node: node(attic).nodeId })
@@ -140,6 +144,11 @@ export function meshFlows(name: string, settings: () => Promise<NodeSettings>): 
       expect(outcome).not.toBe('ok')
     })
   })
+}
+
+async function communityIn({ url }: MeshNode): Promise<unknown> {
+  const { communityId } = (await (await fetch(`${url}/api/topology`)).json()) as { communityId?: string }
+  return communityId ?? null
 }
 
 function node(each: MeshNode | undefined): MeshNode {

@@ -43,7 +43,8 @@ export type { CallOptions }
 
 export interface BusOptions {
   readonly nodeId: string
-  readonly communityId?: string
+  /** Asked whenever somebody wants to know: a node may join a community while it runs. */
+  readonly communityId?: () => string | undefined
   readonly config: BusConfig
   readonly clock: Clock
   readonly admit: Admit
@@ -66,7 +67,6 @@ const OURSELVES: Owner = { name: 'local', prefixes: [''] }
 
 export class CapabilityBus {
   readonly nodeId: string
-  readonly communityId: string | undefined
   readonly registry: Registry
   readonly router: Router
   readonly health: HealthTracker
@@ -86,7 +86,6 @@ export class CapabilityBus {
   constructor(options: BusOptions) {
     const { nodeId, config, clock, random = Math.random } = options
     this.nodeId = nodeId
-    this.communityId = options.communityId
     this.#options = options
     this.#clock = clock
     this.#log = options.log ?? SILENT
@@ -108,6 +107,10 @@ export class CapabilityBus {
     this.#sweeper = new StickySweeper(this.router.sticky, (sweeper, dueMs) => this.#timer.set(sweeper, dueMs))
     this.#sweeper.ring(clock.monotonic())
     this.#proceed = (call) => this.#dispatcher.dispatch(call)
+  }
+
+  get communityId(): string | undefined {
+    return this.#options.communityId?.()
   }
 
   /** All of its capabilities or none. Starting and stopping the service is its holder's business. */

@@ -102,10 +102,11 @@ export function joinCommunity(command: MeshCommand, text: string): Promise<Answe
       useNkey: command.config.mesh.nats.nkey,
     })
     if (!joined.ok) return fail(joined.fault)
+    const { issuer, addresses } = invitation.value
+    // First: a gateway beside us looks for its inviter as soon as it sees the community.
+    await store.remember([{ nodeId: issuer, addresses }], systemClock.now())
     const accepted = await store.accept(joined.value)
     if (!accepted.ok && accepted.fault.kind !== 'not-newer') return fail(communitySentence(accepted.fault))
-    const { issuer, addresses } = invitation.value
-    await store.remember([{ nodeId: issuer, addresses }], systemClock.now())
     const { name, id, members } = joined.value
     const hint = command.config.mesh.enabled ? '' : '\nSet mesh.enabled in the configuration, or nothing comes of it.'
     return said({ community: id, name, members: members.size }, `Joined ${name}, ${members.size} nodes.${hint}`)

@@ -78,7 +78,7 @@ export async function prepareMesh(parts: MeshParts): Promise<Result<PreparedMesh
   })
   const undo: (() => void | Promise<void>)[] = [() => mesh.stop()]
   return ok({
-    forBus: { remote: mesh.remote, ...(mesh.community === undefined ? {} : { communityId: mesh.community.id }) },
+    forBus: { remote: mesh.remote, communityId: () => mesh.community?.id },
     start: async ({ bus, ledger }) => {
       const witness = config.mesh.witness
         ? openPeerWitness({ path: files.witness, identity, ledger, mesh, logger })

@@ -189,11 +189,7 @@ export class Mesh {
     await this.#listen(start)
     this.#sources = this.#makeSources()
     for (const source of this.#sources) await source.start((hint) => neighbourhood.hint(hint, source.name))
-    for (const { nodeId, addresses } of store.remembered())
-      for (const text of addresses) {
-        const address = parseAddress(text)
-        if (address !== undefined) neighbourhood.hint({ kind: 'address', ...address, nodeId }, 'remembered')
-      }
+    this.#recall()
     neighbourhood.start()
     this.#knownDigest = store.community()?.digest
     this.#publish()
@@ -312,6 +308,9 @@ export class Mesh {
     }
     this.#self?.touch()
     this.#publish()
+    // Who came in while this node runs was told where its inviter is; who was a stranger a moment ago may be none now.
+    this.#recall()
+    this.#neighbourhood?.knockAgain()
     void this.#neighbourhood?.tellAll()
   }
 
@@ -333,6 +332,15 @@ export class Mesh {
         void this.#neighbourhood?.tellAll()
       }, SETTLE_MS)
     }
+  }
+
+  /** Where others were when this node, or the command that let it in, last reached them. */
+  #recall(): void {
+    for (const { nodeId, addresses } of this.#options.store.remembered())
+      for (const text of addresses) {
+        const address = parseAddress(text)
+        if (address !== undefined) this.#neighbourhood?.hint({ kind: 'address', ...address, nodeId }, 'remembered')
+      }
   }
 
   #remember(): void {

@@ -110,6 +110,11 @@ export class Neighbourhood {
     await Promise.all(this.#parts.book.peers.map((peer) => this.#exchange(peer)))
   }
 
+  /** Who belongs here has changed: whoever did not answer, or was none of ours, is asked again now. */
+  knockAgain(): void {
+    for (const candidate of this.#candidates.values()) [candidate.attempt, candidate.dueMs] = [0, 0]
+  }
+
   /** A call found nobody there. */
   doubt(nodeId: string): void {
     if (this.#parts.book.find(nodeId) !== undefined) this.#askAgainMs.set(nodeId, this.#parts.clock.monotonic())

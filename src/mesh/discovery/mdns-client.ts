@@ -24,18 +24,20 @@ export function mdnsSource(options: MdnsOptions): PeerSource {
   const { nodeId, name, communityId, port, logger } = options
   let bonjour: Bonjour | undefined
   let browser: Browser | undefined
+  let hearAll: (service: Service) => void = () => undefined
   let announced: { readonly service: Service; readonly community: string } | undefined
   return {
     name: 'mdns',
     start: async (hear) => {
       // Without multicast there are no neighbours to find: that is a line in the log, and the other sources go on.
       bonjour = new Bonjour({}, (error: unknown) => logger.warn({ err: error }, 'mDNS is not possible on this network'))
-      browser = bonjour.find({ type: SERVICE_TYPE }, (service) => {
+      hearAll = (service) => {
         const community = communityId()
         const found = community === undefined ? undefined : readAnnouncement(service.txt, community)
         if (found === undefined || found === nodeId) return
         for (const host of addressesOf(service)) hear({ kind: 'address', host, port: service.port, nodeId: found })
-      })
+      }
+      browser = bonjour.find({ type: SERVICE_TYPE }, hearAll)
     },
     publish: () => {
       const community = communityId()
@@ -48,6 +50,8 @@ export function mdnsSource(options: MdnsOptions): PeerSource {
         txt: announcementText(nodeId, community),
       })
       announced = { service, community }
+      // Neighbours say who they are once: those who did so before we belonged to them are still there.
+      for (const neighbour of browser?.services ?? []) hearAll(neighbour)
     },
     stop: async () => {
       browser?.stop()

@@ -1,7 +1,7 @@
 /**
- * What a model's call to a device costs in the whole gateway: lock, validation, guard, ledger on the disk, bus, session.
- * The devices are in a process of their own, so the processor time counted is ours; the same calls handed straight to
- * the fleet are in `devices`.
+ * What a model's call to a device costs in the whole gateway: HTTP and MCP, lock, validation, guard, ledger on the disk,
+ * bus, session. Models and devices are in processes of their own, so the processor time counted is ours; the same calls
+ * handed straight to the fleet are in `devices`.
  *
  * HEARTHBUS_BENCH_DEVICES (2,000) and HEARTHBUS_BENCH_SECONDS (60) make it smaller.
  *
@@ -22,52 +22,56 @@ import { createLogger } from '../src/core/logger.ts'
 import { ok } from '../src/core/result.ts'
 import { startGateway } from '../src/main.ts'
 import type { Gateway } from '../src/main.ts'
-import { Peer, perDevice, perSecond, until } from './devices.ts'
-import type { Memory } from './far-end/devices-peer.ts'
+import type { StatusView } from '../src/web/views.ts'
+import { loadText, Peer, perDevice, until } from './devices.ts'
+import type { LoadResult, Memory } from './far-end/devices-peer.ts'
 
 const COUNT = Number(process.env['HEARTHBUS_BENCH_DEVICES'] ?? 2_000)
 const SECONDS = Number(process.env['HEARTHBUS_BENCH_SECONDS'] ?? 60)
 const CALLS_PER_SECOND = 200
 const HALF = Math.floor(COUNT / 2)
 const OWNER: Caller = { kind: 'principal', id: 'owner', role: 'admin' }
-const AGENT: Caller = { kind: 'principal', id: 'bench', role: 'agent' }
+/** Clients of models, each with a connection of its own. */
+const MODELS = 8
 
 const dataRoot = mkdtempSync(join(tmpdir(), 'hearthbus-device-calls-'))
 const gateway = await open()
-const devices = new Peer('devices')
+const [devices, models] = [new Peer('devices'), new Peer('models')]
 try {
-  const { ota = '' } = await call('devices.enrolment.list', {}, OWNER)
+  const empty = memory()
+  const { ota = '' } = await call('devices.enrolment.list', {})
   for (const [index, transport] of (['websocket', 'mqtt'] as const).entries()) {
     const before = memory()
-    devices.onCode = (code) => void call('devices.enrolment.approve', { code, transport }, OWNER)
-    const rate = await perSecond(HALF, async () => {
-      await devices.ask('enrol', ota, HALF, 1 + index * HALF)
-      await until(async () => offered().length === HALF * (index + 1))
-    })
-    say(
-      `${transport.padEnd(16)} ${rate} devices/s from first boot to capabilities on the bus, ${perDevice(before, memory(), HALF)}`,
-    )
+    const began = cpuMs()
+    devices.onCode = (code) => void call('devices.enrolment.approve', { code, transport })
+    await devices.ask('enrol', ota, HALF, 1 + index * HALF)
+    await until(async () => offered().length === HALF * (index + 1))
+    const each = ((cpuMs() - began) / HALF).toFixed(1)
+    const how = 'of CPU each from first boot to capabilities on the bus'
+    say(`${transport.padEnd(16)} ${each} ms ${how}, ${perDevice(before, memory(), HALF)}`)
   }
-  say(`on the bus       ${gateway.bus.offers().length} capabilities`)
+  say(`on the bus       ${gateway.bus.offers().length} capabilities, ${await online()} devices online`)
+  await models.ask('connect', `${gateway.url}/mcp`, MODELS)
   // The same way through the gateway, to nobody: what is left is the device's share.
-  const chain = await load(SECONDS, () => ({ name: 'bench.nothing', body: { nonce: 'n' }, isRight: () => true }))
-  const names = offered()
-  const echoes = await load(SECONDS, (index) => {
-    const nonce = `n${index}`
-    const isRight = ({ value }: JsonObject): boolean => typeof value === 'string' && value.endsWith(` ${nonce}`)
-    return { name: names[(index * 7) % COUNT] ?? '', body: { nonce }, isRight }
-  })
-  say(`chain alone      ${chain}`)
-  say(`to devices       ${echoes}`)
+  say(`to nobody        ${await load(Math.ceil(SECONDS / 4), ['bench.nothing'])}`)
+  const loaded = memory()
+  say(`to devices       ${await load(SECONDS, offered())}`)
+  say(`                 heap ${mib(memory().heapBytes - loaded.heapBytes)} MiB more than before`)
 
-  const inFlight = offered().map((name) => call(name, { nonce: 'last' }, AGENT))
+  const inFlight = models.ask<{ ended: number; failed: number }>('callAll', offered())
   await devices.ask('cut', Math.min(1_000, COUNT))
-  const ended = (await Promise.all(inFlight)).length
+  const { ended, failed } = await inFlight
   await until(async () => (await online()) === COUNT)
   const { inFlight: left } = gateway.bus.stats()
-  say(`mass disconnect  ${ended} calls under way ended, ${left} left, all ${COUNT} back`)
+  say(`mass disconnect  ${ended} calls under way ended, ${failed} of them cut off, ${left} left, all ${COUNT} back`)
+  const after = memory()
+  say(
+    `                 ${await pendingCalls()} calls wait for devices, heap ${mib(after.heapBytes - loaded.heapBytes)} MiB more`,
+  )
+  say(`gateway          ${mib(after.rssBytes)} MiB resident, ${mib(empty.rssBytes)} MiB when empty`)
 } finally {
   devices.end()
+  models.end()
   await gateway.stop()
   rmSync(dataRoot, { recursive: true })
 }
@@ -97,8 +101,11 @@ function nothing(): Service {
 async function open(): Promise<Gateway> {
   const limits =
     'callsPerMinute: 10000000, writesPerMinute: 10000000, actuatorIntervalMs: 0, actuatorWritesPerDay: 10000000'
-  const listener = `enabled: true, host: 127.0.0.1, port: 0, mqtt: { port: 0, udpPort: 0 }, waitingPerAddress: ${COUNT}`
-  const config = readConfig('bench', `logLevel: error\nguard: { ${limits} }\ndevices: { ${listener} }\n`)
+  const devices = `enabled: true, host: 127.0.0.1, port: 0, mqtt: { port: 0, udpPort: 0 }, waitingPerAddress: ${COUNT}`
+  const config = readConfig(
+    'bench',
+    `logLevel: error\nguard: { ${limits} }\ndevices: { ${devices} }\nlisten: { port: 0 }\n`,
+  )
   if (!config.ok) throw new Error(JSON.stringify(config.fault))
   const logger = createLogger('error')
   const started = await startGateway({
@@ -106,15 +113,15 @@ async function open(): Promise<Gateway> {
     dataRoot,
     version: 'bench',
     logger,
-    listen: false,
+    listen: true,
     services: () => [nothing()],
   })
   if (!started.ok) throw new Error(started.fault.message)
   return started.value
 }
 
-async function call(name: string, body: JsonObject, caller: Caller): Promise<JsonObject> {
-  const outcome = await gateway.bus.call(name, undefined, body, { caller, channel: 'api' })
+async function call(name: string, body: JsonObject): Promise<JsonObject> {
+  const outcome = await gateway.bus.call(name, undefined, body, { caller: OWNER, channel: 'api' })
   if (!outcome.ok) return { fault: outcome.fault.kind }
   return isJsonObject(outcome.value.data) ? outcome.value.data : {}
 }
@@ -124,49 +131,34 @@ function offered(): readonly string[] {
 }
 
 async function online(): Promise<number> {
-  return Number((await call('devices.list', { online: true, limit: 1 }, OWNER))['total'])
+  return Number((await call('devices.list', { online: true, limit: 1 }))['total'])
 }
 
-interface Shot {
-  readonly name: string
-  readonly body: JsonObject
-  /** Whether the answer is the one to this very call. */
-  readonly isRight: (answer: JsonObject) => boolean
+/** What the fleet itself still knows of. */
+async function pendingCalls(): Promise<number> {
+  const status = (await (await fetch(`${gateway.url}/api/status`)).json()) as Pick<StatusView, 'services'>
+  return Number(status.services.find(({ name }) => name === 'devices')?.details['calls'])
 }
 
-/** Spread evenly over time; what takes long does not hold back the next. */
-async function load(seconds: number, shotOf: (index: number) => Shot): Promise<string> {
-  const times: number[] = []
-  let failed = 0
-  let crossed = 0
-  const one = async ({ name, body, isRight }: Shot): Promise<void> => {
-    const began = performance.now()
-    const answer = await call(name, body, AGENT)
-    times.push(performance.now() - began)
-    if (answer['fault'] !== undefined) failed++
-    else if (!isRight(answer)) crossed++
-  }
-  const running: Promise<void>[] = []
-  const cpuBefore = process.cpuUsage()
-  const start = performance.now()
-  const total = seconds * CALLS_PER_SECOND
-  for (let index = 0; index < total; index++) {
-    const dueMs = start + (index * 1_000) / CALLS_PER_SECOND
-    if (dueMs > performance.now()) await new Promise((resolve) => setTimeout(resolve, dueMs - performance.now()))
-    running.push(one(shotOf(index)))
-  }
-  await Promise.all(running)
-  const { user, system } = process.cpuUsage(cpuBefore)
-  times.sort((left, right) => left - right)
-  const at = (share: number): string => (times[Math.floor((times.length - 1) * share)] ?? Number.NaN).toFixed(2)
-  const cpuMs = ((user + system) / 1_000 / total).toFixed(3)
-  return `${total} calls, ${failed} failed, ${crossed} crossed, p50 ${at(0.5)} ms, p99 ${at(0.99)} ms, ${cpuMs} ms of CPU each`
+async function load(seconds: number, tools: readonly string[]): Promise<string> {
+  const began = cpuMs()
+  const result = await models.ask<LoadResult>('load', { seconds, perSecond: CALLS_PER_SECOND }, tools)
+  return loadText(result, cpuMs() - began)
+}
+
+function cpuMs(): number {
+  const { user, system } = process.cpuUsage()
+  return (user + system) / 1_000
 }
 
 function memory(): Memory {
   globalThis.gc?.()
   const { rss, heapUsed } = process.memoryUsage()
   return { rssBytes: rss, heapBytes: heapUsed }
+}
+
+function mib(bytes: number): string {
+  return (bytes / 1_048_576).toFixed(1)
 }
 
 function say(text: string): void {

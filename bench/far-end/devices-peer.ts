@@ -1,14 +1,16 @@
 /**
- * Devices peer: one process of the devices bench. A gateway, a bare `ws` server that only says hello, or many devices.
+ * Devices peer: one process of the devices benches. A gateway, a bare `ws` server that only says hello, many devices, or
+ * models that call them.
  *
- *   node --expose-gc devices-peer.ts gateway | bare | devices        commands and answers over IPC
+ *   node --expose-gc devices-peer.ts gateway | bare | devices | models        commands and answers over IPC
  *
  * Does I/O.
  */
 import { randomBytes } from 'node:crypto'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { WebSocketServer } from 'ws'
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+import { WebSocket, WebSocketServer } from 'ws'
 import { Database } from '../../src/core/database-store.ts'
 import { devicesMigrations } from '../../src/devices/enrol/enrol-store.ts'
 import { openDevices } from '../../src/devices/enrol/gateway-server.ts'
@@ -28,9 +30,15 @@ export interface LoadResult {
   readonly crossed: number
   readonly p50Ms: number
   readonly p99Ms: number
-  readonly cpuMsPerCall: number
-  readonly pendingAfter: number
 }
+
+export interface Load {
+  readonly seconds: number
+  readonly perSecond: number
+}
+
+/** Whether the answer is the one to this very call. */
+type Verdict = 'right' | 'failed' | 'crossed'
 
 type Commands = Readonly<Record<string, (...args: never[]) => unknown>>
 
@@ -44,6 +52,12 @@ function memory(): Memory {
   globalThis.gc?.()
   const { rss, heapUsed } = process.memoryUsage()
   return { rssBytes: rss, heapBytes: heapUsed }
+}
+
+/** Of this process so far, whatever else the machine is busy with. */
+function cpuMs(): number {
+  const { user, system } = process.cpuUsage()
+  return (user + system) / 1_000
 }
 
 async function gateway(): Promise<Commands> {
@@ -64,7 +78,17 @@ async function gateway(): Promise<Commands> {
     ready: () => fleet.devices().filter(({ phase }) => phase === 'ready').length,
     stats: () => fleet.stats(),
     memory,
-    load: (seconds: number, perSecond: number): Promise<LoadResult> => load(opened.fleet, seconds, perSecond),
+    cpuMs,
+    load: (wanted: Load) => {
+      const ids = fleet.devices().map(({ id }) => id)
+      return spread(wanted, async (index) => {
+        const id = ids[(index * 7) % ids.length] ?? ''
+        const answer = await fleet.call(id, 'self.echo', { nonce: `n${index}` })
+        const content = answer.ok ? answer.value.content[0] : undefined
+        if (content?.type !== 'text') return 'failed'
+        return content.text === `${id} n${index}` ? 'right' : 'crossed'
+      })
+    },
     close: async () => {
       await opened.close()
       database.close()
@@ -72,64 +96,42 @@ async function gateway(): Promise<Commands> {
   }
 }
 
-type Fleet = Awaited<ReturnType<typeof openDevices>>['fleet']
-
-/** Calls spread evenly over time and devices; what takes long does not hold back the next. */
-async function load(fleet: Fleet, seconds: number, perSecond: number): Promise<LoadResult> {
-  const ids = fleet.devices().map(({ id }) => id)
+/** Spread evenly over time; what takes long does not hold back the next. */
+async function spread({ seconds, perSecond }: Load, call: (index: number) => Promise<Verdict>): Promise<LoadResult> {
   const times: number[] = []
-  const running: Promise<void>[] = []
-  let failed = 0
-  let crossed = 0
-  const call = async (index: number) => {
-    const id = ids[(index * 7) % ids.length] ?? ''
-    const nonce = `n${index}`
-    const started = performance.now()
-    const answer = await fleet.call(id, 'self.echo', { nonce })
-    times.push(performance.now() - started)
-    const content = answer.ok ? answer.value.content[0] : undefined
-    if (content?.type !== 'text') failed++
-    else if (content.text !== `${id} ${nonce}`) crossed++
+  const counts = { right: 0, failed: 0, crossed: 0 }
+  const timed = async (index: number) => {
+    const began = performance.now()
+    counts[await call(index)]++
+    times.push(performance.now() - began)
   }
-  const cpuBefore = process.cpuUsage()
+  const running: Promise<void>[] = []
   const total = seconds * perSecond
   const start = performance.now()
   for (let index = 0; index < total; index++) {
     const dueMs = start + (index * 1_000) / perSecond
     if (dueMs > performance.now()) await new Promise((resolve) => setTimeout(resolve, dueMs - performance.now()))
-    running.push(call(index))
+    running.push(timed(index))
   }
   await Promise.all(running)
-  const cpu = process.cpuUsage(cpuBefore)
   times.sort((left, right) => left - right)
-  const at = (share: number) => times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? 0
-  return {
-    calls: total,
-    failed,
-    crossed,
-    p50Ms: at(0.5),
-    p99Ms: at(0.99),
-    cpuMsPerCall: (cpu.user + cpu.system) / 1_000 / total,
-    pendingAfter: fleet.stats().pendingCalls,
-  }
+  const at = (share: number) => times[Math.floor((times.length - 1) * share)] ?? 0
+  const { failed, crossed } = counts
+  return { calls: total, failed, crossed, p50Ms: at(0.5), p99Ms: at(0.99) }
 }
 
 /** As little as a server can do and still be greeted by a device. */
 async function bare(): Promise<Commands> {
   const server = createServer()
   const sockets = new WebSocketServer({ server, perMessageDeflate: false })
-  let greeted = 0
   sockets.on('connection', (socket) =>
-    socket.on('message', () => {
-      greeted++
-      socket.send('{"type":"hello","transport":"websocket","session_id":"bare"}')
-    }),
+    socket.on('message', () => socket.send('{"type":"hello","transport":"websocket","session_id":"bare"}')),
   )
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {
     url: () => `ws://127.0.0.1:${(server.address() as AddressInfo).port}/`,
-    ready: () => greeted,
     memory,
+    cpuMs,
   }
 }
 
@@ -137,6 +139,7 @@ function devices(): Commands {
   const fleets: SimulatedFleet[] = []
   const timing = { activateMs: 100, activateErrorMs: 100, reconnectMs: 500 }
   const all = () => fleets.flatMap((fleet) => fleet.devices)
+  const greeters: WebSocket[] = []
   return {
     enrol: async (ota: string, count: number, first: number) => {
       const fleet = await startDeviceFleet({
@@ -153,23 +156,34 @@ function devices(): Commands {
       })
       fleets.push(fleet)
     },
-    greet: async (url: string, count: number) => {
-      const settings = () => ({ websocket: { url, token: 'T' } })
-      fleets.push(
-        await startDeviceFleet({ count, awake: true, kind: 'speaker', profile: 'fw-2.4', parallel: 100, settings }),
-      )
+    /** Only the hello of each of the first devices, at the bare server or where they belong. No tools to ask for. */
+    greet: (count: number, bareUrl?: string) =>
+      inTurns(
+        bareUrl === undefined ? all().slice(0, count) : Array.from({ length: count }, () => undefined),
+        async (device) => {
+          const told = device?.told()?.['websocket'] as { url: string; token: string } | undefined
+          const { deviceId = '02:00:00:00:00:00', clientId = 'bare' } = device?.identity ?? {}
+          const headers = { 'Device-Id': deviceId, 'Client-Id': clientId, Authorization: `Bearer ${told?.token}` }
+          const socket = new WebSocket(bareUrl ?? told?.url ?? '', { headers, perMessageDeflate: false })
+          greeters.push(socket)
+          await new Promise((resolve, reject) => {
+            socket.on('open', () => socket.send('{"type":"hello","version":1,"features":{},"transport":"websocket"}'))
+            socket.on('message', resolve)
+            socket.on('error', reject)
+          })
+        },
+      ),
+    hangUp: () => {
+      for (const socket of greeters.splice(0)) socket.terminate()
     },
-    /** Everybody hangs up and greets again, a hundred at a time. */
-    regreet: async () => {
-      const waiting = all()
-      for (const device of waiting) device.sleep()
-      const worker = async () => {
-        for (let device = waiting.pop(); device !== undefined; device = waiting.pop()) await device.wake()
-      }
-      await Promise.all(Array.from({ length: 100 }, worker))
+    sleep: () => {
+      for (const device of all()) device.sleep()
     },
+    wake: () => inTurns(all(), (device) => device.wake()),
+    /** Every other one, so that it hits both transports. */
     cut: (count: number) => {
-      for (const device of all().slice(0, count)) device.cut()
+      const half = all().filter((_device, index) => index % 2 === 0)
+      for (const device of half.slice(0, count)) device.cut()
     },
     stop: () => {
       for (const fleet of fleets.splice(0)) fleet.stop()
@@ -177,8 +191,48 @@ function devices(): Commands {
   }
 }
 
-const role = process.argv[2]
-const commands = role === 'gateway' ? await gateway() : role === 'bare' ? await bare() : devices()
+/** A hundred at a time. */
+async function inTurns<Item>(items: readonly Item[], work: (item: Item) => Promise<unknown>): Promise<void> {
+  const waiting = items.entries()
+  const worker = async () => {
+    for (const [, item] of waiting) await work(item)
+  }
+  await Promise.all(Array.from({ length: 100 }, worker))
+}
+
+/** MCP clients as agents have them. */
+function models(): Commands {
+  const clients: Client[] = []
+  const call = async (index: number, { tool, nonce }: { tool: string; nonce: string }): Promise<Verdict> => {
+    const client = clients[index % clients.length]
+    const answer = await client?.callTool({ name: tool, arguments: { nonce } }).catch(() => undefined)
+    if (answer === undefined || answer.isError === true) return 'failed'
+    const { value = nonce } = (answer.structuredContent ?? {}) as { value?: string }
+    return value.endsWith(nonce) ? 'right' : 'crossed'
+  }
+  return {
+    connect: async (url: string, count: number) => {
+      for (let each = 0; each < count; each++) {
+        const client = new Client(
+          { name: 'bench', version: '1.0.0' },
+          { versionNegotiation: { mode: { pin: '2026-07-28' } } },
+        )
+        await client.connect(new StreamableHTTPClientTransport(new URL(url)))
+        clients.push(client)
+      }
+    },
+    load: (wanted: Load, tools: readonly string[]) =>
+      spread(wanted, (index) => call(index, { tool: tools[(index * 7) % tools.length] ?? '', nonce: ` n${index}` })),
+    /** One call to each, all at once; how many there were and how many got no good answer. */
+    callAll: async (tools: readonly string[]) => {
+      const verdicts = await Promise.all(tools.map((tool, index) => call(index, { tool, nonce: ` last${index}` })))
+      return { ended: verdicts.length, failed: verdicts.filter((verdict) => verdict !== 'right').length }
+    },
+  }
+}
+
+const ROLES: Readonly<Record<string, () => Commands | Promise<Commands>>> = { gateway, bare, devices, models }
+const commands = await (ROLES[process.argv[2] ?? ''] ?? devices)()
 
 process.on('message', (message: { readonly ask: string; readonly id: number; readonly args: never[] }) => {
   const { ask, id, args } = message

@@ -218,7 +218,7 @@ export class HeatingBus {
   /** A value that changed need not change what is shown of it: only what looks different is announced. */
   #announce(): void {
     for (const change of this.installation.takeChanges()) {
-      if (change === 'bus' || change === 'devices') {
+      if (change === 'bus' || change === 'devices' || change === 'messages') {
         this.#options.announce(change)
         continue
       }

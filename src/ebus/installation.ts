@@ -9,11 +9,17 @@
  */
 import type { BusEvent } from './adapter/bus.ts'
 import type { Classified } from './observe/dedup.ts'
+import { observeExchange } from './observe/observation.ts'
 import { Observatory } from './observe/observatory.ts'
 import type { Situation } from './observe/observatory.ts'
+import { SpecimenBook } from './observe/specimen.ts'
 import type { FeatureFlags } from './observe/status.ts'
 import type { WarmUpThresholds } from './observe/warm-up.ts'
 import { DeviceRegistry } from './registry/device-registry.ts'
+import { productOf } from './registry/product.ts'
+import type { DecodedTelegram } from './semantic/decoded-field.ts'
+import type { Asked } from './semantic/decoded-telegram.ts'
+import { decodeTelegram, isKnownTelegram } from './semantic/decoded-telegram.ts'
 import type { Plane } from './semantic/plane-reader.ts'
 import type { HeatingPlane } from './semantic/planes.ts'
 import { planesOf, projectPlane } from './semantic/planes.ts'
@@ -25,6 +31,7 @@ import { Shadow } from './semantic/shadow.ts'
 import type { Startup, Stream } from './semantic/startup.ts'
 import { newStartup, onCacheLoaded, onLive, onTime } from './semantic/startup.ts'
 import { Topology } from './semantic/topology.ts'
+import type { Exchange } from './wire/telegram.ts'
 
 export interface InstallationOptions {
   /** Monotonic. */
@@ -37,16 +44,21 @@ export interface InstallationOptions {
   readonly seeds: readonly number[]
 }
 
-/** What may look different now: a plane, the devices, or the state of the bus. */
-export type Change = HeatingPlane | 'devices' | 'bus'
+/** What may look different now: a plane, the devices, the state of the bus, or what was said on it. */
+export type Change = HeatingPlane | 'devices' | 'bus' | 'messages'
 
 export class Installation {
   readonly observatory: Observatory
   readonly registry = new DeviceRegistry()
   readonly shadow = new Shadow()
   readonly topology: Topology
+  readonly specimens = new SpecimenBook()
   readonly flags: FeatureFlags
   readonly pollMs: number
+  /** What is known about the devices at these addresses, as long as nothing new is known about any. */
+  readonly #asked = new Map<number, Asked>()
+  #askedRevision = -1
+  #messagesTold = 0
   #startup: Startup
   #changes = new Set<Change>()
 
@@ -65,15 +77,19 @@ export class Installation {
 
   hear(event: BusEvent, situation: Situation): void {
     const classified = this.observatory.hear(event, situation)
-    if (classified.length > 0) this.#takeIn(classified, situation.nowMs)
+    if (classified.length > 0) this.#takeIn(classified, situation)
     if (event.kind !== 'exchange' && event.kind !== 'broken') this.#changes.add('bus')
   }
 
   tick(situation: Situation, atMs: number): void {
     const before = this.observatory.warmUp.state
-    this.#takeIn(this.observatory.tick(situation, atMs), situation.nowMs)
+    this.#takeIn(this.observatory.tick(situation, atMs), situation)
     this.#startup = onTime(this.#startup, situation.nowMs)
     if (this.observatory.warmUp.state !== before) this.#changes.add('bus')
+    // Once a tick, however many there were: telegrams come faster than anybody reads.
+    const { pushed } = this.observatory.messages
+    if (pushed !== this.#messagesTold) this.#changes.add('messages')
+    this.#messagesTold = pushed
   }
 
   /** A value that somebody read, for us or for themselves. */
@@ -108,6 +124,11 @@ export class Installation {
     return projectPlane(name, this, nowMs)
   }
 
+  /** What a telegram says, by what is known now about the device it went to; `undefined` if nobody knows. */
+  decode(exchange: Exchange): DecodedTelegram | undefined {
+    return decodeTelegram(exchange, this.#askedAt(exchange.telegram.target))
+  }
+
   /** What changed since the last time somebody asked. */
   takeChanges(): ReadonlySet<Change> {
     if (this.#changes.size === 0) return NO_CHANGES
@@ -116,15 +137,31 @@ export class Installation {
     return changes
   }
 
-  #takeIn(classified: readonly Classified[], nowMs: number): void {
+  #takeIn(classified: readonly Classified[], { nowMs, address }: Situation): void {
     for (const { event, disposition } of classified) {
       const own = disposition === 'own'
       const revision = this.registry.revision
       this.registry.hear(event.exchange, own, event.atMs)
       if (this.registry.revision !== revision) this.#changes.add('devices')
       // What we asked ourselves comes back to whoever asked, with more care than can be taken here.
-      if (!own) this.#takeOver(event, nowMs)
+      if (own) continue
+      this.#takeOver(event, nowMs)
+      if (!isKnownTelegram(event.exchange, this.#askedAt(event.exchange.telegram.target)))
+        this.specimens.see(observeExchange(event, address))
     }
+  }
+
+  #askedAt(address: number): Asked {
+    if (this.#askedRevision !== this.topology.revision) {
+      this.#askedRevision = this.topology.revision
+      this.#asked.clear()
+    }
+    const known = this.#asked.get(address)
+    if (known !== undefined) return known
+    const { registers, extended } = productOf(this.registry.slot(address)?.identity)
+    const asked = { registers, extended: extended || this.topology.regulator?.address === address }
+    this.#asked.set(address, asked)
+    return asked
   }
 
   #takeOver({ exchange, atMs }: Classified['event'], nowMs: number): void {

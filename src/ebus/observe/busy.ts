@@ -1,5 +1,5 @@
 /**
- * Busy: how much of the time somebody was talking, over the last minute, five, fifteen, and the last hour.
+ * Busy: how much of the time somebody was talking, over the last ten seconds, minute, five, fifteen, and the last hour.
  *
  * From the number of symbols of each telegram, not from edges on the wire: an estimate, and called one.
  *
@@ -10,6 +10,7 @@ const SLICE_MS = 10_000
 const SLICES = 361
 
 export const BUSY_WINDOWS = [
+  ['10s', 10_000],
   ['1m', 60_000],
   ['5m', 300_000],
   ['15m', 900_000],

@@ -5,9 +5,11 @@
  *
  * Pure.
  */
+import { hex } from '../../core/bytes.ts'
 import { companionTarget } from '../wire/address.ts'
 import { BROADCAST, SYMBOL_MS } from '../wire/symbol.ts'
 import { telegramForm } from '../wire/telegram.ts'
+import type { Exchange } from '../wire/telegram.ts'
 import type { BusEvent } from '../adapter/bus.ts'
 
 /** `active` is what this gateway said, `passive` is what others said. */
@@ -65,6 +67,26 @@ export interface Observation {
   readonly responseLength: number
   /** How long the line was taken, from the number of symbols: acknowledges and the closing SYN included. */
   readonly wireMs: number
+  /** The telegram itself, or the pieces of one that broke off. */
+  readonly said: Exchange | Pieces
+}
+
+/** Logical bytes, each part as far as it was heard. */
+interface Pieces {
+  readonly command: Uint8Array
+  readonly response: Uint8Array
+}
+
+/** What was said, in hex: QQ ZZ PB SB NN DD… and NN DD…, without checksums where the telegram is whole. */
+export function bytesOf({ said }: Observation): { readonly request: string; readonly response: string | undefined } {
+  if ('command' in said)
+    return { request: hex(said.command), response: said.response.length === 0 ? undefined : hex(said.response) }
+  const { telegram, response } = said
+  const { source, target, primary, secondary, data } = telegram
+  return {
+    request: hex(Uint8Array.of(source, target, primary, secondary, data.length)) + hex(data),
+    response: response === undefined ? undefined : hex(Uint8Array.of(response.length)) + hex(response),
+  }
 }
 
 export type ExchangeEvent = Extract<BusEvent, { readonly kind: 'exchange' }>
@@ -96,6 +118,7 @@ export function observeExchange(event: ExchangeEvent, ourAddress: number | undef
     requestLength,
     responseLength,
     wireMs: (requestLength + responseLength + others) * SYMBOL_MS,
+    said: event.exchange,
   }
 }
 
@@ -115,6 +138,7 @@ export function observeBroken(event: BrokenEvent, cause?: SilenceCause): Observa
     requestLength: command.length,
     responseLength: response.length,
     wireMs: (command.length + response.length + 1) * SYMBOL_MS,
+    said: { command, response },
   }
 }
 

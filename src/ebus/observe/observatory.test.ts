@@ -55,13 +55,15 @@ function observatory(events: readonly BusEvent[] = [], listens = true): Observat
   return observed
 }
 
+const nobodyKnows = (): undefined => undefined
+
 const BROADCAST = '10 fe 0700 8003 00 12 12 05 01 01 26'
 const READ = '10 15 b524 020003000f00 / 01030f0000009841'
 
 describe('observatory', () => {
   it('keeps each telegram once, with lengths as they are counted on the wire', () => {
     const events = [heard(BROADCAST, 0), heard(READ, 50), heard('31 08 0704 / b5424149303006039602', 90, true)]
-    expect(messagesJson(observatory(events))).toEqual([
+    expect(messagesJson(observatory(events), nobodyKnows)).toEqual([
       {
         scope: 'passive',
         family: 'other',
@@ -74,6 +76,8 @@ describe('observatory', () => {
         secondary: 0x00,
         request_len: 15,
         response_len: 0,
+        known: false,
+        request_hex: '10fe070009800300121205010126',
       },
       expect.objectContaining({ family: 'B524', frame_type: 'initiator_target', request_len: 12, response_len: 10 }),
       expect.objectContaining({ scope: 'active', family: 'other', request_len: 6, response_len: 12 }),
@@ -87,7 +91,7 @@ describe('observatory', () => {
       broken('no-ack', 2, true),
       broken('arbitration', 3),
     ]
-    const outcomes = messagesJson(observatory(events)).map(({ outcome }) => outcome)
+    const outcomes = messagesJson(observatory(events), nobodyKnows).map(({ outcome }) => outcome)
     expect(outcomes).toEqual(['nack', 'crc_mismatch', 'timeout', 'arbitration_fragment'])
     expect(observatory(events).errors()).toEqual(
       expect.arrayContaining([
@@ -105,11 +109,13 @@ describe('observatory', () => {
     [{ kind: 'signal', present: false }, 'no_progress'],
   ] as const)('takes the reason of a silence from what follows it: %j', (happening, outcome) => {
     const observed = observatory([broken('silence', 0), { ...happening, atMs: START + 1 }])
-    expect(messagesJson(observed)).toEqual([expect.objectContaining({ frame_type: 'abandoned_partial', outcome })])
+    expect(messagesJson(observed, nobodyKnows)).toEqual([
+      expect.objectContaining({ frame_type: 'abandoned_partial', outcome }),
+    ])
   })
 
   it('knows a telegram to itself', () => {
-    expect(messagesJson(observatory([heard('10 36 0704 / b5424149303006039602', 0)]))[0]).toMatchObject({
+    expect(messagesJson(observatory([heard('10 36 0704 / b5424149303006039602', 0)]), nobodyKnows)[0]).toMatchObject({
       frame_type: 'local_participant_inbound',
     })
   })
@@ -154,7 +160,7 @@ describe('observatory', () => {
   it('says who talks, what went wrong and what happened', () => {
     const observed = observatory([{ kind: 'connected', atMs: START }, heard(READ, 10), broken('nak', 20)])
     observed.noteSendFault({ kind: 'arbitration-lost', winner: 0, attempts: 3 }, 0x15, START + 30)
-    const summary = summaryJson(observed, {}, START + 40)
+    const summary = summaryJson(observed, {}, { atMs: START + 40, symbols: 0 })
     expect(summary).toMatchObject({
       messages: { count: 2, capacity: 1024 },
       periodicity: { count: 1, capacity: 256 },
@@ -168,8 +174,34 @@ describe('observatory', () => {
         recent: [{ kind: 'connected' }, { kind: 'send_failed', detail: 'arbitration-lost asking 0x15' }],
       },
     })
-    // Ten milliseconds of listening are no minute: the share is left out, not zero.
+    // Ten milliseconds of listening are no ten seconds: share and rate are left out, not zero.
     expect(summary).not.toHaveProperty('busy')
+    expect(summary).not.toHaveProperty('symbols')
+  })
+
+  it('measures symbols and busy time of one connection, and forgets both with it', () => {
+    const observed = observatory([{ kind: 'connected', atMs: START }])
+    for (let second = 0; second <= 30; second++) {
+      observed.hear(heard(READ, second * 1_000), at(second * 1_000))
+      observed.tick(at(second * 1_000, { symbols: 1_000 + second * 57 }), START + second * 1_000)
+    }
+    const summary = (atMs: number) => summaryJson(observed, {}, { atMs: START + atMs, symbols: 2_710 })
+    expect(summary(30_000)).toMatchObject({
+      symbols: { total: 2_710, per_second: 57, max_per_second: 57, window_seconds: 10 },
+      // 25 symbols of 4.17 ms, once a second.
+      busy: { windows: [{ window: '10s', ratio: 0.1042 }] },
+    })
+    observed.hear({ kind: 'disconnected', reason: 'gone', atMs: START + 31_000 }, at(31_000))
+    observed.tick(at(31_000, { symbols: 2_710 }), START + 31_000)
+    expect(summary(31_000)).not.toHaveProperty('symbols')
+    expect(summary(31_000)).not.toHaveProperty('busy')
+  })
+
+  it('does not call what comes through ebusd a rate of symbols', () => {
+    const observed = observatory([{ kind: 'connected', atMs: START }])
+    for (let second = 0; second <= 5; second++)
+      observed.tick(at(second * 1_000, { symbols: 0, passive: 'telegrams' }), START + second * 1_000)
+    expect(summaryJson(observed, {}, { atMs: START + 5_000, symbols: 0 })).not.toHaveProperty('symbols')
   })
 
   it('folds frame series beyond its budget together instead of growing', () => {

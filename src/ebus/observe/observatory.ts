@@ -24,6 +24,7 @@ import {
 import { PeriodicityTable } from './periodicity.ts'
 import { Ring } from './ring.ts'
 import { BoundedSeries } from './series.ts'
+import { SymbolMeter } from './symbol-rate.ts'
 import type { WarmUp, WarmUpInput, WarmUpThresholds } from './warm-up.ts'
 import { newWarmUp, stepWarmUp } from './warm-up.ts'
 
@@ -57,6 +58,7 @@ export class Observatory {
   readonly periodicity = new PeriodicityTable()
   readonly incidents = new IncidentBook()
   readonly busy = new BusyAccount()
+  readonly symbols = new SymbolMeter()
   readonly #dedup: Dedup
   readonly #frames = new BoundedSeries(FRAME_SERIES)
   readonly #errors = new BoundedSeries(ERROR_SERIES)
@@ -118,6 +120,9 @@ export class Observatory {
     else if (situation.passive !== 'none' && this.#warmUp.endpoint === 'unsupported_or_misconfigured')
       this.#warm({ kind: 'connected' }, situation)
     this.#warm({ kind: 'tick' }, situation)
+    // Whoever is told whole telegrams does not see the symbols between them.
+    if (situation.passive === 'symbols' && this.#warmUp.endpoint === 'connected')
+      this.symbols.look(situation.nowMs, situation.symbols)
     this.periodicity.sweep(atMs)
     return this.#recordAll(this.#dedup.tick(situation.nowMs), situation)
   }
@@ -134,6 +139,7 @@ export class Observatory {
   close(nowMs: number): void {
     this.#warm({ kind: 'closed' }, { nowMs, symbols: 0 })
     this.busy.end()
+    this.symbols.reset()
   }
 
   /** Largest first. */
@@ -213,12 +219,14 @@ export class Observatory {
         this.#dedup.discontinue('epoch_reset', nowMs)
         this.#warm({ kind: 'connected' }, situation)
         this.busy.begin(atMs)
+        this.symbols.reset()
         this.incidents.note('connected', 'the adapter is connected', atMs)
         break
       case 'disconnected':
         this.#dedup.discontinue('epoch_reset', nowMs)
         this.#warm({ kind: 'disconnected' }, situation)
         this.busy.end()
+        this.symbols.reset()
         this.incidents.note('disconnected', event.reason, atMs)
         break
       case 'signal':

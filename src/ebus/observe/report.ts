@@ -5,19 +5,27 @@
  */
 import type { Json, JsonObject } from '../../core/json.ts'
 import { durationText } from './duration.ts'
+import type { DecodedTelegram } from '../semantic/decoded-field.ts'
+import type { Exchange } from '../wire/telegram.ts'
 import type { Observation } from './observation.ts'
-import { ERROR_PHASES, addressText } from './observation.ts'
+import { ERROR_PHASES, addressText, bytesOf } from './observation.ts'
 import type { Observatory } from './observatory.ts'
 import type { PeriodicTuple } from './periodicity.ts'
 import { SETTLED_SAMPLES } from './periodicity.ts'
+import type { Specimen } from './specimen.ts'
 import { isoTime } from './status.ts'
 
 /** Enough to see who talks; the rest is a number. */
 const SHOWN_FRAMES = 24
 
-export function summaryJson(observatory: Observatory, status: JsonObject, atMs: number): JsonObject {
+export function summaryJson(
+  observatory: Observatory,
+  status: JsonObject,
+  now: { readonly atMs: number; readonly symbols: number },
+): JsonObject {
   const { messages, periodicity, updatedAtMs, repeats, incidents, busy } = observatory
-  const ratios = busy.ratios(atMs)
+  const rate = observatory.symbols.rate()
+  const ratios = busy.ratios(now.atMs)
   return {
     ...(updatedAtMs === undefined ? {} : { last_updated_at: isoTime(updatedAtMs) }),
     status,
@@ -47,6 +55,16 @@ export function summaryJson(observatory: Observatory, status: JsonObject, atMs: 
             windows: ratios.map((each) => ({ ...each })),
           },
         }),
+    ...(rate === undefined
+      ? {}
+      : {
+          symbols: {
+            total: now.symbols,
+            per_second: rate.perSecond,
+            max_per_second: rate.maxPerSecond,
+            window_seconds: Math.round(rate.windowMs / 1_000),
+          },
+        }),
     incidents: {
       counts: Object.fromEntries(incidents.counts()),
       recent: incidents.recent().map(({ atMs: incidentMs, ...incident }) => ({ at: isoTime(incidentMs), ...incident })),
@@ -54,12 +72,17 @@ export function summaryJson(observatory: Observatory, status: JsonObject, atMs: 
   }
 }
 
-export function messagesJson(observatory: Observatory): readonly JsonObject[] {
-  return observatory.messages.newest().map(messageJson)
+/** Who knows what a telegram says. */
+type Decode = (exchange: Exchange) => DecodedTelegram | undefined
+
+export function messagesJson(observatory: Observatory, decode: Decode): readonly JsonObject[] {
+  return observatory.messages.newest().map((observation) => messageJson(observation, decode))
 }
 
-function messageJson(observation: Observation): JsonObject {
-  const { source, target, primary, secondary } = observation
+function messageJson(observation: Observation, decode: Decode): JsonObject {
+  const { source, target, primary, secondary, said } = observation
+  const whole = 'telegram' in said
+  const decoded = whole ? decode(said) : undefined
   return {
     scope: observation.scope,
     family: observation.family,
@@ -72,6 +95,44 @@ function messageJson(observation: Observation): JsonObject {
     ...(secondary === undefined ? {} : { secondary }),
     request_len: observation.requestLength,
     response_len: observation.responseLength,
+    ...(whole ? { known: decoded !== undefined } : {}),
+    ...(decoded === undefined ? {} : { decoded: decodedJson(decoded) }),
+    ...bytesJson(observation),
+  }
+}
+
+function decodedJson({ name, act, instance, fields }: DecodedTelegram): JsonObject {
+  return {
+    name,
+    act,
+    ...(instance === undefined ? {} : { instance }),
+    fields: fields.map((field) => ({
+      name: field.name,
+      value: field.value ?? null,
+      ...(field.unit === undefined ? {} : { unit: field.unit }),
+    })),
+  }
+}
+
+function bytesJson(observation: Observation): JsonObject {
+  const { request, response } = bytesOf(observation)
+  return { request_hex: request, ...(response === undefined ? {} : { response_hex: response }) }
+}
+
+export function specimenJson({ family, firstSeenMs, times, newest }: Specimen): JsonObject {
+  const { source, target } = newest
+  return {
+    family,
+    ...(source === undefined ? {} : { source }),
+    ...(target === undefined ? {} : { target }),
+    frame_type: newest.frameType,
+    outcome: newest.outcome,
+    ...bytesJson(newest),
+    request_len: newest.requestLength,
+    response_len: newest.responseLength,
+    first_seen_at: isoTime(firstSeenMs),
+    last_seen_at: isoTime(newest.atMs),
+    count: times,
   }
 }
 

@@ -8,6 +8,7 @@ export class Ring<Item> {
   readonly #items: Item[] = []
   /** Where the next one goes once the ring is full: over the oldest. */
   #next = 0
+  #pushed = 0
 
   constructor(capacity: number) {
     this.capacity = capacity
@@ -17,7 +18,13 @@ export class Ring<Item> {
     return this.#items.length
   }
 
+  /** All there ever were: whoever remembers the number knows whether there was another. */
+  get pushed(): number {
+    return this.#pushed
+  }
+
   push(item: Item): void {
+    this.#pushed++
     if (this.#items.length < this.capacity) {
       this.#items.push(item)
       return

@@ -7,6 +7,8 @@ import type { Observation } from './observation.ts'
 import { PeriodicityTable } from './periodicity.ts'
 import { Ring } from './ring.ts'
 import { BoundedSeries } from './series.ts'
+import { SPECIMEN_LIMITS, SpecimenBook } from './specimen.ts'
+import { SymbolMeter } from './symbol-rate.ts'
 
 const START = Date.UTC(2026, 0, 5)
 
@@ -24,6 +26,12 @@ function seen(atMs: number, secondary = 0x24, source = 0x10): Observation {
     requestLength: 12,
     responseLength: 10,
     wireMs: 104,
+    said: {
+      telegram: { source, target: 0x15, primary: 0xb5, secondary, data: Uint8Array.of(2, 0, 3, 0, 0x0f, 0) },
+      response: Uint8Array.of(1, 3, 0x0f, 0, 0, 0, 0x98, 0x41),
+      commandRepeats: 0,
+      responseRepeats: 0,
+    },
   }
 }
 
@@ -132,10 +140,15 @@ describe('busy', () => {
     const busy = new BusyAccount()
     expect(busy.ratios(START)).toEqual([])
     busy.begin(START)
+    expect(busy.ratios(START + 9_999)).toEqual([])
     for (let atMs = 0; atMs < 60_000; atMs += 1_000) busy.add(START + atMs, 250)
-    expect(busy.ratios(START + 59_999)).toEqual([])
-    expect(busy.ratios(START + 60_000)).toEqual([{ window: '1m', ratio: 0.25 }])
+    expect(busy.ratios(START + 59_999)).toEqual([{ window: '10s', ratio: 0.25 }])
+    expect(busy.ratios(START + 60_000)).toEqual([
+      { window: '10s', ratio: 0.25 },
+      { window: '1m', ratio: 0.25 },
+    ])
     expect(busy.ratios(START + 300_000)).toEqual([
+      { window: '10s', ratio: 0 },
       { window: '1m', ratio: 0 },
       { window: '5m', ratio: 0.05 },
     ])
@@ -162,5 +175,66 @@ describe('duration', () => {
     [7_200_000, '2h0m0s'],
   ])('writes %i ms as %s', (ms, text) => {
     expect(durationText(ms)).toBe(text)
+  })
+})
+
+describe('symbol meter', () => {
+  it('knows nothing before its second look', () => {
+    const meter = new SymbolMeter()
+    expect(meter.rate()).toBeUndefined()
+    meter.look(0, 500)
+    expect(meter.rate()).toBeUndefined()
+    meter.look(1_000, 524)
+    expect(meter.rate()).toEqual({ perSecond: 24, maxPerSecond: 24, windowMs: 1_000 })
+  })
+
+  it('forgets what lies more than ten seconds back, but not the most there was', () => {
+    const meter = new SymbolMeter()
+    for (let second = 0; second <= 20; second++) meter.look(second * 1_000, second * 240)
+    for (let second = 21; second <= 40; second++) meter.look(second * 1_000, 4_800 + (second - 20) * 24)
+    expect(meter.rate()).toEqual({ perSecond: 24, maxPerSecond: 240, windowMs: 10_000 })
+  })
+
+  it('measures silence as silence while somebody listens', () => {
+    const meter = new SymbolMeter()
+    for (let second = 0; second <= 12; second++) meter.look(second * 1_000, 100)
+    expect(meter.rate()?.perSecond).toBe(0)
+  })
+
+  it('begins again when the counter or the clock goes back', () => {
+    const meter = new SymbolMeter()
+    meter.look(0, 500)
+    meter.look(2_000, 600)
+    meter.look(3_000, 10)
+    expect(meter.rate()).toBeUndefined()
+  })
+
+  it('keeps a bounded number of looks however often it looks', () => {
+    const meter = new SymbolMeter()
+    for (let look = 0; look < 100_000; look++) meter.look(look, look)
+    expect(meter.rate()?.windowMs ?? 0).toBeLessThanOrEqual(10_000)
+  })
+})
+
+describe('specimen book', () => {
+  it('keeps one specimen per question, with its newest answer and how often it came', () => {
+    const book = new SpecimenBook()
+    for (const atMs of [0, 10_000, 20_000]) book.see(seen(START + atMs, 0x12))
+    book.see(seen(START + 5_000, 0x13))
+    expect(book.all()).toMatchObject([
+      { family: 'B512', firstSeenMs: START, times: 3, newest: { atMs: START + 20_000 } },
+      { family: 'B513', times: 1 },
+    ])
+  })
+
+  it('lets the one go that was not seen for longest, and counts families without room', () => {
+    const book = new SpecimenBook()
+    const sources = Array.from({ length: SPECIMEN_LIMITS.perFamily + 1 }, (_, index) => index)
+    for (const source of sources) book.see(seen(START + source, 0x12, source))
+    expect(book.all()).toHaveLength(SPECIMEN_LIMITS.perFamily)
+    expect(book.all().at(-1)?.newest.source).toBe(1)
+    for (let family = 0; family < 256; family++) book.see(seen(START, family))
+    expect(new Set(book.all().map(({ family }) => family)).size).toBe(SPECIMEN_LIMITS.families)
+    expect(book.overflow).toBe(256 - SPECIMEN_LIMITS.families)
   })
 })

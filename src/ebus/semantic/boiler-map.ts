@@ -123,6 +123,39 @@ export const BOILER_MAP_SIZE = [BOILER_STATE, BOILER_CONFIG, BOILER_DIAGNOSTICS]
   Object.keys(part),
 ).length
 
+/** By the end of the field's name, which says it. */
+const UNITS: readonly (readonly [ending: string, unit: string])[] = [
+  ['_c', '°C'],
+  ['_bar', 'bar'],
+  ['_pct', '%'],
+  ['_rpm', 'rpm'],
+  ['_lpm', 'l/min'],
+  ['_ua', 'µA'],
+  ['_kw', 'kW'],
+  ['_hours', 'h'],
+  ['hours_till_service', 'h'],
+]
+
+interface NamedBoilerRegister {
+  readonly name: string
+  readonly register: BoilerRegister
+  readonly unit: string | undefined
+}
+
+const NAMES: ReadonlyMap<number, NamedBoilerRegister> = new Map(
+  [BOILER_STATE, BOILER_CONFIG, BOILER_DIAGNOSTICS].flatMap((part) =>
+    Object.entries<BoilerRegister>(part).flatMap(([name, known]) => {
+      const unit = UNITS.find(([ending]) => name.endsWith(ending))?.[1]
+      const numbers = known.fallback === undefined ? [known.number] : [known.number, known.fallback]
+      return numbers.map((number) => [number, { name, register: known, unit }] as const)
+    }),
+  ),
+)
+
+export function nameBoilerRegister(number: number): NamedBoilerRegister | undefined {
+  return NAMES.get(number)
+}
+
 /**
  * The value in an answer to `0D hi lo`. Some devices repeat the number in front, some the whole request; told apart by
  * length, because the value itself may look like either.

@@ -13,8 +13,8 @@ import { CLOCK_KEY } from './read-key.ts'
 import type { Shadow } from './shadow.ts'
 
 export const PERIOD = { all: 0, day: 1, month: 2, year: 3 } as const
-export const METER = { solar: 1, electric: 3, gas: 4 } as const
-export const USE = { heating: 3, dhw: 4 } as const
+export const METER = { solar: 1, environment: 2, electric: 3, gas: 4 } as const
+export const USE = { all: 0, heating: 3, dhw: 4, cooling: 5 } as const
 
 export interface BusDate {
   readonly year: number

@@ -134,7 +134,7 @@ export function requestOf(key: ReadKey, energyTarget?: number): BusRequest {
 export const TIMER_CONFIG = 0xa3
 export const TIMER_COUNTS = 0xa4
 export const TIMER_SLOT = 0xa5
-const TIMER_WRITE = 0xa6
+export const TIMER_WRITE = 0xa6
 const MAX_DAY_SLOTS = 12
 
 export type Meaning =

@@ -127,6 +127,12 @@ export function shortSelector({ zone, channel }: ProgramId): readonly [number, n
   }
 }
 
+/** Whose program a selector of the 700 family names; `undefined` for ventilation, tariffs and what nobody knows. */
+export function shortProgram(selector: readonly number[]): Channel | undefined {
+  const [, zone = 0] = selector
+  return CHANNELS.find((channel) => shortSelector({ zone, channel })?.every((byte, at) => byte === selector[at]))
+}
+
 /** A flag byte and three pairs, or the pairs alone. `undefined`: no such program. */
 export function decodeShortDay(payload: Uint8Array): readonly DaySlot[] | undefined {
   const pairs = payload.length === 2 * SHORT_SLOTS + 1 ? payload.subarray(1) : payload

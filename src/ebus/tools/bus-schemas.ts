@@ -102,10 +102,32 @@ export const busSummary = z.object({
     .object({ total_seconds: z.number(), windows: z.array(z.object({ window: z.string(), ratio: z.number() })) })
     .exactOptional()
     .describe('Estimated from the number of symbols; only windows that were listened to throughout.'),
+  symbols: z
+    .object({ total: count, per_second: z.number(), max_per_second: z.number(), window_seconds: count })
+    .exactOptional()
+    .describe(
+      'Symbols on the wire over the last seconds; 240 a second is a full wire. Left out until it was measured.',
+    ),
   incidents: z.object({
     counts: z.record(z.string(), count),
     recent: z.array(z.object({ at: z.string(), kind: z.enum(INCIDENT_KINDS), detail: z.string(), times: count })),
   }),
+})
+
+const bytes = z.string().exactOptional()
+
+/** What a telegram says, where a table explains it. */
+const decoded = z.object({
+  name: z.string().describe('Such as zone.room_temperature.'),
+  act: z.enum(['read', 'write', 'broadcast']),
+  instance: z.int().exactOptional().describe('Which zone, circuit or slot, from 0.'),
+  fields: z.array(
+    z.object({
+      name: z.string(),
+      value: z.union([z.number(), z.string(), z.boolean(), z.null()]).describe('Null: the device has no value.'),
+      unit: z.string().exactOptional(),
+    }),
+  ),
 })
 
 /** Addresses and services are left out of fragments that broke off before them. */
@@ -125,6 +147,30 @@ export const busMessages = z.object({
       secondary: z.int().exactOptional(),
       request_len: count,
       response_len: count,
+      known: z.boolean().exactOptional().describe('Whether anybody has said what it means; left out of fragments.'),
+      decoded: decoded.exactOptional(),
+      request_hex: bytes.describe('QQ ZZ PB SB NN DD…, without checksum; of what is not known, or with `payload`.'),
+      response_hex: bytes.describe('NN DD…, likewise.'),
+    }),
+  ),
+})
+
+export const busSpecimens = z.object({
+  count,
+  items: z.array(
+    z.object({
+      family: z.string(),
+      source: z.int().exactOptional(),
+      target: z.int().exactOptional(),
+      frame_type: z.enum(FRAME_TYPES),
+      outcome: z.enum(OUTCOMES),
+      request_hex: z.string(),
+      response_hex: bytes,
+      request_len: count,
+      response_len: count,
+      first_seen_at: z.string(),
+      last_seen_at: z.string(),
+      count,
     }),
   ),
 })

@@ -9,10 +9,11 @@ import { defineTool } from '../../bus/tool.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { ok } from '../../core/result.ts'
 import { limitArgument, viewArguments } from './arguments.ts'
-import { busMessages, busPeriodicity, busSummary, watchSummary } from './bus-schemas.ts'
+import { busMessages, busPeriodicity, busSpecimens, busSummary, watchSummary } from './bus-schemas.ts'
 import { answered, ebusFamily } from './envelope.ts'
 import type { House } from './house.ts'
 import { look } from './house.ts'
+import type { View } from './view.ts'
 
 const common = { effect: 'reads', family: ebusFamily } as const
 const listInput = z.strictObject({ limit: limitArgument, ...viewArguments })
@@ -32,8 +33,11 @@ const messagesTool = defineTool({
   name: 'ebus.v1.bus.messages.list',
   title: 'List recent telegrams',
   description:
-    'The newest telegrams on the bus, oldest of them first: who, to whom, what service, how it ended. At most 1024.',
-  input: listInput,
+    'The newest telegrams on the bus, oldest of them first: who, to whom, what service, how it ended, and what it says where that is known. At most 1024.',
+  input: z.strictObject({
+    ...listInput.shape,
+    payload: z.boolean().default(false).describe('The bytes of every telegram, not only of those nobody knows.'),
+  }),
   output: answered(busMessages),
 })
 
@@ -45,6 +49,19 @@ const periodicityTool = defineTool({
     'For every kind of telegram that others send: when it was last seen and at which intervals. At most 256 kinds.',
   input: listInput,
   output: answered(busPeriodicity),
+})
+
+const specimensTool = defineTool({
+  ...common,
+  name: 'ebus.v1.bus.protocol_specimens.list',
+  title: 'List telegrams that nobody understands',
+  description:
+    'What others say on the bus and no table explains: one per question, with its bytes, how often it came and its newest answer; newest first.',
+  input: z.strictObject({
+    ...listInput.shape,
+    family: z.string().trim().toUpperCase().max(16).exactOptional().describe('Only this service, such as B512.'),
+  }),
+  output: answered(busSpecimens),
 })
 
 const watchTool = defineTool({
@@ -66,11 +83,11 @@ export function busTools(house: House): readonly Capability[] {
       return ok({ data: answer(view.summary()) })
     }),
 
-    messagesTool.handledBy(async ({ limit, ...wish }, call) => {
+    messagesTool.handledBy(async ({ limit, payload, ...wish }, call) => {
       const looked = look(house, wish, call)
       if (!looked.ok) return looked
       const { view, answer } = looked.value
-      return ok({ data: answer(list(view.status(), view.messages(), view.capacity.messages, limit)) })
+      return ok({ data: answer(messageList(view, { limit, payload })) })
     }),
 
     periodicityTool.handledBy(async ({ limit, ...wish }, call) => {
@@ -78,6 +95,14 @@ export function busTools(house: House): readonly Capability[] {
       if (!looked.ok) return looked
       const { view, answer } = looked.value
       return ok({ data: answer(list(view.status(), view.periodicity(), view.capacity.periodicity, limit)) })
+    }),
+
+    specimensTool.handledBy(async ({ limit, family, ...wish }, call) => {
+      const looked = look(house, wish, call)
+      if (!looked.ok) return looked
+      const { view, answer } = looked.value
+      const items = view.specimens().filter((specimen) => family === undefined || specimen['family'] === family)
+      return ok({ data: answer({ count: items.length, items: items.slice(0, limit) }) })
     }),
   ]
 }
@@ -94,12 +119,27 @@ export function watchTools(house: House): readonly Capability[] {
   ]
 }
 
+export function messageList(
+  view: View,
+  { limit, payload }: { readonly limit: number | undefined; readonly payload: boolean },
+): JsonObject {
+  const { items, ...rest } = list(view.status(), view.messages(), view.capacity.messages, limit)
+  return { ...rest, items: payload ? items : items.map(withoutKnownBytes) }
+}
+
 /** `count` is that of the store, whatever part of it is shown. */
 function list(
   status: JsonObject,
   items: readonly JsonObject[],
   capacity: number,
   limit: number | undefined,
-): JsonObject {
+): JsonObject & { readonly items: readonly JsonObject[] } {
   return { status, count: items.length, capacity, items: limit === undefined ? items : items.slice(-limit) }
+}
+
+/** Bytes are for what has no other meaning yet; of the rest they would only be the same said twice. */
+function withoutKnownBytes(message: JsonObject): JsonObject {
+  if (message['known'] !== true) return message
+  const { request_hex: _request, response_hex: _response, ...rest } = message
+  return rest
 }

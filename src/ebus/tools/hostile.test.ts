@@ -17,7 +17,7 @@ import {
   remoteRegisters,
 } from '../semantic/register-map.ts'
 import type { Register } from '../semantic/register.ts'
-import { busMessages, busPeriodicity, busSummary, watchSummary } from './bus-schemas.ts'
+import { busMessages, busPeriodicity, busSpecimens, busSummary, watchSummary } from './bus-schemas.ts'
 import { deviceJson, deviceOutput } from './device-view.ts'
 import { PLANE_SCHEMAS } from './plane-schemas.ts'
 import { liveView } from './view.ts'
@@ -79,6 +79,7 @@ function misshapen(heating: Installation): readonly unknown[] {
     ...view.devices().map((device) => deviceOutput.safeParse(deviceJson(device))),
     busSummary.safeParse(view.summary()),
     busMessages.safeParse({ ...list, items: view.messages() }),
+    busSpecimens.safeParse({ count: 0, items: view.specimens() }),
     busPeriodicity.safeParse({ ...list, items: view.periodicity() }),
     watchSummary.safeParse(view.watch()),
   ].flatMap(({ error }) => error?.issues ?? [])
@@ -176,6 +177,7 @@ describe('a hostile bus', () => {
     expect(heating.shadow.size).toBeLessThanOrEqual(4_096)
     expect(heating.observatory.messages.size).toBe(1_024)
     expect(heating.observatory.periodicity.size).toBeLessThanOrEqual(256)
+    expect(heating.specimens.all().length).toBeLessThanOrEqual(64 * 32)
     expect(heating.registry.slots().length).toBeLessThanOrEqual(256)
     expect(misshapen(heating)).toEqual([])
   })

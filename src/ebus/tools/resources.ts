@@ -1,7 +1,7 @@
 /**
  * Resources: the state of a bus at addresses of its own, for clients that want to be told when it changes.
  *
- *   ebus://main/zones   ebus://main/devices   ebus://main/bus
+ *   ebus://main/zones   ebus://main/devices   ebus://main/bus   ebus://main/messages
  *
  * Pure, given its house.
  */
@@ -13,6 +13,7 @@ import { ok } from '../../core/result.ts'
 import type { HeatingBus } from '../heating-bus-client.ts'
 import type { Change } from '../installation.ts'
 import { PLANES } from '../semantic/planes.ts'
+import { messageList } from './bus-tools.ts'
 import { deviceJson } from './device-view.ts'
 import { ebusFamily } from './envelope.ts'
 import type { House } from './house.ts'
@@ -20,9 +21,11 @@ import { freshnessOf, viewNow } from './house.ts'
 import { PLANE_TOOLS } from './plane-tools.ts'
 import type { View } from './view.ts'
 
-type Topic = (typeof PLANES)[number] | 'devices' | 'bus'
+type Topic = (typeof PLANES)[number] | 'devices' | 'bus' | 'messages'
 
-const TOPICS: readonly Topic[] = [...PLANES, 'devices', 'bus']
+const TOPICS: readonly Topic[] = [...PLANES, 'devices', 'bus', 'messages']
+/** A resource has no `limit`; the tool has them all. */
+const SHOWN_MESSAGES = 64
 
 export function resourceUri(busId: string, topic: Topic): string {
   return `ebus://${busId}/${topic}`
@@ -70,6 +73,7 @@ function resource(house: House, heating: HeatingBus, topic: Topic): Capability {
 function show(view: View, topic: Topic, nowMs: number): { readonly data: Json; readonly beside: JsonObject } {
   if (topic === 'devices') return { data: view.devices().map((device) => deviceJson(device)), beside: {} }
   if (topic === 'bus') return { data: view.summary(), beside: {} }
+  if (topic === 'messages') return { data: messageList(view, { limit: SHOWN_MESSAGES, payload: false }), beside: {} }
   const plane = view.plane(topic)
   return { data: plane.data, beside: freshnessOf(plane, nowMs, true) }
 }
@@ -77,6 +81,11 @@ function show(view: View, topic: Topic, nowMs: number): { readonly data: Json; r
 function wordsFor(topic: Topic): { readonly title: string; readonly description: string } {
   if (topic === 'devices') return { title: 'Devices on the bus', description: 'Every device that was heard or asked.' }
   if (topic === 'bus') return { title: 'How the bus is doing', description: 'Traffic, trust in it, and what happened.' }
+  if (topic === 'messages')
+    return {
+      title: 'Telegrams on the bus',
+      description: `The newest ${SHOWN_MESSAGES}, decoded where that is known; announced at most once a second.`,
+    }
   const tool = PLANE_TOOLS.find(({ plane }) => plane === topic)
   if (tool === undefined) throw new Error(`no words for ${topic}`)
   return tool

@@ -9,7 +9,7 @@ import type { JsonObject } from '../../core/json.ts'
 import type { BusStatus } from '../adapter/bus.ts'
 import type { AdapterInfo } from '../adapter/info.ts'
 import type { Installation } from '../installation.ts'
-import { messagesJson, periodicityJson, summaryJson } from '../observe/report.ts'
+import { messagesJson, periodicityJson, specimenJson, summaryJson } from '../observe/report.ts'
 import { statusJson } from '../observe/status.ts'
 import { adapterInfoJson } from '../semantic/adapter-info.ts'
 import type { FieldFreshness, Plane } from '../semantic/plane-reader.ts'
@@ -33,6 +33,8 @@ export interface View {
   readonly summary: () => JsonObject
   readonly messages: () => readonly JsonObject[]
   readonly periodicity: () => readonly JsonObject[]
+  /** Newest first. */
+  readonly specimens: () => readonly JsonObject[]
   readonly watch: () => JsonObject
   readonly capacity: { readonly messages: number; readonly periodicity: number }
 }
@@ -74,9 +76,10 @@ export function liveView(parts: ViewParts): View {
       return installation.plane(name, atMs)
     },
     devices: () => deviceViews(installation.registry),
-    summary: () => summaryJson(observatory, status(), atMs),
-    messages: () => messagesJson(observatory),
+    summary: () => summaryJson(observatory, status(), { atMs, symbols: bus.symbols }),
+    messages: () => messagesJson(observatory, (exchange) => installation.decode(exchange)),
     periodicity: () => periodicityJson(observatory),
+    specimens: () => installation.specimens.all().map(specimenJson),
     watch: () =>
       watchSummaryJson({
         shadow: installation.shadow,
@@ -96,6 +99,7 @@ export function capture(live: View): View {
   const summary = live.summary()
   const messages = live.messages()
   const periodicity = live.periodicity()
+  const specimens = live.specimens()
   const watch = live.watch()
   return {
     busId: live.busId,
@@ -107,6 +111,7 @@ export function capture(live: View): View {
     summary: () => summary,
     messages: () => messages,
     periodicity: () => periodicity,
+    specimens: () => specimens,
     watch: () => watch,
   }
 }
@@ -119,6 +124,7 @@ export function weightOf(view: View): number {
     view.summary(),
     view.messages(),
     view.periodicity(),
+    view.specimens(),
     view.watch(),
   ]
   return JSON.stringify(parts).length

@@ -1,0 +1,21 @@
+/**
+ * Decoded field: a telegram in words, and one value in it.
+ *
+ * Pure.
+ */
+import type { RegisterValue } from './register.ts'
+
+export interface DecodedField {
+  readonly name: string
+  /** `undefined`: the device said that it has no value. */
+  readonly value: RegisterValue | undefined
+  readonly unit?: string | undefined
+}
+
+export interface DecodedTelegram {
+  readonly name: string
+  readonly act: 'read' | 'write' | 'broadcast'
+  /** Which zone, circuit or slot, from 0. */
+  readonly instance?: number
+  readonly fields: readonly DecodedField[]
+}

@@ -1,0 +1,174 @@
+/**
+ * Decoded telegram: what one telegram on the wire says, as a name and fields with units, by the tables of this room.
+ *
+ *   F1 15 B5 24 | 02 00 03 00 0F 00 ▸ 01 03 0F 00 …     read   zone.room_temperature, instance 0: 20.5 °C
+ *
+ * Which table applies depends on who is asked: the same register number means different things on different products.
+ * `undefined` is an answer, too: nobody has said what this telegram means.
+ *
+ * Pure.
+ */
+import { hex } from '../../core/bytes.ts'
+import type { RegisterTable } from '../registry/product.ts'
+import type { CalendarDate, FieldValue, TimeOfDay } from '../wire/datatype.ts'
+import { BROADCAST } from '../wire/symbol.ts'
+import type { Exchange, Telegram } from '../wire/telegram.ts'
+import { decodeBoilerValue, nameBoilerRegister } from './boiler-map.ts'
+import type { DecodedField, DecodedTelegram } from './decoded-field.ts'
+import { METER, PERIOD, USE } from './energy-selector.ts'
+import { KIND, bytesOf, kindOf, meaningOf } from './read-key.ts'
+import { nameRegister } from './register-name.ts'
+import type { RegisterValue } from './register.ts'
+import { decodeValue } from './register.ts'
+import { decodeProgramDay, decodeTimer } from './schedule-telegram.ts'
+import type { ServiceField } from './service-table.ts'
+import { findBlock } from './service-table.ts'
+
+/** What is known about the device that was asked. */
+export interface Asked {
+  readonly registers: RegisterTable
+  /** Answers B524 the way regulators do. */
+  readonly extended: boolean
+}
+
+const VAILLANT = 0xb5
+const REGISTER_HEADER = 4
+
+export function decodeTelegram(exchange: Exchange, asked: Asked): DecodedTelegram | undefined {
+  const { telegram, response } = exchange
+  const special = telegram.primary === VAILLANT ? decodeVaillant(exchange, asked) : undefined
+  return special ?? decodeBlock(telegram, response)
+}
+
+/** The same verdict for less: almost every telegram of a busy bus is about a register. */
+export function isKnownTelegram(exchange: Exchange, asked: Asked): boolean {
+  const { primary, secondary, data } = exchange.telegram
+  const [opcode = 0, verb = 0, group = 0, , low = 0, high = 0] = data
+  if (primary === VAILLANT && secondary === 0x24 && asked.extended && data.length === 6 && verb === 0x00)
+    return nameRegister(opcode, group, high * 256 + low) !== undefined
+  return decodeTelegram(exchange, asked) !== undefined
+}
+
+function decodeVaillant(exchange: Exchange, asked: Asked): DecodedTelegram | undefined {
+  const { telegram, response } = exchange
+  const { secondary, data } = telegram
+  switch (secondary) {
+    case 0x09:
+      return asked.registers === 'bai' && response !== undefined ? decodeBoilerRegister(data, response) : undefined
+    case 0x16:
+      return decodeEnergy(exchange)
+    case 0x24:
+      return asked.extended && response !== undefined ? decodeExtended(data, response) : undefined
+    case 0x55:
+      return response === undefined ? undefined : decodeTimer(data, response)
+    default:
+      return undefined
+  }
+}
+
+function decodeExtended(data: Uint8Array, response: Uint8Array): DecodedTelegram | undefined {
+  const [opcode = 0, verb = 0, group = 0, instance = 0, low = 0, high = 0] = data
+  if (opcode === 0x03 || opcode === 0x04) return decodeProgramDay(data, response)
+  if ((opcode !== 0x02 && opcode !== 0x06) || data.length < 6 || verb > 1) return undefined
+  const register = nameRegister(opcode, group, high * 256 + low)
+  if (register === undefined) return undefined
+  const writes = verb === 0x01
+  const bytes = writes ? data.subarray(6) : response.subarray(Math.min(REGISTER_HEADER, response.length))
+  const { name, type, unit } = register
+  return {
+    name,
+    act: writes ? 'write' : 'read',
+    instance,
+    fields: [{ name: lastWord(name), value: bytes.length === 0 ? undefined : decodeValue(type, bytes), unit }],
+  }
+}
+
+function decodeBoilerRegister(data: Uint8Array, response: Uint8Array): DecodedTelegram | undefined {
+  const [verb, high = 0, low = 0] = data
+  if (data.length < 3 || (verb !== 0x0d && verb !== 0x0e)) return undefined
+  const found = nameBoilerRegister(high * 256 + low)
+  if (found === undefined) return undefined
+  const writes = verb === 0x0e
+  const value = decodeBoilerValue(found.register, writes ? data.subarray(3) : response)
+  return {
+    name: `boiler.${found.name}`,
+    act: writes ? 'write' : 'read',
+    fields: [{ name: found.name, value, unit: found.unit }],
+  }
+}
+
+function decodeEnergy(exchange: Exchange): DecodedTelegram | undefined {
+  const meaning = meaningOf(exchange)
+  if (meaning?.kind !== 'value' || kindOf(meaning.key) !== KIND.energy) return undefined
+  const [period, meter, use] = bytesOf(meaning.key)
+  return {
+    name: 'energy',
+    act: exchange.telegram.target === BROADCAST ? 'broadcast' : 'read',
+    fields: [
+      { name: 'period', value: wordFor(PERIOD, period) },
+      { name: 'meter', value: wordFor(METER, meter) },
+      { name: 'use', value: wordFor(USE, use) },
+      { name: 'energy', value: decodeValue('f32', meaning.payload), unit: 'Wh' },
+    ],
+  }
+}
+
+function wordFor(words: Readonly<Record<string, number>>, number: number): RegisterValue {
+  return Object.keys(words).find((word) => words[word] === number) ?? number
+}
+
+function decodeBlock(telegram: Telegram, response: Uint8Array | undefined): DecodedTelegram | undefined {
+  const { primary, secondary, target, data } = telegram
+  const found = findBlock(hex(Uint8Array.of(primary, secondary)), hex(data))
+  if (found === undefined) return undefined
+  const { block, chosenBy } = found
+  const broadcast = target === BROADCAST
+  // What a device answers when it is asked it also says to everybody, in the command then.
+  const bytes = block.part === 'command' || broadcast ? data.subarray(chosenBy) : (response ?? new Uint8Array())
+  return {
+    name: block.name,
+    act: broadcast ? 'broadcast' : block.writes ? 'write' : 'read',
+    fields: decodeFields(block.fields, bytes),
+  }
+}
+
+/** Field by field, so that a short answer still tells what is in it. Bits of one byte share it. */
+function decodeFields(fields: readonly ServiceField[], bytes: Uint8Array): readonly DecodedField[] {
+  if (bytes.length === 0) return []
+  const decoded: DecodedField[] = []
+  let end = 0
+  for (const { name, type, unit, words } of fields) {
+    const shared = type.bits !== undefined && type.bits.first > 0
+    const at = shared ? end - 1 : end
+    if (!shared) end += type.length
+    if (name === 'reserved') continue
+    const result = type.decode(bytes.subarray(at))
+    const value = result.ok && result.value !== undefined ? plainValue(result.value) : undefined
+    decoded.push({ name, value: typeof value === 'number' ? (words?.[value] ?? value) : value, unit })
+  }
+  return decoded
+}
+
+/** Dates and times as people write them: `2026-01-31`, `07:30:00`; parts nobody gave are dashes. */
+function plainValue(value: FieldValue): RegisterValue | undefined {
+  if (typeof value === 'number') return Number(value.toFixed(4))
+  if (typeof value === 'string') return value.trim() === '' ? undefined : value.trim()
+  if ('date' in value) return `${dateText(value.date)} ${timeText(value.time)}`
+  return 'hour' in value ? timeText(value) : dateText(value)
+}
+
+function dateText({ year, month, day }: CalendarDate): string {
+  return [year ?? '----', twoDigits(month), twoDigits(day)].join('-')
+}
+
+function timeText({ hour, minute, second }: TimeOfDay): string {
+  return [hour, minute, ...(second === undefined ? [] : [second])].map(twoDigits).join(':')
+}
+
+function twoDigits(part: number | undefined): string {
+  return part === undefined ? '--' : String(part).padStart(2, '0')
+}
+
+function lastWord(name: string): string {
+  return name.slice(name.indexOf('.') + 1)
+}

@@ -1,0 +1,90 @@
+/**
+ * Schedule telegram: what a telegram says about a weekly program, in either of the two ways to write one down.
+ *
+ * Pure.
+ */
+import type { DecodedField, DecodedTelegram } from './decoded-field.ts'
+import { TIMER_CONFIG, TIMER_COUNTS, TIMER_SLOT, TIMER_WRITE } from './read-key.ts'
+import type { DaySlot } from './schedule.ts'
+import {
+  CHANNELS,
+  WEEKDAYS,
+  decodeProgramConfig,
+  decodeShortDay,
+  decodeSlot,
+  decodeSlotCounts,
+  shortProgram,
+} from './schedule.ts'
+
+/** B555: A3 what a program can hold, A4 slots per day, A5 read a slot, A6 write one. */
+export function decodeTimer(data: Uint8Array, response: Uint8Array): DecodedTelegram | undefined {
+  const [operation = 0, zone = 0, channel = 0, day = 0, index = 0] = data
+  const program = CHANNELS[channel]
+  if (program === undefined || data.length < 3) return undefined
+  const head = { instance: zone, act: operation === TIMER_WRITE ? 'write' : 'read' } as const
+  const which: readonly DecodedField[] = [{ name: 'program', value: program }]
+  const where = [...which, { name: 'weekday', value: WEEKDAYS[day] }, { name: 'slot', value: index }]
+  switch (operation) {
+    case TIMER_CONFIG: {
+      const config = decodeProgramConfig(response)
+      const most = [
+        { name: 'max_slots', value: config?.maxSlots },
+        { name: 'time_resolution', value: config?.resolutionMinutes, unit: 'min' },
+      ]
+      return { ...head, name: 'timer.config', fields: [...which, ...most] }
+    }
+    case TIMER_COUNTS: {
+      const counts = decodeSlotCounts(response)
+      const days = WEEKDAYS.map((name, at) => ({ name, value: counts?.[at] }))
+      return { ...head, name: 'timer.slots_per_day', fields: [...which, ...days] }
+    }
+    case TIMER_SLOT:
+      return { ...head, name: 'timer.slot', fields: [...where, ...slotFields(decodeSlot(response))] }
+    case TIMER_WRITE: {
+      // Index and count in front, then what a slot looks like when it is read.
+      const slot = decodeSlot(Uint8Array.from([0x00, ...data.subarray(6)]))
+      const accepted = { name: 'accepted', value: response.length === 0 ? undefined : response[0] === 0x00 }
+      return { ...head, name: 'timer.slot', fields: [...where, ...slotFields(slot), accepted] }
+    }
+    default:
+      return undefined
+  }
+}
+
+const SELECTOR_LENGTH = 5
+
+/** B524 03 and 04: the pairs of a day, in the answer or behind the selector. */
+export function decodeProgramDay(data: Uint8Array, response: Uint8Array): DecodedTelegram | undefined {
+  const [opcode, first = 0, zone = 0, last = 0, day = 0] = data
+  const program = shortProgram([first, zone, last])
+  const writes = opcode === 0x04
+  if (program === undefined || (writes ? data.length <= SELECTOR_LENGTH : data.length !== SELECTOR_LENGTH))
+    return undefined
+  const slots = decodeShortDay(writes ? data.subarray(SELECTOR_LENGTH) : response)
+  return {
+    name: 'timer.day',
+    act: writes ? 'write' : 'read',
+    instance: zone,
+    fields: [
+      { name: 'program', value: program },
+      { name: 'weekday', value: WEEKDAYS[day] },
+      ...(slots ?? []).flatMap((slot, index) =>
+        slotFields(slot).map((field) => ({ ...field, name: `${field.name}_${index + 1}` })),
+      ),
+    ],
+  }
+}
+
+function slotFields(slot: DaySlot | undefined): readonly DecodedField[] {
+  const celsius = slot?.celsius
+  return [
+    { name: 'start', value: clock(slot?.startMinute) },
+    { name: 'end', value: clock(slot?.endMinute) },
+    ...(celsius === undefined ? [] : [{ name: 'temperature', value: celsius, unit: '°C' }]),
+  ]
+}
+
+function clock(minutes: number | undefined): string | undefined {
+  if (minutes === undefined) return undefined
+  return [Math.floor(minutes / 60), minutes % 60].map((part) => String(part).padStart(2, '0')).join(':')
+}

@@ -1,0 +1,209 @@
+/**
+ * Service table: what telegrams of fixed shape say, byte by byte, by service and by the bytes that choose among its blocks.
+ *
+ *   10 08 B5 11 01 | 01  ▸  53 36 30 08 FF 5C 00 …      boiler_status: flow 41.5 °C, return 27 °C, outside 8.188 °C, …
+ *
+ * Field order and codings are those that a real ebusd reads on real buses; standard services are those of the eBUS
+ * application layer. What nobody has documented is not in here.
+ *
+ * Pure.
+ */
+import type { Datatype, FieldValue } from '../wire/datatype.ts'
+import { datatype } from '../wire/datatypes.ts'
+
+export interface ServiceField {
+  readonly name: string
+  readonly type: Datatype<FieldValue>
+  readonly unit: string | undefined
+  /** What its numbers stand for. */
+  readonly words: Words | undefined
+}
+
+export interface ServiceBlock {
+  readonly name: string
+  /** Where the fields are: behind the bytes that choose the block, or in the answer. */
+  readonly part: 'command' | 'response'
+  readonly writes: boolean
+  readonly fields: readonly ServiceField[]
+}
+
+type Words = Readonly<Record<number, string>>
+type FieldRow = readonly [name: string, type: string, unitOrWords?: string | Words]
+
+interface BlockRow {
+  /** PB SB and the first data bytes, in hex. */
+  readonly at: string
+  readonly name: string
+  readonly part: ServiceBlock['part']
+  readonly writes?: boolean
+  readonly fields: readonly FieldRow[]
+}
+
+const OFF_ON = { 0: 'off', 1: 'on' } as const
+const IDENTITY: readonly FieldRow[] = [
+  ['manufacturer', 'HEX:1'],
+  ['device_id', 'STR:5'],
+  ['software', 'HEX:2'],
+  ['hardware', 'HEX:2'],
+]
+/** Empty places read FFFF. */
+const FIVE_CODES: readonly FieldRow[] = [1, 2, 3, 4, 5].map((place) => [`code_${place}`, 'UIN'])
+const sensors = (count: number, first: number): readonly FieldRow[] =>
+  Array.from({ length: count }, (_, index) => [`sensor_${first + index}`, 'D2C', '°C'])
+
+const ROWS: readonly BlockRow[] = [
+  {
+    at: '0503 01',
+    name: 'burner_operating_data',
+    part: 'command',
+    fields: [
+      ['status', 'UCH'],
+      ['power', 'UCH'],
+      ['reserved', 'IGN'],
+      ['boiler_temperature', 'D1C', '°C'],
+      ['return_temperature', 'UCH', '°C'],
+      ['dhw_temperature', 'UCH', '°C'],
+      ['outside_temperature', 'SCH', '°C'],
+    ],
+  },
+  {
+    at: '0700',
+    name: 'date_and_time',
+    part: 'command',
+    fields: [
+      ['outside_temperature', 'D2B', '°C'],
+      ['time', 'BTI'],
+      ['date', 'BDA'],
+    ],
+  },
+  { at: '0704', name: 'identification', part: 'response', fields: IDENTITY },
+  { at: '07fe', name: 'inquiry_of_existence', part: 'command', fields: [] },
+  { at: '07ff', name: 'sign_of_life', part: 'command', fields: [] },
+  {
+    at: '0800',
+    name: 'controller_setpoints',
+    part: 'command',
+    fields: [
+      ['flow_setpoint', 'D2B', '°C'],
+      ['outside_temperature', 'D2B', '°C'],
+      ['reserved', 'IGN:2'],
+      ['dhw_setpoint', 'D2B', '°C'],
+    ],
+  },
+  { at: 'b503 0001', name: 'current_errors', part: 'response', fields: FIVE_CODES },
+  { at: 'b503 0002', name: 'current_service_messages', part: 'response', fields: FIVE_CODES },
+  {
+    at: 'b504 00',
+    name: 'date_and_time',
+    part: 'response',
+    fields: [
+      ['radio_clock', 'UCH', { 0: 'no signal', 1: 'searching', 2: 'synchronising', 3: 'valid' }],
+      ['time', 'BTI'],
+      ['date', 'BDA'],
+      ['outside_temperature', 'D2B', '°C'],
+    ],
+  },
+  ...[0, 1, 2, 3].map((chunk): BlockRow => ({
+    at: `b509 2${4 + chunk}`,
+    name: `serial_number_part_${chunk + 1}`,
+    part: 'response',
+    fields: [
+      ['status', 'UCH'],
+      ['text', 'STR:8'],
+    ],
+  })),
+  {
+    at: 'b510 00',
+    name: 'boiler_set_mode',
+    part: 'command',
+    writes: true,
+    fields: [
+      ['mode', 'UCH', { 0: 'auto' }],
+      ['flow_setpoint', 'D1C', '°C'],
+      ['dhw_setpoint', 'D1C', '°C'],
+      ['dhw_flow_setpoint', 'D1C', '°C'],
+      ['reserved', 'IGN'],
+      ['heating_off', 'BI0'],
+      ['dhw_tapping_off', 'BI1'],
+      ['dhw_charging_off', 'BI2'],
+    ],
+  },
+  {
+    at: 'b511 01',
+    name: 'boiler_status',
+    part: 'response',
+    fields: [
+      ['flow_temperature', 'D1C', '°C'],
+      ['return_temperature', 'D1C', '°C'],
+      ['outside_temperature', 'D2B', '°C'],
+      ['dhw_temperature', 'D1C', '°C'],
+      ['storage_temperature', 'D1C', '°C'],
+      ['pump', 'UCH', { ...OFF_ON, 4: 'hot water' }],
+    ],
+  },
+  {
+    at: 'b511 02',
+    name: 'boiler_limits',
+    part: 'response',
+    fields: [['dhw_mode', 'UCH', { ...OFF_ON, 3: 'auto' }]],
+  },
+  {
+    at: 'b512 00',
+    name: 'circulation_pump',
+    part: 'command',
+    writes: true,
+    fields: [['power', 'UCH', '%']],
+  },
+  {
+    at: 'b516 00',
+    name: 'date_and_time',
+    part: 'command',
+    fields: [
+      ['time', 'BTI'],
+      ['date', 'BDA'],
+    ],
+  },
+  { at: 'b516 01', name: 'outside_temperature', part: 'command', fields: [['outside_temperature', 'D2B', '°C']] },
+  {
+    at: 'b523 01',
+    name: 'module_relays',
+    part: 'command',
+    writes: true,
+    fields: [1, 2, 3, 4, 5, 6, 7].map((relay) => [`relay_${relay}`, 'UCH', OFF_ON]),
+  },
+  { at: 'b523 06', name: 'module_sensors', part: 'response', fields: sensors(7, 1) },
+  { at: 'b523 07', name: 'module_sensors', part: 'response', fields: sensors(6, 8) },
+  { at: 'fe01', name: 'error_text', part: 'command', fields: [['text', 'STR:10']] },
+]
+
+/** By the hex of the service and its first two, one or no data bytes. */
+const BLOCKS: ReadonlyMap<string, ServiceBlock> = new Map(
+  ROWS.map(({ at, name, part, writes = false, fields }) => [
+    at.replaceAll(' ', ''),
+    { name, part, writes, fields: fields.map(fieldOf) },
+  ]),
+)
+
+const LONGEST_CHOICE = 2
+
+/** The block and how many data bytes chose it. */
+export function findBlock(
+  service: string,
+  data: string,
+): { readonly block: ServiceBlock; readonly chosenBy: number } | undefined {
+  for (let chosenBy = LONGEST_CHOICE; chosenBy >= 0; chosenBy--) {
+    if (data.length < chosenBy * 2) continue
+    const block = BLOCKS.get(service + data.slice(0, chosenBy * 2))
+    if (block !== undefined) return { block, chosenBy }
+  }
+  return undefined
+}
+
+/** Throws for a type that is none: it is written above. */
+function fieldOf([name, spec, unitOrWords]: FieldRow): ServiceField {
+  const type = datatype(spec)
+  if (type === undefined) throw new RangeError(`${spec} is no type`)
+  return typeof unitOrWords === 'string'
+    ? { name, type, unit: unitOrWords, words: undefined }
+    : { name, type, unit: undefined, words: unitOrWords }
+}

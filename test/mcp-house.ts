@@ -12,7 +12,7 @@ import type { Capability, Family, Offer } from '../src/bus/capability.ts'
 import { systemClock } from '../src/core/clock.ts'
 import type { JsonObject } from '../src/core/json.ts'
 import { silentLogger } from '../src/core/logger.ts'
-import { ok } from '../src/core/result.ts'
+import { fail, ok } from '../src/core/result.ts'
 import type { FaceBus, Principal } from '../src/mcp/face-bus.ts'
 import { mcpHttpHandler } from '../src/mcp/http-server.ts'
 import type { McpHttpHandler, McpHttpOptions } from '../src/mcp/http-server.ts'
@@ -51,6 +51,28 @@ export function capability(
   handle: (call: Call) => Promise<Outcome> | Outcome,
 ): Capability {
   return { offer: offer(part), handle: async (call) => handle(call) }
+}
+
+export interface EndlessCapability {
+  /** Named `endless`; answers only when it is withdrawn. */
+  readonly endless: Capability
+  readonly begun: Promise<void>
+  readonly withdrawn: Promise<void>
+}
+
+export function endlessCapability(): EndlessCapability {
+  const begun = Promise.withResolvers<void>()
+  const withdrawn = Promise.withResolvers<void>()
+  const endless = capability({ name: 'endless' }, ({ signal }) => {
+    begun.resolve()
+    return new Promise((resolve) =>
+      signal.addEventListener('abort', () => {
+        withdrawn.resolve()
+        resolve(fail({ kind: 'cancelled', message: 'withdrawn' }))
+      }),
+    )
+  })
+  return { endless, begun: begun.promise, withdrawn: withdrawn.promise }
 }
 
 export interface RecordedBus {

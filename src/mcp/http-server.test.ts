@@ -3,6 +3,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import {
   agent,
   capability,
+  endlessCapability,
   events,
   hear,
   MODERN_META,
@@ -104,26 +105,14 @@ describe('a tool called over HTTP', () => {
   })
 
   it('is withdrawn when the client closes the response', async () => {
-    let withdrawn: () => void = () => undefined
-    const heardOf = new Promise<void>((resolve) => (withdrawn = resolve))
-    let begun: () => void = () => undefined
-    const running = new Promise<void>((resolve) => (begun = resolve))
-    const endless = capability({ name: 'endless' }, ({ signal }) => {
-      begun()
-      return new Promise((resolve) =>
-        signal.addEventListener('abort', () => {
-          withdrawn()
-          resolve(fail({ kind: 'cancelled', message: 'withdrawn' }))
-        }),
-      )
-    })
+    const { endless, begun, withdrawn } = endlessCapability()
     const { url } = await open([endless])
     const leave = new AbortController()
     const asked = fetch(url, { ...modernRequest('tools/call', { name: 'endless' }), signal: leave.signal })
-    await running
+    await begun
     leave.abort()
     await expect(asked).rejects.toThrow('aborted')
-    await heardOf
+    await withdrawn
   })
 
   it('streams progress and wanted logs before its result', async () => {

@@ -1,6 +1,14 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { afterEach, describe, expect, it } from 'vitest'
-import { agent, capability, hear, legacyClient, openHouse, recordedBus } from '../../test/mcp-house.ts'
+import {
+  agent,
+  capability,
+  endlessCapability,
+  hear,
+  legacyClient,
+  openHouse,
+  recordedBus,
+} from '../../test/mcp-house.ts'
 import type { House } from '../../test/mcp-house.ts'
 import type { Capability } from '../bus/capability.ts'
 import { manualClock } from '../core/clock.ts'
@@ -174,26 +182,14 @@ describe('a session of the 2025 family', () => {
   })
 
   it('withdraws a call when told to', async () => {
-    let begun: () => void = () => undefined
-    const running = new Promise<void>((resolve) => (begun = resolve))
-    let withdrawn: () => void = () => undefined
-    const heardOf = new Promise<void>((resolve) => (withdrawn = resolve))
-    const endless = capability({ name: 'endless' }, ({ signal }) => {
-      begun()
-      return new Promise((resolve) =>
-        signal.addEventListener('abort', () => {
-          withdrawn()
-          resolve(fail({ kind: 'cancelled', message: 'withdrawn' }))
-        }),
-      )
-    })
+    const { endless, begun, withdrawn } = endlessCapability()
     const { url } = await open([endless])
     const { post } = await legacyClient(url)
     void post({ id: 9, method: 'tools/call', params: { name: 'endless' } }).catch(() => undefined)
-    await running
+    await begun
     const { status } = await post({ method: 'notifications/cancelled', params: { requestId: 9 } })
     expect(status).toBe(202)
-    await heardOf
+    await withdrawn
   })
 
   it('ends the response of a call that was withdrawn, without an answer', async () => {

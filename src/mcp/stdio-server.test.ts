@@ -1,11 +1,11 @@
 import { PassThrough } from 'node:stream'
 import { createInterface } from 'node:readline'
 import { describe, expect, it } from 'vitest'
-import { agent, capability, recordedBus } from '../../test/mcp-house.ts'
+import { agent, capability, endlessCapability, recordedBus } from '../../test/mcp-house.ts'
 import type { FaceBus } from './face-bus.ts'
 import type { JsonObject } from '../core/json.ts'
 import { silentLogger } from '../core/logger.ts'
-import { fail, ok } from '../core/result.ts'
+import { ok } from '../core/result.ts'
 import { serveStdio } from './stdio-server.ts'
 
 const META = {
@@ -100,27 +100,15 @@ describe('MCP over stdio', () => {
   })
 
   it.each(['2025 family', '2026-07-28'])('withdraws a call when told to, in the %s', async (era) => {
-    let begun: () => void = () => undefined
-    const running = new Promise<void>((resolve) => (begun = resolve))
-    let withdrawn: () => void = () => undefined
-    const heardOf = new Promise<void>((resolve) => (withdrawn = resolve))
-    const endless = capability({ name: 'endless' }, ({ signal }) => {
-      begun()
-      return new Promise((resolve) =>
-        signal.addEventListener('abort', () => {
-          withdrawn()
-          resolve(fail({ kind: 'cancelled', message: 'withdrawn' }))
-        }),
-      )
-    })
+    const { endless, begun, withdrawn } = endlessCapability()
     const { say, hear } = connect(recordedBus(endless).bus)
     const _meta = era === '2026-07-28' ? { _meta: META } : {}
     say(era === '2026-07-28' ? { id: 0, method: 'tools/list', params: _meta } : INITIALIZE)
     await hear()
     say({ id: 1, method: 'tools/call', params: { name: 'endless', ..._meta } })
-    await running
+    await begun
     say({ method: 'notifications/cancelled', params: { requestId: 1 } })
-    await heardOf
+    await withdrawn
     say({ id: 2, method: 'tools/list', params: _meta })
     expect(await hear()).toMatchObject({ id: 2 })
   })

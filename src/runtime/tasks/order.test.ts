@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { runtimeRig } from '../../../test/runtime-rig.ts'
 import type { Rig } from '../../../test/runtime-rig.ts'
+import { runtimeSteps } from '../../../test/runtime-steps.ts'
 
 let rig: Rig
 beforeEach(async () => {
@@ -8,23 +9,7 @@ beforeEach(async () => {
 })
 afterEach(() => rig.close())
 
-async function create(fields: Record<string, string | string[]> = {}): Promise<string> {
-  return String((await rig.data('task_create', { title: 'Bleed the radiators', ...fields }))['id'])
-}
-
-async function advance(id: string, ...statuses: string[]): Promise<void> {
-  for (const status of statuses) await rig.data('task_update', { id, patch: { status } })
-}
-
-function reflect(id: string, type = 'reflection'): Promise<Record<string, unknown>> {
-  return rig.data('thought_record', { type, task_id: id, agent_id: 'ada', content: 'It holds pressure.' })
-}
-
-async function finish(id: string): Promise<void> {
-  await advance(id, 'GATHER', 'ANALYZE', 'PLAN', 'APPLY', 'VERIFY')
-  await reflect(id)
-  await advance(id, 'DONE')
-}
+const { create, advance, finish } = runtimeSteps(() => rig)
 
 describe('dependencies', () => {
   it('keeps a task from being applied until what it depends on is DONE', async () => {

@@ -2,6 +2,7 @@ import { createHash, generateKeyPairSync, sign } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { runtimeRig } from '../../../test/runtime-rig.ts'
 import type { Rig } from '../../../test/runtime-rig.ts'
+import { runtimeSteps } from '../../../test/runtime-steps.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { statementBytes, thoughtHash } from './thought.ts'
 import type { Statement } from './thought.ts'
@@ -12,14 +13,7 @@ beforeEach(async () => {
 })
 afterEach(() => rig.close())
 
-function think(taskId: string, fields: Record<string, string> = {}): Promise<Record<string, unknown>> {
-  return rig.data('thought_record', { type: 'plan', task_id: taskId, agent_id: 'ada', content: 'Upstairs.', ...fields })
-}
-
-async function startSession(taskId?: string): Promise<string> {
-  const task = taskId === undefined ? {} : { task_id: taskId }
-  return String((await rig.data('audit_session_start', { intent: 'bleed the radiators', ...task }))['session_id'])
-}
+const { think, startSession } = runtimeSteps(() => rig)
 
 describe('thought_record', () => {
   it('hashes exactly the six fields of the formula', () => {

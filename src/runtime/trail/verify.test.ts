@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { runtimeRig } from '../../../test/runtime-rig.ts'
 import type { Rig } from '../../../test/runtime-rig.ts'
+import { runtimeSteps } from '../../../test/runtime-steps.ts'
 import { thoughtHash } from './thought.ts'
 
 let rig: Rig
@@ -9,14 +10,7 @@ beforeEach(async () => {
 })
 afterEach(() => rig.close())
 
-function think(taskId: string, fields: Record<string, string> = {}): Promise<Record<string, unknown>> {
-  return rig.data('thought_record', { type: 'plan', task_id: taskId, agent_id: 'ada', content: 'Upstairs.', ...fields })
-}
-
-async function startSession(taskId?: string): Promise<string> {
-  const task = taskId === undefined ? {} : { task_id: taskId }
-  return String((await rig.data('audit_session_start', { intent: 'bleed the radiators', ...task }))['session_id'])
-}
+const { think, startSession } = runtimeSteps(() => rig)
 
 describe('audit_verify_chain', () => {
   it('finds nothing wrong with an empty trail', async () => {

@@ -17,6 +17,7 @@ import type { Fault } from '../core/fault.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { callerKey } from './caller-rights.ts'
+import { drivenBy } from './limits.ts'
 import type { Act } from './limits.ts'
 import { decide, effectOf } from './policy.ts'
 import type { Decision } from './policy.ts'
@@ -99,6 +100,8 @@ async function pass(asked: Asked, parts: StepParts): Promise<Passed> {
   }
   if (plain.verdict === 'approval-required') return takeStep(asked, parts)
   if (plain.verdict !== 'allow') return refuse(plain)
+  // What wears a device out is on the disk before it happens: a restart forgives nothing.
+  if (drivenBy(act) !== undefined) return takeStep(asked, parts)
   parts.limits.take(act)
   return { kind: 'act', effect: plain.effect, key: undefined }
 }

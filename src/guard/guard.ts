@@ -9,6 +9,7 @@ import type { Offer } from '../bus/capability.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Database } from '../core/database-store.ts'
 import type { Logger } from '../core/logger.ts'
+import { createActuators } from './actuators-store.ts'
 import { createApprovals } from './approvals-store.ts'
 import type { Approvals } from './approvals.ts'
 import { callerReasons } from './caller-rights.ts'
@@ -84,7 +85,8 @@ export function createGuard({ database, log, clock, config, logger }: GuardOptio
   const version = policyVersion(config)
   const hashKey = readHashKey(database.sql)
   const transact = createTransact({ database, log, clock })
-  const limits = createLimits(config.limits, clock.monotonic)
+  const actuators = createActuators(database, clock)
+  const limits = createLimits(config.limits, clock.monotonic, actuators.remembered())
   const grants = createGrants({ database, transact, policyVersion: version })
   const approvals = createApprovals({
     database,
@@ -112,6 +114,7 @@ export function createGuard({ database, log, clock, config, logger }: GuardOptio
     monotonic: clock.monotonic,
     transact,
     limits,
+    actuators,
     keys,
     approvals,
     grants,
@@ -136,18 +139,22 @@ export function createGuard({ database, log, clock, config, logger }: GuardOptio
       stopped: stop.state,
     },
     recover: () =>
-      transact((transaction) => ({
-        unknownKeys: keys.recoverIn(transaction),
-        unknownChanges: changes.recoverIn(transaction),
-        expiredApprovals: approvals.sweepIn(transaction),
-        endedGrants: grants.sweepIn(transaction),
-      })),
+      transact((transaction) => {
+        actuators.recoverIn(transaction)
+        return {
+          unknownKeys: keys.recoverIn(transaction),
+          unknownChanges: changes.recoverIn(transaction),
+          expiredApprovals: approvals.sweepIn(transaction),
+          endedGrants: grants.sweepIn(transaction),
+        }
+      }),
     sweep: async () => {
       await transact((transaction) => {
         approvals.sweepIn(transaction)
         grants.sweepIn(transaction)
         keys.sweepIn(transaction)
         changes.sweepIn(transaction)
+        actuators.sweepIn(transaction)
       })
       await tokens.flush()
     },

@@ -5,8 +5,9 @@
  *   every act    ▸ acts of the caller per effect
  *                ▸ rest and daily number of changes of the target, whoever asks
  *
- * Kept in memory on monotonic time: a restart forgives, a changed wall clock does not. The number of callers and
- * actuators remembered is bounded; when all of them are busy, a new one is refused rather than forgotten.
+ * Kept in memory on monotonic time: a changed wall clock forgives nothing. Nor does a restart what it did to a device:
+ * that is counted on the disk, too, and handed in here. The number of callers and actuators remembered is bounded; when
+ * all of them are busy, a new one is refused rather than forgotten.
  *
  * Holds memory; otherwise pure.
  */
@@ -52,14 +53,15 @@ export interface Limits {
   readonly take: (act: Act) => void
 }
 
+/** What was done to a device so far, on the monotonic clock. */
+export interface Worn {
+  readonly lastMs: number
+  readonly day: DayCount
+}
+
 interface Budget {
   readonly bucket: Bucket
   readonly rate: Rate
-}
-
-interface Actuator {
-  readonly lastMs: number
-  readonly day: DayCount
 }
 
 /** How many of the longest unused entries are looked at to make room for a new one. */
@@ -70,9 +72,13 @@ const DEFAULT_RETRY_MS = 1_000
 const MAX_RETRY_MS = 86_400_000
 const OK: LimitVerdict = { ok: true }
 
-export function createLimits(config: LimitsConfig, monotonic: () => number): Limits {
+export function createLimits(
+  config: LimitsConfig,
+  monotonic: () => number,
+  before: ReadonlyMap<string, Worn> = new Map(),
+): Limits {
   const budgets = new Map<string, Budget>()
-  const actuators = new Map<string, Actuator>()
+  const actuators = new Map<string, Worn>(before)
 
   function budgetVerdict(key: string, rate: Rate, rule: string): LimitVerdict {
     const now = monotonic()
@@ -115,17 +121,19 @@ export function createLimits(config: LimitsConfig, monotonic: () => number): Lim
     peek: ({ caller, effect, target }) => {
       const rate = config.effects[effect]
       const key = caller === undefined || rate === undefined ? undefined : { name: `${effect} ${caller}`, rate }
+      const driven = drivenBy({ effect, target })
       return bothVerdicts(
         key === undefined ? OK : budgetVerdict(key.name, key.rate, `rate-${effect}`),
-        target === undefined || !drives(effect) ? OK : actuatorVerdict(target),
+        driven === undefined ? OK : actuatorVerdict(driven),
       )
     },
     take: ({ caller, effect, target }) => {
       const rate = config.effects[effect]
       if (caller !== undefined && rate !== undefined) takeFrom(`${effect} ${caller}`, rate)
-      if (target === undefined || !drives(effect)) return
+      const driven = drivenBy({ effect, target })
+      if (driven === undefined) return
       const now = monotonic()
-      touch(actuators, target, { lastMs: now, day: countAct(actuators.get(target)?.day ?? [], now) })
+      touch(actuators, driven, { lastMs: now, day: countAct(actuators.get(driven)?.day ?? [], now) })
     },
   }
 }
@@ -140,9 +148,9 @@ function bothVerdicts(left: LimitVerdict, right: LimitVerdict): LimitVerdict {
   }
 }
 
-/** Reading wears out nothing, and our own records are no actuator. */
-function drives(effect: Effect): boolean {
-  return effect !== 'reads' && effect !== 'records'
+/** The device that an act wears out. Reading wears out nothing, and our own records are no actuator. */
+export function drivenBy({ effect, target }: Pick<Act, 'effect' | 'target'>): string | undefined {
+  return effect === 'reads' || effect === 'records' ? undefined : target
 }
 
 function limitOf(config: LimitsConfig, target: string): ActuatorLimit {

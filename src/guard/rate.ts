@@ -18,8 +18,8 @@ export interface Bucket {
 }
 
 const MINUTE_MS = 60_000
-const HOUR_MS = 3_600_000
-const DAY_HOURS = 24
+export const HOUR_MS = 3_600_000
+export const DAY_HOURS = 24
 
 export function fullBucket(rate: Rate, nowMs: number): Bucket {
   return { tokens: rate.burst, atMs: nowMs }
@@ -56,6 +56,16 @@ export function countAct(day: DayCount, nowMs: number): DayCount {
   const kept = recent(day, nowMs)
   const last = kept.at(-1)
   return last?.[0] === hour ? [...kept.slice(0, -1), [hour, last[1] + 1]] : [...kept, [hour, 1]]
+}
+
+/** Acts that happened at these times, as one count. */
+export function joinedActs(acts: readonly (readonly [atMs: number, acts: number])[]): DayCount {
+  const hours = new Map<number, number>()
+  for (const [atMs, number] of acts) {
+    const hour = Math.floor(atMs / HOUR_MS)
+    hours.set(hour, (hours.get(hour) ?? 0) + number)
+  }
+  return [...hours].toSorted(([left], [right]) => left - right)
 }
 
 /** When the oldest counted hour stops counting. */

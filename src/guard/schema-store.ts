@@ -107,7 +107,19 @@ const FIRST = `
   ) STRICT;
 `
 
-export const guardMigrations: Migrations = { room: 'guard', steps: [FIRST] }
+const ACTUATORS = `
+  -- Changes of a device by hour; last_at dates all of them.
+  CREATE TABLE guard_actuator (
+    target TEXT NOT NULL,
+    hour INTEGER NOT NULL,
+    acts INTEGER NOT NULL,
+    last_at INTEGER NOT NULL,
+    PRIMARY KEY (target, hour)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX guard_actuator_hour ON guard_actuator (hour);
+`
+
+export const guardMigrations: Migrations = { room: 'guard', steps: [FIRST, ACTUATORS] }
 
 /** The key of the argument hashes, made with the tables and never shown. */
 export function readHashKey(sql: DatabaseSync): Uint8Array {

@@ -1,7 +1,7 @@
 /**
  * Step: the one durable step between a decision and an act.
  *
- *   key reserved ▸ approval or grant used ▸ budget taken        all of it, or nothing
+ *   key reserved ▸ approval or grant used ▸ budget taken ▸ wear of the device counted        all of it, or nothing
  *
  * The decision is made again inside, from what the tables say at that moment: of a hundred calls that were promised
  * the same approval, one finds it there.
@@ -14,6 +14,7 @@ import type { Fault, Reason } from '../core/fault.ts'
 import type { JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
+import type { ActuatorStore } from './actuators-store.ts'
 import type { Approval, ShownCall } from './approval.ts'
 import type { ApprovalStore } from './approvals-store.ts'
 import { argumentsHash, definitionHash, leafHashes, promiseHash, sha256 } from './binding.ts'
@@ -23,6 +24,7 @@ import type { GuardConfig } from './config.ts'
 import { holdsTool } from './config.ts'
 import type { GrantStore } from './grants-store.ts'
 import type { KeyStore, KeyUse } from './keys-store.ts'
+import { drivenBy } from './limits.ts'
 import type { Act, Limits } from './limits.ts'
 import { ownerWord } from './owner-rule.ts'
 import { approvalNeeded, decide } from './policy.ts'
@@ -39,6 +41,7 @@ export interface StepParts {
   readonly monotonic: () => number
   readonly transact: Transact
   readonly limits: Limits
+  readonly actuators: ActuatorStore
   readonly keys: KeyStore
   readonly approvals: ApprovalStore
   readonly grants: GrantStore
@@ -113,7 +116,7 @@ function answer(fault: Fault): Passed {
 
 function stepIn(transaction: Transaction, asked: Asked, argsHash: string, parts: StepParts): Passed {
   const { call, act } = asked
-  const { keys, approvals, grants, limits } = parts
+  const { keys, approvals, grants, limits, actuators } = parts
   // While the step waited for its turn, the caller may have left: then nothing is used up.
   if (call.signal.aborted) return answer(withdrawn(call, parts.monotonic()))
   const key = keyUse(asked, argsHash)
@@ -131,6 +134,8 @@ function stepIn(transaction: Transaction, asked: Asked, argsHash: string, parts:
   if (decision.needsApproval && approval.state === 'approved') approvals.useIn(transaction, approval.id, call)
   if (decision.needsApproval && approval.state === 'granted') grants.useIn(transaction, approval.id, call)
   limits.take(act)
+  const driven = drivenBy(act)
+  if (driven !== undefined) actuators.countIn(transaction, driven)
   return { kind: 'act', effect: decision.effect, key }
 }
 

@@ -1,0 +1,79 @@
+import { describe, expect, it } from 'vitest'
+import { actuator, assessedOffer, callOf, GUARD_CONFIG, openHouse } from '../../test/guard-house.ts'
+import type { GuardHouse } from '../../test/guard-house.ts'
+import type { Clock } from '../core/clock.ts'
+import { createActuators } from './actuators-store.ts'
+import { createLimits } from './limits.ts'
+
+const HOUR_MS = 3_600_000
+const limits = { ...GUARD_CONFIG.limits, actuator: { minIntervalMs: 1_000, writesPerDay: 2 } }
+const offer = assessedOffer('writes', () => ({ target: 'homeseer:ref:101' }))
+
+async function change(house: GuardHouse): Promise<string> {
+  const outcome = await house.guard.around(callOf(offer), offer, actuator().proceed)
+  return outcome.ok ? 'done' : (outcome.fault.reasons?.map(({ rule }) => rule).join() ?? outcome.fault.kind)
+}
+
+/** The process that starts after `house`: its monotonic clock begins anew, its wall clock says whatever it says. */
+function laterVerdict(house: GuardHouse, wallMs: number): string {
+  const clock: Clock = { now: () => wallMs, monotonic: () => 7 }
+  const later = createLimits(limits, clock.monotonic, createActuators(house.database, clock).remembered())
+  const verdict = later.peek({ caller: undefined, effect: 'writes', target: 'homeseer:ref:101' })
+  return verdict.ok ? 'ok' : verdict.reasons.map(({ rule }) => rule).join()
+}
+
+describe('actuator store', () => {
+  it('keeps the changes of a day through a power cut', async () => {
+    using house = openHouse({ limits })
+    expect(await change(house)).toBe('done')
+    house.clock.advance(2_000)
+    const restarted = house.afterPowerCut()
+    expect(await change(restarted)).toBe('done')
+    house.clock.advance(2_000)
+    expect(await change(restarted.afterPowerCut())).toBe('actuator-day')
+  })
+
+  it('has the change on the disk before it is made', async () => {
+    using house = openHouse({ limits })
+    const rows: unknown[] = []
+    const device = actuator(() => {
+      rows.push(...house.database.sql.prepare('SELECT target, acts FROM guard_actuator').all())
+      return { ok: true, value: { data: 1 } }
+    })
+    await house.guard.around(callOf(offer), offer, device.proceed)
+    expect(rows).toMatchObject([{ target: 'homeseer:ref:101', acts: 1 }])
+  })
+
+  it('dates what an earlier process did by the wall clock', async () => {
+    using house = openHouse({ limits })
+    await change(house)
+    expect(laterVerdict(house, house.clock.now() + 500)).toBe('actuator-rest')
+    expect(laterVerdict(house, house.clock.now() + 1_500)).toBe('ok')
+    house.clock.advance(10_000)
+    await change(house)
+    expect(laterVerdict(house, house.clock.now() + 23 * HOUR_MS)).toBe('actuator-day')
+    expect(laterVerdict(house, house.clock.now() + 26 * HOUR_MS)).toBe('ok')
+  })
+
+  it('takes what is dated ahead of the clock for now, and lets it lapse a day later', async () => {
+    using house = openHouse({ limits })
+    await change(house)
+    house.clock.advance(400 * 24 * HOUR_MS)
+    await change(house)
+    house.clock.advance(2_000)
+    await change(house)
+    house.clock.advance(-400 * 24 * HOUR_MS)
+    const restarted = house.afterPowerCut()
+    await restarted.guard.recover()
+    expect(laterVerdict(restarted, house.clock.now() + 5_000)).toBe('actuator-day')
+    expect(laterVerdict(restarted, house.clock.now() + 26 * HOUR_MS)).toBe('ok')
+  })
+
+  it('forgets what no longer counts', async () => {
+    using house = openHouse({ limits })
+    await change(house)
+    house.clock.advance(27 * HOUR_MS)
+    await house.guard.sweep()
+    expect(house.database.sql.prepare('SELECT * FROM guard_actuator').all()).toEqual([])
+  })
+})

@@ -24,4 +24,17 @@ describe('changes', () => {
     await new Promise(setImmediate)
     expect(heard).toEqual(['tool', 'prompt', 'a://b'])
   })
+
+  it('tell of a thousand tools that come one by one a few times, and of the last one, too', async () => {
+    const { bus } = recordedBus()
+    const heard: number[] = []
+    const stop = watchChanges(bus, { onList: () => heard.push(bus.offers().length), onResource: () => undefined })
+    for (let each = 0; each < 1_000; each++) {
+      bus.registerCapability(capability({ name: `tool${each}` }, () => ok({ data: 1 })))
+      await Promise.resolve()
+    }
+    await expect.poll(() => heard.at(-1)).toBe(1_000)
+    expect(heard.length).toBeLessThan(100)
+    stop()
+  })
 })

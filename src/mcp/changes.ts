@@ -4,7 +4,7 @@
  * Which list changed is read from the offers themselves: the registry's events say that something happened, and many
  * of them may have been folded into one.
  *
- * Pure, given its bus.
+ * Pure, given its bus, apart from waiting.
  */
 import type { Offer } from '../bus/capability.ts'
 import type { FaceBus } from './face-bus.ts'
@@ -17,6 +17,8 @@ export interface Changes {
 }
 
 const KINDS: readonly ListKind[] = ['tool', 'prompt', 'resource']
+/** Between two looks. A thousand devices that come at once are a few announcements, not thousands. */
+const REST_MS = 50
 
 /** Returns how to stop. */
 export function watchChanges(bus: Pick<FaceBus, 'offers' | 'subscribe' | 'onResource'>, hear: Changes): () => void {
@@ -29,8 +31,11 @@ export function watchChanges(bus: Pick<FaceBus, 'offers' | 'subscribe' | 'onReso
       const { done } = await events.next()
       if (done === true) return
       const now = bus.offers()
+      // Most of what waited during a rest was seen by the look after it.
+      if (now === before) continue
       for (const kind of KINDS) if (differs(of(before, kind), of(now, kind))) hear.onList(kind)
       before = now
+      await rest()
     }
   }
   // The subscription ends when it is told to; it has no other way to fail.
@@ -39,6 +44,10 @@ export function watchChanges(bus: Pick<FaceBus, 'offers' | 'subscribe' | 'onReso
     stopResources()
     void events.return?.()
   }
+}
+
+function rest(): Promise<void> {
+  return new Promise((resolve) => void setTimeout(resolve, REST_MS).unref())
 }
 
 function of(offers: readonly Offer[], kind: ListKind): readonly Offer[] {

@@ -116,11 +116,9 @@ async function build(
     await ledger.append({ kind: 'node.stop', node: id })
     await ledger.checkpoint()
   })
-  const services = [
-    ...(await createFamilies({ config, version, data, spine, database, logger })),
-    ...(await modelsServices(config)),
-    ...(options.services?.(spine) ?? []),
-  ]
+  const families = await createFamilies({ config, version, data, spine, database, logger })
+  if (!families.ok) return families
+  const services = [...families.value, ...(await modelsServices(config)), ...(options.services?.(spine) ?? [])]
   for (const service of services) await startService(service, spine, undo)
   undo.push(everyMs(SWEEP_MS, () => spine.guard.sweep(), logger))
   const cosign = createCosigning(config, ledger, logger)
@@ -132,10 +130,10 @@ async function build(
   if (mesh.value !== undefined) undo.push(mesh.value.stop)
   if (meshed !== undefined) undo.push(everyMs(COSIGN_MS, meshed.value.cosign, logger))
 
-  const families = [...new Set(spine.bus.offers().map((offer) => offer.family.name))].toSorted()
-  const gateway = { ...spine, nodeId: id, families, mesh: meshed?.value.state }
+  const familyNames = [...new Set(spine.bus.offers().map((offer) => offer.family.name))].toSorted()
+  const gateway = { ...spine, nodeId: id, families: familyNames, mesh: meshed?.value.state }
   if (!options.listen) return ok({ ...gateway, url: undefined })
-  const faces = await startFaces({ config, version, logger, data, spine, families, services })
+  const faces = await startFaces({ config, version, logger, data, spine, families: familyNames, services })
   if (!faces.ok) return faces
   undo.push(faces.value.stop)
   const { url } = faces.value

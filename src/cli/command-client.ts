@@ -33,7 +33,10 @@ export function dataRootOf(command: Command): string {
 /** `undefined` after the problems were written: the command ends there. */
 export function configOf(command: Command): Config | undefined {
   const loaded = loadConfig(globalOptions(command).config, process.env, homedir())
-  if (loaded.ok) return loaded.value.config
+  if (loaded.ok) {
+    for (const note of loaded.value.notes) process.stderr.write(`environment: ${note}\n`)
+    return loaded.value.config
+  }
   process.stderr.write(`${loaded.fault.map(problemText).join('\n')}\n`)
   process.exitCode = EXIT.usage
   return undefined

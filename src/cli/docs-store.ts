@@ -79,7 +79,8 @@ async function offersOf(config: Config, root: string, database: Database): Promi
     bus: { nodeId: 'docs', config: config.bus },
   })
   const services = await createFamilies({ config, version: 'docs', data, spine, database, logger: silentLogger })
-  return services
+  if (!services.ok) throw new Error(services.fault.message)
+  return services.value
     .flatMap((service) => service.capabilities())
     .map((capability) => capability.offer)
     .toSorted((a, b) => (a.name < b.name ? -1 : 1))

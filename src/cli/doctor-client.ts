@@ -37,8 +37,18 @@ export async function gatherFacts(given: { readonly data?: string; readonly conf
     portTaken: !running.ok && port !== 0 && (await isTaken(port, config)),
     port,
     ledger: config === undefined ? undefined : await ledgerFacts(root, config),
-    services: status?.ok === true ? servicesOf(status.value) : [],
+    services: status?.ok === true ? servicesOf(status.value) : await familiesAlone(config),
+    configNotes: loaded.ok ? loaded.value.notes : [],
   }
+}
+
+/** While no gateway runs, nobody has asked the far ends; so the doctor does. */
+async function familiesAlone(config: Config | undefined): Promise<DoctorFacts['services']> {
+  const url = config?.homeseer.url
+  if (config === undefined || url === undefined) return []
+  const { examineHomeseer } = await import('../homeseer/doctor-client.ts')
+  const findings = await examineHomeseer({ ...config.homeseer, url })
+  return findings.map((finding) => ({ name: 'homeseer', ...finding }))
 }
 
 function nearestExisting(path: string): string {

@@ -9,7 +9,7 @@ import { ok, fail } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { readConfig } from './config-file.ts'
 import type { ConfigProblem } from './config-file.ts'
-import { withHomeseerEnvironment } from './homeseer-environment.ts'
+import { environmentNotes, withHomeseerEnvironment } from './homeseer-environment.ts'
 import type { Config } from './schema.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
@@ -18,6 +18,8 @@ export interface LoadedConfig {
   readonly config: Config
   /** `undefined`: there is no file, everything has its default. */
   readonly path: string | undefined
+  /** Sentences for whoever starts it: what was set and does nothing. */
+  readonly notes: readonly string[]
 }
 
 /** `given` wins, then `$HEARTHBUS_CONFIG`, then the XDG configuration directory. */
@@ -52,5 +54,6 @@ export function loadConfig(
   }
   const read = readConfig(path, text)
   const config = read.ok ? withHomeseerEnvironment(read.value, environment) : read
-  return config.ok ? ok({ config: config.value, path: present ? path : undefined }) : config
+  if (!config.ok) return config
+  return ok({ config: config.value, path: present ? path : undefined, notes: environmentNotes(environment) })
 }

@@ -1,7 +1,9 @@
+import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { problemText } from './config-file.ts'
 import { loadConfig } from './config-store.ts'
-import { withHomeseerEnvironment } from './homeseer-environment.ts'
+import { ELSEWHERE_NAMES } from './environment-elsewhere.ts'
+import { environmentNotes, VARIABLE_KEYS, withHomeseerEnvironment } from './homeseer-environment.ts'
 import { configSchema } from './schema.ts'
 import type { Config } from './schema.ts'
 
@@ -62,9 +64,64 @@ describe('the contract’s environment', () => {
     ['HS4_TIMEOUT_MS', '1'],
     ['HS4_BASE_URL', 'ftp://192.0.2.5'],
     ['MCP_HTTP_AUTH_TOKEN', 'hunter2'],
+    ['MCP_HTTP_AUTH_REQUIRED_NON_LOOPBACK', 'false'],
+    ['MCP_HTTP_AUTH_PROTECT_HEALTHZ', 'true'],
+    ['MCP_HTTP_ACCEPT_MODE', 'lenient'],
+    ['MCP_HTTP_ALLOW_NON_LOOPBACK', 'maybe'],
+    ['MCP_TRANSPORT', 'carrier-pigeon'],
+    ['MCP_LOG_LEVEL', 'loud'],
+    ['MCP_LOG_PRETTY', 'very'],
+    ['HS4_CHANGE_TOKEN_MAX_ENTRIES', '99'],
+    ['HS4_SAFEMODE', 'read_only'],
+    ['HS4_FAVOURITE_COLOUR', 'blue'],
   ])('refuses to start with %s=%s, by name', (name, value) => {
     expect(refusal({ [name]: value })).toContain(`environment: ${name}: `)
     expect(refusal({ [name]: value })).not.toContain('hunter2')
+  })
+
+  it('says which name may be meant', () => {
+    expect(refusal({ HS4_SAFEMODE: 'read_only' })).toContain('is HS4_SAFE_MODE meant?')
+    expect(refusal({ MCP_TIMEOUT: '1', HS3_X: '1' })).toBe('accepted')
+  })
+
+  it('keeps the listener on this machine when told to', () => {
+    expect(refusal({ MCP_HTTP_ALLOW_NON_LOOPBACK: 'no' })).toBe('accepted')
+    expect(refusal({ MCP_HTTP_ALLOW_NON_LOOPBACK: 'no', MCP_HTTP_HOST: '0.0.0.0' })).toContain('listen.host is 0.0.0.0')
+    expect(refusal({ MCP_HTTP_ALLOW_NON_LOOPBACK: 'yes', MCP_HTTP_HOST: '0.0.0.0' })).toBe('accepted')
+  })
+
+  it('notes what has no effect, and keeps quiet about what holds anyway', () => {
+    const without = {
+      MCP_TRANSPORT: 'http',
+      MCP_HTTP_ACCEPT_MODE: 'compat',
+      MCP_HTTP_ALLOW_JSON_ONLY: 'true',
+      MCP_LOG_PRETTY: '1',
+      MCP_AUDIT_MAX_ENTRIES: '5000',
+      MCP_AUDIT_PERSIST_PATH: '/var/log/audit.jsonl',
+      HS4_CHANGE_TOKEN_PERSIST_PATH: '/var/lib/tokens.jsonl',
+    }
+    expect(environmentNotes(without).map((note) => note.split(' has no effect here: ')[0])).toEqual(
+      Object.keys(without),
+    )
+    expect(read(without)).toBe(config)
+    const holds = {
+      MCP_HTTP_AUTH_REQUIRED_NON_LOOPBACK: 'true',
+      MCP_HTTP_AUTH_PROTECT_HEALTHZ: 'false',
+      MCP_HTTP_ACCEPT_MODE: 'strict',
+      MCP_HTTP_ALLOW_JSON_ONLY: 'off',
+      MCP_LOG_PRETTY: 'false',
+    }
+    expect(environmentNotes(holds)).toEqual([])
+    expect(read(holds)).toBe(config)
+  })
+
+  it('is in the documentation, variable by variable', () => {
+    const document = readFileSync(new URL('../../docs/protocols/homeseer.md', import.meta.url), 'utf8')
+    const rows = document.split('\n').filter((line) => /^\| `(HS4|MCP)_/.test(line))
+    for (const [name, key] of VARIABLE_KEYS)
+      expect(rows).toContainEqual(expect.stringContaining(`| \`${name}\` | \`${key}\``))
+    for (const name of ELSEWHERE_NAMES) expect(rows).toContainEqual(expect.stringContaining(`| \`${name}\` | `))
+    expect(rows).toHaveLength(VARIABLE_KEYS.size + ELSEWHERE_NAMES.length + 1)
   })
 
   it('counts without any file, too', () => {

@@ -8,6 +8,7 @@
  * Pure.
  */
 import type { ConfigProblem } from './config-file.ts'
+import { remarksOn } from './environment-elsewhere.ts'
 import { configSchema } from './schema.ts'
 import type { Config } from './schema.ts'
 import { fail, ok } from '../core/result.ts'
@@ -68,17 +69,26 @@ const VARIABLES: Readonly<Record<string, Variable>> = {
   HS4_ALIAS_LEARNED_ENABLED: to('homeseer.learnAliases', boolean),
   HS4_ALIAS_CONFIG_PATH: to('homeseer.aliasFile', optionalText),
   HS4_CHANGE_TOKEN_TTL_SEC: to('homeseer.changeTokenSeconds', number),
+  HS4_CHANGE_TOKEN_MAX_ENTRIES: to('homeseer.changeTokenEntries', number),
   MCP_HTTP_HOST: to('listen.host', text),
   MCP_HTTP_PORT: to('listen.port', number),
   MCP_LOG_LEVEL: to('logLevel', text),
 }
 
-/**
- * Variables whose purpose is met here in another way: records are durable, tokens are kept hashed, the transport follows
- * from the command. They change nothing, except the last one, which would promise a lock that is not there.
- */
-const NOT_A_PASSWORD = 'tokens are made with `hearthbus token create` and stored hashed; set `listen.anonymous: off`'
-const REFUSED: Readonly<Record<string, string>> = { MCP_HTTP_AUTH_TOKEN: NOT_A_PASSWORD }
+/** Says no to a listener beyond this machine; what it says yes to is decided by `listen.host`. */
+const LOOPBACK_ONLY = 'MCP_HTTP_ALLOW_NON_LOOPBACK'
+
+/** Which key each variable sets. */
+export const VARIABLE_KEYS: ReadonlyMap<string, string> = new Map(
+  Object.entries(VARIABLES).map(([name, { key }]) => [name, key.join('.')]),
+)
+
+const KNOWN: ReadonlySet<string> = new Set([...VARIABLE_KEYS.keys(), LOOPBACK_ONLY])
+
+/** Variables that are set and do nothing, each with what there is instead; for whoever starts the gateway. */
+export function environmentNotes(environment: Environment): readonly string[] {
+  return remarksOn(environment, KNOWN).notes.map(({ name, message }) => `${name} ${message}`)
+}
 
 export function withHomeseerEnvironment(
   config: Config,
@@ -87,8 +97,7 @@ export function withHomeseerEnvironment(
   const problems: ConfigProblem[] = []
   let raw: unknown = config
   const sources = new Map<string, string>()
-  for (const [name, why] of Object.entries(REFUSED))
-    if (given(environment[name])) problems.push(problem(name, `has no effect here: ${why}`))
+  for (const { name, message } of remarksOn(environment, KNOWN).wrong) problems.push(problem(name, message))
   for (const [name, { key, read }] of Object.entries(VARIABLES)) {
     const said = environment[name]
     if (!given(said)) continue
@@ -98,10 +107,20 @@ export function withHomeseerEnvironment(
     sources.set(key.join('.'), name)
   }
   if (problems.length > 0) return fail(problems)
-  if (sources.size === 0) return ok(config)
+  if (sources.size === 0) return onlyHere(config, environment)
   const parsed = configSchema.safeParse(raw)
-  if (parsed.success) return ok(parsed.data)
+  if (parsed.success) return onlyHere(parsed.data, environment)
   return fail(parsed.error.issues.map(({ path, message }) => problem(sourceOf(sources, path.map(String)), message)))
+}
+
+function onlyHere(config: Config, environment: Environment): Result<Config, readonly ConfigProblem[]> {
+  const said = environment[LOOPBACK_ONLY]
+  const allowed = given(said) ? boolean(said.trim()) : { value: true }
+  if ('wrong' in allowed) return fail([problem(LOOPBACK_ONLY, allowed.wrong)])
+  const { host } = config.listen
+  if (allowed.value === true || /^(localhost|127\.\d{1,3}\.\d{1,3}\.\d{1,3}|::1|\[::1\])$/i.test(host))
+    return ok(config)
+  return fail([problem(LOOPBACK_ONLY, `says no, and listen.host is ${host}, which is beyond this machine`)])
 }
 
 function given(value: string | undefined): value is string {

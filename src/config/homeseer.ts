@@ -121,6 +121,12 @@ export const homeseerSection = z
       .max(86_400)
       .default(900)
       .describe('How long a prepared change can be committed.'),
+    changeTokenEntries: z
+      .int()
+      .min(100)
+      .max(200_000)
+      .default(2_000)
+      .describe('Prepared changes kept at once; one caller can have an eighth of them, then its oldest go.'),
     aliasFile: path.exactOptional().describe('JSON file of further names: `{"device:101": ["reading lamp"]}`.'),
     learnAliases: z.boolean().default(true).describe('Whether names that people confirmed are remembered.'),
     push: pushSection,

@@ -12,6 +12,7 @@ import type { HomeseerConfig } from '../config/homeseer.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Database } from '../core/database-store.ts'
 import type { Logger } from '../core/logger.ts'
+import { fail, ok, type Result } from '../core/result.ts'
 import type { GuardServices } from '../guard/guard.ts'
 import type { BodyState } from '../ledger/ledger.ts'
 import { adminReadTools, type UsersSeen } from './admin/admin-read-tools.ts'
@@ -22,6 +23,7 @@ import { createRollbacks } from './admin/rollback-store.ts'
 import { CatalogClient } from './catalog/catalog-client.ts'
 import { EventFileStore } from './catalog/event-file-store.ts'
 import { AliasStore } from './resolve/alias-store.ts'
+import type { Alias } from './resolve/alias.ts'
 import { ResolverClient } from './resolve/resolver-client.ts'
 import { startAnnouncing } from './tools/announce-client.ts'
 import { createAuditTrail } from './tools/audit-store.ts'
@@ -63,15 +65,37 @@ const ASCII = { pingMs: 60_000, patienceMs: 10_000 } as const
 const HOLDS = { listsHoldMs: 30_000, controlsHoldMs: 600_000 } as const
 const MAX_REPLY_BYTES = 64 * 1_024 * 1_024
 
-/** Throws on an alias file that cannot be read: names the owner wrote down must not be missing in silence. */
-export function createHomeseer(options: HomeseerOptions): Service {
+/** A file of names that cannot be read is a fault: names the owner wrote down must not be missing in silence. */
+export function createHomeseer(options: HomeseerOptions): Result<Service, string> {
+  const { aliasFile } = options.config
+  const aliases = aliasFile === undefined ? ok([]) : readAliasFile(aliasFile)
+  return aliases.ok ? ok(homeseerService(options, aliases.value)) : fail(aliases.fault)
+}
+
+function homeseerService(options: HomeseerOptions, aliases: readonly Alias[]): Service {
   const { config, logger, bus } = options
   const health = createLinkHealth()
   const link = openLinkLater(options, health)
-  const homeseer = assemble(options, link.link)
+  const homeseer = assemble(options, link.link, aliases)
   const capabilities = capabilitiesOf(homeseer, options)
   let hooks: WebhookListener | undefined
+  let deaf: string | undefined
   let silence: (() => void) | undefined
+
+  /** A web hook that cannot be heard costs speed, not truth: everything is polled instead. */
+  async function hear(): Promise<void> {
+    const { webhook } = link.link
+    const { webhookHost: host, webhookPort: port } = config.push
+    if (webhook === undefined) return
+    const heard = await startWebhookListener(webhook, { host, port })
+    if (heard.ok) {
+      hooks = heard.value
+      logger.info({ port: hooks.port }, 'HomeSeer’s web hook is heard')
+    } else {
+      deaf = heard.fault
+      logger.warn({ host, port, reason: deaf }, 'HomeSeer’s web hook cannot be heard')
+    }
+  }
 
   return {
     name: 'homeseer',
@@ -80,10 +104,7 @@ export function createHomeseer(options: HomeseerOptions): Service {
     start: async () => {
       link.open()
       silence = startAnnouncing(homeseer, bus.announceResource)
-      const { webhook } = link.link
-      const { webhookHost: host, webhookPort: port } = config.push
-      if (webhook !== undefined) hooks = await startWebhookListener(webhook, { host, port })
-      if (hooks !== undefined) logger.info({ port: hooks.port }, 'HomeSeer’s web hook is heard')
+      await hear()
     },
     stop: async () => {
       silence?.()
@@ -95,6 +116,7 @@ export function createHomeseer(options: HomeseerOptions): Service {
         url: config.url,
         last: health.last(),
         push: link.link.pushState(),
+        deaf,
         devices: link.link.mirror.entries.size,
       }),
   }
@@ -152,10 +174,9 @@ function laterLink(make: () => Link): { readonly link: Link; readonly open: () =
   }
 }
 
-function assemble(options: HomeseerOptions, link: Link): Homeseer {
+function assemble(options: HomeseerOptions, link: Link, configuredAliases: readonly Alias[]): Homeseer {
   const { config, clock, database, bus, guard, ledger } = options
   const learned = config.learnAliases ? new AliasStore(database) : undefined
-  const configuredAliases = config.aliasFile === undefined ? [] : readAliasFile(config.aliasFile)
   const catalog = new CatalogClient({
     get json() {
       return link.json

@@ -10,6 +10,7 @@ import type { Config } from '../config/schema.ts'
 import { systemClock } from '../core/clock.ts'
 import type { Database, Migrations } from '../core/database-store.ts'
 import type { Logger } from '../core/logger.ts'
+import { ok, type Result } from '../core/result.ts'
 import { devicesFamily } from '../devices/tools/envelope.ts'
 import { ebusFamily } from '../ebus/tools/envelope.ts'
 import { homeseerFamily } from '../homeseer/tools/envelope.ts'
@@ -21,6 +22,7 @@ import { aliasMigrations } from '../homeseer/resolve/alias-store.ts'
 import { ebusMigrations } from '../ebus/values-store.ts'
 import { runtimeMigrations } from '../runtime/migrations.ts'
 import { createRuntime } from '../runtime/runtime.ts'
+import { misconfigured, type StartFault } from './start-fault.ts'
 
 export interface FamilyParts {
   readonly config: Config
@@ -44,13 +46,15 @@ export const familyMigrations: readonly Migrations[] = [
 export const familyEnvelopes: readonly Family[] = [runtimeFamily, devicesFamily, homeseerFamily, ebusFamily]
 
 /** Nothing is contacted before `start`. A family that the configuration does not ask for is not even loaded. */
-export async function createFamilies(parts: FamilyParts): Promise<readonly Service[]> {
-  return [
+export async function createFamilies(parts: FamilyParts): Promise<Result<readonly Service[], StartFault>> {
+  const homeseer = await homeseerServices(parts)
+  if (!homeseer.ok) return homeseer
+  return ok([
     runtimeService(parts),
     ...(await devicesServices(parts)),
-    ...(await homeseerServices(parts)),
+    ...homeseer.value,
     ...(await ebusServices(parts)),
-  ]
+  ])
 }
 
 function runtimeService({ config, version, data, spine, database }: FamilyParts): Service {
@@ -78,27 +82,31 @@ async function devicesServices({ config, data, spine, database, logger }: Family
   return [createDevices({ config: config.devices, database, ledger, bus, clock: systemClock, logger, signingKeyPath })]
 }
 
-async function homeseerServices({ config, spine, database, logger }: FamilyParts): Promise<readonly Service[]> {
+async function homeseerServices({
+  config,
+  spine,
+  database,
+  logger,
+}: FamilyParts): Promise<Result<readonly Service[], StartFault>> {
   const { url } = config.homeseer
-  if (url === undefined) return []
+  if (url === undefined) return ok([])
   const { createHomeseer } = await import('../homeseer/homeseer.ts')
   const { bus, ledger, guard } = spine
-  return [
-    createHomeseer({
-      config: { ...config.homeseer, url },
-      database,
-      clock: systemClock,
-      logger,
-      bus: {
-        call: (...call) => bus.call(...call),
-        offer: (name) => bus.offer(name),
-        offers: () => bus.offers(),
-        announceResource: (uri) => bus.announceResource(uri),
-      },
-      guard: guard.services,
-      ledger: { body: (seq) => ledger.body(seq) },
-    }),
-  ]
+  const created = createHomeseer({
+    config: { ...config.homeseer, url },
+    database,
+    clock: systemClock,
+    logger,
+    bus: {
+      call: (...call) => bus.call(...call),
+      offer: (name) => bus.offer(name),
+      offers: () => bus.offers(),
+      announceResource: (uri) => bus.announceResource(uri),
+    },
+    guard: guard.services,
+    ledger: { body: (seq) => ledger.body(seq) },
+  })
+  return created.ok ? ok([created.value]) : misconfigured(created.fault)
 }
 
 async function ebusServices({ config, version, spine, database, logger }: FamilyParts): Promise<readonly Service[]> {

@@ -35,7 +35,11 @@ export function guardConfig(config: Config): GuardConfig {
       maxOpenPerPrincipal: guard.maxPendingPerPrincipal,
       maxKept: 10_000,
     },
-    changes: { maxPrepared: 1_024, maxPreparedPerPrincipal: 128, keepMs: DAY_MS },
+    changes: {
+      maxPrepared: config.homeseer.changeTokenEntries,
+      maxPreparedPerPrincipal: Math.ceil(config.homeseer.changeTokenEntries / 8),
+      keepMs: DAY_MS,
+    },
     keys: {
       ttlMs: guard.idempotencyHours * HOUR_MS,
       maxKeys: 20_000,

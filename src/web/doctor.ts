@@ -10,6 +10,8 @@ export interface DoctorFacts {
   readonly dataRoot: string
   readonly configProblems: readonly string[]
   readonly configFile: string | undefined
+  /** Settings that are set and do nothing. */
+  readonly configNotes?: readonly string[]
   readonly dataWritable: boolean
   readonly freeBytes: number
   /** Files that others could read although they must not, with their modes. */
@@ -55,10 +57,11 @@ function nodeFinding({ nodeVersion }: DoctorFacts): Finding {
       }
 }
 
-function configFindings({ configProblems, configFile }: DoctorFacts): readonly Finding[] {
+function configFindings({ configProblems, configFile, configNotes = [] }: DoctorFacts): readonly Finding[] {
   if (configProblems.length > 0)
     return configProblems.map((sentence): Finding => ({ level: 'fail', about: 'configuration', sentence }))
   return [
+    ...configNotes.map((sentence): Finding => ({ level: 'warn', about: 'environment', sentence: `${sentence}.` })),
     {
       level: 'ok',
       about: 'configuration',

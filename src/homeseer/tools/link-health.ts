@@ -26,12 +26,14 @@ export interface LinkFacts {
   readonly url: string
   readonly last: AttemptNote | undefined
   readonly push: AsciiState | undefined
+  /** Why the web hook is not heard although it should be. */
+  readonly deaf?: string | undefined
   readonly devices: number
 }
 
 /** An absent HomeSeer degrades this family and nothing else. */
-export function healthOf({ url, last, push, devices }: LinkFacts): ServiceHealth {
-  const advice = adviceOn(url, last) ?? pushAdvice(push)
+export function healthOf({ url, last, push, deaf, devices }: LinkFacts): ServiceHealth {
+  const advice = adviceOn(url, last) ?? pushAdvice(push) ?? deaf
   return {
     status: advice === undefined ? 'ok' : 'degraded',
     details: {
@@ -45,13 +47,16 @@ export function healthOf({ url, last, push, devices }: LinkFacts): ServiceHealth
 }
 
 /** What was refused was answered: the link is there. */
-function adviceOn(url: string, last: AttemptNote | undefined): string | undefined {
+export function adviceOn(url: string, last: Pick<AttemptNote, 'outcome'> | undefined): string | undefined {
   switch (last?.outcome) {
     case undefined:
       return `HomeSeer at ${url} has not been asked yet.`
+    case 'http-status':
+    case 'malformed':
+    case 'too-large':
+      return `What answers at ${url} is no HomeSeer, or one in trouble. Check homeseer.url.`
     case 'unreachable':
     case 'timed-out':
-    case 'http-status':
       return `HomeSeer at ${url} does not answer. Check that it runs and that homeseer.url is right.`
     case 'unauthorised':
       return 'HomeSeer refuses the login. Check homeseer.user and homeseer.password.'
@@ -62,7 +67,7 @@ function adviceOn(url: string, last: AttemptNote | undefined): string | undefine
   }
 }
 
-function pushAdvice(push: AsciiState | undefined): string | undefined {
+export function pushAdvice(push: AsciiState | undefined): string | undefined {
   if (push === undefined || push.up) return undefined
   if (push.reason === 'refused') return 'HomeSeer’s ASCII port refuses the login: guests may not use it.'
   return 'HomeSeer’s ASCII port does not answer; everything is polled. Check homeseer.push.asciiPort.'

@@ -6,6 +6,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
+import { fail, ok, type Result } from '../../core/result.ts'
 import type { WebhookHandler } from '../wire/webhook-server.ts'
 
 export interface WebhookListener {
@@ -13,21 +14,39 @@ export interface WebhookListener {
   readonly stop: () => Promise<void>
 }
 
+/** Fails with a sentence where the port or the address is not to be had. */
 export async function startWebhookListener(
   handler: WebhookHandler,
   { host, port }: { readonly host: string; readonly port: number },
-): Promise<WebhookListener> {
+): Promise<Result<WebhookListener, string>> {
   const listener = getRequestListener((request) => handler(request))
   const server = createServer((request, response) => void listener(request, response))
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject).listen(port, host, resolve)
+  const trouble = await new Promise<string | undefined>((resolve) => {
+    server
+      .once('error', (error: NodeJS.ErrnoException) => resolve(troubleOf(error.code, { host, port })))
+      .listen(port, host, () => resolve(undefined))
   })
-  return {
+  if (trouble !== undefined) return fail(trouble)
+  return ok({
     port: (server.address() as AddressInfo).port,
     stop: () =>
       new Promise((resolve) => {
         server.close(() => resolve())
         server.closeAllConnections()
       }),
+  })
+}
+
+function troubleOf(code: string | undefined, { host, port }: { readonly host: string; readonly port: number }): string {
+  switch (code) {
+    case 'EADDRINUSE':
+      return `Port ${port}, where HomeSeer’s web hook would be heard, belongs to another program. Set homeseer.push.webhookPort.`
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+      return `homeseer.push.webhookHost is ${host}, which is no address of this machine.`
+    case 'EACCES':
+      return `Port ${port} may only be used by root. Set homeseer.push.webhookPort to one above 1023.`
+    default:
+      return `HomeSeer’s web hook cannot be heard at ${host}:${port} (${code ?? 'unknown'}).`
   }
 }

@@ -111,8 +111,14 @@ export class AsciiClient {
     clearTimeout(this.#silence)
     socket.destroy()
     this.#options.onState({ up: false, reason })
+    if (this.#isStopped()) return
     const waitMs = reason === 'refused' ? RECONNECT.maxMs : backoffMs(RECONNECT, this.#failures)
     this.#failures++
     this.#retry = setTimeout(() => this.#open(), waitMs)
+  }
+
+  /** Whoever hears that it is lost may have stopped it there and then. */
+  #isStopped(): boolean {
+    return this.#stopped
   }
 }

@@ -104,4 +104,22 @@ describe('ASCII client', () => {
     server.close()
     expect(callers).toBe(0)
   })
+
+  it('does not come back after it was stopped by whoever heard that it is lost', async () => {
+    const port = simulator.asciiPort
+    await simulator.stop()
+    listen({
+      port,
+      onState: (state) => {
+        states.push(state)
+        client?.stop()
+      },
+    })
+    await expect.poll(seen).toEqual(['lost'])
+    let came = false
+    const listener = createServer(() => (came = true)).listen(port, '127.0.0.1')
+    await wait(1_500)
+    listener.close()
+    expect([came, seen()]).toEqual([false, ['lost']])
+  })
 })

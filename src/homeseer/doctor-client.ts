@@ -1,0 +1,120 @@
+/**
+ * HomeSeer's doctor: asks what the gateway would ask, while no gateway runs, and says what is in the way.
+ *
+ * It logs in, reads, and listens for a moment. It changes nothing and runs no code on HomeSeer.
+ *
+ * Does I/O.
+ */
+import type { HomeseerConfig } from '../config/homeseer.ts'
+import { EventFileStore } from './catalog/event-file-store.ts'
+import { readAliasFile } from './tools/alias-file-store.ts'
+import { adviceOn, pushAdvice } from './tools/link-health.ts'
+import { AsciiClient, type AsciiState } from './wire/ascii-client.ts'
+import { JsonClient, type Credentials } from './wire/json-client.ts'
+import { getStatus, getVersion } from './wire/read-request.ts'
+
+export interface HomeseerFinding {
+  readonly status: 'ok' | 'degraded' | 'failing'
+  readonly advice: string
+}
+
+/** Somebody waits at a keyboard. */
+const MAX_WAIT_MS = 5_000
+const MAX_REPLY_BYTES = 64 * 1_024 * 1_024
+
+export async function examineHomeseer(
+  config: HomeseerConfig & { readonly url: string },
+): Promise<readonly HomeseerFinding[]> {
+  return [
+    ...namesFinding(config),
+    await linkFinding(config),
+    ...(await pushFinding(config)),
+    ...(await eventFilesFinding(config)),
+  ]
+}
+
+/** The gateway does not start with a file that it cannot read. */
+function namesFinding({ aliasFile }: HomeseerConfig): readonly HomeseerFinding[] {
+  const names = aliasFile === undefined ? undefined : readAliasFile(aliasFile)
+  return names === undefined || names.ok ? [] : [{ status: 'failing', advice: names.fault }]
+}
+
+async function linkFinding(config: HomeseerConfig & { readonly url: string }): Promise<HomeseerFinding> {
+  const { url, authentication, timeoutMs } = config
+  const json = new JsonClient({
+    baseUrl: url,
+    credentials: credentialsOf(config),
+    authentication,
+    timeoutMs: Math.min(timeoutMs, MAX_WAIT_MS),
+    readRetries: 0,
+    readRetryBackoffMs: 0,
+    maxReplyBytes: MAX_REPLY_BYTES,
+  })
+  try {
+    const version = await json.call(getVersion())
+    const status = version.ok ? await json.call(getStatus({ compress: true, excludeEvents: true })) : version
+    if (version.ok && status.ok)
+      return {
+        status: 'ok',
+        advice: `HomeSeer ${version.value} at ${url} answers, with ${status.value.devices.length} devices.`,
+      }
+    const outcome = status.ok ? 'ok' : status.fault.kind
+    return { status: 'failing', advice: adviceOn(url, { outcome }) ?? `HomeSeer at ${url} refuses to be read.` }
+  } finally {
+    json.close()
+  }
+}
+
+async function pushFinding(
+  config: HomeseerConfig & { readonly url: string },
+): Promise<readonly [HomeseerFinding] | readonly []> {
+  const { asciiPort: port, webhookKey } = config.push
+  if (port === undefined)
+    return webhookKey === undefined
+      ? [
+          {
+            status: 'degraded',
+            advice: 'HomeSeer pushes nothing, so everything is polled. Set homeseer.push.asciiPort.',
+          },
+        ]
+      : []
+  const host = new URL(config.url).hostname.replaceAll(/^\[|\]$/g, '')
+  const state = await firstState({ host, port, credentials: credentialsOf(config) })
+  const advice = pushAdvice(state)
+  return advice === undefined ? [] : [{ status: 'degraded', advice }]
+}
+
+function firstState(target: {
+  readonly host: string
+  readonly port: number
+  readonly credentials: Credentials | undefined
+}): Promise<AsciiState> {
+  return new Promise((resolve) => {
+    const client = new AsciiClient({
+      ...target,
+      pingMs: MAX_WAIT_MS,
+      patienceMs: MAX_WAIT_MS,
+      onChanges: () => undefined,
+      onState: (state) => {
+        client.stop()
+        resolve(state)
+      },
+    })
+    client.start()
+  })
+}
+
+async function eventFilesFinding({
+  eventsPath,
+  eventGroupsPath,
+}: HomeseerConfig): Promise<readonly [HomeseerFinding] | readonly []> {
+  const files = await new EventFileStore({ events: eventsPath, groups: eventGroupsPath }).read()
+  if (files.ok) return []
+  const path = 'path' in files.fault ? files.fault.path : eventsPath
+  const advice = `HomeSeer’s event files cannot be read from here (${path}), so nobody knows what an event does. Set homeseer.eventsPath and homeseer.eventGroupsPath if they can be.`
+  return [{ status: 'degraded', advice }]
+}
+
+function credentialsOf({ user, password = '' }: HomeseerConfig): Credentials | undefined {
+  return user === undefined ? undefined : { user, password }
+}

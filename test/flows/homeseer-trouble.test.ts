@@ -1,0 +1,127 @@
+/**
+ * What a person at the command line hears when something about HomeSeer is not as it should be: before the start, from
+ * `hearthbus doctor`, and from a gateway that runs.
+ */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import type { AddressInfo } from 'node:net'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import type { JsonObject } from '../../src/core/json.ts'
+import { CLI, startGatewayProcess } from '../gateway-process.ts'
+import type { Home } from '../gateway-process.ts'
+import { homeseerHome, openWorld } from '../homeseer-rig.ts'
+import type { World } from '../homeseer-rig.ts'
+
+let world: World
+let home: Home
+
+beforeAll(async () => {
+  world = await openWorld()
+})
+afterAll(() => world.close())
+afterEach(() => home.remove())
+
+async function hearthbus(
+  words: readonly string[],
+  environment: Readonly<Record<string, string>> = {},
+): Promise<{ readonly code: number | null; readonly said: string }> {
+  const child = spawn(process.execPath, [CLI, '--data', home.data, '--config', home.config, ...words], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, ...environment },
+  })
+  let said = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (said += chunk.toString()))
+  const [code] = (await once(child, 'close')) as [number | null]
+  return { code, said }
+}
+
+/** What the doctor says about HomeSeer while no gateway runs. */
+async function diagnosis(more: JsonObject = {}): Promise<string> {
+  home = homeseerHome(world, more)
+  const { said } = await hearthbus(['doctor'])
+  return said
+    .split('\n')
+    .filter((line) => line.includes(' homeseer: '))
+    .join('\n')
+}
+
+describe('a file of names that cannot be read', () => {
+  it('refuses the start with a sentence and exit code 2, and the doctor says the same', async () => {
+    const aliasFile = join(world.folder, 'aliases.json')
+    writeFileSync(aliasFile, '{"lamp": ["reading lamp"]}')
+    const sentence = `homeseer.aliasFile: ${aliasFile} has mistakes: "lamp" is no key such as device:101.`
+    expect(await diagnosis({ aliasFile })).toContain(`✗ homeseer: ${sentence}`)
+    expect(await hearthbus(['up'])).toEqual({ code: 2, said: `${sentence}\n` })
+  })
+})
+
+describe('the doctor, while no gateway runs', () => {
+  it('logs in, reads, listens, and is content', async () => {
+    expect(await diagnosis()).toBe(
+      `✓ homeseer: HomeSeer 4.2.22.4 at http://127.0.0.1:${world.simulator.httpPort} answers, with 31 devices.`,
+    )
+    expect(world.simulator.system.deeds).toEqual([])
+  })
+
+  it('tells a HomeSeer that is away from one that refuses the login', async () => {
+    expect(await diagnosis({ url: 'http://127.0.0.1:1' })).toContain(
+      '✗ homeseer: HomeSeer at http://127.0.0.1:1 does not answer.',
+    )
+    home.remove()
+    const refused = await diagnosis({ password: 'wrong-secret' })
+    expect(refused).toContain('✗ homeseer: HomeSeer refuses the login.')
+    expect(refused).not.toContain('wrong-secret')
+  })
+
+  it('knows the switch that is off in every new HomeSeer', async () => {
+    world.simulator.faults.jsonDisabled = true
+    const said = await diagnosis()
+    world.simulator.faults.jsonDisabled = false
+    expect(said).toContain('Enable Control with JSON')
+  })
+
+  it('warns where nothing is pushed, and where nobody knows what an event does', async () => {
+    const said = await diagnosis({ push: {}, eventsPath: '/nowhere/events.json' })
+    expect(said).toContain('! homeseer: HomeSeer pushes nothing, so everything is polled.')
+    expect(said).toContain('! homeseer: HomeSeer’s event files cannot be read from here (/nowhere/events.json)')
+  })
+})
+
+describe('a gateway that runs', () => {
+  it('tells the doctor that the web hook’s port is taken, and polls meanwhile', async () => {
+    const squatter = createServer().listen(0, '127.0.0.1')
+    await once(squatter, 'listening')
+    const { port } = squatter.address() as AddressInfo
+    home = homeseerHome(world, {
+      push: { webhookKey: 'k'.repeat(20), webhookHost: '127.0.0.1', webhookPort: port, pollSeconds: 1 },
+    })
+    const gateway = await startGatewayProcess(home)
+    await expect
+      .poll(async () => (await hearthbus(['doctor'])).said, { timeout: 30_000 })
+      .toContain(`! homeseer: Port ${port}, where HomeSeer’s web hook would be heard, belongs to another program.`)
+    await gateway.stop()
+    squatter.close()
+  })
+})
+
+describe('the environment', () => {
+  it('names what has no effect, at the start and to the doctor', async () => {
+    home = homeseerHome(world)
+    const note = 'MCP_AUDIT_PERSIST_PATH has no effect here: every call is in the ledger'
+    const environment = { MCP_AUDIT_PERSIST_PATH: '/var/log/audit.jsonl' }
+    expect((await hearthbus(['doctor'], environment)).said).toContain(`! environment: ${note}`)
+    expect((await hearthbus(['connect', 'claude-code'], environment)).said).toContain(`environment: ${note}`)
+  })
+
+  it('refuses the start with a switch whose name is spelt wrongly', async () => {
+    home = homeseerHome(world)
+    const { code, said } = await hearthbus(['up'], { HS4_SAFEMODE: 'read_only' })
+    expect([code, said]).toEqual([
+      2,
+      'environment: HS4_SAFEMODE: is no variable of the contract; is HS4_SAFE_MODE meant?\n',
+    ])
+  })
+})

@@ -1,3 +1,5 @@
+import canonicalize from 'canonicalize'
+import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { canonicalJson } from './json.ts'
 
@@ -12,5 +14,58 @@ describe('canonical JSON', () => {
     expect(() => canonicalJson(Number.NaN)).toThrow('NaN')
     expect(() => canonicalJson(undefined)).toThrow('undefined')
     expect(() => canonicalJson('\uD800')).toThrow('surrogate')
+  })
+
+  it('is what the reference makes of it, whatever it is made of', () => {
+    const key = fc.oneof(
+      fc.string({ unit: 'binary' }),
+      fc.nat().map(String),
+      fc.constantFrom('__proto__', 'toJSON', '\\ud800'),
+    )
+    const { value } = fc.letrec((tie) => ({
+      value: fc.oneof(
+        { maxDepth: 5 },
+        fc.constantFrom(
+          null,
+          undefined,
+          true,
+          -0,
+          1e21,
+          5e-324,
+          Number.NaN,
+          '\\ud',
+          '\ud83d\ude00',
+          '\ud83d',
+          new Date(0),
+        ),
+        fc.double(),
+        fc.string({ unit: 'binary' }),
+        fc.array(tie('value'), { maxLength: 5 }),
+        fc.dictionary(key, tie('value'), { maxKeys: 8 }),
+      ),
+    }))
+    const of = (make: (given: unknown) => string | undefined, given: unknown): string | undefined => {
+      try {
+        return make(given)
+      } catch {
+        return 'thrown'
+      }
+    }
+    fc.assert(
+      fc.property(value, (given) => {
+        expect(of(canonicalJson, given)).toBe(of(canonicalize, given) ?? 'thrown')
+      }),
+      { numRuns: 2_000 },
+    )
+  })
+
+  it('orders deep values and finds loops like the reference', () => {
+    const deep = Array.from({ length: 100 }).reduce<unknown>((inner) => ({ b: 1, a: [inner] }), 0)
+    expect(canonicalJson(deep)).toBe(canonicalize(deep))
+    const loop: Record<string, unknown> = {}
+    loop['self'] = loop
+    expect(() => canonicalJson(loop)).toThrow('Circular')
+    expect(canonicalJson({ b: 1, 10: 2, 9: 3 })).toBe('{"10":2,"9":3,"b":1}')
+    expect(canonicalJson(JSON.parse('{"z":1,"__proto__":{"a":2}}'))).toBe('{"__proto__":{"a":2},"z":1}')
   })
 })

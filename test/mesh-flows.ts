@@ -39,6 +39,32 @@ export function meshFlows(name: string, settings: () => Promise<NodeSettings>): 
       await client.close()
     })
 
+    it.each(['modern', 'legacy'] as const)('go where a %s MCP client tells them to', async (era) => {
+      const client = await connectHttp(node(cellar).url, era)
+      const { tools } = await client.listTools()
+      const pins = (name: string): unknown =>
+        (tools.find((tool) => tool.name === name)?.inputSchema.properties as Record<string, unknown>)?.['_node']
+      expect(pins('test.echo')).toMatchObject({ description: expect.stringMatching(/cellar, attic, shed/) })
+      expect(pins('test.only.attic')).toBe(undefined)
+      const answered = async (said: Parameters<typeof client.callTool>[0], by = client): Promise<unknown> =>
+        (await by.callTool(said)).structuredContent
+      // A model fills in an argument; a client's program has a place of its own; an owner writes it into the URL.
+      const byArgument = await answered({ name: 'test.where', arguments: { _node: 'attic', x: 1 } })
+      expect(byArgument).toMatchObject({ data: { node: 'attic', body: { x: 1 } } })
+      const meta = { 'io.hearthbus/node': node(shed).nodeId }
+      expect(await answered({ name: 'test.where', _meta: meta })).toMatchObject({ data: { node: 'shed' } })
+      const nowhere = await answered({ name: 'test.where', arguments: { _node: 'nowhere' } })
+      expect(nowhere).toMatchObject({ error: { error: 'not_found', alt_nodes: expect.any(Array) } })
+      const bound = await connectHttp(node(cellar).url, era, '/mcp?node=attic')
+      const names = (await bound.listTools()).tools.map((tool) => tool.name)
+      expect(names).toContain('test.only.attic')
+      expect(names).not.toContain('test.only.cellar')
+      expect(await answered({ name: 'test.where' }, bound)).toMatchObject({ data: { node: 'attic' } })
+      expect(await answered({ name: 'test.where', _meta: meta }, bound)).toMatchObject({ data: { node: 'shed' } })
+      await client.close()
+      await bound.close()
+    })
+
     it('let an MCP client of one call what was added on another a moment ago', async () => {
       const client = await connectHttp(node(cellar).url, 'modern')
       await node(attic).say({ do: 'add', name: 'brand.new' })

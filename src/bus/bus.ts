@@ -43,6 +43,8 @@ export type { CallOptions }
 
 export interface BusOptions {
   readonly nodeId: string
+  /** What people call this node. */
+  readonly nodeName?: string
   /** Asked whenever somebody wants to know: a node may join a community while it runs. */
   readonly communityId?: () => string | undefined
   readonly config: BusConfig
@@ -136,12 +138,8 @@ export class CapabilityBus {
   }
 
   /** Never rejects. `versionReq` of `undefined` means whatever `offer(name)` shows. */
-  call(
-    name: CapabilityName,
-    versionReq: Version | undefined,
-    body: JsonObject,
-    options: CallOptions,
-  ): Promise<Outcome> {
+  call(name: CapabilityName, versionReq: Version | undefined, body: JsonObject, given: CallOptions): Promise<Outcome> {
+    const options = given.node === undefined ? given : { ...given, node: this.nodeIdOf(given.node) }
     const offer = this.registry.offer(name, versionReq, options.node)
     const ticket = openTicket(offer, this.#clock, options.timeoutMs)
     const request = { name, version: versionReq ?? offer?.version, body, stream: false }
@@ -149,7 +147,8 @@ export class CapabilityBus {
     return this.#through(call, ticket, { offer, parent: options.signal, proceed: this.#proceed })
   }
 
-  stream(name: CapabilityName, versionReq: Version | undefined, body: JsonObject, options: CallOptions): CallStream {
+  stream(name: CapabilityName, versionReq: Version | undefined, body: JsonObject, given: CallOptions): CallStream {
+    const options = given.node === undefined ? given : { ...given, node: this.nodeIdOf(given.node) }
     const offer = this.registry.offer(name, versionReq, options.node)
     const ticket = openTicket(offer, this.#clock, options.timeoutMs)
     const request = { name, version: versionReq ?? offer?.version, body, stream: true }
@@ -189,9 +188,24 @@ export class CapabilityBus {
     return this.#throughStreaming(call, ticket, { offer, parent, emit })
   }
 
-  /** What faces list: one per name, this node's own first. */
-  offers(): readonly Offer[] {
-    return this.registry.offers()
+  /** What faces list: one per name, this node's own first; or only what one node offers. */
+  offers(node?: string): readonly Offer[] {
+    return node === undefined ? this.registry.offers() : this.registry.offersOf(this.nodeIdOf(node))
+  }
+
+  /** Who offers it, by the names that people gave them, this node first. */
+  nodesOffering(name: CapabilityName): readonly string[] {
+    const ids = [...new Set(this.registry.named(name).map(({ nodeId }) => nodeId))]
+    const others = ids.filter((id) => id !== this.nodeId).map((id) => this.#peers.get(id)?.record.displayName ?? id)
+    return [...(ids.includes(this.nodeId) ? [this.#options.nodeName ?? this.nodeId] : []), ...others.toSorted()]
+  }
+
+  /** An id stays what it is; a name becomes the id of the one node that has it. A community gives each name once. */
+  nodeIdOf(idOrName: string): string {
+    if (idOrName === this.nodeId || this.#peers.has(idOrName)) return idOrName
+    const named = [...this.#peers.values()].filter(({ record }) => record.displayName === idOrName)
+    if (idOrName === this.#options.nodeName) return named.length === 0 ? this.nodeId : idOrName
+    return named.length === 1 ? (named[0]?.record.nodeId ?? idOrName) : idOrName
   }
 
   offer(name: CapabilityName): Offer | undefined {

@@ -161,6 +161,12 @@ export class Registry {
     return this.#offers
   }
 
+  /** The same of one node alone. */
+  offersOf(nodeId: string): readonly Offer[] {
+    const names = new Set([...(this.#byNode.get(nodeId) ?? [])].map((entry) => entry.offer.name))
+    return [...names].toSorted().flatMap((name) => this.offer(name, undefined, nodeId) ?? [])
+  }
+
   /**
    * The offer that faces show for a name, or the one that a version and a node asked for mean. A node that does not
    * offer it changes nothing: what would have been called is still the same thing.

@@ -32,7 +32,7 @@ export function addAskingCommands(program: Command): void {
   program
     .command('call <tool> [arguments]')
     .description('call a tool; the arguments are a JSON object')
-    .option('--node <id>', 'on this node')
+    .option('--node <id>', 'on this node, by id or name')
     .option('--timeout <ms>', 'give up after so many milliseconds', wholeNumber(1, 600_000))
     .action(
       (tool: string, text: string | undefined, options: { node?: string; timeout?: number }, command: Command) => {

@@ -37,13 +37,22 @@ export function addRunningCommands(program: Command): void {
     .description('speak MCP over stdio')
     .option('--profile <name>', 'show only the tools of a profile', 'all')
     .addOption(new Option('--names <style>', 'how tools are named').choices(['dots', 'underscore']).default('dots'))
-    .action(async (options: { profile: string; names: 'dots' | 'underscore' }, command: Command) => {
+    .option('--node <id>', 'only what this node offers, by id or name')
+    .action(async (options: { profile: string; names: 'dots' | 'underscore'; node?: string }, command: Command) => {
       const config = configOf(command)
       if (config === undefined) return
-      const { profile, names: style } = options
+      const { profile, names: style, node } = options
       const { stdio } = await import('./stdio-server.ts')
       const token = process.env['HEARTHBUS_TOKEN']
-      process.exitCode = await stdio({ profile, style, token, config, dataRoot: dataRootOf(command), version: VERSION })
+      process.exitCode = await stdio({
+        profile,
+        style,
+        node,
+        token,
+        config,
+        dataRoot: dataRootOf(command),
+        version: VERSION,
+      })
     })
   program
     .command('witness')

@@ -25,6 +25,7 @@ export interface StdioOptions {
   readonly version: string
   readonly profile: string
   readonly style: 'dots' | 'underscore'
+  readonly node: string | undefined
   /** A credential; absent: what a local program without one may be. */
   readonly token: string | undefined
 }
@@ -51,7 +52,7 @@ export async function stdio(options: StdioOptions): Promise<ExitCode> {
 
 /** Is the gateway for as long as the client keeps it. */
 async function become(
-  { config, dataRoot, version, profile, style, token }: StdioOptions,
+  { config, dataRoot, version, profile, style, node, token }: StdioOptions,
   logger: Logger,
   isLastTry: boolean,
 ): Promise<ExitCode | 'another-was-first'> {
@@ -69,7 +70,7 @@ async function become(
   const served = serveStdio({
     bus: gateway.bus,
     principal,
-    door: { profile, style },
+    door: { profile, style, node },
     streams: { input: process.stdin, output: process.stdout },
     serverInfo: { name: 'hearthbus', title: 'Hearthbus', version },
     log: logger,
@@ -97,9 +98,16 @@ function principalOf({ guard }: Gateway, config: Config, token: string | undefin
 
 async function bridge(
   { note }: GatewayConnection,
-  { profile, style, token, logger }: Pick<StdioOptions, 'profile' | 'style' | 'token'> & { logger: Logger },
+  {
+    profile,
+    style,
+    node,
+    token,
+    logger,
+  }: Pick<StdioOptions, 'profile' | 'style' | 'node' | 'token'> & { logger: Logger },
 ): Promise<ExitCode> {
   const url = new URL(`${note.url}/mcp${profile === 'all' ? '' : `/${profile}`}?names=${style}`)
+  if (node !== undefined) url.searchParams.set('node', node)
   await bridgeStdio({ streams: { input: process.stdin, output: process.stdout }, url, token, log: logger })
   return EXIT.ok
 }

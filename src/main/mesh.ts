@@ -35,7 +35,7 @@ export interface MeshParts {
 
 export interface PreparedMesh {
   /** What the bus has to know at its construction. */
-  readonly forBus: Pick<BusOptions, 'remote' | 'communityId'>
+  readonly forBus: Pick<BusOptions, 'remote' | 'communityId' | 'nodeName'>
   readonly start: (spine: Spine) => Promise<Result<StartedMesh, StartFault>>
   /** Undoes the preparation, or the start. */
   readonly stop: () => Promise<void>
@@ -78,7 +78,7 @@ export async function prepareMesh(parts: MeshParts): Promise<Result<PreparedMesh
   })
   const undo: (() => void | Promise<void>)[] = [() => mesh.stop()]
   return ok({
-    forBus: { remote: mesh.remote, communityId: () => mesh.community?.id },
+    forBus: { remote: mesh.remote, communityId: () => mesh.community?.id, nodeName: config.node.name },
     start: async ({ bus, ledger }) => {
       const witness = config.mesh.witness
         ? openPeerWitness({ path: files.witness, identity, ledger, mesh, logger })

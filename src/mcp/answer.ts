@@ -18,6 +18,7 @@ import { complete } from './completion.ts'
 import type { Catalogue } from './catalogue.ts'
 import type { FaceBus } from './face-bus.ts'
 import { inputRequiredResult, missingCapability } from './input-required.ts'
+import { pinIn } from './node-pin.ts'
 import { INTERNAL_ERROR, INVALID_PARAMS, MISSING_CAPABILITY, protocolFault } from './protocol-error.ts'
 import type { McpRequest } from './request.ts'
 import { promptResult, resourceResult, toolResult } from './results.ts'
@@ -62,8 +63,9 @@ async function callTool(parts: Answering, given: string, body: JsonObject, asker
   const entry = canonical === undefined ? undefined : catalogue.tool(canonical)
   if (entry?.inProfile === true) {
     const { offer } = entry
-    const round = { method: 'tools/call', target: offer.name, offer, body }
-    return ask(parts, round, asker, (outcome) => ({ result: toolResult(outcome, offer) }))
+    const pinned = pinIn(body, offer.requestSchema, asker.node)
+    const round = { method: 'tools/call', target: offer.name, offer, body: pinned.body }
+    return ask(parts, round, { ...asker, node: pinned.node }, (outcome) => ({ result: toolResult(outcome, offer) }))
   }
   await parts.bus.call(attempted(canonical ?? given, catalogue), undefined, body, callOptions(asker))
   return refuse(`Unknown tool: ${given.slice(0, MAX_NAME)}`)
@@ -139,8 +141,8 @@ function askBack(parts: Answering, wanted: NonNullable<Reply['inputRequired']>, 
 }
 
 /** A state that was given for one call of one principal must not open another. */
-function bindingOf({ method, target, body }: Round, { principal }: Asker): string {
-  return [principal.id, method, target, hash('sha256', canonicalJson(body))].join('\0')
+function bindingOf({ method, target, body }: Round, { principal, node = '' }: Asker): string {
+  return [principal.id, method, target, node, hash('sha256', canonicalJson(body))].join('\0')
 }
 
 function refuse(message: string, data?: JsonObject): Answer {

@@ -19,11 +19,13 @@ export interface Asker {
   readonly trace?: TraceParent | undefined
   /** Names the connection to the router. Never the secret that opens a session. */
   readonly connection?: string | undefined
+  /** The node that the caller wants to answer, by id or name. */
+  readonly node?: string | undefined
   readonly interaction: Interaction
 }
 
 export type Answer = { readonly result: JsonObject } | { readonly error: ProtocolFault }
 
-export function callOptions({ principal, channel, signal, trace, connection, interaction }: Asker): CallOptions {
-  return { caller: principal, channel, signal, interaction, ...trace, sessionId: connection }
+export function callOptions({ principal, channel, signal, trace, connection, node, interaction }: Asker): CallOptions {
+  return { caller: principal, channel, signal, interaction, ...trace, sessionId: connection, node }
 }

@@ -82,7 +82,11 @@ describe('catalogue', () => {
 describe('catalogues', () => {
   let now: readonly Offer[] = offers
   const families = ['sleeping']
-  const catalogues = createCatalogues({ bus: { offers: () => now }, profiles: {}, families })
+  const catalogues = createCatalogues({
+    bus: { offers: () => now, nodesOffering: () => ['here'] },
+    profiles: {},
+    families,
+  })
   const door = { profile: undefined, style: 'dots' } as const
 
   it('are made once for each kind of caller and each door, until the offers change', () => {
@@ -90,6 +94,7 @@ describe('catalogues', () => {
     expect(catalogues.find({ ...agent, id: 'another', client: 'x' }, door)).toBe(first)
     expect(catalogues.find({ ...agent, role: 'observer' }, door)).not.toBe(first)
     expect(catalogues.find(agent, { ...door, style: 'underscore' })).not.toBe(first)
+    expect(catalogues.find(agent, { ...door, node: 'attic' })).not.toBe(first)
     now = offers.slice(1)
     expect(catalogues.find(agent, door)).not.toBe(first)
   })

@@ -6,9 +6,10 @@
  * Pure.
  */
 import type { Effect, JsonSchema, Offer } from '../bus/capability.ts'
-import type { Json, JsonObject } from '../core/json.ts'
+import type { JsonObject } from '../core/json.ts'
 import { nameBook } from './names.ts'
 import type { NameBook, NameStyle } from './names.ts'
+import { withPin } from './node-pin.ts'
 import { paramHeaders } from './param-headers.ts'
 import type { ParamHeader } from './param-headers.ts'
 import { inProfile } from './profile.ts'
@@ -26,6 +27,8 @@ export interface View {
   /** More than one when a token is narrowed to several: then their union. */
   readonly profiles: readonly Profile[]
   readonly style: NameStyle
+  /** Who offers a tool; where there are several, its arguments show how to name one. */
+  readonly nodesOffering?: (name: string) => readonly string[]
 }
 
 export const LIST_METHODS = ['tools/list', 'resources/list', 'resources/templates/list', 'prompts/list'] as const
@@ -66,6 +69,7 @@ export function buildCatalogue(offers: readonly Offer[], view: View): Catalogue 
   const lists = listsOf(byKind('tool').filter(shown), [...prompts.values()], resources, {
     tool: (name) => toolNames.listed(name, view.style),
     prompt: (name) => promptNames.listed(name, view.style),
+    nodes: view.nodesOffering ?? (() => []),
   })
   const names = new Set(offers.map(({ name }) => name))
   return {
@@ -121,6 +125,7 @@ function canonicalOr(book: NameBook, given: string): string {
 interface Spelling {
   readonly tool: (canonical: string) => string
   readonly prompt: (canonical: string) => string
+  readonly nodes: (canonical: string) => readonly string[]
 }
 
 /** Made when first asked for: schemas are lazy, and most views never see most lists. */
@@ -133,7 +138,7 @@ function listsOf(
   const fixed = resources.filter(({ template }) => template === undefined)
   const templates = resources.filter(({ template }) => template !== undefined)
   return {
-    'tools/list': once(() => ({ tools: tools.map((offer) => listedTool(offer, spelling.tool(offer.name))) })),
+    'tools/list': once(() => ({ tools: tools.map((offer) => listedTool(offer, spelling)) })),
     'prompts/list': once(() => ({ prompts: prompts.map((offer) => listedPrompt(offer, spelling.prompt(offer.name))) })),
     'resources/list': once(() => ({ resources: fixed.map((entry) => ({ uri: entry.uri, ...described(entry) })) })),
     'resources/templates/list': once(() => ({
@@ -142,12 +147,12 @@ function listsOf(
   }
 }
 
-function listedTool(offer: Offer, name: string): JsonObject {
+function listedTool(offer: Offer, { tool, nodes }: Spelling): JsonObject {
   return {
-    name,
+    name: tool(offer.name),
     title: offer.title,
     description: offer.description,
-    inputSchema: objectSchema(offer.requestSchema),
+    inputSchema: withPin(objectSchema(offer.requestSchema), nodes(offer.name)),
     outputSchema: objectSchema(offer.family.outputSchema(offer)),
     annotations: annotationsOf(offer.effect, offer.idempotent),
   }
@@ -168,7 +173,7 @@ function described({ offer, mimeType }: ResourceEntry): JsonObject {
 }
 
 /** MCP demands an object at the root of both schemas and wants it said. */
-function objectSchema(schema: JsonSchema): Json {
+function objectSchema(schema: JsonSchema): JsonObject {
   return { type: 'object', ...(schema as JsonObject) }
 }
 

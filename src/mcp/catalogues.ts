@@ -13,16 +13,18 @@ import { findProfile } from './profile.ts'
 import type { ProfileTable } from './profile.ts'
 
 export interface CataloguesOptions {
-  readonly bus: Pick<FaceBus, 'offers'>
+  readonly bus: Pick<FaceBus, 'offers' | 'nodesOffering'>
   readonly profiles: ProfileTable
   /** Families whose profile exists even while they offer nothing, e.g. devices that are asleep. */
   readonly families: readonly string[]
 }
 
-/** Which door a caller came through: `/mcp/<profile>?names=<style>`; no profile is `/mcp` itself. */
+/** Which door a caller came through: `/mcp/<profile>?names=<style>&node=<node>`; no profile is `/mcp` itself. */
 export interface Door {
   readonly profile: string | undefined
   readonly style: NameStyle
+  /** Everything through this door is for that node, by id or name. */
+  readonly node?: string | undefined
 }
 
 export interface Catalogues {
@@ -61,11 +63,12 @@ export function createCatalogues({ bus, profiles, families }: CataloguesOptions)
 
     const oldest = kept.keys().next()
     if (kept.size >= MAX_KEPT && oldest.done !== true) kept.delete(oldest.value)
-    const made = buildCatalogue(offers, {
+    const made = buildCatalogue(door.node === undefined ? offers : bus.offers(door.node), {
       principal,
       profileName: names.join('+'),
       profiles: served,
       style: door.style,
+      ...(door.node === undefined ? { nodesOffering: (name: string) => bus.nodesOffering(name) } : {}),
     })
     kept.set(key, made)
     return made
@@ -81,7 +84,7 @@ export function createCatalogues({ bus, profiles, families }: CataloguesOptions)
   }
 }
 
-function keyOf({ role, restrictions }: Principal, { profile = '', style }: Door): string {
+function keyOf({ role, restrictions }: Principal, { profile = '', style, node = '' }: Door): string {
   const narrowed = restrictions === undefined ? '' : canonicalJson(restrictions)
-  return `${role} ${profile} ${style} ${narrowed}`
+  return `${role} ${profile} ${style} ${narrowed} ${node}`
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { capability, recordedBus } from '../../test/mcp-house.ts'
+import { announce } from '../bus/peer.ts'
 import { ok } from '../core/result.ts'
 import { watchChanges } from './changes.ts'
 
@@ -35,6 +36,19 @@ describe('changes', () => {
     }
     await expect.poll(() => heard.at(-1)).toBe(1_000)
     expect(heard.length).toBeLessThan(100)
+    stop()
+  })
+
+  it('tell when another node offers a tool as well: its list shows how to say which', async () => {
+    const { bus } = recordedBus()
+    bus.registerCapability(tool)
+    const heard: string[] = []
+    const stop = watchChanges(bus, { onList: (kind) => heard.push(kind), onResource: () => undefined })
+    const attic = { nodeId: 'attic', displayName: 'attic', endpoint: undefined }
+    bus.onPeerAdded({ ...attic, manifest: { nodeId: 'attic', capabilities: [announce(tool.offer)] } })
+    await expect.poll(() => heard).toEqual(['tool'])
+    bus.onPeerRemoved('attic')
+    await expect.poll(() => heard).toEqual(['tool', 'tool'])
     stop()
   })
 })

@@ -21,10 +21,19 @@ const KINDS: readonly ListKind[] = ['tool', 'prompt', 'resource']
 const REST_MS = 50
 
 /** Returns how to stop. */
-export function watchChanges(bus: Pick<FaceBus, 'offers' | 'subscribe' | 'onResource'>, hear: Changes): () => void {
+export function watchChanges(
+  bus: Pick<FaceBus, 'offers' | 'nodesOffering' | 'subscribe' | 'onResource'>,
+  hear: Changes,
+): () => void {
   const stopResources = bus.onResource(hear.onResource)
   const events = bus.subscribe()[Symbol.asyncIterator]()
+  // A tool that another node offers as well is listed with a way to say which.
+  const whoOf = (offers: readonly Offer[]): string =>
+    of(offers, 'tool')
+      .map(({ name }) => bus.nodesOffering(name).join('\t'))
+      .join('\n')
   let before = bus.offers()
+  let whoBefore = whoOf(before)
 
   async function listen(): Promise<void> {
     for (;;) {
@@ -33,8 +42,10 @@ export function watchChanges(bus: Pick<FaceBus, 'offers' | 'subscribe' | 'onReso
       const now = bus.offers()
       // Most of what waited during a rest was seen by the look after it.
       if (now === before) continue
-      for (const kind of KINDS) if (differs(of(before, kind), of(now, kind))) hear.onList(kind)
-      before = now
+      const who = whoOf(now)
+      for (const kind of KINDS)
+        if (differs(of(before, kind), of(now, kind)) || (kind === 'tool' && who !== whoBefore)) hear.onList(kind)
+      ;[before, whoBefore] = [now, who]
       await rest()
     }
   }

@@ -17,6 +17,8 @@ export interface Client {
   readonly era: Asker['era']
   /** What the router calls it; never the secret that opens a session. */
   readonly id: string | undefined
+  /** The node that this connection is for, if it is for one. */
+  readonly node?: string | undefined
   /** Asked at every request: offers come and go. */
   readonly catalogue: () => Catalogue
 }

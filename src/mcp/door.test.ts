@@ -7,6 +7,9 @@ describe('door', () => {
     ['/mcp/', { profile: undefined, style: 'dots' }],
     ['/mcp?names=underscore', { profile: undefined, style: 'underscore' }],
     ['/mcp/read?names=dots&x=1', { profile: 'read', style: 'dots' }],
+    ['/mcp/read?node=attic', { profile: 'read', style: 'dots', node: 'attic' }],
+    ['/mcp?node=ed25519%3AAAAA-_', { profile: undefined, style: 'dots', node: 'ed25519:AAAA-_' }],
+    ['/mcp?node=the+old+attic', { profile: undefined, style: 'dots', node: 'the old attic' }],
     ['/mcp/my-heating', { profile: 'my-heating', style: 'dots' }],
   ])('%s leads somewhere', (url, door) => {
     expect(doorOf(url)).toEqual({ ok: true, value: door })
@@ -18,6 +21,9 @@ describe('door', () => {
     ['/mcp/READ', 404],
     ['/mcpx', 404],
     ['/mcp?names=camel', 400],
+    ['/mcp?node=', 400],
+    ['/mcp?node=%0A', 400],
+    [`/mcp?node=${'x'.repeat(129)}`, 400],
   ])('%s leads nowhere', (url, status) => {
     expect(doorOf(url)).toMatchObject({ ok: false, fault: { status } })
   })

@@ -102,6 +102,7 @@ export function mcpHttpHandler(options: McpHttpOptions): McpHttpHandler {
           channel: 'mcp-http',
           era: 'modern',
           id: undefined,
+          node: door.node,
           catalogue: () => catalogues.current(principal, door),
         }),
       ),

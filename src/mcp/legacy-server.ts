@@ -128,6 +128,7 @@ export class LegacyServer {
       channel: 'mcp-http',
       era: 'legacy',
       id: ulid(),
+      node: door.node,
       catalogue: () => catalogue(principal, door),
     })
     const server = createServer(connection)
@@ -181,5 +182,5 @@ function isFor({ connection: { principal }, door }: Session, visit: Visit): bool
   const { id, role, restrictions } = visit.principal
   if (principal.id !== id || principal.role !== role) return false
   if (JSON.stringify(principal.restrictions) !== JSON.stringify(restrictions)) return false
-  return door.profile === visit.door.profile && door.style === visit.door.style
+  return door.profile === visit.door.profile && door.style === visit.door.style && door.node === visit.door.node
 }

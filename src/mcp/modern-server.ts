@@ -17,6 +17,7 @@ import { speaking } from './interaction.ts'
 import { MODERN_REVISION } from './modern-request.ts'
 import type { ModernRequest } from './modern-request.ts'
 import { statusOf } from './modern-result.ts'
+import { nodeIn } from './node-pin.ts'
 import { INVALID_PARAMS } from './protocol-error.ts'
 import { replyTransport } from './reply-transport.ts'
 import type { ReplyTransport } from './reply-transport.ts'
@@ -59,7 +60,7 @@ async function answered(
   if (asked.method === 'server/discover') return { result: DISCOVERED }
   const wanted = readRequest(asked.method, asked.params)
   if (wanted === undefined) return { error: { code: INVALID_PARAMS, message: misshapen(asked.method) } }
-  const { principal, catalogue, request, response } = visit
+  const { principal, door, catalogue, request, response } = visit
   const mismatch = wanted.method === 'tools/call' ? headerMismatch(wanted, catalogue, request.headers) : undefined
   if (mismatch !== undefined) return { error: mismatch }
   return answer(serving, wanted, {
@@ -69,6 +70,7 @@ async function answered(
     era: 'modern',
     signal: withdrawal(response),
     trace: parseTraceparent(asked.meta['traceparent'] ?? request.headers['traceparent']),
+    node: nodeIn(asked.meta, door.node),
     interaction: { ...speaking({ ...asked, notify }), ...asked.asked },
   })
 }

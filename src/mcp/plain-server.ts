@@ -18,6 +18,7 @@ import type { Connection, Said } from './connection.ts'
 import { speaking } from './interaction.ts'
 import type { LegacyRequest } from './legacy-request.ts'
 import type { RequestId } from './modern-request.ts'
+import { nodeIn } from './node-pin.ts'
 import { INVALID_PARAMS } from './protocol-error.ts'
 import { replyTransport } from './reply-transport.ts'
 import { misshapen, readRequest } from './request.ts'
@@ -103,6 +104,7 @@ function askerOf(
     connection: connection.id,
     signal,
     trace: parseTraceparent(meta['traceparent'] ?? request.headers['traceparent']),
+    node: nodeIn(meta, connection.node),
     interaction: {
       ...speaking({ progressToken: undefined, logLevel: connection.logLevel, notify }),
       ...(isJsonObject(declared) ? { clientCapabilities: declared } : {}),

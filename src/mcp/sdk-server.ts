@@ -21,6 +21,7 @@ import { speaking } from './interaction.ts'
 import { isLogLevel } from './log-level.ts'
 import { CACHE_HINTS } from './modern-result.ts'
 import type { ServerInfo } from './modern-result.ts'
+import { nodeIn } from './node-pin.ts'
 import { INVALID_PARAMS, SERVER_ERROR } from './protocol-error.ts'
 import { METHODS, misshapen, readRequest } from './request.ts'
 import type { McpRequest } from './request.ts'
@@ -119,6 +120,7 @@ function askerOf(connection: Connection, server: Server, context: ServerContext)
     connection: connection.id,
     signal: mcpReq.signal,
     trace: parseTraceparent(meta['traceparent'] ?? http?.req?.headers.get('traceparent')),
+    node: nodeIn(meta, connection.node),
     interaction: interactionOf(connection, server, context),
   }
 }

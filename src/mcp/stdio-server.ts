@@ -53,7 +53,7 @@ export function serveStdio(options: McpStdioOptions): McpStdio | undefined {
 
   function createServer(era: Connection['era']): Server {
     const catalogue = (): Catalogue => catalogues.current(principal, door)
-    const connection = openConnection({ principal, channel: 'mcp-stdio', era, id, catalogue })
+    const connection = openConnection({ principal, channel: 'mcp-stdio', era, id, node: door.node, catalogue })
     const server = createSdkServer(answering, serverInfo, connection)
     current = { connection, server }
     return server

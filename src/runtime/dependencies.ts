@@ -28,6 +28,7 @@ export function origin(call: Call): { readonly principal: string; readonly trace
   return { principal: callerKey(call.caller), trace_id: call.traceId }
 }
 
+/** ISO 8601 in UTC with milliseconds: the one spelling of a time in records, so that text sorts as time does. */
 export function isoTime(clock: Clock): string {
   return new Date(clock.now()).toISOString()
 }
@@ -36,6 +37,7 @@ export function answer(data: Json): Outcome {
   return ok({ data })
 }
 
+/** For works that may refuse. A fault is no exception, so nothing is undone: a work checks first and writes last. */
 export function answerOf(result: Result<Json, Fault>): Outcome {
   return result.ok ? answer(result.value) : fail(result.fault)
 }

@@ -45,9 +45,12 @@ const CODES: Readonly<Record<FaultKind, string>> = {
 
 export const runtimeFamily: Family = {
   name: 'runtime',
+  // Spec 5 § 6.1.
   success: (data) => ({ ok: true, data }),
   failure: (fault, offer) => {
+    // Only the runtime's own codes are domain errors: a task_get that was denied or cut off is pattern A (ADR 5).
     if (isRuntimeCode(fault.code) && RETURNS_ERRORS.has(offer.name)) {
+      // The details first: none of them may pass itself off as the code or the sentence.
       const error = { ...fault.details, code: fault.code, message: fault.message }
       return { structured: { ok: true, data: { ok: false, error } }, isError: false }
     }
@@ -78,6 +81,7 @@ function extraDetails({ code, reasons, retryAfterMs }: Fault): { readonly [key: 
   }
 }
 
+/** Open: § 6.2 allows "optional fields" beside code and message, and pattern B puts its details there. */
 const ERROR: JsonSchema = {
   type: 'object',
   properties: { code: { type: 'string' }, message: { type: 'string' }, details: { type: 'object' } },

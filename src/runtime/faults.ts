@@ -20,7 +20,9 @@ const KINDS = {
   // Ours.
   /** Somebody changed the task since the caller read it. */
   ERR_VERSION_CONFLICT: 'conflict',
+  /** `depends_on` names a task that nobody created. */
   ERR_DEPENDENCY_NOT_FOUND: 'not-found',
+  /** Along its dependencies the task would come to wait for itself. */
   ERR_DEPENDENCY_CYCLE: 'conflict',
   /** What the task depends on is not done, so it cannot be applied. */
   ERR_DEPENDENCY_UNFINISHED: 'conflict',
@@ -48,6 +50,7 @@ export function fault(code: RuntimeCode, message: string, details?: JsonObject):
   return { kind: KINDS[code], code, message, ...(details === undefined ? {} : { details }) }
 }
 
+/** Whether a handler of this room said it: what else carries a code came from the guard or the bus. */
 export function isRuntimeCode(code: string | undefined): code is RuntimeCode {
   return code !== undefined && Object.hasOwn(KINDS, code)
 }

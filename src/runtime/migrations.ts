@@ -6,6 +6,15 @@
  */
 import type { Migrations } from '../core/database-store.ts'
 
+/**
+ *   audit_sessions 1──n thought_records n──1 tasks ──n task_dependencies
+ *          │ 1                 (by task_id, which may name a task of another system: no foreign key)
+ *          └──1 merkle_roots
+ *
+ * Every `log_index` is an entry of the ledger: things are looked up here and believed there.
+ * `task_begins` and its neighbours close the gates of spec 5's pipeline for every writer: a task created as DONE would
+ * be past all of them, and a reflection from before VERIFY cannot speak of what was verified.
+ */
 export const runtimeMigrations: Migrations = {
   room: 'runtime',
   steps: [

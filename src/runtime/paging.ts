@@ -16,6 +16,7 @@ import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { badArgument } from './faults.ts'
 
+/** What a model can read at once; of records with long texts fewer fit, and their lists cut by size as well. */
 const MAX_PAGE = 200
 const DEFAULT_PAGE = 50
 
@@ -29,12 +30,14 @@ export const limitArgument = z
 export const cursorArgument = z
   .string()
   .min(1)
+  // Ours have fewer than a hundred characters; the bound keeps anybody from having megabytes decoded.
   .max(512)
   .exactOptional()
   .describe('`next_cursor` of the page before, with the same filters.')
 
 /** Names a list together with its filters: a cursor of one list says nothing about another. */
 export function listScope(list: string, filters: unknown): string {
+  // 64 bits: enough to notice a mistake. A cursor is no secret and grants nothing that its list would not.
   return `${list}:${hash('sha256', canonicalJson(filters)).slice(0, 16)}`
 }
 
@@ -49,6 +52,7 @@ export function decodeCursor<Key extends readonly number[]>(
   length: Key['length'],
 ): Result<Key | undefined, Fault> {
   if (cursor === undefined) return ok(undefined)
+  // Whatever stands in it came from outside: it is only ever compared with, never put into SQL as text.
   const [owner, ...key] = parse(cursor)
   if (key.length !== length || !key.every((part) => Number.isSafeInteger(part)))
     return fail(badArgument('cursor', 'is not a cursor of this server'))

@@ -12,6 +12,7 @@ export type Prepare = (text: string) => StatementSync
 export function preparedOnce(sql: DatabaseSync): Prepare {
   const known = new Map<string, StatementSync>()
   return (text) => {
+    // Preparing costs more than most of these queries take to run.
     const statement = known.get(text) ?? sql.prepare(text)
     known.set(text, statement)
     return statement
@@ -30,6 +31,7 @@ export function given<Name extends string>(
 ): Condition {
   const parameters: Record<string, string> = {}
   const where: string[] = []
+  // By the tests, not by the filter: a key of the filter that has no test must not get into the statement.
   for (const name of Object.keys(tests) as Name[]) {
     const value = filter[name]
     if (value === undefined) continue

@@ -50,6 +50,7 @@ export function createRuntime(options: RuntimeOptions): Service {
   const { config, queue, bus, ...records } = options
   const { database, ledger, clock } = records
   const startedMs = clock.monotonic()
+  // The `phase` of server_ping and server_health: phase1 until the service has started.
   let started = false
 
   const facts = {
@@ -60,6 +61,7 @@ export function createRuntime(options: RuntimeOptions): Service {
     uptimeMs: () => clock.monotonic() - startedMs,
     queue,
   }
+  // Shared by trail and proofs: a session's seal and its records are written and checked together.
   const stores = {
     thoughts: createThoughtStore(database.sql),
     sessions: createSessionStore(database.sql),

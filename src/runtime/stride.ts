@@ -20,6 +20,7 @@ export async function inPieces<Value>(
   }
 }
 
+/** For work inside a transaction, where nobody else may have a turn: the caller sees to it that it is short. */
 export function atOnce<Value>(work: Generator<undefined, Value, void>): Value {
   for (let step = work.next(); ; step = work.next()) if (step.done === true) return step.value
 }

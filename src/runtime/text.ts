@@ -7,6 +7,7 @@ import { z } from 'zod'
 
 /** UUIDs, session ids, names of agents and projects: things that are compared, not read. */
 const MAX_ID_LENGTH = 128
+/** The first two are promised by the catalogue that spec 5 § 1 points to. In UTF-16 units, as Zod and JSON count. */
 export const MAX_TITLE_LENGTH = 256
 export const MAX_DESCRIPTION_LENGTH = 8_000
 export const MAX_REASON_LENGTH = 2_000

@@ -21,6 +21,7 @@ export const auditSessionStart = defineTool({
   input: z.strictObject({
     intent: text(MAX_REASON_LENGTH).describe('What the session is for.'),
     task_id: id().exactOptional(),
+    // Part of spec 5's tool, so it is known and answered with a reason rather than as an unknown key.
     session_id: id().exactOptional().describe('Refused: ids are minted by the server.'),
   }),
   output: z.object({
@@ -33,6 +34,7 @@ export const auditSessionStart = defineTool({
   effect: 'records',
 })
 
+/** What merkle_finalize and merkle_root both say of a session; `timestamp` is spec 5's name for `finalized_at`. */
 const sealed = {
   session_id: z.string(),
   root: z.string().describe('RFC 6962 root over the record hashes in order, hex.'),
@@ -62,6 +64,7 @@ export const merkleFinalize = defineTool({
       .describe('Why there is no checkpoint yet; the session is sealed all the same.'),
   }),
   effect: 'records',
+  // Every entry since the session began is read again; a long session must not be impossible to seal.
   timeoutSeconds: 600,
 })
 
@@ -75,6 +78,7 @@ export const merkleRoot = defineTool({
   effect: 'reads',
 })
 
+/** Not of spec 5, whose sessions can only be had by who remembers their ids. */
 export const auditSessionList = defineTool({
   ...common,
   name: 'audit_session_list',

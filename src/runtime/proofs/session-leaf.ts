@@ -13,6 +13,7 @@ import type { Session, SessionRoot, SessionStore } from './session-store.ts'
 export const SESSION_START = 'session.start'
 export const SESSION_FINAL = 'session.final'
 
+/** The intent is not in it: words that may have to be erased are the body of the entry. */
 export function startEvent({
   session_id,
   task_id,
@@ -21,6 +22,7 @@ export function startEvent({
   return { kind: SESSION_START, session_id, task_id: task_id ?? undefined, principal }
 }
 
+/** The fields of a seal that are a column of `merkle_roots` under the same name. */
 const SEALED = ['session_id', 'root', 'record_count', 'first_index', 'last_index'] as const
 
 /** Every column of a root is a field of its entry, or follows from it. */
@@ -39,6 +41,7 @@ function isStartedBy(session: Session, entry: LedgerEntry): boolean {
     entry.seq === session.log_index &&
     entry.at === session.started_at &&
     entry['principal'] === session.principal &&
+    // An absent field of an entry is a null column: canonical JSON leaves out what is undefined.
     (entry['task_id'] ?? null) === session.task_id
   )
 }

@@ -10,7 +10,9 @@ export interface Session {
   readonly session_id: string
   readonly intent: string
   readonly task_id: string | null
+  /** The `at` of its ledger entry, to the character. */
   readonly started_at: string
+  /** Whose credential began it. */
   readonly principal: string
   /** Ledger entry of its start: no record of the session comes before it. */
   readonly log_index: number
@@ -19,8 +21,10 @@ export interface Session {
 
 export interface SessionRoot {
   readonly session_id: string
+  /** Hex, as session-tree.ts makes it. */
   readonly root: string
   readonly record_count: number
+  /** Ledger entries of its first and last record; entries of others may lie between. */
   readonly first_index: number
   readonly last_index: number
   readonly finalized_at: string
@@ -39,6 +43,7 @@ export interface SessionStore {
   /** Open sessions that were started for the task, oldest first; at most `limit`. */
   readonly openFor: (taskId: string, limit: number) => readonly string[]
   readonly insert: (session: Session) => void
+  /** Closes the session and stores its root; both or neither, since callers are inside a transaction. */
   readonly finalize: (root: SessionRoot) => void
   readonly root: (sessionId: string) => SessionRoot | undefined
   /** Newest first, from before a ledger entry. A session is a task's when it was begun for it or has records about it. */
@@ -48,6 +53,7 @@ export interface SessionStore {
   ) => readonly ListedSession[]
 }
 
+/** A session may be begun for no task and gather thoughts about several. */
 const TESTS = {
   task_id: `(task_id = :task_id OR session_id IN (SELECT session_id FROM thought_records WHERE task_id = :task_id))`,
 }

@@ -10,6 +10,7 @@
 import { fromHex, hex } from '../../core/bytes.ts'
 import { emptyFrontier, extend, frontierRoot, leafHash } from '../../ledger/tree.ts'
 
+/** Hex. An empty list has RFC 6962's empty root, which merkle_finalize never seals (ERR_NO_RECORDS). */
 export function sessionRoot(recordHashes: readonly string[]): string {
   const frontier = emptyFrontier()
   for (const recordHash of recordHashes) extend(frontier, leafHash(fromHex(recordHash)))

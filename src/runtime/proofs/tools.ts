@@ -40,6 +40,7 @@ export function proofTools(records: Records, stores: TrailStores, prover: Prover
   const { sessions } = stores
   return [
     auditSessionStart.handledBy(async ({ intent, task_id: taskId, session_id: wanted }, call) => {
+      // Spec 5's ERR_SESSION_EXISTS keeps its meaning; an id that is free is refused, too.
       if (wanted !== undefined) return fail(chosenId(wanted, sessions.get(wanted) !== undefined))
       return answer(await database.commit(() => startSession(records, stores, { intent, taskId, call })))
     }),
@@ -65,6 +66,7 @@ export function proofTools(records: Records, stores: TrailStores, prover: Prover
 
     auditSessionList.handledBy(async ({ limit, cursor, ...filter }) => {
       const scope = listScope('audit_session_list', filter)
+      // Newest first: the key of a page is the entry its last session began with, and it goes on below that.
       const before = decodeCursor<[number]>(cursor, scope, 1)
       if (!before.ok) return before
       const found = sessions.list(filter, { before: before.value?.[0] ?? Number.MAX_SAFE_INTEGER, limit: limit + 1 })
@@ -74,6 +76,7 @@ export function proofTools(records: Records, stores: TrailStores, prover: Prover
   ]
 }
 
+/** The tables propose, the ledger decides: a root is shown only while the entry that sealed it says the same. */
 function toListed(
   { ledger }: Records,
   { sessions }: TrailStores,
@@ -141,6 +144,7 @@ async function finalize(
   stores: TrailStores,
   { sessionId, call }: Finalizing,
 ): Promise<Result<SessionRoot, Fault>> {
+  // Before the walk, so that a closed or unknown session costs nothing.
   const session = openSession(stores, sessionId)
   if (!session.ok) return session
   const checkedTo = records.ledger.size()
@@ -157,12 +161,14 @@ function seal(
   stores: TrailStores,
   { sessionId, call, checkedTo }: Finalizing & { readonly checkedTo: number },
 ): Result<SessionRoot, Fault> {
+  // Again: two finalizers may both have walked, and only one may seal.
   const session = openSession(stores, sessionId)
   if (!session.ok) return session
   const rest = atOnce(walkTrail(stores, { from: checkedTo, to: records.ledger.size(), sessionId }))
   const broken = brokenChain(sessionId, rest)
   if (broken !== undefined) return fail(broken)
   const thoughts = stores.thoughts.ofSession(sessionId)
+  // In the order of recording, which the root commits to.
   const [first, last] = [thoughts[0], thoughts.at(-1)]
   if (first === undefined || last === undefined)
     return fail(fault('ERR_NO_RECORDS', `Session ${sessionId} has no records to seal.`, { session_id: sessionId }))

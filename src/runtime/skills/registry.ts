@@ -10,6 +10,7 @@ import type { FoundSkill, ScanSkills, SkillFolders } from './skill-folder-store.
 import type { SeenSkill, SkillStore } from './skill-store.ts'
 
 export interface SkillRegistry {
+  /** Scans, records what changed, and answers with what is on disk now. Nothing is written when nothing changed. */
   readonly refresh: () => Promise<KnownSkills>
 }
 
@@ -26,6 +27,7 @@ export function createSkillRegistry(records: Records, scan: ScanSkills, store: S
       const seen = store.all()
       const known = skills.flatMap((skill) => {
         const record = seen.get(skill.name)
+        // Absent only if another scan saw the file go between the two: then it is not there any more.
         return record === undefined ? [] : [{ ...skill, loaded_at: record.loaded_at, log_index: record.log_index }]
       })
       return { skills: known, skipped }
@@ -50,6 +52,7 @@ function differences(skills: readonly FoundSkill[], seen: ReadonlyMap<string, Se
 }
 
 function recordChanges({ ledger }: Records, skills: readonly FoundSkill[], store: SkillStore): void {
+  // Compared again inside the transaction: of two scans at once, the second finds nothing left to record.
   for (const { name, now, before } of differences(skills, store.all())) {
     const { seq, at } = ledger.appendIn({
       kind: 'skill.change',

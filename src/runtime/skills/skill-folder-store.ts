@@ -14,10 +14,12 @@ import type { Result } from '../../core/result.ts'
 import { parseSkill } from './skill.ts'
 import type { Skill } from './skill.ts'
 
+/** A quarter of a mebibyte of Markdown is more than a model reads; the folders bound what one look at a disk costs. */
 const MAX_SKILL_BYTES = 262_144
 const MAX_FOLDERS = 500
 
 export interface FoundSkill extends Skill {
+  /** As configured root, folder and file: where the owner finds it. */
   readonly source_path: string
 }
 
@@ -31,6 +33,7 @@ export interface SkillFolders {
   readonly skipped: readonly SkippedFile[]
 }
 
+/** What was made of a file, and of which state of it; failures are kept, too, or they would be read at every call. */
 interface Known {
   readonly stamp: string
   readonly parsed: Result<Skill, string>
@@ -47,6 +50,7 @@ export function createSkillScanner(roots: readonly string[]): ScanSkills {
     for (const root of roots) {
       const folders = await foldersIn(root)
       if (!folders.ok) skipped.push({ path: root, reason: folders.fault })
+      // A root that is not there yet is reported and does not keep the others from being read.
       const names = folders.ok ? folders.value : []
       if (names.length > MAX_FOLDERS)
         skipped.push({ path: root, reason: `has ${names.length} folders; only the first ${MAX_FOLDERS} are read` })
@@ -61,6 +65,7 @@ export function createSkillScanner(roots: readonly string[]): ScanSkills {
         else skills.set(file.parsed.value.name, { ...file.parsed.value, source_path: path })
       }
     }
+    // Files that are gone are forgotten with the map they were in.
     known = seen
     return { skills: [...skills.values()].sort((one, other) => (one.name < other.name ? -1 : 1)), skipped }
   }
@@ -70,6 +75,7 @@ async function foldersIn(root: string): Promise<Result<readonly string[], string
   try {
     const entries = await readdir(root, { withFileTypes: true })
     const folders = entries.filter((entry) => entry.isDirectory() || entry.isSymbolicLink()).map(({ name }) => name)
+    // The order of a directory is the file system's whim; which of two equal names counts must not be.
     return ok(folders.sort())
   } catch (error) {
     return fail(`cannot be listed: ${codeOf(error)}`)
@@ -90,6 +96,7 @@ async function readSkill(path: string, known: Known | undefined): Promise<Known 
   } catch (error) {
     const code = codeOf(error)
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined
+    // No stamp matches the empty one, so it is tried again next time.
     return { stamp: '', parsed: fail(`cannot be read: ${code}`) }
   }
 }

@@ -20,6 +20,7 @@ import type { JsonObject } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
 
+/** Both lists are those of the catalogue behind spec 5 § 1; the letters name its concepts, without omicron. */
 export const SKILL_CAPABILITIES = ['read', 'write', 'spawn', 'audit', 'admin'] as const
 const GREEK_LETTERS = ['α', 'β', 'γ', 'δ', 'ε', 'ζ', 'η', 'θ', 'ι', 'κ', 'λ', 'μ', 'ν', 'ξ', 'π'] as const
 
@@ -30,6 +31,7 @@ const frontmatterSchema = z.looseObject({
     .max(64)
     .regex(/^[a-z][a-z0-9-]+$/, 'lower-case letters, digits and dashes, at least two'),
   description: z.string().min(1).max(4_000),
+  // YAML reads `1.0` as a number.
   version: z.union([z.string(), z.number()]).transform(String).nullish(),
   entrypoint: z.string().nullish(),
   capabilities: z.array(z.enum(SKILL_CAPABILITIES)).nullish(),
@@ -51,6 +53,7 @@ export interface Skill {
 
 /** The skill, or a sentence that says why the file is none. */
 export function parseSkill(bytes: Uint8Array): Result<Skill, string> {
+  // Editors on Windows begin a file with a byte-order mark.
   const text = fromUtf8(bytes)?.replace(/^\uFEFF/, '')
   if (text === undefined) return fail('is not UTF-8')
   const match = /^---[ \t]*\r?\n([\s\S]*?\r?\n)?---[ \t]*(?:\r?\n([\s\S]*))?$/.exec(text)
@@ -69,6 +72,7 @@ export function parseSkill(bytes: Uint8Array): Result<Skill, string> {
     greek_letter: greekLetter ?? null,
     frontmatter: frontmatter.value,
     body: match[2] ?? '',
+    // Over the bytes, not the text: what `sha256sum` says.
     content_hash: hash('sha256', bytes),
   })
 }
@@ -76,6 +80,7 @@ export function parseSkill(bytes: Uint8Array): Result<Skill, string> {
 function parseYaml(text: string): Result<JsonObject, string> {
   try {
     // JSON and back: YAML knows numbers and keys that no other reader of the frontmatter would.
+    // The alias limit keeps nested references from growing into gigabytes.
     const value: unknown = JSON.parse(JSON.stringify(parse(text, { maxAliasCount: 20, logLevel: 'error' }) ?? null))
     return isJsonObject(value) ? ok(value) : fail('has frontmatter that is not a mapping')
   } catch (error) {

@@ -12,6 +12,7 @@ import { text } from '../text.ts'
 import type { SkillRegistry } from './registry.ts'
 import { SKILL_CAPABILITIES } from './skill.ts'
 
+/** Longer than any description that it could be part of in practice. */
 const MAX_SEARCH_LENGTH = 200
 /** Bodies beyond this are left out rather than flood a model. */
 const MAX_BODY_CHARACTERS = 250_000
@@ -56,12 +57,14 @@ export function skillTools(registry: SkillRegistry): readonly Capability[] {
   return [
     skillList.handledBy(async ({ search, capability, include_body: includeBody }) => {
       const { skills, skipped } = await registry.refresh()
+      // Names are lower case by their schema; descriptions are not.
       const wanted = search?.toLowerCase() ?? ''
       const matching = skills.filter(
         ({ name, description, capabilities }) =>
           (name.includes(wanted) || description.toLowerCase().includes(wanted)) &&
           (capability === undefined || capabilities.includes(capability)),
       )
+      // The first that does not fit ends it, so that bodies are left out from the end and not here and there.
       let room = includeBody ? MAX_BODY_CHARACTERS : 0
       const listed = matching.map(({ body, ...skill }) => {
         room -= body.length

@@ -76,6 +76,7 @@ export function busTools(bus: ViewedBus): readonly Capability[] {
     }),
 
     busTraces.handledBy(async ({ limit, capability, trace_id: traceId, result }) => {
+      // A filter has to look at all that is kept; without one the newest are enough.
       const filtered = capability !== undefined || traceId !== undefined || result !== undefined
       const traces = bus
         .recentTraces(filtered ? TRACE_RING_BUFFER : limit)
@@ -89,6 +90,7 @@ export function busTools(bus: ViewedBus): readonly Capability[] {
     }),
 
     busStats.handledBy(async () => {
+      // The list is spelt entry by entry: snakeCase does not look inside.
       const { capabilities, ...totals } = bus.stats()
       return answer({ ...snakeCase(totals), capabilities: capabilities.map(snakeCase) })
     }),

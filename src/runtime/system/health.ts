@@ -24,13 +24,16 @@ export const checkOutput = z.object({
   figures: z.record(z.string(), z.unknown()),
 })
 
+/** From best to worst; the index compares. */
 const SEVERITY: readonly CheckStatus[] = ['skipped', 'ok', 'degraded', 'failing']
 
 export function overall(checks: readonly Check[]): HealthStatus {
+  // At least 1: where everything was skipped, nothing is wrong.
   const worst = Math.max(1, ...checks.map(({ status }) => SEVERITY.indexOf(status)))
   return SEVERITY[worst] as HealthStatus
 }
 
+/** As JSON: the same, without the types. */
 export function spelt(checks: Readonly<Record<string, Check>>): JsonObject {
   return Object.fromEntries(Object.entries(checks).map(([name, check]) => [name, { ...check }]))
 }
@@ -58,6 +61,7 @@ export interface Queue {
 /** Never failing: whether anybody is turned away depends on what they wait for, and a full queue empties. */
 export function queueCheck({ waiting, limit }: Queue): Check {
   const figures = { waiting, limit }
+  // Half of one thing's queue, even if they wait for several: early is better than exact.
   if (waiting * 2 < limit) return { status: 'ok', figures }
   return { status: 'degraded', message: 'Many calls wait for their turn; some may be turned away.', figures }
 }

@@ -19,6 +19,7 @@ const common = { family: runtimeFamily, lock: RUNTIME_LOCK, effect: 'reads' } as
  */
 const VERIFY_LOCK = 'runtime:verify'
 
+/** Of a tree, or the number of an entry: both count from 0. */
 const size = z.int().min(0).max(Number.MAX_SAFE_INTEGER)
 
 export const ledgerCheckpoint = defineTool({
@@ -55,6 +56,7 @@ export const ledgerProof = defineTool({
   }),
 })
 
+/** For a person with a trace id from a log or a peer, who wants to know what this node wrote about it. */
 export const ledgerTrace = defineTool({
   ...common,
   name: 'ledger_trace',

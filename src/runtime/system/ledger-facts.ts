@@ -8,17 +8,20 @@ import type { Records } from '../dependencies.ts'
 import { ledgerFaultSentence } from '../../ledger/fork.ts'
 import type { LedgerFacts } from './health.ts'
 
+/** Signs nothing and reads a few rows: `health` of the service is asked often. */
 export function ledgerFacts({ ledger, clock }: Records, checkpointSeconds: number): LedgerFacts {
   const state = ledger.state()
   const signed = ledger.latestCheckpoint()
   const size = ledger.size()
   const signedSize = signed?.checkpoint.size
+  // Wall clock, because entries outlive the process; one that went back counts as no time at all.
   const since = (seq: number): number | undefined => {
     const at = ledger.entry(seq)?.entry.at
     return at === undefined ? undefined : Math.max(0, clock.now() - Date.parse(at))
   }
   return {
     size,
+    // A ledger that refuses has said why already; walking its tree would only say it again.
     refuses: state.kind === 'refusing' ? ledgerFaultSentence(state.fault) : undefined,
     extendsSigned: signed === undefined || state.kind === 'refusing' ? undefined : hasRoot(ledger, signed.checkpoint),
     signedSize,

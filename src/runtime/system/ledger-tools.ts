@@ -38,6 +38,7 @@ export function ledgerTools(ledger: Ledger, bus: Pick<CapabilityBus, 'recentTrac
         size,
         root: base64(root),
         verifier_key: verifierKey,
+        // The first signature is the log's own.
         cosignatures: signed.value.note.signatures.length - 1,
       })
     }),
@@ -46,6 +47,7 @@ export function ledgerTools(ledger: Ledger, bus: Pick<CapabilityBus, 'recentTrac
       const proof = await ledger.proofText(index)
       if (!proof.ok) return fail(toFault(proof.fault))
       const entry = ledger.entry(index)
+      // The bytes as text: whoever checks must hash what was hashed, not what a parser made of it.
       const leaf = entry && fromUtf8(entry.bytes)
       if (entry === undefined || leaf === undefined)
         return fail(fault('ERR_LEDGER_UNSOUND', `Entry ${index} cannot be read any more; run ledger_verify.`))
@@ -60,6 +62,7 @@ export function ledgerTools(ledger: Ledger, bus: Pick<CapabilityBus, 'recentTrac
     }),
 
     ledgerTrace.handledBy(async ({ trace_id: traceId }) => {
+      // When it ran, if the ring still has it; for older calls its id may say.
       const seen = bus.recentTraces(TRACE_RING_BUFFER).filter((trace) => trace.traceId === traceId)
       const entries = callEntries(ledger, traceId, seen)
       return answer({
@@ -101,6 +104,7 @@ export function ledgerTools(ledger: Ledger, bus: Pick<CapabilityBus, 'recentTrac
   ]
 }
 
+/** For merkle_finalize: signs if need be, and takes the checkpoint out of the proof that it is part of. */
 export function ledgerProver(ledger: Ledger): Prover {
   return {
     proofOf: async (logIndex) => {
@@ -113,6 +117,7 @@ export function ledgerProver(ledger: Ledger): Prover {
   }
 }
 
+/** The ledger throws when its signal fires; for a caller that is an answer like any other. */
 async function verify(
   ledger: Ledger,
   incremental: boolean,
@@ -126,6 +131,7 @@ async function verify(
   }
 }
 
+/** Only numbers that do not exist are the caller's fault; all else is the ledger's state. */
 function toFault(reason: ProofFault | SigningFault): Fault {
   switch (reason.kind) {
     case 'no-such-entry':

@@ -10,6 +10,7 @@ import { diskCheck } from './health.ts'
 import type { Check } from './health.ts'
 
 export interface Probe {
+  /** Spec 5's `db_tables`: 0 when the database cannot be asked. SQLite's own tables do not count. */
   readonly tables: () => number
   /** Writes a row and waits until it is durable. */
   readonly database: () => Promise<Check>
@@ -38,6 +39,7 @@ export function createProbe({ database, clock }: Records, { dataDirectory, readO
       if (readOnly) return { status: 'skipped', message: 'Read-only mode: nothing is written.', figures: {} }
       const startedMs = clock.monotonic()
       try {
+        // Through the same door as every record: what fails here fails there.
         await database.commit((sql) =>
           sql.prepare('INSERT OR REPLACE INTO runtime_probe VALUES (1, ?)').run(isoTime(clock)),
         )

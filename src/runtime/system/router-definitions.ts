@@ -10,6 +10,7 @@ import { RUNTIME_LOCK } from '../dependencies.ts'
 import { runtimeFamily } from '../envelope.ts'
 import { id } from '../text.ts'
 
+/** What a call is routed by; the same for looking and for calling. */
 const target = {
   capability: id().describe('Its name, as bus_topology shows it.'),
   version: z
@@ -65,6 +66,7 @@ export const routerCall = defineTool({
   input: z.strictObject({
     ...target,
     session_id: id().exactOptional().describe('Calls with one session go to one provider while it is there.'),
+    // Never longer than the tool's own deadline, which is as long.
     timeout_ms: z.int().min(1).max(600_000).exactOptional(),
   }),
   output: z.object({
@@ -98,6 +100,7 @@ export const routerFallback = defineTool({
       z.object({
         ...provider,
         name: z.string(),
+        // Spec 2 § 5.7: quarantined for a time, then one call is the probe that decides.
         state: z.enum(['trusted', 'quarantined', 'probe_due']),
         quarantined_for_ms: z.number(),
         ejections: z.int(),

@@ -24,6 +24,7 @@ export type RoutingBus = Pick<
   'call' | 'offer' | 'recentTraces' | 'stats' | 'registry' | 'router' | 'health'
 >
 
+/** A model reads no more; `omitted` says how many there were. */
 const MAX_PROVIDERS_LISTED = 500
 /** Calls that ended since the one whose provider is looked up. */
 const TRACES_SEARCHED = 100
@@ -46,10 +47,12 @@ export function routerTools({ database, ledger, clock }: Records, bus: RoutingBu
 
     routerCall.handledBy(async (input, call) => {
       const { capability, version, arguments: body, node, session_id: sessionId, timeout_ms: wantedMs } = input
+      // A chain of calls of itself would only use up its deadline.
       if (capability === routerCall.offer.name) return fail(badArgument('capability', 'calls nothing but itself'))
       const leftMs = call.deadlineMs - clock.monotonic()
       const outcome = await bus.call(capability, versionOf(version), body, {
         caller: call.caller,
+        // In the caller's name, from inside: the inner call passes the whole chain for itself.
         channel: 'service',
         traceId: call.traceId,
         parentSpan: call.parentSpan,
@@ -74,6 +77,7 @@ export function routerTools({ database, ledger, clock }: Records, bus: RoutingBu
       const shunned = entries.filter((entry) => entry.health.isEjected())
       if (reset && shunned.length > 0) {
         const providers = shunned.slice(0, MAX_PROVIDERS_LISTED).map(({ key }) => key)
+        // On record before it is done: a provider that was let back in is never without a name beside it.
         await database.commit(() => ledger.appendIn({ kind: 'router.reset', providers, ...origin(call) }))
         for (const entry of shunned) bus.health.reset(entry)
       }

@@ -17,6 +17,7 @@ import type { Probe } from './probe-store.ts'
 
 const common = { family: runtimeFamily, lock: RUNTIME_LOCK, effect: 'reads', input: z.strictObject({}) } as const
 
+/** Spec 5's words for where the process stands; `mode` is that of the configuration. */
 const standing = {
   version: z.string(),
   mode: z.string(),

@@ -22,6 +22,7 @@ export interface Circumstances {
   readonly unfinished: readonly string[]
 }
 
+/** `null` in a patch empties a field, an absent one leaves it; title and status cannot be emptied. */
 export function changeTask(task: Task, patch: TaskPatch, circumstances: Circumstances): Result<ChangedTask, Fault> {
   const refused = refusal(task, patch, circumstances)
   if (refused !== undefined) return fail(refused)
@@ -61,6 +62,7 @@ function refusal(task: Task, patch: TaskPatch, { hasReflection, unfinished }: Ci
   return undefined
 }
 
+/** `from` is `null` for a task that is only being created. */
 export function invalidTransition(from: Status | null, to: Status): Fault {
   const message =
     from === null

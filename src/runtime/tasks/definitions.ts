@@ -23,6 +23,7 @@ export const taskCreate = defineTool({
     'Puts a new task on record, in status INIT. Use it before work that takes several steps, so that others see what is going on and it can be proved afterwards. `depends_on` names tasks that have to be DONE first.',
   input: z.strictObject({
     title: titleArgument,
+    // Spec 5's schema takes any status here; any but the first is refused as a transition from nowhere.
     status: statusArgument.exactOptional().describe('INIT, or leave it out: every task begins there.'),
     ...detailArguments,
   }),
@@ -53,6 +54,7 @@ const updateInput = z
       .describe('Refuse the change if the task is no longer at this version.'),
     progress: z.number().min(0).max(100).exactOptional().describe('Not kept: the status says how far a task is.'),
   })
+  // Of two values for one field neither can be told to be the one that was meant.
   .check(({ value, issues }) => {
     const { id: _id, expected_version: _version, progress: _progress, patch, ...flat } = value
     const twice = Object.keys(flat).filter((field) => patch !== undefined && Object.hasOwn(patch, field))
@@ -95,6 +97,7 @@ export const taskList = defineTool({
     limit: limitArgument,
     offset: z.int().min(0).max(1_000_000).default(0).describe('How many to skip, after `cursor` if there is one.'),
     cursor: cursorArgument,
+    // Spec 5's filter; no tool deletes a task, so it has nothing to add.
     include_deleted: z.boolean().default(false),
   }),
   output: z.object({

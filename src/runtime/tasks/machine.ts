@@ -15,6 +15,7 @@ export type Status = (typeof STATUSES)[number]
 
 export const FIRST_STATUS: Status = 'INIT'
 
+/** In the order they are offered to a model as `next_statuses`: onwards first. */
 export const TRANSITIONS: Readonly<Record<Status, readonly Status[]>> = {
   INIT: ['GATHER', 'CANCELLED'],
   GATHER: ['ANALYZE', 'CANCELLED'],

@@ -43,6 +43,7 @@ interface TaskFilter {
   readonly include_deleted?: boolean
 }
 
+/** With the two halves of its place in the lists: `seq` in task_list, `(rank, seq)` in task_next_actions. */
 interface ListedTask {
   readonly task: Task
   readonly seq: number
@@ -56,12 +57,15 @@ interface StalledTask {
 }
 
 export interface TaskStore {
+  /** Deleted tasks are not there: `undefined`, as for ids that never were. */
   readonly get: (id: string) => Task | undefined
   readonly dependenciesOf: (id: string) => readonly string[]
   readonly insert: (task: NewTask) => void
   /** `false` when the task is no longer at `version`. */
   readonly change: (at: { id: string; version: number; logIndex: number }, to: ChangedTask) => boolean
+  /** Replaces the list, in its order. That it closes no circle is the caller's to check. */
   readonly setDependencies: (id: string, dependsOn: readonly string[]) => void
+  /** The writeback that DONE needs; the trigger `task_is_written_back` asks the same. */
   readonly hasReflectionSinceVerify: (id: string) => boolean
   /** In the order they were created. */
   readonly list: (filter: TaskFilter, page: { after: number; limit: number; offset: number }) => readonly ListedTask[]
@@ -71,10 +75,12 @@ export interface TaskStore {
     filter: TaskFilter,
     page: { after: readonly [number, number]; limit: number },
   ) => readonly ListedTask[]
+  /** Open tasks that wait for one which is not DONE, cancelled ones included. */
   readonly countBlocked: (filter: TaskFilter) => number
   readonly stalled: (filter: TaskFilter, limit: number) => readonly StalledTask[]
 }
 
+/** Dependencies come with the row: a list of 200 tasks is one statement, not 401. */
 const COLUMNS = `
   task.seq, task.priority_rank, task.id, task.project_id, task.title, task.description, task.status, task.priority,
   task.assignee, task.created_at, task.updated_at, task.deleted_at, task.version, task.attempt, task.cancel_reason,
@@ -90,6 +96,7 @@ const TESTS = {
   assignee: 'task.assignee = :assignee',
 } as const
 
+/** Spelt as in the index `tasks_open`: SQLite uses a partial index only where the query repeats its condition. */
 const OPEN = `task.status NOT IN ('DONE', 'CANCELLED')`
 
 const WAITS = `EXISTS (
@@ -107,6 +114,8 @@ export function createTaskStore(sql: DatabaseSync): TaskStore {
       updated_at, version, attempt, log_index)
     VALUES (:id, :project_id, :title, :description, 'INIT', :priority, :priority_rank, :assignee, :created_at,
       :created_at, 1, 1, :log_index)`)
+  // The version in WHERE makes it optimistic: a writer that read an older one changes nothing. On the right of an
+  // assignment SQLite has the old row, so `status <> 'VERIFY'` asks where the task comes from.
   const change = sql.prepare(`
     UPDATE tasks SET project_id = :project_id, title = :title, description = :description, priority = :priority,
       priority_rank = :priority_rank, assignee = :assignee, cancel_reason = :cancel_reason, updated_at = :updated_at,
@@ -170,6 +179,7 @@ export function createTaskStore(sql: DatabaseSync): TaskStore {
   }
 }
 
+/** Deleted tasks are hidden unless they were asked for. */
 function condition({ include_deleted, ...filter }: TaskFilter): Condition {
   const { where, parameters } = given(filter, TESTS)
   return { where: include_deleted === true ? where : `${where} AND task.deleted_at IS NULL`, parameters }

@@ -8,6 +8,7 @@ import { z } from 'zod'
 import { id, MAX_DESCRIPTION_LENGTH, MAX_REASON_LENGTH, MAX_TITLE_LENGTH, text } from '../text.ts'
 import { STATUSES } from './machine.ts'
 
+/** More are a project, not a task; they also bound what a search for circles has to look at. */
 const MAX_DEPENDENCIES = 64
 
 export const taskOutput = z.object({
@@ -20,6 +21,7 @@ export const taskOutput = z.object({
   assignee: z.string().nullable(),
   created_at: z.string(),
   updated_at: z.string(),
+  // Spec 5's row has it and no tool sets it.
   deleted_at: z.string().nullable(),
   version: z.int().describe('Grows by one with every change; see `expected_version` of task_update.'),
   attempt: z.int().describe('1, and one more for every VERIFY that went back to GATHER.'),
@@ -56,6 +58,7 @@ export const detailArguments = {
   depends_on: dependenciesArgument.exactOptional(),
 }
 
+/** What task_update takes, beside the id or inside `patch`. */
 export const patchArguments = {
   title: titleArgument.exactOptional(),
   status: statusArgument

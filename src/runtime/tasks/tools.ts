@@ -55,8 +55,10 @@ export function taskTools(records: Records): readonly Capability[] {
 
     taskNextActions.handledBy(async ({ limit, cursor, ...filter }) => {
       const scope = listScope('task_next_actions', filter)
+      // By rank and then by age: both are in the cursor, since a rank alone would be shared by many.
       const after = decodeCursor<[number, number]>(cursor, scope, 2)
       if (!after.ok) return after
+      // Before the first: ranks begin at 0, sequence numbers at 1.
       const found = store.next(filter, { after: after.value ?? [-1, 0], limit: limit + 1 })
       const { rows, ...next } = page(found, limit, ({ rank, seq }) => encodeCursor(scope, [rank, seq]))
       return answer({
@@ -83,6 +85,7 @@ function createTask({ ledger }: Records, store: TaskStore, { input, dependsOn, c
   if (!wanted.ok) return wanted
   const { title, project_id = null, description = null, priority = null, assignee = null } = input
   const body = { title, project_id, description, priority, assignee, depends_on: wanted.value }
+  // What people wrote is the erasable body; the event has only what never needs erasing.
   const event = { kind: 'task.created', task_id: id, status: FIRST_STATUS, version: 1, ...origin(call) }
   const { seq, at } = ledger.appendIn(event, body)
   const named = { id, title, project_id, description, priority, assignee }
@@ -105,12 +108,14 @@ function updateTask(
 ): Result<Task, Fault> {
   const task = store.get(id)
   if (task === undefined) return fail(notFound(id))
+  // Inside the transaction: nobody can change the task between this look and the write.
   if (expected !== undefined && expected !== task.version) return fail(versionConflict(task, expected))
   const wanted = patch.depends_on === undefined ? ok(undefined) : checkDependencies(store, id, patch.depends_on)
   if (!wanted.ok) return wanted
   const changed = changeTask(task, patch, {
     at: isoTime(clock),
     hasReflection: () => store.hasReflectionSinceVerify(id),
+    // With the dependencies that the patch sets, not those that it replaces.
     unfinished: wanted.value?.filter((other) => store.get(other)?.status !== 'DONE') ?? task.blocked_by,
   })
   if (!changed.ok) return changed
@@ -140,6 +145,7 @@ function checkDependencies(
   dependsOn: readonly string[],
 ): Result<readonly string[], Fault> {
   const wanted = [...new Set(dependsOn)]
+  // A task that names itself exists; it is the shortest circle, and said to be one below.
   const missing = wanted.filter((other) => other !== id && store.get(other) === undefined)
   if (missing.length > 0)
     return fail(fault('ERR_DEPENDENCY_NOT_FOUND', `There is no task ${missing.join(', ')}.`, { missing }))

@@ -16,6 +16,7 @@ export function refuseAuthor(
   statement: Statement,
   signature: Signature | undefined,
 ): Fault | undefined {
+  // Trust on first use: spec 5 has only text for `agent_id`, so there is nobody to ask for an agent's key beforehand.
   const known = store.keyOf(statement.agent_id)
   const { agent_id } = statement
   if (signature === undefined) {

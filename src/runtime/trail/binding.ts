@@ -19,6 +19,7 @@ export function bindSession(
   given: string | undefined,
 ): Result<string | null, Fault> {
   if (given !== undefined) return givenSession(sessions, given)
+  // Left unbound it would be outside the seal of the session that it was meant for.
   const open = sessions.openFor(taskId, MAX_NAMED)
   if (open.length > 1)
     return fail(

@@ -23,6 +23,7 @@ export const thoughtRecord = defineTool({
     type: z.enum(THOUGHT_TYPES),
     task_id: id(),
     agent_id: id().describe('Who thinks it. Only a claim unless it is signed.'),
+    // The message is part of the contract.
     content: text(MAX_CONTENT_LENGTH, 'thought content must be non-empty'),
     session_id: id().exactOptional().describe('From audit_session_start.'),
     signature: signatureArgument.exactOptional().describe('Proves that `agent_id` wrote it.'),
@@ -59,6 +60,7 @@ export const thoughtRecordList = defineTool({
   effect: 'reads',
 })
 
+/** `valid`, the two counts and `first_broken_at` are spec 5's; what is missing or erased only a ledger can tell. */
 const tally = {
   valid: z.boolean(),
   broken_count: z.int(),
@@ -77,6 +79,7 @@ export const auditVerifyChain = defineTool({
   input: z.strictObject({ task_id: id().exactOptional() }),
   output: z.object({
     ...tally,
+    // Without `task_id` only. Each task is a chain of its own: walked as one chain they would all seem broken.
     by_task: z.array(z.object({ task_id: z.string(), ...tally })).exactOptional(),
     by_task_omitted: z.int().exactOptional().describe('Further tasks, not listed.'),
     broken_sessions: z.array(z.string()).describe('Sessions that were dropped, or whose start or seal was changed.'),
@@ -84,5 +87,6 @@ export const auditVerifyChain = defineTool({
     log_size: z.int().describe('Ledger entries that were walked.'),
   }),
   effect: 'reads',
+  // It reads the whole ledger, a piece at a time.
   timeoutSeconds: 600,
 })

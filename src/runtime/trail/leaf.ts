@@ -17,6 +17,7 @@ import type { ThoughtRow } from './thought-store.ts'
 
 export const THOUGHT_EVENT = 'thought'
 
+/** The first thing found wrong with a record; the walk looks no further into it. */
 export type Flaw =
   /** The record was deleted: the ledger has it. */
   | 'missing'
@@ -54,6 +55,7 @@ export function thoughtEvent(thought: NewThought, traceId: string): LedgerEvent 
   }
 }
 
+/** Every column but the three that place it (`seq`, `log_index`, `leaf_hash`), which are compared on their own. */
 const COMPARED = [
   'id',
   'type',
@@ -81,6 +83,7 @@ export function thoughtLeaf(bytes: Uint8Array): StoredLeaf | undefined {
 
 export function saysTheSame(record: ThoughtRow, { bytes, entry }: StoredLeaf): boolean {
   if (entry.seq !== record.log_index || hex(leafHash(bytes)) !== record.leaf_hash) return false
+  // Canonical JSON has no `undefined`: an absent field is a null column.
   return COMPARED.every((field) => (entry[field] ?? null) === record[field])
 }
 
@@ -102,6 +105,7 @@ export function contentOf(body: unknown): string | undefined {
 export function contentFlaw(record: ThoughtRow, content: string): Flaw | undefined {
   if (thoughtHash({ ...record, content }) !== record.hash) return 'hash'
   const { public_key, signature } = record
+  // Half a signature is none: somebody removed the other half.
   if (public_key === null || signature === null) return public_key === signature ? undefined : 'signature'
   return isSignedBy({ ...record, content }, { public_key, value: signature }) ? undefined : 'signature'
 }

@@ -47,12 +47,16 @@ export interface ThoughtStore {
   readonly between: (from: number, to: number) => readonly ThoughtRow[]
   /** Records that claim a ledger entry which does not exist. */
   readonly beyond: (logSize: number) => readonly ThoughtRow[]
+  /** In the order of recording: the order of the leaves in the session's tree. */
   readonly ofSession: (sessionId: string) => readonly ThoughtRow[]
+  /** The key an agent's records have to be signed with, base64; `undefined` while it has never signed. */
   readonly keyOf: (agentId: string) => string | undefined
+  /** Throws for an agent that has one: keys are never replaced. */
   readonly pinKey: (agentId: string, publicKey: string, logIndex: number) => void
   readonly hasSignature: (signature: string) => boolean
 }
 
+/** Times compare as text because all are spelt alike (`isoTime`). */
 const TESTS: Readonly<Record<keyof ThoughtFilter, string>> = {
   task_id: 'task_id = :task_id',
   session_id: 'session_id = :session_id',
@@ -64,6 +68,7 @@ const TESTS: Readonly<Record<keyof ThoughtFilter, string>> = {
 
 export function createThoughtStore(sql: DatabaseSync): ThoughtStore {
   const prepare = preparedOnce(sql)
+  // By seq: spec 5's chain follows the order of recording, since times tie within a millisecond.
   const last = sql.prepare('SELECT * FROM thought_records WHERE task_id = ? ORDER BY seq DESC LIMIT 1')
   const lastBefore = sql.prepare(
     'SELECT * FROM thought_records WHERE task_id = ? AND log_index < ? ORDER BY seq DESC LIMIT 1',

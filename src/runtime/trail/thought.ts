@@ -17,8 +17,10 @@ import { canonicalJson } from '../../core/json.ts'
 export const THOUGHT_TYPES = ['plan', 'analysis', 'decision', 'reflection'] as const
 export type ThoughtType = (typeof THOUGHT_TYPES)[number]
 
+/** What the first record of a task continues. */
 export const GENESIS_HASH = '0'.repeat(64)
 
+/** The six fields under the hash; a seventh would make every existing client call every record broken. */
 export interface Chained {
   readonly id: string
   readonly type: ThoughtType
@@ -41,10 +43,12 @@ export interface Statement {
 
 /** What an author signs: the words and whose they are; id and time are the server's to give. */
 export function statementBytes({ agent_id, content, task_id, type }: Statement): Uint8Array {
+  // The prefix keeps a signature over something else from being shown as one over a thought, and the other way round.
   return utf8(`hearthbus-thought-v1\n${canonicalJson({ agent_id, content, task_id, type })}`)
 }
 
 export const signatureArgument = z.strictObject({
+  // The lengths of Ed25519 (RFC 8032), in base64 with its padding: one spelling per key, so that keys compare as text.
   public_key: z
     .string()
     .regex(/^[A-Za-z0-9+/]{43}=$/, 'base64 of 32 bytes')

@@ -29,6 +29,7 @@ import type { Leaves, Report, Tally } from './verify.ts'
 
 /** A page of long thoughts ends early rather than flood a model. */
 const MAX_PAGE_CHARACTERS = 250_000
+/** Beyond it `by_task_omitted` counts; the totals are over all of them. */
 const MAX_TASKS_LISTED = 1_000
 
 export interface TrailStores {
@@ -48,6 +49,7 @@ export function trailTools(records: Records, stores: TrailStores): readonly Capa
       const scope = listScope('thought_record_list', filter)
       const after = decodeCursor<[number]>(cursor, scope, 1)
       if (!after.ok) return after
+      // One more than asked for, to know whether there is a next page.
       const found = thoughts.list(filter, { after: after.value?.[0] ?? 0, limit: limit + 1 })
       const readable = found.map((row) => ({ row, content: keptContent(records, row.log_index) }))
       const { rows, ...next } = page(readable, fitting(readable, limit), ({ row }) => encodeCursor(scope, [row.seq]))
@@ -55,6 +57,7 @@ export function trailTools(records: Records, stores: TrailStores): readonly Capa
     }),
 
     auditVerifyChain.handledBy(async ({ task_id: taskId }, { signal }) => {
+      // What is recorded during the walk is left for the next one: a trail that grows would never be verified.
       const to = records.ledger.size()
       const stretch = { from: 0, to, ...(taskId === undefined ? {} : { taskId }) }
       const walked = await inPieces(walkTrail(stores, stretch), signal)

@@ -70,7 +70,9 @@ export interface Report extends Tally {
   readonly byTask: ReadonlyMap<string, Tally>
 }
 
+/** Ledger entries per piece: what is in memory at once, and how long a turn of the event loop may take. */
 const PIECE = 1_000
+/** Who finds twenty does not need the others; the counts are complete. */
 const MAX_FINDINGS = 20
 
 /** Yields after each piece, so that the caller decides whether to let others have a turn. */
@@ -85,6 +87,7 @@ export function* walkTrail(trail: Trail, stretch: Stretch): Generator<undefined,
   }
   // Records that came while the walk went on are after `to` and have their entries; these have none.
   for (const record of trail.thoughts.beyond(trail.leaves.size())) meet(walk, record, undefined)
+  if (walk.bodiless.size > 0) lateErasures(walk)
   for (const record of walk.bodiless.values())
     if (concerns(stretch, record)) found(walk, 'broken_count', { ...record, flaw: 'content' })
   const { total, findings, byTask, brokenSessions } = walk
@@ -99,10 +102,12 @@ interface Walk {
   readonly total: Tally
   readonly byTask: Map<string, Tally>
   readonly findings: Finding[]
+  /** Of each task, the record the next one has to continue. */
   readonly lastHash: Map<string, string>
   /** Records without a body, until the ledger says that it was erased. */
   readonly bodiless: Map<number, ThoughtRow>
   readonly brokenSessions: Set<string>
+  /** Highest place in the table so far: ledger and table have one order. */
   lastSeq: number
 }
 
@@ -126,6 +131,7 @@ function needleOf({ taskId, sessionId }: Stretch): string | undefined {
   return taskId === undefined ? undefined : `"task_id":${canonicalJson(taskId)}`
 }
 
+/** A piece of the ledger and the rows that claim to lie in it: each side may have what the other lacks. */
 function compare(walk: Walk, rows: readonly LeafRow[], records: readonly ThoughtRow[]): void {
   const byIndex = new Map(records.map((record) => [record.log_index, record]))
   for (const row of rows) {
@@ -138,6 +144,7 @@ function compare(walk: Walk, rows: readonly LeafRow[], records: readonly Thought
     if (record !== undefined) meet(walk, record, leaf)
     else if (leaf !== undefined) miss(walk, row.seq, leaf)
   }
+  // Rows at places where the ledger has no entry.
   for (const record of byIndex.values()) meet(walk, record, undefined)
 }
 
@@ -153,6 +160,7 @@ function meet(walk: Walk, record: ThoughtRow, leaf: StoredLeaf | undefined): voi
   // A record that was given another task or session still belongs to the one that the ledger names.
   const isOurs = concerns(walk.stretch, record) || (leaf !== undefined && concerns(walk.stretch, ownersOf(leaf)))
   const flaw = isOurs ? flawOf(walk, record, leaf) : undefined
+  // For broken ones as well: one break is one finding, not one in every record after it.
   walk.lastHash.set(record.task_id, record.hash)
   walk.lastSeq = Math.max(walk.lastSeq, record.seq)
   if (!isOurs) return
@@ -173,6 +181,7 @@ function flawOf(walk: Walk, record: ThoughtRow, leaf: StoredLeaf | undefined): F
   return content === undefined ? 'content' : contentFlaw(record, content)
 }
 
+/** Asked of the table where the walk began in the middle of the chain. */
 function previousHash({ lastHash, trail }: Walk, { task_id, log_index }: ThoughtRow): string {
   return lastHash.get(task_id) ?? trail.thoughts.lastBefore(task_id, log_index)?.hash ?? GENESIS_HASH
 }
@@ -189,6 +198,13 @@ function accountForErasure(walk: Walk, { bytes }: LeafRow): void {
   if (record === undefined) return
   walk.bodiless.delete(record.log_index)
   if (concerns(walk.stretch, record)) for (const tally of tallies(walk, record.task_id)) tally.erased_count += 1
+}
+
+/** Words may be erased while the walk goes on: then the ledger says so beyond `to`, and nothing was tampered with. */
+function lateErasures(walk: Walk): void {
+  const { leaves } = walk.trail
+  for (let from = walk.stretch.to; from < leaves.size(); from += PIECE)
+    for (const row of leaves.entries(from, PIECE)) if (row.kind === BODY_ERASED) accountForErasure(walk, row)
 }
 
 function checkSession(walk: Walk, { bytes }: LeafRow): void {

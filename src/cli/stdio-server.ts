@@ -33,6 +33,7 @@ export interface StdioOptions {
 /** How long a gateway that another client has just started may take before we can be put through to it. */
 const PATIENCE_MS = 15_000
 const LOOK_AGAIN_MS = 100
+const NO_LONGER_GOOD = 'HEARTHBUS_TOKEN is not, or no longer, good here.'
 
 export async function stdio(options: StdioOptions): Promise<ExitCode> {
   const logger = createLogger(options.config.logLevel)
@@ -65,7 +66,7 @@ async function become(
   const principal = principalOf(gateway, config, token)
   if (principal === undefined) {
     await gateway.stop()
-    return refuse('HEARTHBUS_TOKEN is not, or no longer, good here.', EXIT.denied)
+    return refuse(NO_LONGER_GOOD, EXIT.denied)
   }
   const served = serveStdio({
     bus: gateway.bus,
@@ -83,9 +84,15 @@ async function become(
   }
   process.once('SIGINT', () => void served.close())
   process.once('SIGTERM', () => void served.close())
+  let expelled = false
+  gateway.guard.tokens.onEnd((name) => {
+    if (token === undefined || name !== principal.id) return
+    expelled = true
+    void served.close()
+  })
   await served.ended
   await gateway.stop()
-  return EXIT.ok
+  return expelled ? refuse(NO_LONGER_GOOD, EXIT.denied) : EXIT.ok
 }
 
 /** Checked as the listener would: the same tokens, the same answer. */

@@ -156,6 +156,7 @@ export function createGuard({ database, log, clock, config, logger }: GuardOptio
         changes.sweepIn(transaction)
         actuators.sweepIn(transaction)
       })
+      tokens.sweep()
       await tokens.flush()
     },
   }

@@ -49,6 +49,25 @@ describe('token store', () => {
     expect(house.events('token.revoked')).toHaveLength(1)
   })
 
+  it('tells once who was revoked, who expired and who was replaced, and not who was refused that', async () => {
+    using house = openHouse()
+    const { tokens } = house.guard
+    const ended: string[] = []
+    tokens.onEnd((name) => ended.push(name))
+    await tokens.create(ADMIN, { name: 'guest', role: 'observer', ttlMs: 60_000 })
+    await tokens.create(ADMIN, { name: 'claude', role: 'agent' })
+    await tokens.revoke(AGENT, 'claude')
+    await house.guard.sweep()
+    expect(ended).toEqual([])
+    await tokens.revoke(ADMIN, 'claude')
+    house.clock.advance(60_000)
+    await house.guard.sweep()
+    await house.guard.sweep()
+    expect(ended).toEqual(['claude', 'guest'])
+    await tokens.create(ADMIN, { name: 'guest', role: 'agent' })
+    expect(ended).toEqual(['claude', 'guest', 'guest'])
+  })
+
   it('gives one name to one live token at a time', async () => {
     using house = openHouse()
     const { tokens } = house.guard

@@ -27,6 +27,10 @@ export interface Tokens {
   readonly list: () => readonly TokenRecord[]
   /** The live token with this text, its use noted. */
   readonly find: (token: string) => TokenRecord | undefined
+  /** Told the name of each token that stops being good: revoked, replaced, or found expired by `sweep`. */
+  readonly onEnd: (listener: (name: string) => void) => () => void
+  /** Notices who expired since the last time. */
+  readonly sweep: () => void
   /** Writes down when tokens were last used, once a minute however often it is called. */
   readonly flush: () => Promise<void>
 }
@@ -47,7 +51,16 @@ export function createTokens(options: {
   const { database, transact, clock, forgetIn } = options
   const byHash = database.sql.prepare(`SELECT ${COLUMNS} FROM guard_token WHERE hash = ?`)
   const usedAt = new Map<string, { readonly hash: Uint8Array; readonly atMs: number }>()
+  const expired = database.sql.prepare(
+    'SELECT name FROM guard_token WHERE revoked_at IS NULL AND expires_at > ? AND expires_at <= ?',
+  )
+  const listeners = new Set<(name: string) => void>()
   let flushedMs = -Infinity
+  let sweptAtMs = clock.now()
+
+  function end(name: string): void {
+    for (const listener of listeners) listener(name)
+  }
 
   /** A name may come back with another credential, which must not inherit what the first was allowed. */
   function retireIn(transaction: Transaction, name: string): boolean {
@@ -63,6 +76,7 @@ export function createTokens(options: {
       .run()
     if (Number(retired.changes) === 0) return false
     forgetIn(transaction, name)
+    transaction.afterwards(() => end(name))
     return true
   }
 
@@ -138,6 +152,15 @@ export function createTokens(options: {
       if (!isLive(record, clock.now())) return undefined
       usedAt.set(record.name, { hash, atMs: clock.now() })
       return record
+    },
+    onEnd: (listener) => {
+      listeners.add(listener)
+      return () => void listeners.delete(listener)
+    },
+    sweep: () => {
+      const nowMs = clock.now()
+      for (const row of expired.all(sweptAtMs, nowMs)) end(String(row['name']))
+      sweptAtMs = nowMs
     },
     flush: async () => {
       if (usedAt.size === 0 || clock.monotonic() - flushedMs < FLUSH_EVERY_MS) return

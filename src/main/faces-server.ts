@@ -62,6 +62,7 @@ export async function startFaces(parts: FaceParts): Promise<Result<Faces, StartF
     families,
     limits: { maxBodyBytes, maxSessions },
   })
+  const stopForgetting = spine.guard.tokens.onEnd((name) => mcp.forget(name))
   let url = ''
   const status = statusView(parts, () => url)
   const people = createPeople(parts, { authenticate, status, tooMany })
@@ -74,12 +75,14 @@ export async function startFaces(parts: FaceParts): Promise<Result<Faces, StartF
     { prefix: '/metrics', handle: monitor },
   ])
   if (!listener.ok) {
+    stopForgetting()
     people.stop()
     await mcp.close()
     return listener
   }
   url = listener.value.url
   const stop = async (): Promise<void> => {
+    stopForgetting()
     // Streams that stay open for ever would keep the listener from closing.
     people.stop()
     await mcp.close()

@@ -33,6 +33,7 @@ import { createSdkHttpServer } from './sdk-http-server.ts'
 import { createSdkServer } from './sdk-server.ts'
 import { createStateSeal } from './state-seal.ts'
 import type { Visit } from './visit.ts'
+import { createVisitors } from './visitors.ts'
 
 /** Why somebody is not let in; `challenge` goes into WWW-Authenticate. */
 export interface NotAuthenticated {
@@ -79,6 +80,8 @@ export interface McpHttpHandler {
   (request: IncomingMessage, response: ServerResponse): Promise<void>
   /** Ends sessions that nobody came back to; it happens by itself twice a minute. */
   sweep: () => void
+  /** Cuts off whoever came as this principal, because its credential is no longer good: sessions, streams, requests. */
+  forget: (principal: string) => void
   /** Ends sessions and subscriptions; other requests that are under way get their answers. */
   close: () => Promise<void>
 }
@@ -90,6 +93,7 @@ export function mcpHttpHandler(options: McpHttpOptions): McpHttpHandler {
   const answering = { bus, stateSeal: createStateSeal(clock), log }
   const modern = { ...answering, text: modernText(serverInfo), keepAliveMs: limits.keepAliveMs }
   const envelopes = rememberedEnvelopes()
+  const visitors = createVisitors()
   const createServer = (connection: Connection): Server => createSdkServer(answering, serverInfo, connection)
 
   const sdk = createSdkHttpServer({
@@ -124,6 +128,7 @@ export function mcpHttpHandler(options: McpHttpOptions): McpHttpHandler {
     if (!door.ok) return refuse(response, door.fault)
     const known = await authenticate(request.headers, request.socket.remoteAddress)
     if (!known.ok) return refuse(response, notAuthenticated(known.fault))
+    visitors.enter(known.value.id, response)
     const catalogue = catalogues.find(known.value, door.value)
     if (catalogue === 'no-such-profile') return refuse(response, { status: 404, message: 'There is no such profile.' })
     if (catalogue === 'not-for-this-token')
@@ -142,6 +147,8 @@ export function mcpHttpHandler(options: McpHttpOptions): McpHttpHandler {
     const read = await readJsonBody(visit.request, limits.maxBodyBytes)
     if (read === undefined) return
     if (!read.ok) return refuse(visit.response, read.fault)
+    // Cut off while it was still speaking: what it wanted is not begun.
+    if (visit.response.destroyed) return
     const body = read.value
     const asked = readModernRequest(visit.request.headers, body, envelopes)
     if (asked !== undefined && isServedByHand(asked)) return serveModern(modern, visit, asked)
@@ -161,6 +168,10 @@ export function mcpHttpHandler(options: McpHttpOptions): McpHttpHandler {
 
   return Object.assign(handle, {
     sweep: () => legacy.sweep(),
+    forget: (principal: string) => {
+      legacy.forget(principal)
+      visitors.expel(principal)
+    },
     close: async () => {
       stopWatching()
       await Promise.all([sdk.close(), legacy.close()])

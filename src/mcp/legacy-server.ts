@@ -108,6 +108,12 @@ export class LegacyServer {
       if (session.open === 0 && session.lastSeenMs <= longAgo) void session.server.close()
   }
 
+  /** Ends the sessions of somebody whose credential is no longer good. */
+  forget(principal: string): void {
+    for (const { server, connection } of this.#sessions.values())
+      if (connection.principal.id === principal) void server.close()
+  }
+
   async close(): Promise<void> {
     clearInterval(this.#sweeper)
     await Promise.all([...this.#sessions.values()].map(({ server }) => server.close()))

@@ -1,10 +1,12 @@
 /**
  * Credentials as their owner handles them: made before the first start, shown by clients, refused when they are gone.
  */
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { CLI, connectHttp, createHome, startGatewayProcess } from '../gateway-process.ts'
 import type { Home } from '../gateway-process.ts'
+import { MODERN } from '../modern-request.ts'
 
 let home: Home
 beforeEach(() => {
@@ -38,3 +40,80 @@ describe('a node that others can reach', () => {
     await gateway.stop()
   })
 })
+
+describe('a token that is revoked', () => {
+  it('hears nothing more, and nobody else is cut off with it', async () => {
+    const [token = ''] = cli('token', 'create', 'claude', '--role', 'agent').stdout.split('\n')
+    const [other = ''] = cli('token', 'create', 'other', '--role', 'agent').stdout.split('\n')
+    const gateway = await startGatewayProcess(home)
+    const url = `${gateway.url.replace('0.0.0.0', '127.0.0.1')}/mcp`
+    const streams = [await openSession(url, token), await openSubscription(url, token)]
+    const spared = await openSubscription(url, other)
+    expect(cli('token', 'revoke', 'claude').status).toBe(0)
+    await Promise.all(streams.map(untilEnd))
+    await expect(openSubscription(url, token)).rejects.toThrow('403')
+    const sparedEnds = untilEnd(spared).then(() => 'ended')
+    expect(await Promise.race([sparedEnds, openSubscription(url, other).then(() => 'still open')])).toBe('still open')
+    await gateway.stop()
+  })
+
+  it('ends the client that showed it over stdio', async () => {
+    const [token = ''] = cli('token', 'create', 'claude', '--role', 'agent').stdout.split('\n')
+    const child = spawn(process.execPath, [CLI, 'mcp', '--data', home.data, '--config', home.config], {
+      env: { ...process.env, HEARTHBUS_TOKEN: token },
+      stdio: ['pipe', 'pipe', 'pipe'],
+    })
+    let complaint = ''
+    child.stderr.on('data', (chunk: Buffer) => (complaint += chunk.toString()))
+    child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', id: 1, ...INITIALIZE })}\n`)
+    await once(child.stdout, 'data')
+    const ended = once(child, 'exit')
+    expect(cli('token', 'revoke', 'claude').status).toBe(0)
+    expect((await ended)[0]).toBe(4)
+    expect(complaint).toContain('no longer, good here')
+  })
+})
+
+const INITIALIZE = {
+  method: 'initialize',
+  params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'test', version: '1.0.0' } },
+}
+
+function headersOf(token: string, more: Record<string, string> = {}): Record<string, string> {
+  const accept = 'application/json, text/event-stream'
+  return { authorization: `Bearer ${token}`, 'content-type': 'application/json', accept, ...more }
+}
+
+/** What the server has to say to a client of the 2025 family. */
+async function openSession(url: string, token: string): Promise<Response> {
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, ...INITIALIZE })
+  const begun = await fetch(url, { method: 'POST', headers: headersOf(token), body })
+  await begun.text()
+  const session = { 'mcp-session-id': begun.headers.get('mcp-session-id') ?? '' }
+  return opened(await fetch(url, { headers: headersOf(token, session) }))
+}
+
+/** The same for one of 2026-07-28. */
+async function openSubscription(url: string, token: string): Promise<Response> {
+  const method = 'subscriptions/listen'
+  const meta = {
+    'io.modelcontextprotocol/protocolVersion': MODERN,
+    'io.modelcontextprotocol/clientCapabilities': {},
+    'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1.0.0' },
+  }
+  const params = { notifications: { toolsListChanged: true }, _meta: meta }
+  const headers = headersOf(token, { 'mcp-protocol-version': MODERN, 'mcp-method': method })
+  return opened(
+    await fetch(url, { method: 'POST', headers, body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }) }),
+  )
+}
+
+function opened(response: Response): Response {
+  if (!response.ok) throw new Error(String(response.status))
+  return response
+}
+
+/** However it ends. */
+async function untilEnd(response: Response): Promise<void> {
+  await response.text().catch(() => undefined)
+}

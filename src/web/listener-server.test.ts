@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { silentLogger } from '../core/logger.ts'
 import { startListener } from './listener-server.ts'
@@ -48,4 +50,40 @@ describe('listener', () => {
     expect((await ask('/broken')).status).toBe(500)
     expect((await ask('/mcp')).status).toBe(200)
   })
+
+  it('does not wait for ever for the rest of a request, and says so unless it is speaking already', async () => {
+    const impatient = await startListener({
+      host: '127.0.0.1',
+      port: 0,
+      rules: { allowedHosts: [], allowedOrigins: [] },
+      logger: silentLogger,
+      requestTimeoutMs: 200,
+      routes: [
+        { prefix: '/reads', handle: (request, response) => void request.on('end', () => response.end()).resume() },
+        { prefix: '/hasty', handle: (_, response) => void response.write('half an answer') },
+      ],
+    })
+    const slow = 'host: 127.0.0.1\r\ncontent-length: 100\r\n\r\n{'
+    expect(await said(impatient, `POST /reads HTTP/1.1\r\n${slow}`)).toMatch(/^HTTP\/1\.1 408 [^]*too long to arrive/)
+    expect(await said(impatient, 'POST /reads HTTP/1.1\r\nhost: 127')).toMatch(/^HTTP\/1\.1 408 /)
+    const hasty = await said(impatient, `POST /hasty HTTP/1.1\r\n${slow}`)
+    expect(hasty).not.toMatch(/[^]HTTP\/1\.1 408/)
+    await impatient.stop()
+  })
+
+  it('answers what is no request, and headers without end', async () => {
+    expect(await said(listener, 'GET / NONSENSE\r\n\r\n')).toMatch(/^HTTP\/1\.1 400 [^]*no HTTP request/)
+    expect(await said(listener, `GET / HTTP/1.1\r\nx: ${'y'.repeat(100_000)}`)).toMatch(/^HTTP\/1\.1 431 /)
+  })
 })
+
+/** All that comes back until the listener hangs up. */
+async function said({ port }: Listener, bytes: string): Promise<string> {
+  const socket = connect(port, '127.0.0.1')
+  let text = ''
+  socket.on('data', (chunk) => (text += chunk.toString()))
+  socket.on('error', () => undefined)
+  socket.write(bytes)
+  await once(socket, 'close')
+  return text
+}

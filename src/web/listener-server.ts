@@ -7,6 +7,7 @@
 import { createServer } from 'node:http'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import type { Duplex } from 'node:stream'
 import type { Logger } from '../core/logger.ts'
 import { isAllowedHost, isAllowedOrigin } from './host-check.ts'
 import type { HostRules } from './host-check.ts'
@@ -23,6 +24,8 @@ export interface ListenerOptions {
   readonly rules: HostRules
   readonly routes: readonly Route[]
   readonly logger: Logger
+  /** A minute unless told: for a request to arrive whole, its body included. */
+  readonly requestTimeoutMs?: number
 }
 
 export interface Listener {
@@ -33,6 +36,10 @@ export interface Listener {
 
 /** A client that sends its headers more slowly than this is not one of ours. */
 const HEADERS_TIMEOUT_MS = 20_000
+/** The largest body at the pace of the slowest link that one would call a network; whoever drips is not one of ours. */
+const REQUEST_TIMEOUT_MS = 60_000
+/** How late the clocks above may be. */
+const LATENESS_MS = 1_000
 const KEEP_ALIVE_MS = 65_000
 /** What MCP clients send beyond the ordinary. Cookies are not among it: a page elsewhere never acts as a signed-in person. */
 const CORS_HEADERS =
@@ -41,9 +48,18 @@ const CORS_HEADERS =
 export async function startListener(options: ListenerOptions): Promise<Listener> {
   // Longest prefix first, so that `/` comes last whatever order they were given in.
   const routes = options.routes.toSorted((a, b) => b.prefix.length - a.prefix.length)
+  const underWay = new WeakMap<Duplex, ServerResponse>()
+  const requestTimeout = options.requestTimeoutMs ?? REQUEST_TIMEOUT_MS
   const server = createServer(
-    { headersTimeout: HEADERS_TIMEOUT_MS, keepAliveTimeout: KEEP_ALIVE_MS, noDelay: true },
+    {
+      headersTimeout: Math.min(HEADERS_TIMEOUT_MS, requestTimeout),
+      requestTimeout,
+      connectionsCheckingInterval: Math.min(LATENESS_MS, requestTimeout),
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      noDelay: true,
+    },
     (request, response) => {
+      underWay.set(request.socket, response)
       dispatch(routes, options, request, response).catch((error: unknown) => {
         options.logger.error({ err: error, path: request.url }, 'a request failed')
         if (!response.headersSent) answer(response, 500, 'Something went wrong here. The log says what.')
@@ -51,6 +67,7 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
       })
     },
   )
+  server.on('clientError', (error, socket) => hangUp(error, socket, underWay.get(socket)))
   await listen(server, options)
   const { port } = server.address() as AddressInfo
   const host = options.host.includes(':') ? `[${options.host}]` : options.host
@@ -106,6 +123,25 @@ function owns(prefix: string, url: string): boolean {
 function answer(response: ServerResponse, status: number, message: string): void {
   response.writeHead(status, { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' })
   response.end(JSON.stringify({ ok: false, error: { code: status === 500 ? 'internal_error' : 'refused', message } }))
+}
+
+/** What is no request, or never becomes one, is answered all the same, unless an answer has begun. */
+function hangUp(error: Error & { readonly code?: string }, socket: Duplex, response: ServerResponse | undefined): void {
+  const hasBegun = response !== undefined && response.headersSent && !response.writableFinished
+  if (!socket.writable || hasBegun) {
+    socket.destroy()
+    return
+  }
+  const [status, message] = COMPLAINTS[error.code ?? ''] ?? NO_REQUEST
+  const body = JSON.stringify({ ok: false, error: { code: 'refused', message } })
+  const head = `HTTP/1.1 ${status}\r\nconnection: close\r\ncontent-type: application/json; charset=utf-8\r\n`
+  socket.end(`${head}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`)
+}
+
+const NO_REQUEST = ['400 Bad Request', 'This is no HTTP request.'] as const
+const COMPLAINTS: Readonly<Record<string, readonly [status: string, message: string]>> = {
+  ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', 'The request took too long to arrive. Nothing was done.'],
+  HPE_HEADER_OVERFLOW: ['431 Request Header Fields Too Large', 'The headers of the request are too large.'],
 }
 
 function listen(server: Server, { host, port }: ListenerOptions): Promise<void> {

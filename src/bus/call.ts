@@ -94,6 +94,8 @@ export interface Reply {
   /** The handler needs something from the caller's side before it can go on (MCP multi round-trip requests). */
   readonly inputRequired?: { readonly requests: JsonObject; readonly state?: string }
   readonly usage?: { readonly tokensIn?: number; readonly tokensOut?: number }
+  /** The answer to an earlier call with the same idempotency key: nothing was done for this one. */
+  readonly replayed?: true
 }
 
 /** An MCP content block, as JSON. */

@@ -91,8 +91,8 @@ export interface Issue {
  */
 export interface Family {
   readonly name: string
-  /** The structured content of a success. */
-  readonly success: (data: Json, offer: Offer) => Json
+  /** The structured content of a success; `replayed` when it is the answer to an earlier call with the same key. */
+  readonly success: (data: Json, offer: Offer, replayed?: boolean) => Json
   /** The structured content of a failure, and whether MCP shows it as an error. */
   readonly failure: (
     fault: Fault,

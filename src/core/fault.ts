@@ -43,6 +43,8 @@ export interface Fault {
   readonly retryAfterMs?: number
   readonly reasons?: readonly Reason[]
   readonly details?: JsonObject
+  /** What an earlier call with the same idempotency key was told: nothing was done for this one. */
+  readonly replayed?: true
 }
 
 /** Why a policy refused: the rule that spoke, and a sentence. */

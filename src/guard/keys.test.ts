@@ -21,6 +21,11 @@ function send(house: GuardHouse, valve: Actuator, body: JsonObject, more: Partia
   return house.guard.around(callOf(offer, body, more), offer, valve.proceed)
 }
 
+/** The same answer, which says that nothing was done for it. */
+function replayOf(first: Outcome): Outcome {
+  return first.ok ? ok({ ...first.value, replayed: true }) : first
+}
+
 describe('idempotency key', () => {
   it('acts once for a hundred calls at the same moment', async () => {
     using house = openHouse()
@@ -34,14 +39,14 @@ describe('idempotency key', () => {
     )
   })
 
-  it('replays the answer, also after a restart', async () => {
+  it('replays the answer and says so, also after a restart', async () => {
     using house = openHouse()
     const valve = actuator(() => ok({ data: { open: 40 }, content: [{ type: 'text', text: 'done' }] }))
     const first = await send(house, valve, { key: 'k1', open: 40 })
-    expect(await send(house, valve, { key: 'k1', open: 40 })).toEqual(first)
+    expect(await send(house, valve, { key: 'k1', open: 40 })).toEqual(replayOf(first))
     const next = house.afterPowerCut()
     expect(await next.guard.recover()).toMatchObject({ unknownKeys: 0 })
-    expect(await send(next, valve, { key: 'k1', open: 40 })).toEqual(first)
+    expect(await send(next, valve, { key: 'k1', open: 40 })).toEqual(replayOf(first))
     expect(valve.calls).toHaveLength(1)
   })
 
@@ -82,6 +87,7 @@ describe('idempotency key', () => {
     const again = await send(house, valve, { key: 'k1' })
     if (again.ok) throw new Error('it cannot be')
     expect(valve.calls).toHaveLength(then === 'acts again' ? 2 : 1)
+    expect(again.fault.replayed).toBe(then === 'replays' ? true : undefined)
     expect(again.fault.kind).toBe(then === 'is unknown' ? 'unknown-outcome' : kind)
     expect(again.fault.reasons?.[0]?.rule).toBe(then === 'is unknown' ? 'key-unknown' : undefined)
   })
@@ -134,7 +140,7 @@ describe('idempotency key', () => {
     await house.guard.approvals.approve(asked?.id ?? '', APPROVER)
     const first = await call()
     expect(first.ok).toBe(true)
-    expect(await call()).toEqual(first)
+    expect(await call()).toEqual(replayOf(first))
     expect(valve.calls).toHaveLength(1)
     expect(house.guard.approvals.list()).toHaveLength(1)
   })
@@ -146,7 +152,7 @@ describe('idempotency key', () => {
     const valve = actuator()
     const first = await send(house, valve, { key: 'k1' })
     expect(await send(house, valve, { key: 'k2' })).toMatchObject({ fault: { kind: 'busy' } })
-    expect(await send(house, valve, { key: 'k1' })).toEqual(first)
+    expect(await send(house, valve, { key: 'k1' })).toEqual(replayOf(first))
     const readonly = house.afterPowerCut({ mode: 'readonly' })
     expect(await send(readonly, valve, { key: 'k1' })).toMatchObject({ fault: { reasons: [{ rule: 'mode' }] } })
   })

@@ -5,7 +5,7 @@
  */
 import type { Call, Outcome } from '../bus/call.ts'
 import type { Fault, Reason } from '../core/fault.ts'
-import { fail } from '../core/result.ts'
+import { fail, ok } from '../core/result.ts'
 import type { Approval } from './approval.ts'
 import type { KeyStanding } from './keys-store.ts'
 import type { Decision } from './policy.ts'
@@ -46,7 +46,7 @@ export function withdrawn({ deadlineMs }: Pick<Call, 'deadlineMs'>, nowMs: numbe
 export function repeated(standing: Exclude<KeyStanding, { readonly state: 'fresh' }>): Outcome {
   switch (standing.state) {
     case 'replay':
-      return standing.outcome ?? fail(answerNotKept())
+      return standing.outcome === undefined ? fail(answerNotKept()) : asReplay(standing.outcome)
     case 'in-flight':
       return fail(keyFault('busy', 'key-in-flight', 'The call with this idempotency key is still under way.'))
     case 'mismatch':
@@ -62,6 +62,11 @@ export function repeated(standing: Exclude<KeyStanding, { readonly state: 'fresh
         ),
       )
   }
+}
+
+/** A caller that asked twice must not take one act for two. */
+function asReplay(outcome: Outcome): Outcome {
+  return outcome.ok ? ok({ ...outcome.value, replayed: true }) : fail({ ...outcome.fault, replayed: true })
 }
 
 function answerNotKept(): Fault {

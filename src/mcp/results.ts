@@ -12,8 +12,8 @@ import { isResourceContents, mirror, wellFormed } from './content.ts'
 /** Structured content for programs, and the same as text for models that only read text. */
 export function toolResult(outcome: Outcome, offer: Offer): JsonObject {
   if (outcome.ok) {
-    const { data, content } = outcome.value
-    return withStructured(offer.family.success(data, offer), content)
+    const { data, content, replayed } = outcome.value
+    return withStructured(offer.family.success(data, offer, replayed), content)
   }
   const { structured, isError, content } = offer.family.failure(outcome.fault, offer)
   return { ...withStructured(structured, content), ...(isError ? { isError: true } : {}) }

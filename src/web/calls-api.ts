@@ -37,7 +37,7 @@ export function addCalls(api: Api, { bus, guard, ledger, history }: ApiOptions):
       const view: CallView = {
         outcome: 'ok',
         traceId,
-        structured: offer.family.success(outcome.value.data, offer),
+        structured: offer.family.success(outcome.value.data, offer, outcome.value.replayed),
         ...(outcome.value.content === undefined ? {} : { content: outcome.value.content }),
       }
       return Response.json(view)

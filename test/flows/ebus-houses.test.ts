@@ -126,6 +126,18 @@ describe('a heating that is away', () => {
     const adapter = `enh:127.0.0.1:${first.port}`
     const before = await gateway(`ebus:\n  pollSeconds: 5\n  buses:\n${bus(adapter)}`)
     const known = await zonesRead(before.client)
+    const change = {
+      address: 0x15,
+      plane: 'system',
+      method: 'set_ext_register',
+      params: { group: 3, instance: 1, addr: 0x22, data: '0000a041' },
+      intent: 'MUTATE',
+      allow_dangerous: true,
+      idempotency_key: 'before the night',
+    }
+    const changed = await call(before.client, 'ebus.v1.rpc.invoke', change)
+    expect(changed).toMatchObject({ error: null, data: { confirmed: { value: true } } })
+    expect(changed.meta).not.toHaveProperty('replayed')
     await before.stop()
     await first.stop()
 
@@ -146,6 +158,12 @@ describe('a heating that is away', () => {
         allow_dangerous: false,
       }),
     ).toMatchObject({ isError: true })
+
+    // What was done before the restart is remembered, and told as what it is: nobody is there to do it again.
+    expect(await call(after.client, 'ebus.v1.rpc.invoke', change)).toEqual({
+      ...changed,
+      meta: { ...changed.meta, replayed: true },
+    })
 
     const again = await simulator({ listen: { port: first.port } })
     again.changeHouse((now) => ({ ...now, zones: now.zones.map((zone) => ({ ...zone, roomCelsius: 18.5 })) }))

@@ -47,7 +47,7 @@ describe('the inventory', () => {
     const wanted = inventory === undefined ? [] : (JSON.parse(inventory) as { ebus: { tools: string[] } }).ebus.tools
     expect(ours).toEqual(expect.arrayContaining(wanted))
     expect(ours.filter((name) => !wanted.includes(name))).toEqual(
-      inventory === undefined ? ours : ['ebus.v1.semantic.adapter_info.get'],
+      inventory === undefined ? ours : ['ebus.v1.bus.protocol_specimens.list', 'ebus.v1.semantic.adapter_info.get'],
     )
   })
 
@@ -79,6 +79,7 @@ describe.each(['modern', 'legacy'] as const)('all tools answer a %s client', (er
     ['ebus.v1.bus.summary.get'],
     ['ebus.v1.bus.messages.list', { limit: 5 }],
     ['ebus.v1.bus.periodicity.list', { limit: 5 }],
+    ['ebus.v1.bus.protocol_specimens.list', { limit: 5 }],
     ['ebus.v1.watch.summary.get'],
     ['ebus.devices'],
     ['ebus.invoke', { address: 0x15, plane: 'system', method: 'get_operational_data', params: { op: 0 } }],
@@ -466,8 +467,10 @@ describe('rpc.invoke', () => {
     expect([first, twin].filter(({ error }) => error === null).length).toBeGreaterThan(0)
     expect(house.simulator.house().zones[0]?.dayCelsius).toBe(22.5)
     const replay = await invoke('set_ext_register', target('0000b441'), gate)
+    expect([first, twin].filter(({ meta }) => meta['replayed'] === true).length).toBeLessThan(2)
     expect(replay).toMatchObject({
       error: null,
+      meta: { replayed: true },
       data: { confirmed: { value: true, valid: true }, read_back: { value: 22.5, valid: true } },
     })
     // Somebody at the panel changes it: a replay does not change it back.

@@ -98,10 +98,11 @@ export function answered(data: z.ZodType): z.ZodType {
 
 export const ebusFamily: Family = {
   name: 'ebus',
-  success: (reply) => envelope(isAnswered(reply) ? reply : stamped(reply), null),
+  success: (reply, _offer, replayed) =>
+    envelope(marked(isAnswered(reply) ? reply : stamped(reply), replayed === true), null),
   failure: (fault) => ({
     // A change that failed half-way says how far it got.
-    structured: envelope(stamped(fault.details?.['data'] ?? null), errorJson(fault)),
+    structured: envelope(marked(stamped(fault.details?.['data'] ?? null), fault.replayed === true), errorJson(fault)),
     isError: true,
   }),
   outputSchema,
@@ -117,6 +118,11 @@ function envelope({ data, ...meta }: Answered, error: JsonObject | null): JsonOb
 
 function stamped(data: Json): Answered {
   return { data, consistency: { mode: 'LIVE' }, data_timestamp: new Date(systemClock.now()).toISOString() }
+}
+
+/** Beside the data, so that the first answer and its replay have the same hash. */
+function marked(answer: Answered, replayed: boolean): Answered {
+  return replayed ? { ...answer, replayed } : answer
 }
 
 function isAnswered(reply: Json): reply is Answered {

@@ -39,8 +39,12 @@ describe('envelope', () => {
   })
 
   it('marks what is a replay', () => {
-    const answer = { data: {}, consistency: { mode: 'LIVE' }, data_timestamp: 'T', replayed: true }
-    expect(ebusFamily.success(answer, OFFER)).toMatchObject({ meta: { replayed: true } })
+    const answer = { data: { a: 1 }, consistency: { mode: 'LIVE' }, data_timestamp: 'T' }
+    const [first, again] = [false, true].map((replayed) => ebusFamily.success(answer, OFFER, replayed) as JsonObject)
+    expect(first?.['meta']).not.toHaveProperty('replayed')
+    expect(again?.['meta']).toEqual({ ...(first?.['meta'] as JsonObject), replayed: true })
+    const refused: Fault = { kind: 'failed', message: 'm', replayed: true }
+    expect(ebusFamily.failure(refused, OFFER).structured).toMatchObject({ meta: { replayed: true } })
   })
 
   it.each<[Fault, object]>([

@@ -2,7 +2,9 @@
  * Change: a change that was prepared and waits to be committed, under a token that only its caller has.
  *
  *   prepared ──take──▶ committing ──▶ committed | failed | unknown
- *       └──time──▶ gone          └──restart──▶ unknown
+ *    │   ▲                │  └──restart──▶ unknown
+ *    │   └────release─────┘  nothing was tried
+ *    └──time──▶ gone
  *
  * Staged arguments may hold passwords and must survive a restart, so they are sealed with a key made from the token,
  * of which only the hash is kept: whoever reads the database reads nothing, whoever has the token can commit.

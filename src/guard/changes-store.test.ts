@@ -54,6 +54,36 @@ describe('change token', () => {
     expect(takes.filter((take) => take.ok)).toHaveLength(1)
   })
 
+  it('is as it was after a taker that was refused before it tried anything, and is then taken once', async () => {
+    using house = openHouse()
+    const { changes } = house.guard.services
+    const token = await prepared(house)
+    await changes.take(token, 'claude')
+    const { releasedSeq } = await changes.release(token)
+    await expect(changes.release(token)).rejects.toThrow('is not being committed')
+    await expect(changes.finish(token, 'committed')).rejects.toThrow('is not being committed')
+    const takes = await Promise.all(Array.from({ length: 20 }, () => changes.take(token, 'claude')))
+    expect(takes.filter((take) => take.ok)).toHaveLength(1)
+    await changes.finish(token, 'committed')
+    await expect(changes.release(token)).rejects.toThrow('is not being committed')
+    expect(house.events('change').map(({ kind }) => kind)).toEqual([
+      'change.prepared',
+      'change.released',
+      'change.committed',
+    ])
+    expect(releasedSeq).toBe(house.events('change')[1]?.seq)
+  })
+
+  it('that was released lapses when it would have lapsed', async () => {
+    using house = openHouse()
+    const { changes } = house.guard.services
+    const token = await prepared(house)
+    await changes.take(token, 'claude')
+    house.clock.advance(300_001)
+    await changes.release(token)
+    expect(await changes.take(token, 'claude')).toMatchObject({ fault: { kind: 'not-found' } })
+  })
+
   it('in the wrong hands sounds like one that never was', async () => {
     using house = openHouse()
     const { changes } = house.guard.services

@@ -52,10 +52,12 @@ export interface Changes {
   readonly prepare: (request: ChangeRequest) => Promise<Result<ChangeTicket, Fault>>
   /** What would be committed; takes nothing. */
   readonly peek: (token: string, principal: string) => Result<PreparedChange, Fault>
-  /** Of any number of takers at once, one gets it. Whoever takes must `finish`. */
+  /** Of any number of takers at once, one gets it. Whoever takes must `finish` or `release`. */
   readonly take: (token: string, principal: string) => Promise<Result<PreparedChange, Fault>>
   /** Where the ledger says how it ended. Throws when nobody took it. */
   readonly finish: (token: string, end: ChangeEnd) => Promise<{ readonly finishedSeq: number }>
+  /** Puts it back as it was, for a taker that was refused before it tried anything. Throws when nobody took it. */
+  readonly release: (token: string) => Promise<{ readonly releasedSeq: number }>
 }
 
 export interface ChangeStore extends Changes {
@@ -151,6 +153,14 @@ export function createChanges(options: {
         finishedSeq: finishIn(transaction, { name: nameOf(token), hash: changeHash(token), end }),
       })),
 
+    release: (token) =>
+      transact(({ sql, record }) => {
+        const row = takenRow(sql, { name: nameOf(token), hash: changeHash(token) })
+        const releasedSeq = record({ kind: 'change.released', change: nameOf(token), ...row })
+        sql.prepare(`UPDATE guard_change SET state = 'prepared', taken_at = NULL WHERE hash = ?`).run(changeHash(token))
+        return { releasedSeq }
+      }),
+
     recoverIn: (transaction) => {
       const cutOff = transaction.sql.prepare(`SELECT hash FROM guard_change WHERE state = 'committing'`).all()
       for (const row of cutOff) {
@@ -179,18 +189,20 @@ function finishIn(
   change: { readonly name: string; readonly hash: Uint8Array; readonly end: ChangeEnd },
 ): number {
   const { name, hash, end } = change
-  const row = sql.prepare(`SELECT principal, tool FROM guard_change WHERE hash = ? AND state = 'committing'`).get(hash)
-  if (row === undefined) throw new RangeError(`change ${name} is not being committed`)
-  const seq = record({
-    kind: `change.${end}`,
-    change: name,
-    principal: String(row['principal']),
-    tool: String(row['tool']),
-  })
+  const seq = record({ kind: `change.${end}`, change: name, ...takenRow(sql, { name, hash }) })
   sql
     .prepare('UPDATE guard_change SET state = ?, finished_at = ?, finished_seq = ? WHERE hash = ?')
     .run(end, nowMs, seq, hash)
   return seq
+}
+
+function takenRow(
+  sql: Transaction['sql'],
+  { name, hash }: { readonly name: string; readonly hash: Uint8Array },
+): { readonly principal: string; readonly tool: string } {
+  const row = sql.prepare(`SELECT principal, tool FROM guard_change WHERE hash = ? AND state = 'committing'`).get(hash)
+  if (row === undefined) throw new RangeError(`change ${name} is not being committed`)
+  return { principal: String(row['principal']), tool: String(row['tool']) }
 }
 
 /** What the ledger calls a change: nothing that could be used to commit it. */

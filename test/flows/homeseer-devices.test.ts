@@ -219,7 +219,7 @@ describe('intents', () => {
     expect(at(value, 'result', 'prepared', 'preview', 'after', 'value')).toBe(30)
   })
 
-  it('carry a sensitive change past the person’s yes under a new token, once', async () => {
+  it('carry a sensitive change past the person’s yes under the same token, once', async () => {
     const staged = await house.call('hs4.intent.device_set_by_name', {
       query: 'Garage Door',
       value: 100,
@@ -229,6 +229,10 @@ describe('intents', () => {
     expect(staged).toMatchObject({ error: { code: 'POLICY_DENY', details: { approval: 'required' } } })
     const token = String(at(staged, 'error', 'details', 'token'))
     expect(at(staged, 'error', 'suggestedNextToolCalls', 0)).toEqual({ name: 'hs4.change.commit', args: { token } })
+    // However often it is tried meanwhile: nothing happens, and the token is none the worse for it.
+    const early = await Promise.all(Array.from({ length: 10 }, () => house.call('hs4.change.commit', { token })))
+    expect(new Set(early.map((answer) => at(answer, 'error', 'code')))).not.toContain(undefined)
+    expect(hardware(150)).toMatchObject({ value: 0 })
     await house.approveAll()
     expect(await house.call('hs4.change.commit', { token })).toMatchObject({ result: { committed: true } })
     expect(at(await house.call('hs4.change.commit', { token }), 'error', 'code')).toBe('BAD_REQUEST')

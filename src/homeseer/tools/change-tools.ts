@@ -4,8 +4,10 @@
  *
  *   prepare ─▶ schema ▸ plan ▸ policy as a dry run ─▶ token
  *   commit  ─▶ peek ▸ policy as it is now ─▶ take (durable) ─▶ the tool itself, through the whole chain ─▶ finish
+ *                                                             refused before anything was tried ─▶ release
  *
- * A token that was taken is never taken again: what a crash interrupts is of unknown outcome, and stays so.
+ * A token stands for one attempt: what a crash interrupts is of unknown outcome, and stays so. One whose change the guard
+ * refused before the attempt is as it was.
  *
  * Reads and writes through guard and bus.
  */
@@ -138,21 +140,36 @@ async function commit(
   const taken = await changes.take(token, principal)
   if (!taken.ok) return taken
   const outcome = await homeseer.bus.call(name, undefined, taken.value.args, nested(homeseer, call))
+  const preparedAuditRef = `ledger:${taken.value.preparedSeq}`
+  if (!outcome.ok && REFUSED.has(outcome.fault.kind)) {
+    const { releasedSeq } = await changes.release(token)
+    const refs = { preparedAuditRef, commitAuditRef: `ledger:${releasedSeq}` }
+    return fail(stillCommittable(outcome.fault, { token, change: taken.value, refs }))
+  }
   const { finishedSeq } = await changes.finish(token, endOf(outcome))
-  const refs = { preparedAuditRef: `ledger:${taken.value.preparedSeq}`, commitAuditRef: `ledger:${finishedSeq}` }
-  if (outcome.ok)
-    return answer({
-      committed: true,
-      token,
-      toolName: name,
-      ...refs,
-      summary: summaryJson(taken.value),
-      data: { toolName: name, ...(outcome.value.data as JsonObject) },
-    })
-  const fault = { ...outcome.fault, details: { ...outcome.fault.details, ...refs } }
-  return fail(
-    fault.kind === 'approval-required' ? await keptForLater(homeseer, fault, { call, change: taken.value }) : fault,
-  )
+  const refs = { preparedAuditRef, commitAuditRef: `ledger:${finishedSeq}` }
+  if (!outcome.ok) return fail({ ...outcome.fault, details: { ...outcome.fault.details, ...refs } })
+  return answer({
+    committed: true,
+    token,
+    toolName: name,
+    ...refs,
+    summary: summaryJson(taken.value),
+    data: { toolName: name, ...(outcome.value.data as JsonObject) },
+  })
+}
+
+/** Only the guard and the queue before it say these, and they do so before a tool is reached. */
+const REFUSED: ReadonlySet<Fault['kind']> = new Set(['not-permitted', 'approval-required', 'busy'])
+
+/** After the person's yes, or a moment later, the very same token will do. */
+function stillCommittable(
+  fault: Fault,
+  { token, change, refs }: { readonly token: string; readonly change: PreparedChange; readonly refs: JsonObject },
+): Fault {
+  const next = nextJson({ name: 'hs4.change.commit', args: { token } })
+  const expiresAt = isoTime(change.expiresAtMs)
+  return { ...fault, details: { ...fault.details, ...refs, token, expiresAt, [NEXT]: [next] } }
 }
 
 /** Default dry run, or a change that was staged as one: a plan, and the token stays as it is. */
@@ -173,28 +190,6 @@ async function commitDry(
     summary: summaryJson(change),
     data: { toolName: name, ...(outcome.value.data as JsonObject) },
   })
-}
-
-/** Nothing was tried, but the token is spent. The same change waits under a new one for the person's answer. */
-async function keptForLater(
-  { guard, config, bus }: Homeseer,
-  fault: Fault,
-  { call, change }: { readonly call: Call; readonly change: PreparedChange },
-): Promise<Fault> {
-  const { tool, args, summary } = change
-  const offer = bus.offer(tool)
-  const kept = await guard.changes.prepare({
-    principal: callerKey(call.caller),
-    tool,
-    args,
-    summary,
-    ttlMs: config.changeTokenSeconds * 1_000,
-    ...(offer === undefined ? {} : { offer }),
-  })
-  if (!kept.ok) return fault
-  const { token, expiresAtMs } = kept.value
-  const next = nextJson({ name: 'hs4.change.commit', args: { token } })
-  return { ...fault, details: { ...fault.details, token, expiresAt: isoTime(expiresAtMs), [NEXT]: [next] } }
 }
 
 async function judged(

@@ -4,7 +4,7 @@
  * Pure.
  */
 import { z } from 'zod'
-import { isJsonObject, type JsonObject } from '../../core/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
 import { textOf } from '../tools/json-text.ts'
 import type { Done, Operation, Undo } from './operation.ts'
 import { again, made } from './undo.ts'
@@ -28,7 +28,10 @@ const events = {
   domain: 'events' as const,
   target: (args: JsonObject) =>
     `event:${textOf(args['eventId']) || `${textOf(args['group'])}/${textOf(args['name'])}`}`,
-  touched: (args: JsonObject) => (typeof args['eventId'] === 'number' ? { eventIds: [args['eventId']] } : {}),
+  touched: (args: JsonObject) => ({
+    ...(typeof args['eventId'] === 'number' ? { eventIds: [args['eventId']] } : {}),
+    refs: actionRefs(args['definition']),
+  }),
 }
 const category = {
   domain: 'config' as const,
@@ -146,6 +149,14 @@ export const CONTENT_OPERATIONS: readonly Operation[] = [
         : { op: 'config.category.upsert', args: { category: args['category'] ?? '', rooms: before['rooms'] ?? [] } },
   },
 ]
+
+/** What an event is made to do, it does for whoever may run it: the owner's list of devices speaks for that, too. */
+function actionRefs(given: Json | undefined): readonly number[] {
+  const actions = isJsonObject(given) && Array.isArray(given['actions']) ? (given['actions'] as readonly Json[]) : []
+  return actions
+    .map((action) => (isJsonObject(action) ? action['ref'] : undefined))
+    .filter((ref) => typeof ref === 'number')
+}
 
 const PROPERTIES: Readonly<Record<string, string>> = {
   name: 'name',

@@ -36,7 +36,9 @@ export const MACHINE_OPERATIONS: readonly Operation[] = [
     title: 'Install a plug-in',
     description: 'Installs a plug-in into HomeSeer. Its code then runs there.',
     shape: { pluginId: word, version: maybe, source: maybe },
-    undo: ({ args }) => ({ op: 'plugins.remove', args: { pluginId: args['pluginId'] ?? '' } }),
+    // One that was there before would be gone afterwards.
+    undo: ({ args, before }) =>
+      instancesOf(before).length > 0 ? undefined : { op: 'plugins.remove', args: { pluginId: args['pluginId'] ?? '' } },
   },
   {
     ...plugins,
@@ -156,9 +158,12 @@ export const MACHINE_OPERATIONS: readonly Operation[] = [
 
 /** All instances were alike, or nobody can switch them back with one call. */
 function enabledBefore(args: JsonObject, before: JsonObject | undefined): Undo | undefined {
-  const instances = Array.isArray(before?.['instances']) ? (before['instances'] as readonly JsonObject[]) : []
-  const states = new Set(instances.map((one) => one['enabled']))
+  const states = new Set(instancesOf(before).map((one) => one['enabled']))
   const [enabled] = states
   if (states.size !== 1 || typeof enabled !== 'boolean') return undefined
   return { op: 'plugins.set_enabled', args: { pluginId: args['pluginId'] ?? '', enabled } }
+}
+
+function instancesOf(before: JsonObject | undefined): readonly JsonObject[] {
+  return Array.isArray(before?.['instances']) ? (before['instances'] as readonly JsonObject[]) : []
 }

@@ -20,6 +20,7 @@ import { EVENT_NAME, findEvent, type EventName } from './event-read-tools.ts'
 import { readFault, writeFault } from './faults.ts'
 import { BASE_GUARD, GUARDED_OUTPUT, guardedTool, type GuardedTool, type Weighed } from './guarded-tool.ts'
 import { seenNow } from './house-client.ts'
+import type { Rules } from './rules.ts'
 
 interface Plan {
   readonly event: ReceivedEvent
@@ -40,7 +41,7 @@ export function eventRun(homeseer: Homeseer): GuardedTool {
     lock: 'homeseer:events',
     timeoutSeconds: 30,
     plan: (input) => planRun(homeseer, input),
-    weigh: weighRun,
+    weigh: (plan) => weighRun(plan, homeseer.rules),
     act: async (plan, _input, call) => {
       const { event, definition } = plan
       const { id, group, name } = event
@@ -70,19 +71,27 @@ async function planRun(homeseer: Homeseer, wanted: EventName): Promise<Result<Pl
   return ok({ event, definition, sensitivity: eventSensitivity(event, definition, house.value) })
 }
 
-function weighRun({ event, definition, sensitivity }: Plan): Weighed {
+function weighRun({ event, definition, sensitivity }: Plan, rules: Rules): Weighed {
   const { id, group, name } = event
   return {
     effect: sensitivity.length > 0 ? 'sensitive' : 'writes',
     target: `homeseer:event:${id ?? `${group}/${name}`}`,
     label: `Event ${group} / ${name}`,
-    touched: { eventIds: [id] },
+    touched: { eventIds: [id], ...devicesOf(definition, rules) },
     preview: {
       event: { id: id ?? null, group, name },
       sensitive: [...sensitivity],
       does: definition === undefined ? 'unknown' : actionsOf(definition),
     },
   }
+}
+
+/**
+ * A list of devices would be no list if an event could do what a call may not. An owner who has listed events has
+ * thought about what they do.
+ */
+function devicesOf(definition: EventDefinition | undefined, { events }: Rules): { readonly refs?: readonly number[] } {
+  return events === undefined && definition !== undefined ? { refs: definition.actionRefs } : {}
 }
 
 function actionsOf({ blocks }: EventDefinition): readonly JsonObject[] {

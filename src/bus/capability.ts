@@ -139,6 +139,8 @@ export interface Service {
   readonly start: () => Promise<void>
   readonly stop: () => Promise<void>
   readonly health: () => ServiceHealth
+  /** A closer look, by trying, that may take a moment; absent where `health` says it all. */
+  readonly examine?: () => Promise<ServiceHealth>
 }
 
 export interface ServiceHealth {

@@ -26,6 +26,7 @@ import { isLoopback } from '../web/host-check.ts'
 import { startListener } from '../web/listener-server.ts'
 import type { Listener, Route } from '../web/listener-server.ts'
 import { monitorHandler } from '../web/monitor-server.ts'
+import { createExamination } from './examination.ts'
 import { guardConfig } from './guard-config.ts'
 import { createPeople } from './people-server.ts'
 import { misconfigured } from './start-fault.ts'
@@ -66,7 +67,8 @@ export async function startFaces(parts: FaceParts): Promise<Result<Faces, StartF
   let url = ''
   const status = statusView(parts, () => url)
   const people = createPeople(parts, { authenticate, status, tooMany })
-  const monitor = monitorHandler({ status, metrics: () => spine.bus.metrics() })
+  const examine = createExamination(parts.services, systemClock)
+  const monitor = monitorHandler({ status, examine, metrics: () => spine.bus.metrics() })
   const listener = await openListener(parts, [
     { prefix: '/mcp', handle: mcp },
     ...people.routes,

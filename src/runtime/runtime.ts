@@ -17,7 +17,7 @@ import { skillTools } from './skills/tools.ts'
 import { busTools } from './system/bus-tools.ts'
 import type { ViewedBus } from './system/bus-tools.ts'
 import { ledgerCheck, overall, queueCheck, spelt } from './system/health.ts'
-import type { Queue } from './system/health.ts'
+import type { Check, Queue } from './system/health.ts'
 import { ledgerFacts } from './system/ledger-facts.ts'
 import { ledgerProver, ledgerTools } from './system/ledger-tools.ts'
 import { createProbe } from './system/probe-store.ts'
@@ -68,9 +68,10 @@ export function createRuntime(options: RuntimeOptions): Service {
     leaves: new LedgerStore(database.sql),
   }
   const skills = createSkillRegistry(records, createSkillScanner(config.skillRoots), createSkillStore(database.sql))
-  const probe = createProbe(records, {
-    dataDirectory: config.dataDirectory,
-    readOnly: config.mode === 'readonly',
+  const probe = createProbe(records, config.dataDirectory)
+  const standing = (): Readonly<Record<string, Check>> => ({
+    ledger: ledgerCheck(ledgerFacts(records, config.checkpointSeconds)),
+    queue: queueCheck(queue()),
   })
   const capabilities: readonly Capability[] = [
     ...serverTools(records, facts, probe),
@@ -98,9 +99,11 @@ export function createRuntime(options: RuntimeOptions): Service {
       started = false
     },
     // Without waiting for a write: what asks here asks often.
-    health: (): ServiceHealth => {
-      const checks = { ledger: ledgerCheck(ledgerFacts(records, config.checkpointSeconds)), queue: queueCheck(queue()) }
-      return { status: overall(Object.values(checks)), details: spelt(checks) }
-    },
+    health: () => healthOf(standing()),
+    examine: async () => healthOf({ ...standing(), database: await probe.database(), disk: await probe.disk() }),
   }
+}
+
+function healthOf(checks: Readonly<Record<string, Check>>): ServiceHealth {
+  return { status: overall(Object.values(checks)), details: spelt(checks) }
 }

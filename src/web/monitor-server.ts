@@ -8,20 +8,26 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { StatusView } from './api.ts'
 
 export interface MonitorOptions {
-  readonly status: () => StatusView
+  readonly status: () => Pick<StatusView, 'ledger' | 'services'>
+  /** Names of the services that found that they cannot do their work, having tried. */
+  readonly examine: () => Promise<readonly string[]>
   readonly metrics: () => Promise<{ readonly text: string; readonly contentType: string }>
 }
 
 export function monitorHandler({
   status,
+  examine,
   metrics,
 }: MonitorOptions): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
   return async (request, response) => {
     const path = request.url?.split('?')[0]
     if (path === '/health') return answer(response, 200, { status: 'ok' })
     if (path === '/ready') {
+      const tried = await examine()
       const { ledger, services } = status()
-      const failing = services.filter((service) => service.status === 'failing').map((service) => service.name)
+      const failing = services
+        .filter(({ name, status: how }) => how === 'failing' || tried.includes(name))
+        .map(({ name }) => name)
       const ready = ledger.state === 'sound' && failing.length === 0
       return answer(response, ready ? 200 : 503, { ready, ledger: ledger.state, failing })
     }

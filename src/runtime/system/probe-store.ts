@@ -3,7 +3,8 @@
  *
  * Does I/O.
  */
-import { statfs } from 'node:fs/promises'
+import { rm, statfs, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import type { Records } from '../dependencies.ts'
 import { isoTime } from '../dependencies.ts'
 import { diskCheck } from './health.ts'
@@ -12,18 +13,14 @@ import type { Check } from './health.ts'
 export interface Probe {
   /** Spec 5's `db_tables`: 0 when the database cannot be asked. SQLite's own tables do not count. */
   readonly tables: () => number
-  /** Writes a row and waits until it is durable. */
+  /** Writes a row and waits until it is durable; in read-only mode, too: every call is recorded there as well. */
   readonly database: () => Promise<Check>
+  /** Makes a file where checkpoints are made, and asks how much room there is. */
   readonly disk: () => Promise<Check>
 }
 
-export interface ProbeOptions {
-  /** Where the database lives; `undefined` for one in memory. */
-  readonly dataDirectory: string | undefined
-  readonly readOnly: boolean
-}
-
-export function createProbe({ database, clock }: Records, { dataDirectory, readOnly }: ProbeOptions): Probe {
+/** `dataDirectory` is where the database lives; `undefined` for one in memory. */
+export function createProbe({ database, clock }: Records, dataDirectory: string | undefined): Probe {
   return {
     tables: () => {
       try {
@@ -36,7 +33,6 @@ export function createProbe({ database, clock }: Records, { dataDirectory, readO
       }
     },
     database: async () => {
-      if (readOnly) return { status: 'skipped', message: 'Read-only mode: nothing is written.', figures: {} }
       const startedMs = clock.monotonic()
       try {
         // Through the same door as every record: what fails here fails there.
@@ -51,13 +47,21 @@ export function createProbe({ database, clock }: Records, { dataDirectory, readO
     disk: async () => {
       if (dataDirectory === undefined) return { status: 'skipped', message: 'The database is in memory.', figures: {} }
       try {
+        await makeFile(join(dataDirectory, PROBE_FILE))
         const { bavail, bsize } = await statfs(dataDirectory)
         return diskCheck(bavail * bsize)
       } catch (error) {
-        return { status: 'degraded', message: `The disk cannot be asked: ${reasonOf(error)}`, figures: {} }
+        return { status: 'failing', message: `The data directory takes no files: ${reasonOf(error)}`, figures: {} }
       }
     },
   }
+}
+
+const PROBE_FILE = '.probe'
+
+async function makeFile(path: string): Promise<void> {
+  await writeFile(path, 'Written to see whether writing works.\n', { mode: 0o600 })
+  await rm(path)
 }
 
 function reasonOf(error: unknown): string {

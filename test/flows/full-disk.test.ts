@@ -1,0 +1,81 @@
+/**
+ * A disk that takes nothing any more, as the kernel has it: a limit on how far files may grow, set on the running
+ * process and lifted again. Nothing is done that cannot be recorded, whoever asks is told, and nothing is lost.
+ */
+import { spawnSync } from 'node:child_process'
+import { renameSync } from 'node:fs'
+import { setTimeout as rest } from 'node:timers/promises'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { CLI, createHome, startGatewayProcess } from '../gateway-process.ts'
+import type { GatewayProcess, Home } from '../gateway-process.ts'
+import { callTool } from '../modern-request.ts'
+
+const canLimit = spawnSync('prlimit', ['--version']).status === 0
+if (!canLimit) console.warn('not run: full-disk.test.ts needs prlimit (util-linux) to fill a disk')
+
+let home: Home
+let gateway: GatewayProcess
+beforeEach(async () => {
+  home = createHome()
+  gateway = await startGatewayProcess(home)
+})
+afterEach(async () => {
+  await gateway.kill()
+  home.remove()
+})
+
+function limitFiles(bytes: number | 'unlimited'): void {
+  expect(spawnSync('prlimit', [`--pid=${gateway.pid}`, `--fsize=${bytes}:unlimited`]).status).toBe(0)
+}
+
+async function ready(): Promise<unknown> {
+  return (await fetch(`${gateway.url}/ready`)).json()
+}
+
+/** It looks every few seconds; how soon is not what this is about. */
+async function untilReady(wanted: boolean): Promise<unknown> {
+  for (;;) {
+    const answer = await fetch(`${gateway.url}/ready`)
+    if (answer.ok === wanted) return answer.json()
+    await rest(200)
+  }
+}
+
+describe('a disk that is full', () => {
+  it.runIf(canLimit)('stops changes, not the process, and says so until there is room again', async () => {
+    const { url } = gateway
+    expect(await ready()).toEqual({ ready: true, ledger: 'sound', failing: [] })
+    expect((await callTool(url, 'task_create', { title: 'before' })).body.result).not.toHaveProperty('isError', true)
+    limitFiles(0)
+    const refused = await callTool(url, 'task_create', { title: 'meanwhile' })
+    expect(refused.body.result).toMatchObject({ isError: true })
+    expect(JSON.stringify(refused.body)).toContain('is the disk full?')
+    expect(await untilReady(false)).toEqual({ ready: false, ledger: 'sound', failing: ['runtime'] })
+    expect((await fetch(`${url}/health`)).status).toBe(200)
+    limitFiles('unlimited')
+    expect(await untilReady(true)).toMatchObject({ ready: true })
+    expect((await callTool(url, 'task_create', { title: 'after' })).body.result).not.toHaveProperty('isError', true)
+    const listed = JSON.stringify((await callTool(url, 'task_list', {})).body)
+    expect(['before', 'meanwhile', 'after'].map((title) => listed.includes(`"${title}`))).toEqual([true, false, true])
+    expect(await gateway.stop()).toBe(0)
+    const verified = spawnSync(process.execPath, [
+      CLI,
+      'ledger',
+      'verify',
+      '--data',
+      home.data,
+      '--config',
+      home.config,
+    ])
+    expect([verified.status, verified.stdout.toString()]).toEqual([0, expect.stringContaining('all in order')])
+  })
+})
+
+describe('a data directory that is not there any more', () => {
+  it('is noticed although the database is still open', async () => {
+    renameSync(home.data, `${home.data}-away`)
+    expect(await untilReady(false)).toMatchObject({ failing: ['runtime'] })
+    renameSync(`${home.data}-away`, home.data)
+    expect(await untilReady(true)).toMatchObject({ ready: true })
+  })
+})

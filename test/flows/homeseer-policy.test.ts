@@ -204,6 +204,8 @@ describe('the defects of an earlier implementation', () => {
       result: { result: 'applied', after: { userNote: 'by the window' }, diff: { changedKeys: ['userNote'] } },
     })
     expect(deeds()).toEqual(['property'])
+    const number = await admin.call('hs4.admin.config.device_metadata.set', { ...note, value: 7, ...ADMIN_CLAIMS })
+    expect(number).toMatchObject({ result: { result: 'applied', after: { userNote: '7' } } })
   })
 
   it('12: the lists of users, plug-ins, interfaces and categories hold for direct calls', async () => {
@@ -253,6 +255,14 @@ describe('the defects of an earlier implementation', () => {
     const second = await admin.call('hs4.admin.plugins.restart', { pluginId: 'Hue', ...ADMIN_CLAIMS })
     expect(at(second, 'result', 'steps', 0)).toMatchObject({ route: 'direct', status: 'skipped' })
     expect(at(second, 'result', 'steps', 1)).toMatchObject({ route: 'adapter', fallbackFrom: 'direct', status: 'ok' })
+  })
+
+  it('15: arguments that HomeSeer cannot take say nothing about the operation without them', async () => {
+    await using admin = await openHouse(world, { homeseer: { admin: { ...ADMIN_OPEN, executionMode: 'auto' } } })
+    const labelled = await admin.call('hs4.admin.system.backup.start', { label: 'before', ...ADMIN_CLAIMS })
+    expect(at(labelled, 'result', 'steps', 0)).toMatchObject({ route: 'direct', status: 'unsupported' })
+    const plain = await admin.call('hs4.admin.system.backup.start', { ...ADMIN_CLAIMS })
+    expect(at(plain, 'result', 'steps', 0)).toMatchObject({ route: 'direct', status: 'ok' })
   })
 
   it('16: passwords are nowhere: not in the audit, not in staged arguments, not in the ledger', async () => {

@@ -11,12 +11,14 @@ import type { AdminClaims } from './operation.ts'
 /** The fields that the contract requires. */
 export const ENVELOPE_OUTPUT = z.looseObject({
   result: z.enum(['planned', 'applied', 'failed']),
+  // Their items are not in the contract; ours say `check`, `status` and, where it depends, `required`.
   precheck: z.array(z.unknown()),
   steps: z.array(z.unknown()),
   rollback: z.enum(['not_needed', 'available']),
   auditRef: z.string(),
 })
 
+/** `before`, `after` and `data` are absent, not empty, where nobody saw or said anything. */
 export interface EnvelopeParts {
   readonly result: 'planned' | 'applied' | 'failed'
   readonly domain: AdminDomain
@@ -42,9 +44,11 @@ export function adminEnvelope(parts: EnvelopeParts): JsonObject {
       { check: 'change_ticket', status: 'pass', required: claims.changeTicket !== undefined },
     ],
     steps: [...steps],
+    // The contract has only these two words: an act that cannot be taken back is `not_needed` as well.
     rollback: rollbackId === undefined ? 'not_needed' : 'available',
     ...(rollbackId === undefined ? {} : { rollbackId }),
     auditRef,
+    // Whatever the caller claimed: the tier follows from the tool (ADR 20).
     operationTier: 'admin',
     domain,
     maintenanceWindowId: claims.maintenanceWindowId ?? null,
@@ -57,6 +61,7 @@ export function adminEnvelope(parts: EnvelopeParts): JsonObject {
   }
 }
 
+/** Member by member, one level deep: deep enough for records of users, cameras and events. */
 function differenceOf(before: JsonObject, after: JsonObject): JsonObject {
   const names = [...new Set([...Object.keys(before), ...Object.keys(after)])].toSorted()
   const changed = names.filter((name) => !same(before[name], after[name]))
@@ -69,6 +74,7 @@ function differenceOf(before: JsonObject, after: JsonObject): JsonObject {
   }
 }
 
+/** Absent and null are the same here, and the order of members is not a difference. */
 function same(left: Json | undefined, right: Json | undefined): boolean {
   return canonicalJson(left ?? null) === canonicalJson(right ?? null)
 }

@@ -36,6 +36,7 @@ const SPARE = {
 }
 
 /** What the last list of users said, for the resource that must not run code. */
+/** In memory only: it is the house's list of people, and a restart should not find it on disk. */
 export interface UsersSeen {
   readonly last: () => { readonly users: readonly JsonObject[]; readonly atMs: number } | undefined
   readonly note: (users: readonly JsonObject[]) => void
@@ -81,6 +82,7 @@ interface ReadTool {
   readonly name: string
   readonly title: string
   readonly description: string
+  /** `more` is `includeRaw` or `includeRefs`, whichever of the two the tool has. */
   readonly data: (homeseer: Homeseer, more: boolean) => Promise<Result<Json, Fault>>
   readonly raw?: boolean
   readonly refs?: boolean
@@ -94,6 +96,7 @@ function read(homeseer: Homeseer, { data, raw, refs, ...words }: ReadTool): Capa
       ...(raw === true ? { includeRaw: z.boolean().default(false) } : {}),
       ...(refs === true ? { includeRefs: z.boolean().default(true) } : {}),
       ...SPARE,
+      // The shape depends on two flags, which the type of a Zod object cannot follow.
     }) as unknown as z.ZodType<JsonObject, unknown>,
     output: z.looseObject({}),
   }).handledBy(async (input) => {
@@ -127,6 +130,7 @@ function usersList(homeseer: Homeseer, seen: UsersSeen): Capability {
   }).handledBy(async ({ includeDisabled, limit }, call) => {
     const data = await readFromAdapter(homeseer, 'users.list', call.signal)
     if (!data.ok) return data
+    // An adapter is a script that the owner may have edited: what is no record of a user is left out.
     const all = Array.isArray(data.value['users']) ? (data.value['users'] as readonly Json[]).filter(isJsonObject) : []
     seen.note(all)
     const users = all.filter((user) => includeDisabled || user['enabled'] !== false)
@@ -136,6 +140,7 @@ function usersList(homeseer: Homeseer, seen: UsersSeen): Capability {
 
 /** Reading through a script: nothing changes, but code runs, so all gates but those about the change itself count. */
 function codeReasons({ rules }: Homeseer): readonly Reason[] {
+  // Not confirm, intent and reason, nor ticket and window: they belong to changes, and this changes nothing.
   const about = new Set(['safe-mode', 'script-list', 'admin-enabled', 'admin-domain'])
   const confirmed = { confirm: true, intent: 'list users', reason: 'asked to', maintenanceWindowId: 'none' }
   return refusals({ ...rules, defaultDryRun: false }, confirmed, {
@@ -177,6 +182,7 @@ export async function cameraConfigs({ catalog }: Homeseer, includeRaw: boolean):
 async function categoryList(homeseer: Homeseer, includeRefs: boolean): Promise<Result<Json, Fault>> {
   const house = await readHouse(homeseer)
   if (!house.ok) return house
+  // HomeSeer has no categories: its first location plays the category, its second the room (contract 1.x).
   const rooms = (category: string): readonly string[] => [
     ...new Set(house.value.devices.filter(({ location }) => location === category).map(({ location2 }) => location2)),
   ]
@@ -221,6 +227,7 @@ function diagnostics(homeseer: Homeseer): Capability {
       level,
       interfaces: groups.map(({ name, refs }) => {
         const live = refs.map((ref) => ({ ref, live: seenNow(homeseer, ref)?.live }))
+        // From the mirror, which may be seconds old: good enough for "when did it last say anything".
         const changes = live.map((one) => one.live?.lastChangeMs).filter((ms) => ms !== undefined)
         const silent = live.filter((one) => one.live?.lastChangeMs === undefined).map(({ ref }) => ref)
         return {

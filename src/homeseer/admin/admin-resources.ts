@@ -12,6 +12,7 @@ import { resource, type ResourceDefinition } from '../tools/resources.ts'
 import { cameraConfigs, interfaceList, pluginCatalog, type UsersSeen } from './admin-read-tools.ts'
 import type { CapabilityCache } from './capability-cache.ts'
 
+/** Five of the contract's six; `hs4://admin/audit/diff` needs only the ledger and stands with the others. */
 export function adminResources(homeseer: Homeseer, seen: UsersSeen, cache: CapabilityCache): readonly Capability[] {
   const definitions: readonly ResourceDefinition[] = [
     {
@@ -21,6 +22,7 @@ export function adminResources(homeseer: Homeseer, seen: UsersSeen, cache: Capab
       read: async () => {
         const last = seen.last()
         return ok({
+          // A list that nobody was permitted to ask for is not an empty list.
           available: last !== undefined,
           users: [...(last?.users ?? [])],
           asOf: isoTime(last?.atMs),
@@ -51,6 +53,7 @@ export function adminResources(homeseer: Homeseer, seen: UsersSeen, cache: Capab
       title: 'Policy state',
       description: 'What is switched on for changing HomeSeer: gates, lists, execution mode.',
       read: async (given) => {
+        // Contract: "includes the active admin execution mode and related routing policy state".
         const { adminExecution, ...state } = policyState(given)
         return ok({ ...state, adminExecution: { ...(adminExecution as object), capabilityCacheEntries: cache.size() } })
       },

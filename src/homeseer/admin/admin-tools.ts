@@ -53,7 +53,9 @@ function operationTool(parts: AdminParts, operation: Operation): GuardedTool {
     input: z.strictObject({ ...shape, ...adminGuard(domain) }),
     output: ENVELOPE_OUTPUT,
     effect: 'admin',
+    // By domain: two changes of the users must not overlap, a backup may run beside them.
     lock: `homeseer:admin:${domain}`,
+    // A plug-in is downloaded and started, a backup packed, while HomeSeer keeps the request open.
     timeoutSeconds: 120,
     ...(secrets === undefined ? {} : { secrets }),
     plan: (input) => planOperation(homeseer, operation, plainArguments(input)),
@@ -62,6 +64,7 @@ function operationTool(parts: AdminParts, operation: Operation): GuardedTool {
       target: `homeseer:${target(args)}`,
       label: `${title}: ${target(args)}`,
       touched: { ...touched(args), ...adapterScript(homeseer), domain },
+      // A person who approves sees what will be done, never the password it is done with.
       preview: { operation: op, arguments: redactArguments(args, { requestSchema: {}, secrets: secrets ?? [] }) },
     }),
     act: ({ args }, claims, call) => actOperation(parts, { operation, args, claims, call }),
@@ -71,6 +74,7 @@ function operationTool(parts: AdminParts, operation: Operation): GuardedTool {
         domain,
         claims,
         auditRef: auditRef(call),
+        // Which of two routes `auto` will take is known only when it has been tried.
         steps: [{ name: 'execute', status: 'planned', route: homeseer.config.admin.executionMode }],
         data: {
           dryRun: true,
@@ -139,13 +143,16 @@ async function actOperation(parts: AdminParts, acting: Acting): Promise<Outcome>
   const { homeseer, cache } = parts
   const { operation, args, claims, call } = acting
   const { op, domain } = operation
+  // before ▸ execute ▸ after: the adapter's own account is preferred, since it sees more than HomeSeer's requests show.
   const seen = await observe(homeseer, op, args)
   const done = await execute(homeseer, { op, args, signal: call.signal, cache })
   const envelope = { domain, claims, auditRef: auditRef(call) }
   if (!done.ok) return fail(withEnvelope(done.fault.fault, { ...envelope, result: 'failed', steps: done.fault.steps }))
+  // What the catalog knows is from before the act.
   homeseer.catalog.forget()
   const after = await observe(homeseer, op, args)
   const result = { ...done.value, before: done.value.before ?? seen, after: done.value.after ?? after }
+  // The adapter reads back by itself; HomeSeer's own `ok` means only that it took the request.
   if (result.route === 'direct' && !shows(op, args, after))
     return fail(withEnvelope(unseen(op), { ...envelope, result: 'failed', steps: result.steps, before: seen, after }))
   const rollbackId = await keepRollback(parts, acting, result)
@@ -178,8 +185,10 @@ async function keepRollback(
   { before, after }: Executed,
 ): Promise<string | undefined> {
   const undo = homeseer.config.admin.rollback ? operation.undo?.({ args, before, after }) : undefined
+  // Equal after redaction: nothing in it was to be hidden. Rollbacks are kept in the database, where no secret belongs.
   if (undo === undefined || canonicalJson(redactArguments(undo.args)) !== canonicalJson(undo.args)) return undefined
   const inverse = homeseer.bus.offer(`hs4.admin.${undo.op}`)
+  // What was may be something that the tool does not take, such as an empty name: then nothing is promised.
   if (inverse?.accept?.(undo.args).ok !== true) return undefined
   const { domain, op } = operation
   const kept = { domain, tool: inverse.name, args: undo.args, undoes: `hs4.admin.${op}` }
@@ -190,6 +199,7 @@ function withEnvelope(fault: Fault, parts: EnvelopeParts): Fault {
   return { ...fault, details: { ...fault.details, envelope: adminEnvelope(parts) } }
 }
 
+/** Not UNKNOWN: HomeSeer was asked afterwards and answered. */
 function unseen(op: string): Fault {
   return hs4Fault('HS4_ERROR', `HomeSeer said yes to ${op} and shows no change.`)
 }
@@ -216,6 +226,7 @@ export function rollbackTool({ homeseer, rollbacks }: AdminParts): GuardedTool {
       preview: { undoes, by: tool, arguments: args },
     }),
     act: async (rollback, claims, call) => {
+      // Taken before it is tried: of two callers at once only one may undo.
       if (!(await rollbacks.take(rollback.id))) return fail(usedUp(rollback))
       const { rollbackId: _, ...guard } = claims
       const outcome = await homeseer.bus.call(
@@ -232,6 +243,7 @@ export function rollbackTool({ homeseer, rollbacks }: AdminParts): GuardedTool {
   })
 }
 
+/** Faults that are said before HomeSeer is told anything: the rollback has not been used and may be tried again. */
 const UNTRIED: ReadonlySet<Fault['kind']> = new Set([
   'not-permitted',
   'approval-required',

@@ -9,6 +9,7 @@ export interface CapabilityCache {
   readonly size: () => number
 }
 
+/** `HS4_ADMIN_CAPABILITY_CACHE_TTL_SEC`; 0 believes nothing for longer than the call that learned it. */
 export function createCapabilityCache(ttlMs: number, monotonic: () => number): CapabilityCache {
   const until = new Map<string, number>()
   return {
@@ -16,6 +17,7 @@ export function createCapabilityCache(ttlMs: number, monotonic: () => number): C
     learnUnsupported: (op) => {
       if (ttlMs > 0) until.set(op, monotonic() + ttlMs)
     },
+    // At most one entry per operation, so nothing has to be thrown away.
     size: () => [...until.values()].filter((untilMs) => untilMs > monotonic()).length,
   }
 }

@@ -22,6 +22,7 @@ export interface DirectRoute {
 /** `undefined` where HomeSeer cannot, or not with these arguments. */
 export function directRoute(op: string, args: JsonObject, scriptPage: string): DirectRoute | undefined {
   switch (op) {
+    // Documented by HomeSeer: a JSON request that sets one property of one device.
     case 'config.device_metadata.set': {
       const exchange = setDeviceProperty(Number(args['ref']), textOf(args['property']), plainText(args['value']))
       return { transport: 'json:setdeviceproperty', exchange: acknowledged(exchange) }
@@ -30,6 +31,7 @@ export function directRoute(op: string, args: JsonObject, scriptPage: string): D
       // The page takes neither a label nor a choice of what to keep.
       if (args['label'] !== undefined || args['includeMedia'] === false) return undefined
       return { transport: 'page:backup', exchange: acknowledged(startBackup()) }
+    // Script statements of HomeSeer's scripting interface; the owner's list of scripts may forbid them.
     case 'system.service.restart':
       return script(`hs.RestartService("${textOf(args['service'])}")`, scriptPage)
     case 'system.shutdown':
@@ -49,6 +51,7 @@ function updaterRoute(op: string, args: JsonObject): DirectRoute | undefined {
   const version = (name: string): readonly string[] => (args[name] === undefined ? [] : [textOf(args[name])])
   switch (op) {
     case 'plugins.install':
+      // The updater installs from its own catalogue only.
       return args['source'] === undefined ? call('InstallPlugin', ...version('version')) : undefined
     case 'plugins.update':
       return call('UpdatePlugin', ...version('targetVersion'))
@@ -57,6 +60,7 @@ function updaterRoute(op: string, args: JsonObject): DirectRoute | undefined {
     case 'plugins.set_enabled':
       return call('SetPluginEnabled', args['enabled'] === true)
     case 'plugins.restart':
+      // It restarts all instances of a plug-in, never one.
       return args['instance'] === undefined ? call('RestartPlugin') : undefined
     default:
       return undefined
@@ -68,12 +72,14 @@ function script(command: string, scriptPage: string): DirectRoute {
   const { decode, ...exchange } = runScript(command, scriptPage)
   return {
     transport: 'script',
+    // As scriptIdOf reads it: the words before the bracket.
     scriptId: command.split('(')[0] ?? command,
     exchange: {
       ...exchange,
       decode: (reply) => {
         const said = decode(reply)
         if (!said.ok) return said
+        // The script page answers with status 200 whatever happened; only the text tells.
         const complaint = said.value.commands.find(({ value }) => /^error\b/i.test(value.trim()))
         if (complaint === undefined) return ok([...said.value.responseArray])
         const words = complaint.value.slice(0, 200)
@@ -83,6 +89,7 @@ function script(command: string, scriptPage: string): DirectRoute {
   }
 }
 
+/** HomeSeer's `ok` as a value, so that all routes answer with JSON. */
 function acknowledged(exchange: Exchange<void>): Exchange<Json> {
   return {
     ...exchange,
@@ -93,6 +100,7 @@ function acknowledged(exchange: Exchange<void>): Exchange<Json> {
   }
 }
 
-function plainText(value: Json | undefined): string {
+/** How a property's value is spelt on the wire, and read back. */
+export function plainText(value: Json | undefined): string {
   return typeof value === 'string' ? value : JSON.stringify(value ?? '')
 }

@@ -29,9 +29,12 @@ export interface Executed {
   readonly steps: readonly JsonObject[]
 }
 
+/** The steps tell what was tried, also where it came to nothing: they are the contract's `steps[]`. */
 export interface NotExecuted {
   readonly fault: Fault
   readonly steps: readonly JsonObject[]
+  /** `unsupported` only with these arguments: the operation itself may still go by this route. */
+  readonly onlyTheseArguments?: boolean
 }
 
 /** The file that the owner's list of scripts would name. */
@@ -45,6 +48,7 @@ export interface Task {
   readonly cache: CapabilityCache
 }
 
+/** Falls back only from `unsupported`: what failed in any other way may have been done, and is not done twice. */
 export async function execute(homeseer: Homeseer, task: Task): Promise<Result<Executed, NotExecuted>> {
   const { executionMode: mode, directFallback } = homeseer.config.admin
   if (mode === 'adapter') return byAdapter(homeseer, task, [])
@@ -54,7 +58,7 @@ export async function execute(homeseer: Homeseer, task: Task): Promise<Result<Ex
   }
   const direct = await directly(homeseer, task)
   if (direct.ok || direct.fault.fault.kind !== 'unsupported') return direct
-  if (mode === 'auto') task.cache.learnUnsupported(task.op)
+  if (mode === 'auto' && direct.fault.onlyTheseArguments !== true) task.cache.learnUnsupported(task.op)
   if (mode === 'direct' && !directFallback) return direct
   return byAdapter(homeseer, task, direct.fault.steps)
 }
@@ -68,8 +72,13 @@ async function directly(homeseer: Homeseer, { op, args, signal }: Task): Promise
     transport,
   })
   if (route === undefined)
-    return fail({ fault: unsupported(op, 'HomeSeer has no request for it'), steps: [step('unsupported')] })
+    return fail({
+      fault: unsupported(op, 'HomeSeer has no request for it'),
+      steps: [step('unsupported')],
+      onlyTheseArguments: directRoute(op, {}, homeseer.config.scriptPage) !== undefined,
+    })
   const { transport, exchange, scriptId } = route
+  // The guard has passed the call; this statement was not part of what it weighed in mode direct or auto.
   if (scriptId !== undefined && homeseer.rules.scripts?.(scriptId) === false)
     return fail({
       fault: unsupported(op, `the owner's list does not hold ${scriptId}`),
@@ -110,6 +119,7 @@ async function byAdapter(
     })
   const asked = await askOnce(homeseer, { op, args, signal })
   if (!asked.ok) {
+    // HomeSeer without the adapter's script says something that is not the adapter's answer, or has no such page.
     const missing = asked.fault.kind === 'refused' || (asked.fault.kind === 'http-status' && asked.fault.status === 404)
     const fault = missing
       ? unsupported(op, 'no admin adapter is installed on this HomeSeer')
@@ -161,6 +171,7 @@ async function askOnce(
   return second.ok || second.fault.kind === 'refused' ? second : first
 }
 
+/** `other` is a refusal for a reason of its own, such as a missing right: another route would only hide it. */
 function isUnsupported(fault: LinkFault): boolean {
   if (fault.kind === 'http-status') return fault.status === 404
   return fault.kind === 'refused' && fault.reason !== 'other'

@@ -7,11 +7,13 @@
 import type { JsonObject } from '../../core/json.ts'
 import type { Homeseer } from '../tools/dependencies.ts'
 import { textOf } from '../tools/json-text.ts'
+import { plainText } from './direct-route.ts'
 
 /** `undefined` where nothing of it can be seen without running code on HomeSeer. */
 export async function observe(homeseer: Homeseer, op: string, args: JsonObject): Promise<JsonObject | undefined> {
   if (op === 'config.device_metadata.set') return observeDevice(homeseer, Number(args['ref']))
   if (!op.startsWith('plugins.')) return undefined
+  // The catalog keeps what it read, and this is about what is there at this moment.
   homeseer.catalog.forget()
   const plugins = await homeseer.catalog.plugins()
   if (!plugins.ok) return undefined
@@ -36,6 +38,7 @@ async function observeDevice({ link }: Homeseer, ref: number): Promise<JsonObjec
   return { ref, name, location, location2, userNote }
 }
 
+/** HomeSeer's property names, in lower case, and the members of a device that show them. Others cannot be seen. */
 const SHOWN: Readonly<Record<string, string>> = {
   name: 'name',
   location: 'location',
@@ -48,9 +51,10 @@ export function shows(op: string, args: JsonObject, after: JsonObject | undefine
   if (after === undefined) return true
   if (op === 'config.device_metadata.set') {
     const name = SHOWN[textOf(args['property']).toLowerCase()]
-    return name === undefined || after[name] === args['value']
+    return name === undefined || after[name] === plainText(args['value'])
   }
   const instances = Array.isArray(after['instances']) ? (after['instances'] as readonly JsonObject[]) : []
+  // Updating to "the newest" and restarting leave nothing that must look different.
   if (op === 'plugins.install') return instances.length > 0
   if (op === 'plugins.remove') return instances.length === 0
   if (op === 'plugins.update' && args['targetVersion'] !== undefined)

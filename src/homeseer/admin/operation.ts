@@ -14,11 +14,13 @@ const RISKS = ['low', 'medium', 'high'] as const
 export function adminGuard<Domain extends AdminDomain>(domain: Domain) {
   return {
     ...BASE_GUARD,
+    // The contract requires it; it can only be the tool's own, so it may also be left out.
     domain: z.literal(domain).default(domain),
     ...ADMIN_CLAIMS,
   }
 }
 
+/** Claims are recorded and compared with the owner's rules (tools/rules.ts); `riskLevel` is only recorded. */
 export const ADMIN_CLAIMS = {
   operationTier: z.enum(['operator', 'admin']).exactOptional().describe('Always admin, whatever is said here.'),
   changeTicket: z.string().max(200).exactOptional(),
@@ -30,6 +32,7 @@ export interface AdminClaims extends Claims {
   readonly riskLevel: (typeof RISKS)[number]
 }
 
+/** Never reach HomeSeer: an adapter that saw `confirm` might come to rely on it. */
 const GUARD_NAMES = new Set([...Object.keys(BASE_GUARD), ...Object.keys(ADMIN_CLAIMS), 'domain'])
 
 /** The arguments without the guard's: what the adapter is told. */
@@ -56,11 +59,14 @@ export interface Operation {
   readonly domain: AdminDomain
   readonly title: string
   readonly description: string
+  /** Its own arguments; the guard's are added by `adminGuard`. */
   readonly shape: z.ZodRawShape
   /** `user:resident`: what the guard, the limits and the owner's rules know it as. */
   readonly target: (args: JsonObject) => string
+  /** For the owner's lists (`HS4_ADMIN_ALLOWED_*_IDS` and those of devices, events and cameras). */
   readonly touched: (args: JsonObject) => Touched
   /** The operation that brings back what was, where there is one that really does. */
   readonly undo?: (done: Done) => Undo | undefined
+  /** Arguments that no preview, record or rollback shows. */
   readonly secrets?: readonly string[]
 }

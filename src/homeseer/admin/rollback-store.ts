@@ -38,6 +38,7 @@ export interface Rollback {
 const MAX_KEPT = 500
 
 export interface Rollbacks {
+  /** Answers with the id that `hs4.admin.rollback` takes. */
   readonly keep: (rollback: Omit<Rollback, 'id' | 'state'>, nowMs: number) => Promise<string>
   readonly get: (id: string) => Rollback | undefined
   /** Of any number of takers, one gets `true`. */
@@ -51,6 +52,7 @@ export function createRollbacks(database: Database): Rollbacks {
   return {
     keep: (rollback, nowMs) =>
       database.commit((sql) => {
+        // Ids sort by time, so the oldest are also the first to go.
         const id = ulid(nowMs)
         const { domain, tool, undoes, args } = rollback
         sql
@@ -82,6 +84,7 @@ export function createRollbacks(database: Database): Rollbacks {
   }
 }
 
+/** Compare and set: `false` when somebody else was first. */
 function setState(sql: Database['sql'], id: string, to: Rollback['state'], from: Rollback['state']): boolean {
   return (
     sql.prepare('UPDATE homeseer_rollback SET state = ? WHERE id = ? AND state = ?').run(to, id, from).changes === 1

@@ -20,6 +20,7 @@ export function made(
 export function again(op: string, idName: string, { args, before }: Pick<Done, 'args' | 'before'>): Undo | undefined {
   if (before === undefined) return undefined
   const names = Object.keys(args).filter((name) => name !== idName)
+  // Half of what was is not what was.
   if (names.length === 0 || !names.every((name) => before[name] !== undefined)) return undefined
   const values = names.map((name) => [name, before[name] ?? null] as const)
   return { op, args: { [idName]: args[idName] ?? '', ...Object.fromEntries(values) } }

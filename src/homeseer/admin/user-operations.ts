@@ -15,9 +15,12 @@ const word = z.string().min(1).max(200)
 const maybe = word.exactOptional()
 /** May be emptied, which is also how it is brought back. */
 const words = z.string().max(200).exactOptional()
+/** HomeSeer shows users by number, adapters may know them by name. */
 const userId = z.union([z.int().min(0), word])
+/** `writeOnly` hides it in the audit of the call as well. */
 const password = z.string().min(1).max(200).exactOptional().meta({ writeOnly: true })
 
+/** `name` is the argument that says which user. */
 const users = (name: string) => ({
   domain: 'users' as const,
   target: (args: JsonObject) => `user:${textOf(args[name])}`,
@@ -39,6 +42,7 @@ export const USER_OPERATIONS: readonly Operation[] = [
       enabled: z.boolean().default(true),
     },
     secrets: ['password'],
+    // Only with the id that the adapter gave: by name, somebody else's user might be deleted.
     undo: ({ after }) => made(after, 'id', (id) => ({ op: 'users.delete', args: { userId: id, hardDelete: true } })),
   },
   {

@@ -3,6 +3,10 @@
  *
  * Pure.
  */
+/**
+ * Behind `hs4://agent/contract` and the prompt `hs4_agent_contract`: "LLM workflow rules and mutation safety defaults"
+ * (spec 4, Resources). Every rule is one that the guard enforces or that an answer of ours makes possible to follow.
+ */
 export const AGENT_CONTRACT = {
   contractVersion: '1.0',
   rules: [

@@ -14,6 +14,7 @@ const GATHER_MS = 100
 /** Returns how to stop. */
 export function startAnnouncing({ link }: Pick<Homeseer, 'link'>, announce: (uri: string) => void): () => void {
   const { mirror } = link
+  // A number that the mirror raises when a device comes, goes or is renamed.
   let structure = mirror.structure
   let gathering: NodeJS.Timeout | undefined
   let more = false
@@ -28,6 +29,7 @@ export function startAnnouncing({ link }: Pick<Homeseer, 'link'>, announce: (uri
   function gather(): void {
     gathering = setTimeout(() => {
       gathering = undefined
+      // Silence for a whole gathering: the next change is the first of a burst again.
       if (!more) return
       more = false
       tell()

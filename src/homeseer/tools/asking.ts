@@ -18,6 +18,7 @@ export interface Choice {
   readonly call: NextCall
 }
 
+/** Names our question in the client's answers; five choices are what fits on a screen and in a head. */
 const KEY = 'target'
 const MAX_CHOICES = 5
 
@@ -25,14 +26,17 @@ const MAX_CHOICES = 5
 export function chosen({ interaction }: Call, choices: readonly Choice[]): Choice | 'declined' | undefined {
   const response = interaction?.inputResponses?.[KEY]
   if (!isJsonObject(response)) return undefined
+  // MCP's three answers: accept, decline, cancel.
   if (response['action'] !== 'accept') return 'declined'
   const content = isJsonObject(response['content']) ? response['content'] : {}
+  // Only what is offered now: the house may have changed since the person was asked.
   return choices.slice(0, MAX_CHOICES).find(({ id }) => String(id) === textOf(content['choice'])) ?? 'declined'
 }
 
 export function canAsk({ interaction }: Call): boolean {
   const elicitation = interaction?.clientCapabilities?.['elicitation']
   if (!isJsonObject(elicitation)) return false
+  // A client that names no mode has the only one there was at first, the form.
   return elicitation['form'] !== undefined || elicitation['url'] === undefined
 }
 

@@ -21,6 +21,7 @@ export interface AuditSource {
 const STRIDE = 500
 const MAX_LOOKED_AT = 20_000
 
+/** Tools (`hs4.…`), prompts (`hs4_…`) and resources (`hs4://…`) of this family; others' calls are not its to show. */
 const OURS = /^hs4[._:]/
 
 export function createAuditTrail({ database, body }: AuditSource): AuditTrail {
@@ -41,6 +42,7 @@ export function createAuditTrail({ database, body }: AuditSource): AuditTrail {
       for (const row of newestFirst(select)) {
         const entry = parse(row['bytes'])
         if (entry === undefined || !OURS.test(textOf(entry['tool']))) continue
+        // Newest first, so all that follow are older still.
         if (isTooOld(entry, filter)) break
         const shown = auditEntry({
           entry,
@@ -70,6 +72,7 @@ function isTooOld(entry: JsonObject, { since }: AuditFilter): boolean {
   return since !== undefined && Date.parse(textOf(entry['at'])) < Date.parse(since)
 }
 
+/** Bytes that are no entry any more are skipped here and named by ledger_verify. */
 function parse(bytes: unknown): JsonObject | undefined {
   if (!(bytes instanceof Uint8Array)) return undefined
   try {

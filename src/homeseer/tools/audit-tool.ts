@@ -24,6 +24,7 @@ export function auditQuery({ audit }: Homeseer): Capability {
       result: z.enum(AUDIT_RESULTS).exactOptional(),
       since: z.iso.datetime({ offset: true }).exactOptional().describe('ISO 8601, such as 2026-01-31T12:00:00Z.'),
       traceId: z.string().max(64).exactOptional(),
+      // The contract's bounds; what a question looks at is bounded by the store as well.
       limit: z.int().min(1).max(10_000).default(100),
     }),
     output: z.looseObject({ entries: z.array(z.looseObject({ id: z.string(), result: z.enum(AUDIT_RESULTS) })) }),

@@ -9,6 +9,7 @@
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
 import { textOf } from './json-text.ts'
 
+/** The contract's words. `allowed` is said of what has begun and not ended, and of events, which have no end. */
 export const AUDIT_RESULTS = ['allowed', 'blocked', 'success', 'error', 'dry_run'] as const
 type AuditResult = (typeof AUDIT_RESULTS)[number]
 
@@ -39,6 +40,7 @@ export interface Recorded {
 export function auditEntry({ entry, end, args, result }: Recorded): JsonObject {
   const isCall = entry['kind'] === 'call.enter'
   const said = isJsonObject(result) ? result : {}
+  // `planned` is how the admin envelope says it.
   const dryRun = said['dryRun'] === true || said['result'] === 'planned'
   const { before, after, diff } = said
   return {
@@ -53,6 +55,7 @@ export function auditEntry({ entry, end, args, result }: Recorded): JsonObject {
     ...(end === undefined ? {} : { durationMs: durationMs(entry, end) }),
     ...(end?.['error_code'] === undefined ? {} : { errorCode: end['error_code'] }),
     ...(end?.['reasons'] === undefined ? {} : { reasons: end['reasons'] }),
+    // As they were recorded: secrets were taken out before the ledger saw them.
     ...(args === undefined ? {} : { target: args }),
     ...(before === undefined ? {} : { before }),
     ...(after === undefined ? {} : { after }),

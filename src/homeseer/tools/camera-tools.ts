@@ -35,6 +35,7 @@ export function cameraReadTools(homeseer: Homeseer): readonly Capability[] {
       if (!cameras.ok) return fail(readFault(cameras.fault, 'reading the cameras'))
       return answer({
         cameras: cameras.value.map(({ raw, ...camera }) => ({ ...camera, raw })),
+        // Both places are the contract's: each camera with its record, and the records alone.
         raw: cameras.value.map(({ raw }) => raw),
       })
     }),
@@ -52,6 +53,7 @@ export function cameraReadTools(homeseer: Homeseer): readonly Capability[] {
       const picture = await homeseer.link.json.call(getCameraSnapshot(input.camId), call.signal)
       if (!picture.ok) return fail(readFault(picture.fault, `taking a picture with ${camera.value.name}`))
       const { mimeType, bytes } = picture.value
+      // As an image that a client can show; the numbers are for those that cannot.
       const data = base64(bytes)
       return ok({
         data: { camId: input.camId, name: camera.value.name, mimeType, bytes: bytes.length },
@@ -88,6 +90,7 @@ export function cameraPan(homeseer: Homeseer): GuardedTool {
         return fail(
           writeFault(done.fault, `moving ${name}`, [{ name: 'hs4.cameras.snapshot.get', args: { camId: id } }]),
         )
+      // HomeSeer does not say where a camera looks, so there is nothing to read back.
       return answer({ applied: true, camId: id, direction, raw: 'ok', verification: { performed: false } })
     },
   })

@@ -47,10 +47,12 @@ export function scriptRun(homeseer: Homeseer): GuardedTool {
     input: z.strictObject({ command: z.string().min(1).max(4_000), ...BASE_GUARD }),
     output: GUARDED_OUTPUT,
     effect: 'sensitive',
+    // One at a time: what a script touches cannot be known, so no two may run beside each other.
     lock: 'homeseer:scripts',
     plan: async ({ command }) => ok({ command, scriptId: scriptIdOf(command) }),
     weigh: ({ command, scriptId }) => ({
       effect: 'sensitive',
+      // The whole command is in the preview that a person approves; this is its short name for limits and lists.
       target: `homeseer:script:${scriptId.slice(0, 200)}`,
       label: `Script ${scriptId.slice(0, 100)}`,
       touched: { scriptId },
@@ -77,6 +79,7 @@ function complaintOf({ commands }: ScriptReply): string | undefined {
   return commands.find(({ value }) => /^error\b/i.test(value.trim()))?.value.slice(0, 200)
 }
 
+/** The types that HomeSeer's `pluginfunction` request can spell as P1, P2, … */
 const parameter = z.union([z.string().max(2_000), z.number(), z.boolean()])
 
 export function pluginFunctionCall(homeseer: Homeseer): GuardedTool {
@@ -102,6 +105,7 @@ export function pluginFunctionCall(homeseer: Homeseer): GuardedTool {
       const found = plugins.value.find(
         ({ id, name }) => id.toLowerCase() === plugin.toLowerCase() || name.toLowerCase() === plugin.toLowerCase(),
       )
+      // By its id: a list that holds `lock:open` must not be passed under the plug-in's other name.
       if (found !== undefined) return ok({ id: found.id, key: `${found.id}:${functionName}`.toLowerCase() })
       const details = { plugin, known: [...new Set(plugins.value.map(({ id }) => id))] }
       const next = [{ name: 'hs4.plugins.list' }]

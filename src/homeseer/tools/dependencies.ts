@@ -29,6 +29,7 @@ export interface CallingBus {
   readonly offers: () => readonly Offer[]
 }
 
+/** One HomeSeer and everything that is known of it. */
 export interface Homeseer {
   readonly config: HomeseerConfig
   readonly rules: Rules
@@ -53,6 +54,7 @@ export function answerOf(result: Result<Json, Fault>): Outcome {
   return result.ok ? answer(result.value) : fail(result.fault)
 }
 
+/** `null` is the contract's word for a time that nobody knows. */
 export function isoTime(ms: number | undefined): string | null {
   return ms === undefined ? null : new Date(ms).toISOString()
 }
@@ -66,6 +68,7 @@ export function auditRef(call: Pick<Call, 'traceId'>): string {
 export function nested({ clock }: Homeseer, call: Call): CallOptions {
   const { caller, channel, traceId, signal, heldLocks, interaction } = call
   const timeoutMs = Math.max(0, call.deadlineMs - clock.monotonic())
+  // The deadline shrinks; nested calls stay in this house (`hopBudget` 0) and may share the locks that are held.
   return { caller, channel, traceId, signal, heldLocks, interaction, timeoutMs, hopBudget: 0 }
 }
 

@@ -5,6 +5,7 @@
  */
 import { z } from 'zod'
 
+/** HomeSeer's refs are positive numbers; nine digits are more than any HomeSeer has given out. */
 export const refArgument = z.int().min(0).max(999_999_999)
 export const refs = z.array(refArgument).min(1).max(1_000)
 export const place = z.string().max(200).exactOptional()

@@ -14,6 +14,7 @@ export interface DeviceFilters {
   readonly capability?: (typeof CAPABILITIES)[number]
 }
 
+/** Parts of names in any case, as the contract has it; a capability exactly. */
 export function fits(device: Device, { location1, location2, interfaceName, capability }: DeviceFilters): boolean {
   return (
     holds(device.location, location1) &&
@@ -27,6 +28,7 @@ function holds(text: string, part = ''): boolean {
   return part === '' || text.toLowerCase().includes(part.toLowerCase())
 }
 
+/** A caller may ask for fewer than the owner's cap, never for more (`HS4_MAX_DEVICES_DEFAULT_CAP`). */
 export function capOf({ config }: Homeseer, wanted: number | undefined): number {
   return Math.min(wanted ?? config.maxDevices, config.maxDevices)
 }

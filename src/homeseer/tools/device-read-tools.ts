@@ -57,6 +57,7 @@ function list(homeseer: Homeseer): Capability {
     if (!house.ok) return house
     const { limit, offset, cursor, maxDevices: wanted, includeControls: pairs, includeRaw: raw, ...filters } = input
     const maxDevices = capOf(homeseer, wanted)
+    // The cap bounds a page, not the list: devices beyond it can be reached by paging.
     const found = house.value.devices.filter((device) => fits(device, filters))
     const page = pageOf(found, (device) => device.ref, {
       list: 'devices',
@@ -112,6 +113,7 @@ function get(homeseer: Homeseer): Capability {
       const own = requestedRefs.map((ref) => house.value.byRef.get(ref)).filter((device) => device !== undefined)
       const resolved = resolveChildren ? withChildren(house.value, requestedRefs) : own
       const shown = resolved.slice(0, capOf(homeseer, wanted))
+      // Only what is shown is read again: a root with a hundred features need not cost a hundred reads.
       const fresh = await freshen(
         homeseer,
         shown.map(({ ref }) => ref),
@@ -145,6 +147,7 @@ function controls(homeseer: Homeseer): Capability {
     input: z.strictObject({ refs: refs.exactOptional() }),
     output: z.looseObject({ refs: z.array(z.int()).nullable(), raw: z.unknown() }),
   }).handledBy(async ({ refs: asked }) => {
+    // `getcontrol2` also has what a control is for (ControlUse).
     const raw = await homeseer.link.json.call(otherRequest('getcontrol2', { ref: asked }, 'reads'))
     if (raw.ok) return answer({ refs: asked ?? null, raw: raw.value })
     // Older HomeSeers know only the first of the two.

@@ -49,6 +49,7 @@ const input = z.strictObject({
 
 type SetInput = z.output<typeof input>
 
+/** Everything the act needs, found before the guard decides; `shown` is what a person who approves sees as `before`. */
 interface Plan {
   readonly device: Device
   readonly controls: readonly ControlPair[]
@@ -65,7 +66,9 @@ export function deviceSet(homeseer: Homeseer): GuardedTool {
     input,
     output: GUARDED_OUTPUT,
     effect: 'writes',
+    // One at a time per device: the second would be verified against what the first one did.
     lock: ({ ref }) => (typeof ref === 'number' ? `homeseer:ref:${ref}` : undefined),
+    // Locks and blinds take tens of seconds, and verification waits for them.
     timeoutSeconds: 60,
     plan: (wish) => planSet(homeseer, wish),
     weigh: weighSet,
@@ -89,6 +92,7 @@ async function planSet(homeseer: Homeseer, wish: SetInput): Promise<Result<Plan,
 
 function weighSet({ device, controls, path, shown }: Plan): Weighed {
   return {
+    // By what the device is, never by what is asked of it: locking a door can lock somebody out.
     effect: device.sensitivity.length > 0 ? 'sensitive' : 'writes',
     target: `homeseer:ref:${device.ref}`,
     label: deviceLabel(device),
@@ -114,10 +118,12 @@ interface Act extends Deed, Plan {
 async function actSet(homeseer: Homeseer, plan: Plan, deed: Deed): Promise<Outcome> {
   const { mirror } = homeseer.link
   const { ref } = plan.device
+  // Read afresh: whether the device changed can only be told from where it was just now.
   const read = await mirror.read([ref], deed.call.signal)
   if (!read.ok) return fail(readFault(read.fault, `reading ${plan.device.name}`))
   const before = read.value.get(ref)?.live
   if (before === undefined) return fail(noDevice(ref))
+  // Before sending: the push may arrive ahead of the answer.
   const watching = watch(mirror, ref)
   try {
     const act: Act = { ...plan, ...deed, before, watch: watching }
@@ -132,6 +138,7 @@ async function actSet(homeseer: Homeseer, plan: Plan, deed: Deed): Promise<Outco
 async function control(homeseer: Homeseer, act: Act, path: SetPath & { readonly kind: 'control' }): Promise<Outcome> {
   const { device, wish, call } = act
   const sent = await homeseer.link.json.call(controlExchange(path.choice), call.signal)
+  // HomeSeer said no, or was never reached: then nothing moved and nothing has to be looked for.
   if (!sent.ok && !mayHaveActed(sent.fault)) return fail(refused(device, sent.fault))
   if (sent.ok && !wish.verify)
     return answer(success(act, { path, raw: sent.value.shown?.raw, verification: { performed: false } }))
@@ -170,6 +177,7 @@ async function recover(
   const fresh = await homeseer.catalog.freshControls(act.device.ref)
   const choice = fresh.ok ? clearChoice(fresh.value, path.value, path.text) : undefined
   if (!fresh.ok || choice === undefined) return fail(notThere(act, { executedMode: 'set_status', verification }))
+  // Contract: "one control_value recovery path when a matching control pair is available", never a second one.
   const controlPath = { kind: 'control', choice, autoSwitch: undefined } as const
   const recovered = await control(homeseer, { ...act, controls: fresh.value }, controlPath)
   const fallback = { from: 'set_status', to: 'control_value', reason: 'The status did not hold.', verification }
@@ -207,6 +215,7 @@ interface Done {
 function success({ device, wish }: Act, { path, raw, verification }: Done): JsonObject {
   const executed: SetMode = path.kind === 'control' ? 'control_value' : 'set_status'
   return {
+    // A rewritten memory is not an applied change (ADR 22).
     applied: path.kind === 'control',
     ref: device.ref,
     name: device.name,
@@ -247,6 +256,7 @@ function refused(device: Device, fault: LinkFault): Fault {
   })
 }
 
+/** UNKNOWN, with what was seen since: the caller decides, we do not send twice. */
 function lostAnswer(device: Device, fault: LinkFault, verification: JsonObject): Fault {
   const plain = writeFault(fault, `telling ${device.name}`, lookNext(device.ref))
   return { ...plain, details: { ...plain.details, ref: device.ref, verification } }

@@ -22,6 +22,7 @@ import { freshen, readHouse, viewOf } from './house-client.ts'
 
 const common = { family: homeseerFamily, effect: 'reads' } as const
 
+/** The names are HomeSeer's own request parameters, which the contract passes through. */
 interface StatusInput {
   readonly refs?: readonly number[]
   readonly location1?: string
@@ -69,6 +70,7 @@ export function statusTool(homeseer: Homeseer): Capability {
 export async function statusData(homeseer: Homeseer, input: StatusInput): Promise<Result<Json, Fault>> {
   const everything = input.everything ?? homeseer.config.statusIncludeEverything
   const maxDevices = capOf(homeseer, input.maxDevices)
+  // The mirror keeps the plain fields only; everything else is a question to HomeSeer.
   const direct = everything || input.includeRaw || input.voiceonly || !input.compress || !input.excludeevents
   const found = direct ? await askStatus(homeseer, { ...input, everything }) : await knownStatus(homeseer, input)
   if (!found.ok) return found
@@ -81,6 +83,7 @@ export async function statusData(homeseer: Homeseer, input: StatusInput): Promis
     returnedDevices: shown.length,
     truncated: shown.length < devices.length,
     maxDevices,
+    // name, version and tempFormatF are the head of HomeSeer's own answer.
     snapshot: { ...head, devices: shown },
   })
 }
@@ -102,6 +105,7 @@ async function knownStatus(homeseer: Homeseer, input: StatusInput): Promise<Resu
   }
   const chosen = chosenDevices(house.value, input)
   const devices = chosen.map((device) => viewOf(homeseer, device, { includeControls: false, includeRaw: false }))
+  // What HomeSeer itself says in the head; the scale is not known without asking.
   return ok({ name: 'HomeSeer Devices', version: '1.0', tempFormatF: null, devices })
 }
 

@@ -35,6 +35,7 @@ export function deviceView(
     interfaceName: device.interfaceName,
     capabilities: [...device.capabilities],
     parentRef: device.parentRef ?? null,
+    // HomeSeer's number as text, as in the contract: 0 none, 2 root, 3 standalone, 4 child.
     relationship: String(device.relationship),
     ...(device.associatedRefs.length === 0 ? {} : { associatedRefs: [...device.associatedRefs] }),
     ...(device.sensitivity.length === 0 ? {} : { sensitive: [...device.sensitivity] }),

@@ -13,12 +13,14 @@ import type { Fault, FaultKind } from '../../core/fault.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { HINT, isHs4Code, NEXT, nextJson, type Hs4Code, type NextCall } from './faults.ts'
 
+/** For faults that the chain or the guard says, which know nothing of the family's ten codes. */
 const CODES: Readonly<Record<FaultKind, Hs4Code>> = {
   'invalid-arguments': 'BAD_REQUEST',
   'not-found': 'NOT_FOUND',
   'not-permitted': 'POLICY_DENY',
   'approval-required': 'POLICY_DENY',
   conflict: 'BAD_REQUEST',
+  // A limit is the owner's policy, too; `retryable` tells it from a no.
   busy: 'POLICY_DENY',
   offline: 'NETWORK',
   'timed-out': 'TIMEOUT',
@@ -32,6 +34,7 @@ const CODES: Readonly<Record<FaultKind, Hs4Code>> = {
 /** The very same call may succeed later. An unknown outcome is never retried: the change may have happened. */
 const RETRYABLE: ReadonlySet<FaultKind> = new Set(['offline', 'timed-out', 'busy', 'internal'])
 
+/** `error.fixHint` where the fault brings none of its own; written for the model that has to act on it. */
 const HINTS: Readonly<Record<Hs4Code, string>> = {
   AUTH: 'Check user and password of HomeSeer in the configuration.',
   NETWORK: 'Check that HomeSeer runs and that its address is right, then try again.',
@@ -63,6 +66,7 @@ function errorJson(fault: Fault, offer: Offer): JsonObject {
     message: fault.message,
     retryable: RETRYABLE.has(fault.kind),
     fixHint: typeof hint === 'string' ? hint : hintFor(fault, code),
+    // The fault's own suggestion has the arguments of the call that failed in it; the usual one only its name.
     suggestedNextToolCalls: Array.isArray(next) ? next : usualNext(code, offer).map(nextJson),
     ...(Object.keys(details).length === 0 ? {} : { details }),
   }

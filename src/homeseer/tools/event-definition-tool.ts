@@ -58,6 +58,7 @@ function wantedDefinition({ definitions }: EventFiles, wanted: EventName): Resul
   const { id, group, name } = wanted
   if (id === undefined && (group === undefined || name === undefined))
     return fail(badArgument('id', 'give an id, or group and name'))
+  // HomeSeer shows group and name as the owner typed them; case and blanks at the ends are not what tells two apart.
   const same = (left: string, right = ''): boolean => left.trim().toLowerCase() === right.trim().toLowerCase()
   const stored = definitions.find((one) =>
     id === undefined ? same(one.group, group) && same(one.name, name) : one.id === id,
@@ -110,6 +111,7 @@ async function definitionJson(
     conditionalActions: stored.blocks.map(blockJson),
     refs: { triggerDeviceRefs: [...stored.triggerRefs], actionDeviceRefs: [...stored.actionRefs], allDeviceRefs },
     resolveDeviceRefs,
+    // Devices that are gone since the event was written stay in `refs` and have no name here.
     resolvedDevices: allDeviceRefs.flatMap((ref) => {
       const device = house?.ok === true ? house.value.byRef.get(ref) : undefined
       return device === undefined ? [] : [{ ref, name: device.name, label: deviceLabel(device) }]
@@ -119,6 +121,7 @@ async function definitionJson(
   }
 }
 
+/** Not being able to read the files is how it is on most installations; nonsense in them is HomeSeer's trouble. */
 function fileFault(fault: EventFileFault): Fault {
   if (fault.kind === 'unreadable')
     return hs4Fault('UNSUPPORTED_ON_TARGET', `HomeSeer's event files cannot be read here (${fault.code}).`, {

@@ -6,6 +6,7 @@
 import type { JsonObject } from '../../core/json.ts'
 import type { ActionBlock, EventTrigger } from '../catalog/event-definition.ts'
 
+/** The members of spec 4's "normalized triggers", `null` where this kind of trigger has none. */
 export function triggerJson(trigger: EventTrigger): JsonObject {
   return {
     index: trigger.index,
@@ -31,6 +32,7 @@ export function blockJson({ conditions, actions }: ActionBlock): JsonObject {
       delay: action.delay ?? null,
       deviceActions: action.deviceActions.map(({ deviceKey, ref, controlLabel, controlValue }) => ({
         deviceKey,
+        // HomeSeer's own name for it, which the contract keeps.
         dvRef: ref ?? null,
         controlLabel: controlLabel ?? null,
         controlValue: controlValue ?? null,

@@ -48,6 +48,7 @@ export async function findEvent(homeseer: Homeseer, wanted: EventName): Promise<
   if (asked === undefined) return fail(badArgument('id', 'give an id, or group and name'))
   const events = await homeseer.catalog.events()
   if (!events.ok) return fail(readFault(events.fault, 'reading the events'))
+  // Two events may be called exactly alike; which of them is meant only an id can say.
   const [event, ...others] = findEvents(events.value, asked)
   if (event === undefined) return fail(noEvent(wanted))
   if (others.length > 0) return fail(severalEvents([event, ...others]))
@@ -117,6 +118,7 @@ export function eventJson({ id, group, name, voiceCommand, voiceEnabled }: Recei
   return { id: id ?? null, group, name, voiceCommand, voiceEnabled }
 }
 
+/** Members of HomeSeer's event record that some versions add to say how an event works. */
 const EXTENDED = /^(trigger|action|condition|definition)/i
 
 function get(homeseer: Homeseer): Capability {
@@ -133,6 +135,7 @@ function get(homeseer: Homeseer): Capability {
     const { event, matchedBy } = found.value
     const keys = Object.keys(event.raw)
     const extended = keys.filter((key) => EXTENDED.test(key))
+    // HomeSeer's files say more than its answer; without them, its answer has to do.
     const stored = event.id === undefined ? undefined : await definitionOf(homeseer, event.id)
     const said = (word: RegExp): Json => event.raw[extended.find((key) => word.test(key)) ?? ''] ?? null
     return answer({

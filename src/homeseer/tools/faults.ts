@@ -9,6 +9,7 @@ import type { Fault, FaultKind } from '../../core/fault.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { mayHaveActed, type LinkFault } from '../wire/fault.ts'
 
+/** Spec 4's codes and what each of them means to the guard, the limits and the metrics. */
 const KINDS = {
   AUTH: 'failed',
   NETWORK: 'offline',
@@ -30,6 +31,7 @@ export interface NextCall {
   readonly args?: JsonObject
 }
 
+/** `details` are shown; the other two become members of the envelope beside them. */
 interface More {
   readonly details?: JsonObject
   readonly next?: readonly NextCall[]
@@ -44,6 +46,7 @@ export function isHs4Code(code: string | undefined): code is Hs4Code {
   return code !== undefined && Object.hasOwn(KINDS, code)
 }
 
+/** A fault of the family. Without `next` and `fixHint` the envelope fills in what is usual for the code. */
 export function hs4Fault(code: Hs4Code, message: string, { details, next, fixHint }: More = {}): Fault {
   const carried: JsonObject = {
     ...details,
@@ -67,6 +70,7 @@ export function readFault(fault: LinkFault, what: string): Fault {
       return hs4Fault('NETWORK', `HomeSeer cannot be reached (${fault.code}) while ${what}.`, { details })
     case 'timed-out':
       return hs4Fault('TIMEOUT', `HomeSeer did not answer within ${fault.afterMs} ms while ${what}.`, { details })
+    // Nobody waits any more; the contract has no code for it, and its TIMEOUT comes closest.
     case 'aborted':
       return { kind: 'cancelled', code: 'TIMEOUT', message: `The call was withdrawn while ${what}.`, details }
     case 'json-disabled':
@@ -99,11 +103,13 @@ export function writeFault(fault: LinkFault, what: string, next?: readonly NextC
 
 function statusFault(status: number, what: string): Fault {
   const details = { link: 'http-status', statusCode: status }
+  // A page that is not there: an older HomeSeer, or a plug-in's page without the plug-in.
   if (status === 404) return hs4Fault('UNSUPPORTED_ON_TARGET', `This HomeSeer has no page for ${what}.`, { details })
   const code = status >= 500 ? 'HS4_ERROR' : 'BAD_REQUEST'
   return hs4Fault(code, `HomeSeer answered status ${status} while ${what}.`, { details })
 }
 
+/** For arguments that only the house can judge; looks like what the schema would have said. */
 export function badArgument(argument: string, message: string, more: More = {}): Fault {
   const issues = [{ path: [argument], message, code: 'custom' }]
   return hs4Fault('BAD_REQUEST', `${argument}: ${message}`, { ...more, details: { issues, ...more.details } })

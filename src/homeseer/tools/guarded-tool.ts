@@ -21,6 +21,7 @@ import { answer } from './dependencies.ts'
 import { homeseerFamily } from './envelope.ts'
 import { isDry, refusals, type Claims, type Rules, type Touched } from './rules.ts'
 
+/** The contract's least length; that it says something is for the rules to see (tools/rules.ts). */
 const words = z.string().min(3).max(500)
 
 /** The contract's base guard. */
@@ -72,6 +73,7 @@ export function guardedTool<Input extends z.ZodType<JsonObject & Claims, unknown
   rules: Rules,
   definition: GuardedDefinition<Input, Plan>,
 ): GuardedTool {
+  // By the body itself, one object per call: no other call's plan can be mistaken for it, and both go together.
   const plans = new WeakMap<JsonObject, Result<Plan, Fault>>()
   const { plan, weigh, act, rehearse = usualRehearsal(definition) } = definition
 
@@ -80,6 +82,7 @@ export function guardedTool<Input extends z.ZodType<JsonObject & Claims, unknown
     plans.set(call.body, planned)
     const dryRun = isDry(rules, input)
     if (!planned.ok) {
+      // A caller who may not change anything does not learn from mistakes what is in the house.
       const reasons = refusals(rules, input, {})
       if (reasons.length > 0) return { effect: definition.effect, dryRun, reasons }
       // Nothing will be tried: the handler answers with the mistake.

@@ -45,6 +45,7 @@ export function healthTools(homeseer: Homeseer): readonly Capability[] {
       const { safeMode, defaultDryRun, requireConfirm, adminExecution, admin } = policyState(homeseer)
       return answer({
         hs4Version: version.value,
+        // Without user and password: they are settings of their own and never part of the address.
         hs4BaseUrl: homeseer.config.url ?? '',
         safeMode: safeMode ?? null,
         requireConfirm: requireConfirm ?? null,
@@ -72,6 +73,7 @@ export function healthTools(homeseer: Homeseer): readonly Capability[] {
       }),
       timeoutSeconds: 120,
     }).handledBy(async ({ includeResolverRefresh }, call) => {
+      // In turn, not at once: a HomeSeer in trouble is not helped by five questions together.
       const checks = [
         ...(await linkChecks(homeseer)),
         tokenCheck(homeseer, callerKey(call.caller)),
@@ -95,6 +97,7 @@ async function linkChecks({ link, catalog }: Homeseer): Promise<readonly Check[]
   const version = await link.json.call(getVersion())
   const refreshed = await link.mirror.refresh()
   const devices = refreshed.ok ? await catalog.house() : refreshed
+  // A self-test that answered from its memory would test nothing.
   catalog.forget()
   const events = await catalog.events()
   const cameras = await catalog.cameras()
@@ -103,6 +106,7 @@ async function linkChecks({ link, catalog }: Homeseer): Promise<readonly Check[]
     checkOf('hs4_version', version, 'fail', (value) => ({ version: value })),
     checkOf('devices_read', devices, 'fail', () => ({ devices: link.mirror.entries.size })),
     checkOf('events_read', events, 'fail', (value) => ({ events: value.length })),
+    // A house without cameras is not a broken one.
     checkOf('cameras_read', cameras, 'warn', (value) => ({ cameras: value.length })),
     push?.up === true
       ? { check: 'push', status: 'pass', push: 'up' }

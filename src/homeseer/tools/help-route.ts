@@ -33,6 +33,7 @@ export interface Goal {
   readonly offers: readonly Offer[]
 }
 
+/** English, as the contract's keyword routes; names of things are found in any language, by the resolver. */
 const WORDS = {
   device: 'device light lights lamp switch dim dimmer turn on off set thermostat temperature lock unlock blind fan',
   event: 'scene event automation run activate trigger routine mode',
@@ -40,6 +41,7 @@ const WORDS = {
   diagnose: 'why wrong broken health status diagnose problem check failing error offline slow',
 } as const
 
+/** Below it a route is noise; `generic_diagnostics` starts above it, so there is always one. */
 const LEAST = 0.2
 const MAX_ROUTES = 5
 
@@ -48,6 +50,7 @@ export function helpRoutes(goal: Goal): readonly Route[] {
   const routes = [deviceRoute(goal, words), eventRoute(goal, words), cameraRoute(goal, words)].filter(
     (route) => route !== undefined,
   )
+  // A stable sort: of equal confidence the more specific kind, which stands first, wins.
   return [...routes, ...toolRoutes(goal, words), diagnosticRoute(words)]
     .filter(({ confidence }) => confidence >= LEAST)
     .toSorted((left, right) => right.confidence - left.confidence)
@@ -98,22 +101,26 @@ function cameraRoute({ goal, resolver }: Goal, words: ReadonlySet<string>): Rout
 
 /** Tools whose own words the goal uses, or that it names. */
 function toolRoutes({ goal, offers }: Goal, words: ReadonlySet<string>): readonly Route[] {
-  return offers
-    .filter(({ face }) => face.kind === 'tool')
-    .map((offer) => ({ offer, share: shareOf(offer, goal, words) }))
-    .filter(({ share }) => share >= LEAST)
-    .toSorted((left, right) => right.share - left.share)
-    .slice(0, 2)
-    .map(({ offer, share }) => ({
-      route: `tool:${offer.name}`,
-      confidence: round(share),
-      steps: [{ tool: offer.name, argsTemplate: templateOf(offer) }],
-    }))
+  return (
+    offers
+      .filter(({ face }) => face.kind === 'tool')
+      .map((offer) => ({ offer, share: shareOf(offer, goal, words) }))
+      .filter(({ share }) => share >= LEAST)
+      .toSorted((left, right) => right.share - left.share)
+      // Two, so that tools do not crowd out the routes that were made for this goal.
+      .slice(0, 2)
+      .map(({ offer, share }) => ({
+        route: `tool:${offer.name}`,
+        confidence: round(share),
+        steps: [{ tool: offer.name, argsTemplate: templateOf(offer) }],
+      }))
+  )
 }
 
 function diagnosticRoute(words: ReadonlySet<string>): Route {
   return {
     route: 'generic_diagnostics',
+    // Last unless the goal complains, and then behind a thing that is named well.
     confidence: round(0.25 + 0.3 * Math.min(1, hits(words, 'diagnose'))),
     steps: [
       { tool: 'hs4.health.get', argsTemplate: {} },
@@ -135,6 +142,7 @@ function changing(tool: string, args: JsonObject, { mode, goal }: Pick<Goal, 'mo
 /** What the words ask of this device, in a form that it takes; `undefined` when they ask nothing it can do. */
 function wishIn(device: Device, goal: string): JsonObject | undefined {
   const words = tokensOf(normalise(goal))
+  // The first number in the goal, with the signs people put behind it.
   const number = /(-?\d{1,5}(?:[.,]\d{1,2})?)\s*(?:%|percent|degrees|°|prozent|grad)?/i.exec(goal)?.[1]
   const value = number === undefined ? undefined : Number(number.replace(',', '.'))
   if (value !== undefined && chooseControl(device.controls, { kind: 'value', value }).ok) return { value }
@@ -149,6 +157,7 @@ function wishIn(device: Device, goal: string): JsonObject | undefined {
 }
 
 function confidence(score: number, words: ReadonlySet<string>, kind: keyof typeof WORDS): number {
+  // How well a thing is named counts three times as much as the words around it.
   return round(Math.min(1, 0.75 * score + (hits(words, kind) > 0 ? 0.25 : 0)))
 }
 
@@ -161,6 +170,7 @@ function shareOf({ name, title }: Offer, goal: string, words: ReadonlySet<string
   if (goal.includes(name)) return 1
   const own = tokensOf(normalise(`${name.replace(/^hs4/, '').replaceAll(/[._]/g, ' ')} ${title}`))
   const shared = own.filter((word) => words.has(word)).length
+  // One word in common is chance. The share is the harmonic mean, as the resolver scores names.
   return shared < 2 ? 0 : Math.min(0.9, (2 * shared) / (own.length + words.size))
 }
 

@@ -36,6 +36,7 @@ export function helpRoute(homeseer: Homeseer): Capability {
     const current = await currentNames(homeseer)
     // Without HomeSeer there is still something to do: find out why.
     const resolver = current.ok ? current.value.resolver : NOTHING
+    // Only this family's: the contract's help is about HomeSeer.
     const offers = homeseer.bus.offers().filter(({ family }) => family.name === homeseerFamily.name)
     const routes = helpRoutes({ goal, mode, resolver, offers })
     return answer({

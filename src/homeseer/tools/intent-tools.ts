@@ -41,6 +41,7 @@ const common = {
   assess: () => ({ effect: 'records', reasons: [] }) as const,
 } as const
 const output = z.looseObject({ execute: z.boolean(), prepared: z.looseObject({}).nullable() })
+/** Candidates that are shown: more than a person can choose from helps nobody. */
 const TOP = 5
 
 export function intentTools(homeseer: Homeseer): readonly Capability[] {
@@ -122,6 +123,7 @@ function activateScene(homeseer: Homeseer): Capability {
     const { resolver } = current.value
     const events = resolveEvents(resolver, input.objective)
     const devices = resolveDevices(resolver, input.objective)
+    // Decided by scores alone, before anything is prepared, and told in the answer whatever comes of it.
     const selection = chooseScenePath({
       ...input,
       topEventScore: events.candidates[0]?.score,
@@ -182,18 +184,22 @@ async function proceed<One extends Candidate<unknown>>(
 ): Promise<Outcome> {
   const { found, query, kind, idOf, labelOf, callFor, describe } = intent
   const [top] = found.candidates
+  // With `preferPath` event or device_fallback this is the contract's NOT_FOUND: the other path is not tried.
   if (top === undefined) return fail(nothingCalled(intent))
   if (found.verdict.kind === 'act') return prepareAndCommit(homeseer, call, { intent, one: top })
   const choices: readonly Choice[] = found.candidates
     .slice(0, TOP)
     .map((one) => ({ id: idOf(one), label: labelOf(one), call: callFor(one) }))
   const choice = chosen(call, choices)
+  // The name as it was said, quoted: a person may see from it that it was heard wrongly.
   const question = `${disambiguation(found.verdict) ?? ''} (${JSON.stringify(query)})`
   if (choice === undefined && canAsk(call)) return askPerson(question, choices)
   if (choice === undefined || choice === 'declined')
     return answer({ ...choicesJson(question, choices), ...describe(top) })
+  // The choice is one of these candidates: `chosen` takes none that is not offered.
   const one = found.candidates.find((candidate) => idOf(candidate) === choice.id) ?? top
   const outcome = await prepareAndCommit(homeseer, call, { intent, one })
+  // After it worked: a name that led to a refusal is not worth keeping.
   if (outcome.ok) await remember(homeseer, call, { kind, id: choice.id, text: query })
   return outcome
 }
@@ -207,6 +213,7 @@ async function prepareAndCommit<One extends Candidate<unknown>>(
   const { name: toolName, args } = callFor(one)
   const described = intent.describe(one)
   const staged = await stage(homeseer, call, { toolName, args, claims, summary: `${query} → ${labelOf(one)}` })
+  // Also of a refusal the caller hears which device was meant.
   if (!staged.ok) return fail({ ...staged.fault, details: { ...staged.fault.details, ...described } })
   return answer({ ...staged.value, ...described })
 }
@@ -237,6 +244,7 @@ function eventParts(
   return {
     kind: 'event',
     found,
+    // An event without an id can be run by name, and cannot be told from another one that has none.
     idOf: ({ target }) => target.id ?? -1,
     labelOf: ({ target }) => `${target.group} / ${target.name}, id ${target.id ?? 'none'}`,
     describe: (one) => ({

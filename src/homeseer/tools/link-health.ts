@@ -7,6 +7,7 @@ import type { ServiceHealth } from '../../bus/capability.ts'
 import type { AttemptNote } from '../wire/json-client.ts'
 import type { AsciiState } from '../wire/ascii-client.ts'
 
+/** The last attempt stands for the link: requests are frequent, and what worked a minute ago says nothing. */
 export interface LinkHealth {
   readonly note: (attempt: AttemptNote) => void
   readonly last: () => AttemptNote | undefined
@@ -67,6 +68,7 @@ export function adviceOn(url: string, last: Pick<AttemptNote, 'outcome'> | undef
   }
 }
 
+/** Without push everything still works, later; so the advice comes after that on the link itself. */
 export function pushAdvice(push: AsciiState | undefined): string | undefined {
   if (push === undefined || push.up) return undefined
   if (push.reason === 'refused') return 'HomeSeer’s ASCII port refuses the login: guests may not use it.'

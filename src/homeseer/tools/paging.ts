@@ -42,6 +42,7 @@ export function pageOf<Item>(
   numberOf: (item: Item) => number,
   asked: Asked,
 ): Result<Page<Item>, Fault> {
+  // A cursor belongs to its list and filters. 64 bits are enough to notice a mistake; it is no secret.
   const scope = `${asked.list}:${hash('sha256', canonicalJson(asked.filters)).slice(0, 16)}`
   const start = startOf(items, numberOf, { ...asked, scope })
   if (!start.ok) return start
@@ -61,6 +62,7 @@ function startOf<Item>(
   const [owner, after] = decodeCursor(cursor)
   if (typeof after !== 'number') return fail(badArgument('cursor', 'is no cursor of this server'))
   if (owner !== scope) return fail(badArgument('cursor', 'belongs to another list or to other filters'))
+  // Behind the number, not at a position: devices that came or went meanwhile shift nothing.
   const next = items.findIndex((item) => numberOf(item) > after)
   return ok(next < 0 ? items.length : next)
 }

@@ -7,6 +7,7 @@ import type { JsonObject } from '../../core/json.ts'
 import type { Homeseer } from './dependencies.ts'
 import { ADMIN_DOMAINS } from './rules.ts'
 
+/** That lists are configured is told; what is on them is the owner's own business. */
 export function policyState({ config, rules, guard }: Pick<Homeseer, 'config' | 'rules' | 'guard'>): JsonObject {
   const { admin, allow } = config
   return {

@@ -14,6 +14,7 @@ import { ADMIN_DOMAINS } from './rules.ts'
 
 const words = z.string().min(1).max(1_000)
 const maybe = z.string().max(1_000).exactOptional()
+/** As in the arguments of the admin tools (spec 4, Admin Guard). */
 const RISKS = ['low', 'medium', 'high'] as const
 const ACTIONS = ['install', 'update', 'remove', 'set_enabled', 'restart'] as const
 const MODES = ['read_only', 'dry_run', 'mutate'] as const
@@ -32,6 +33,7 @@ const refs = z
   .default('')
   .transform((value) => String(value).match(/\d+/g) ?? [])
 
+/** `shape` reads what a client sends; `arguments` is what it is told, required only where nothing is assumed. */
 interface Prompt<Shape extends z.ZodRawShape> {
   readonly name: string
   readonly title: string
@@ -198,6 +200,7 @@ function prompt<Shape extends z.ZodRawShape>(definition: Prompt<Shape>): Capabil
     title,
     description,
     face: { kind: 'prompt', arguments: definition.arguments },
+    // The output of a shape that is still a type parameter; `text` gets it back with its type.
     input: z.strictObject(shape) as unknown as z.ZodType<Record<string, never>, unknown>,
     output: z.looseObject({ messages: z.array(z.looseObject({})) }),
   }).handledBy(async (input) => {
@@ -214,6 +217,7 @@ function optional(name: string, description: string, choices?: readonly string[]
   return { name, description, required: false, ...completion(choices) }
 }
 
+/** What MCP's `completion/complete` offers while somebody types. */
 function completion(choices: readonly string[] | undefined): Pick<PromptArgument, 'complete'> {
   if (choices === undefined) return {}
   return { complete: (typed) => choices.filter((choice) => choice.startsWith(typed)) }

@@ -25,6 +25,7 @@ import { textOf } from './json-text.ts'
 import { policyState } from './policy-state.ts'
 import { currentNames, refreshJson } from './resolve-tools.ts'
 
+/** `path` is what stands behind `hs4://`. */
 export interface ResourceDefinition {
   readonly path: string
   readonly title: string
@@ -48,6 +49,7 @@ export function resource(homeseer: Homeseer, { path, title, description, read }:
   return defineTool({
     family: homeseerFamily,
     effect: 'reads',
+    // A resource is a capability under its own address, so that reading it takes the one way in like any call.
     name: uri,
     title,
     description,
@@ -160,8 +162,10 @@ async function catalogJson(homeseer: Homeseer, full: boolean): Promise<Result<Js
 }
 
 async function statusJson(homeseer: Homeseer, full: boolean): Promise<Result<Json, Fault>> {
+  // Whole, like the catalog; the owner's cap bounds what tools answer.
   const uncapped = { ...homeseer, config: { ...homeseer.config, maxDevices: EVERYTHING } }
   return statusData(uncapped, {
+    // The thin variant is answered from the mirror, the full one by HomeSeer (spec 4, Resource behavior).
     compress: !full,
     everything: full,
     voiceonly: false,
@@ -171,11 +175,13 @@ async function statusJson(homeseer: Homeseer, full: boolean): Promise<Result<Jso
   })
 }
 
+/** Spec 4: "optimized for low-token context loading". */
 const TOP = 10
 const RECENT = 50
 
 async function summaryJson(homeseer: Homeseer): Promise<Result<Json, Fault>> {
   const { link, catalog, config, audit, clock } = homeseer
+  // Each may fail by itself: a summary without cameras is better than none, and `warnings` says what is missing.
   const [version, house, events, cameras] = await Promise.all([
     link.json.call(getVersion()),
     readHouse(homeseer),

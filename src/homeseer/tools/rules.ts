@@ -16,6 +16,7 @@ import { allowExactly, allowNames, allowNumbers, type Allows } from './allow-lis
 export const ADMIN_DOMAINS = ['users', 'plugins', 'interfaces', 'system', 'cameras', 'events', 'config'] as const
 export type AdminDomain = (typeof ADMIN_DOMAINS)[number]
 
+/** The configuration with its lists made ready to ask; `undefined` is a list that the owner did not write. */
 export interface Rules {
   readonly readOnly: boolean
   readonly requireConfirm: boolean
@@ -91,10 +92,12 @@ export function rulesOf(config: HomeseerConfig): Rules {
   }
 }
 
+/** The owner's default cannot be switched off by an argument: `dryRun: false` is no more than silence. */
 export function isDry(rules: Rules, claims: Claims): boolean {
   return rules.defaultDryRun || claims.dryRun === true
 }
 
+/** No reasons, no refusal by the owner's rules; the guard has its own beside them. */
 export function refusals(rules: Rules, claims: Claims, touched: Touched): readonly Reason[] {
   return [
     ...(isDry(rules, claims) ? [] : claimReasons(rules, claims)),
@@ -140,6 +143,7 @@ function listReasons(rules: Rules, touched: Touched): readonly Reason[] {
   ]
 }
 
+/** What has no id cannot be on a list, and is refused wherever there is one. */
 function outside<Item extends string | number>(
   allows: Allows<Item> | undefined,
   items: readonly (Item | undefined)[] | undefined,
@@ -166,6 +170,7 @@ function adminReasons(admin: AdminRules, claims: Claims, domain: AdminDomain): r
       rule: 'admin-domain',
       message: `Administration of ${domain} is switched off (HS4_ADMIN_${domain.toUpperCase()}_ENABLED).`,
     })
+  // Also for a dry run: a plan is made for a window (spec 4, Admin Guard).
   if (!saysSomething(window))
     reasons.push({ rule: 'maintenance-window', message: 'maintenanceWindowId must name a maintenance window.' })
   else {

@@ -32,6 +32,7 @@ export function chooseScenePath(input: {
 }): ScenePath {
   const { preferPath, eventMinScore, topEventScore: event, topDeviceScore: device } = input
   const scores = { topEventScore: event ?? null, topDeviceScore: device ?? null }
+  // Enforced: without an event the caller hears NOT_FOUND, not of a device (spec 4, scene_activate).
   if (preferPath === 'event') return { selectedPath: 'event', reason: 'prefer_path_event', ...scores }
   if (preferPath === 'device_fallback')
     return { selectedPath: 'device_fallback', reason: 'prefer_path_device_fallback', ...scores }

@@ -25,6 +25,7 @@ import { badArgument, type NextCall } from './faults.ts'
 
 export type SetMode = 'control_value' | 'set_status'
 
+/** `value` and `statusText` are the contract's; the others name a control as people and HomeSeer do. */
 export interface SetWish {
   readonly mode: SetMode
   readonly value?: number
@@ -75,6 +76,7 @@ export function clearChoice(
 }
 
 function controlWish({ value, label, statusText, controlUse, text }: SetWish): Result<ControlWish, Fault> {
+  // With control_value a status text can only mean the control that shows it.
   const said = label ?? statusText
   const ways = [said, controlUse, text].filter((way) => way !== undefined)
   if (ways.length > 1 || (value !== undefined && (said !== undefined || text !== undefined)))
@@ -129,9 +131,12 @@ function noControl(device: Device, fault: ControlFault, wish: SetWish): Fault {
 /** The features of a root, each with the caller's own wish: which one is meant is for the caller to say. */
 function nextForRoot({ childRefs, ref }: Device, wish: SetWish): readonly NextCall[] {
   if (childRefs.length === 0) return [{ name: 'hs4.devices.get', args: { refs: [ref], includeControls: true } }]
-  return childRefs
-    .slice(0, 5)
-    .map((child) => ({ name: 'hs4.devices.set', args: { ref: child, ...wishJson(wish), dryRun: true } }))
+  return (
+    childRefs
+      // Enough to see the pattern; hs4.devices.get has all of them.
+      .slice(0, 5)
+      .map((child) => ({ name: 'hs4.devices.set', args: { ref: child, ...wishJson(wish), dryRun: true } }))
+  )
 }
 
 /** A dimmer that ends at 99 is asked for 100 every day. */
@@ -169,6 +174,7 @@ export function pathJson(path: SetPath, controls: readonly ControlPair[]): JsonO
     ...(value === undefined ? {} : { value }),
     ...(text === undefined ? {} : { text }),
     movesHardware: true,
+    // What else the device could have been told; thermostats have hundreds of set points.
     choices: describeControls(controls).slice(0, 32),
   }
 }

@@ -32,6 +32,7 @@ export interface Wanted {
   readonly summary: string
 }
 
+/** Prepared in any case, so that a caller who only looked holds a token; committed only if all of it was asked for. */
 export async function stage(homeseer: Homeseer, call: Call, wanted: Wanted): Promise<Result<Staged, Fault>> {
   const { toolName, claims, summary } = wanted
   const args = { ...wanted.args, ...claimsJson(claims) }
@@ -49,6 +50,7 @@ async function ask(homeseer: Homeseer, call: Call, name: string, body: JsonObjec
   const outcome: Outcome = await homeseer.bus.call(name, undefined, body, nested(homeseer, call))
   if (!outcome.ok) return outcome
   const { data } = outcome.value
+  // Our own tools: an answer of another form is our bug.
   if (!isJsonObject(data)) throw new TypeError(`${name} answered no object`)
   return ok(data)
 }

@@ -17,6 +17,7 @@ import type { MirrorClient } from '../wire/mirror-client.ts'
 import type { LiveValue } from '../wire/mirror.ts'
 import { isoTime } from './dependencies.ts'
 
+/** From the configuration: `homeseer.verifyAttempts` and `verifyIntervalMs`. */
 interface VerifyRules {
   readonly attempts: number
   readonly intervalMs: number
@@ -64,11 +65,13 @@ export interface VerifyTask {
 export async function verify(task: VerifyTask): Promise<Verification> {
   const { mirror, ref, expected, before, rules, signal } = task
   const start = observationOf(before)
+  // Told what it does already: there is no moment of arrival to wait for, and nothing to fall back from.
   const wasThere = outcomeOf(expected, start, start) === 'reached'
   let observed: LiveValue | undefined
   let fault: LinkFault | undefined
   let attempts = 0
   for (let left = rules.attempts; left > 0 && !signal.aborted; left--) {
+    // A push ends the wait early; without push this is the pause between two looks.
     await mirror.waitFor(ref, ({ live }) => outcomeOf(expected, start, observationOf(live)) === 'reached', {
       timeoutMs: rules.intervalMs,
       signal,
@@ -77,6 +80,7 @@ export async function verify(task: VerifyTask): Promise<Verification> {
     const look = await lookAt(task)
     observed = look.live ?? observed
     fault = look.fault
+    // Moving looks do not count, up to the factor: a garage door needs longer than a lamp, and a stuck one must end.
     if (look.outcome === 'moving' && attempts < rules.attempts * MOVING_FACTOR) left++
     if (look.outcome !== 'reached') continue
     if (wasThere) return said(task, { matched: true, attempts, observed, fault })
@@ -95,6 +99,7 @@ async function lookAt({ mirror, ref, expected, before, signal }: VerifyTask): Pr
   readonly fault: LinkFault | undefined
 }> {
   const read = await mirror.read([ref], signal)
+  // Always a read of HomeSeer, never the mirror's memory: that might hold what we hoped for.
   const live = read.ok ? read.value.get(ref)?.live : undefined
   const fault = read.ok ? undefined : read.fault
   if (live === undefined) return { outcome: 'elsewhere', live, fault }

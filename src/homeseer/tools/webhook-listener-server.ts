@@ -28,10 +28,12 @@ export async function startWebhookListener(
   })
   if (trouble !== undefined) return fail(trouble)
   return ok({
+    // The one that was given out, where the configuration says 0.
     port: (server.address() as AddressInfo).port,
     stop: () =>
       new Promise((resolve) => {
         server.close(() => resolve())
+        // HomeSeer keeps its connection open; waiting for it to let go would hold up the stop.
         server.closeAllConnections()
       }),
   })

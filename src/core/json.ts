@@ -26,50 +26,70 @@ const NOT_PLAIN = Symbol('not plain')
  * that is less than plain; the library knows what to make of it.
  */
 function plainText(value: unknown): string | undefined {
-  const ordered = inOrder(value, PLAIN_DEPTH)
+  const ordered = inOrder(value, PLAIN_DEPTH, { given: [], names: [] })
   if (ordered === NOT_PLAIN) return undefined
   const text = JSON.stringify(ordered)
   // The engine escapes half a character where RFC 8785 forbids it.
   return text.includes(String.raw`\ud`) ? undefined : text
 }
 
+/** The names of the object before: the rows of a list have the same ones, and need not be sorted again. */
+interface LastNames {
+  given: readonly string[]
+  names: readonly string[]
+}
+
 /** The same data with its keys in order; the very same value where they already are. */
-function inOrder(value: unknown, depth: number): unknown {
+function inOrder(value: unknown, depth: number, last: LastNames): unknown {
   if (typeof value === 'string' || typeof value === 'boolean' || value === null) return value
   if (typeof value === 'number') return Number.isFinite(value) ? value : NOT_PLAIN
   if (typeof value !== 'object' || depth === 0) return NOT_PLAIN
-  if (Array.isArray(value)) return listInOrder(value, depth)
+  if (Array.isArray(value)) return listInOrder(value, depth, last)
   const kind: unknown = Object.getPrototypeOf(value)
-  return kind === Object.prototype || kind === null ? membersInOrder(value, depth) : NOT_PLAIN
+  return kind === Object.prototype || kind === null ? membersInOrder(value, depth, last) : NOT_PLAIN
 }
 
-function listInOrder(list: readonly unknown[], depth: number): unknown {
-  const ordered: unknown[] = []
-  let same = true
-  for (const item of list) {
-    const one = inOrder(item, depth - 1)
+function listInOrder(list: readonly unknown[], depth: number, last: LastNames): unknown {
+  let ordered: unknown[] | undefined
+  for (let index = 0; index < list.length; index++) {
+    const one = inOrder(list[index], depth - 1, last)
     if (one === NOT_PLAIN) return NOT_PLAIN
-    same &&= one === item
-    ordered.push(one)
+    if (one === list[index]) continue
+    ordered ??= [...list]
+    ordered[index] = one
   }
-  return same ? list : ordered
+  return ordered ?? list
 }
 
-function membersInOrder(object: object, depth: number): unknown {
+function membersInOrder(object: object, depth: number, last: LastNames): unknown {
   const given = Object.keys(object)
-  const names = given.toSorted()
+  const names = sorted(given, last)
   const ordered: Record<string, unknown> = {}
   let same = true
-  for (const [index, name] of names.entries()) {
+  for (let index = 0; index < names.length; index++) {
+    const name = names[index] ?? ''
     const member = (object as Record<string, unknown>)[name]
-    const one = member === undefined ? undefined : inOrder(member, depth - 1)
+    const one = member === undefined ? undefined : inOrder(member, depth - 1, last)
     // The engine puts numbers first whatever the order of writing, and takes `__proto__` for something else.
     const moves = name !== given[index]
-    if (one === NOT_PLAIN || name === '__proto__' || (moves && /^\d/.test(name))) return NOT_PLAIN
+    if (one === NOT_PLAIN || name === '__proto__' || (moves && startsWithDigit(name))) return NOT_PLAIN
     same &&= !moves && one === member
     ordered[name] = one
   }
   return same ? object : ordered
+}
+
+function sorted(given: readonly string[], last: LastNames): readonly string[] {
+  if (given.length !== last.given.length || given.some((name, index) => name !== last.given[index])) {
+    last.given = given
+    last.names = given.toSorted()
+  }
+  return last.names
+}
+
+function startsWithDigit(name: string): boolean {
+  const code = name.charCodeAt(0)
+  return code >= 0x30 && code <= 0x39
 }
 
 export function isJsonObject(value: unknown): value is JsonObject {

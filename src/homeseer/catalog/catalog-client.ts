@@ -44,7 +44,7 @@ export class CatalogClient {
   readonly #options: CatalogOptions
   readonly #lists = new Map<string, Kept<unknown>>()
   readonly #asking = new Map<string, Promise<Result<unknown, LinkFault>>>()
-  #controls: Kept<ControlMap> | undefined
+  #controls: (Kept<ControlMap> & { readonly structure: number }) | undefined
   #built: { readonly house: House; readonly structure: number; readonly controls: ControlMap } | undefined
 
   constructor(options: CatalogOptions) {
@@ -106,8 +106,13 @@ export class CatalogClient {
     const { json, mirror, clock, controlsHoldMs } = this.#options
     const kept = this.#controls
     const holds = kept !== undefined && clock.monotonic() < kept.untilMs
+    if (holds && kept.structure === mirror.structure) return ok(kept.value)
+    const { structure } = mirror
     const missing = holds ? [...mirror.entries.keys()].filter((ref) => !kept.value.has(ref)) : []
-    if (holds && missing.length === 0) return ok(kept.value)
+    if (holds && missing.length === 0) {
+      this.#controls = { ...kept, structure }
+      return ok(kept.value)
+    }
     const single = holds && missing.length <= MAX_SINGLE
     const answer = await json.call(getControl(single ? missing : undefined))
     if (!answer.ok) return answer
@@ -115,7 +120,7 @@ export class CatalogClient {
     const none = [...mirror.entries.keys()].map((ref) => [ref, []] as const)
     const value = new Map([...none, ...(single ? kept.value : []), ...answer.value])
     const untilMs = single ? kept.untilMs : clock.monotonic() + controlsHoldMs
-    this.#controls = { value, untilMs }
+    this.#controls = { value, untilMs, structure }
     return ok(value)
   }
 

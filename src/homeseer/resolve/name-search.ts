@@ -42,29 +42,36 @@ export function searchNames(index: NameIndex, query: string): readonly Hit[] {
   if (looks !== full) scoreInto(guesses, index, looks)
   for (const position of index.bySkeleton.get(looks) ?? []) guesses[position] = 1
   const values = new Float64Array(index.aliases.length)
+  const caps = capsOf(asked)
   for (let position = 0; position < values.length; position++) {
     const score = scores[position] ?? 0
     const guess = guesses[position] ?? 0
-    if (score > 0 || guess > 0) values[position] = honestScore(index, position, { asked, score, guess })
+    if (score > 0 || guess > 0) values[position] = honestScore(index, position, { caps, score, guess })
   }
   const exact = exactPositions(index, asked)
   for (const position of exact) values[position] = 1
-  const hits = bestPositions(index, values).map((position) => {
+  const order = bestPositions(index, values).sort(
+    (left, right) =>
+      (values[right] ?? 0) - (values[left] ?? 0) ||
+      Number(exact.has(right)) - Number(exact.has(left)) ||
+      Number(isOwners(index, right)) - Number(isOwners(index, left)) ||
+      idAt(index, left) - idAt(index, right),
+  )
+  return order.map((position) => {
     const guessed =
       !exact.has(position) && isGuess(scores[position] ?? 0, guesses[position] ?? 0, values[position] ?? 0)
     return hitAt(index, position, { score: values[position] ?? 0, exact: exact.has(position), lookAlike: guessed })
   })
-  return hits.sort(compareHits)
 }
 
 /** What an alias may claim that is not the name itself: less than one, and less still where only looks agree. */
 function honestScore(
   index: NameIndex,
   position: number,
-  { asked, score, guess }: { readonly asked: string; readonly score: number; readonly guess: number },
+  { caps, score, guess }: { readonly caps: Caps; readonly score: number; readonly guess: number },
 ): number {
   const alias = index.aliases[position]
-  const cap = score === 1 ? capOf(asked, alias?.text ?? '') : ACCENT_CAP
+  const cap = score === 1 ? caps(alias?.text ?? '') : ACCENT_CAP
   const value = finalScore(Math.min(score, cap), alias?.origin === 'configuration')
   return Math.max(Math.min(value, cap), Math.min(finalScore(guess, false), LOOK_ALIKE_CAP))
 }
@@ -74,19 +81,28 @@ function isGuess(score: number, guess: number, value: number): boolean {
 }
 
 /** For each target the position of its best alias; of equal ones the owner's, then the first. */
-function bestPositions(index: NameIndex, values: Float64Array): readonly number[] {
+function bestPositions(index: NameIndex, values: Float64Array): number[] {
   const best = new Int32Array(index.ids.length).fill(-1)
+  const found: number[] = []
   for (let position = 0; position < values.length; position++) {
     const value = values[position] ?? 0
     if (value === 0) continue
     const target = index.targets[position] ?? 0
     const held = best[target] ?? -1
+    if (held < 0) found.push(target)
     const heldValue = held < 0 ? 0 : (values[held] ?? 0)
-    const owners =
-      index.aliases[position]?.origin === 'configuration' && index.aliases[held]?.origin !== 'configuration'
-    if (value > heldValue || (value === heldValue && owners)) best[target] = position
+    const betterOwned = value === heldValue && isOwners(index, position) && !isOwners(index, held)
+    if (value > heldValue || betterOwned) best[target] = position
   }
-  return [...best].filter((position) => position >= 0)
+  return found.map((target) => best[target] ?? 0)
+}
+
+function isOwners(index: NameIndex, position: number): boolean {
+  return index.aliases[position]?.origin === 'configuration'
+}
+
+function idAt(index: NameIndex, position: number): number {
+  return index.aliases[position]?.id ?? 0
 }
 
 function hitAt(
@@ -101,12 +117,16 @@ function hitAt(
 }
 
 /** Equal only in a forgiving form: as high as that form deserves. */
-function capOf(asked: string, alias: string): number {
+type Caps = (alias: string) => number
+
+function capsOf(asked: string): Caps {
   const bare = withoutFiller(strictKey(asked))
-  if (bare !== undefined && bare === strictKey(alias)) return FILLER_CAP
-  return differsInAccents(asked, alias) || (bare !== undefined && differsInAccents(bare, alias))
-    ? ACCENT_CAP
-    : LOOK_ALIKE_CAP
+  return (alias) => {
+    if (bare !== undefined && bare === strictKey(alias)) return FILLER_CAP
+    return differsInAccents(asked, alias) || (bare !== undefined && differsInAccents(bare, alias))
+      ? ACCENT_CAP
+      : LOOK_ALIKE_CAP
+  }
 }
 
 /** The name itself; or, when nothing is called the whole query, the name left without filler. */
@@ -165,14 +185,4 @@ function aliasAt(starts: Int32Array, place: number): number {
     else high = middle - 1
   }
   return low
-}
-
-function compareHits(left: Hit, right: Hit): number {
-  return (
-    right.score - left.score ||
-    Number(right.match === 'exact') - Number(left.match === 'exact') ||
-    Number(right.alias.origin === 'configuration') - Number(left.alias.origin === 'configuration') ||
-    left.id - right.id ||
-    (left.alias.text < right.alias.text ? -1 : 1)
-  )
 }

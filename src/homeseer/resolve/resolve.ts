@@ -66,9 +66,14 @@ export interface DeviceCandidate extends Candidate<Device> {
 
 /** Best first; `verdict` is about the first one. */
 export interface Resolution<One> {
+  /** The best of them; nobody asks for more than the contract lets them. */
   readonly candidates: readonly One[]
+  /** How many there are in all. */
+  readonly total: number
   readonly verdict: Verdict
 }
+
+const MAX_CANDIDATES = 100
 
 export function buildResolver({ house, events, cameras, aliases }: ResolverInput): Resolver {
   const numbered = events.flatMap((event) => (event.id === undefined ? [] : [[event.id, event] as const]))
@@ -88,27 +93,38 @@ export function buildResolver({ house, events, cameras, aliases }: ResolverInput
 
 export function resolveDevices(resolver: Resolver, query: string): Resolution<DeviceCandidate> {
   const wantsWrapper = tokensOf(normalise(query)).some((word) => WRAPPER_WORDS.has(word))
-  const found = searchNames(resolver.deviceNames, query).flatMap((hit) => {
+  const found: RankedDevice[] = []
+  for (const hit of searchNames(resolver.deviceNames, query)) {
     const device = resolver.house.byRef.get(hit.id)
-    return device === undefined ? [] : [deviceCandidate(device, hit, wantsWrapper)]
-  })
-  const candidates = rankDevices(found, wantsWrapper)
-  return { candidates, verdict: judgeDevices(candidates, wantsWrapper) }
+    if (device !== undefined) found.push({ device, hit, rank: rankOf(device, wantsWrapper) })
+  }
+  const ranked = rankDevices(found, wantsWrapper)
+  return {
+    candidates: ranked.slice(0, MAX_CANDIDATES).map(deviceCandidate),
+    total: ranked.length,
+    verdict: judgeDevices(ranked, wantsWrapper),
+  }
 }
 
 /** `groupHint` keeps the events whose group contains it, as scored without it. */
 export function resolveEvents(resolver: Resolver, query: string, groupHint = ''): Resolution<Candidate<ReceivedEvent>> {
   const hint = normalise(groupHint)
-  const candidates = searchNames(resolver.eventNames, query)
-    .flatMap((hit) => candidateOf(resolver.events.get(hit.id), hit))
-    .filter((candidate) => normalise(candidate.target.group).includes(hint))
-  return { candidates, verdict: judge(candidates) }
+  const hits = searchNames(resolver.eventNames, query).filter(({ id }) =>
+    normalise(resolver.events.get(id)?.group ?? '').includes(hint),
+  )
+  return resolutionOf(hits, (id) => resolver.events.get(id))
 }
 
 export function resolveCameras(resolver: Resolver, query: string): Resolution<Candidate<ReceivedCamera>> {
-  const hits = searchNames(resolver.cameraNames, query)
-  const candidates = hits.flatMap((hit) => candidateOf(resolver.cameras.get(hit.id), hit))
-  return { candidates, verdict: judge(candidates) }
+  return resolutionOf(searchNames(resolver.cameraNames, query), (id) => resolver.cameras.get(id))
+}
+
+function resolutionOf<Target>(
+  hits: readonly Hit[],
+  find: (id: number) => Target | undefined,
+): Resolution<Candidate<Target>> {
+  const candidates = hits.slice(0, MAX_CANDIDATES).flatMap((hit) => candidateOf(find(hit.id), hit))
+  return { candidates, total: hits.length, verdict: judge(hits) }
 }
 
 export interface WrapperWarning {
@@ -142,12 +158,21 @@ const WRAPPER_WORDS = new Set(['master', 'scene', 'parent', 'root'])
 /** Scores this close say nothing about which of two devices was meant. */
 const CLOSE = 0.12
 
-function deviceCandidate(device: Device, hit: Hit, wantsWrapper: boolean): DeviceCandidate {
-  const { relationship, parentRef, controls, capabilities, wrapper } = device
+/** What the order and the verdict need of a device; a candidate is made only of those that are shown. */
+interface RankedDevice {
+  readonly device: Device
+  readonly hit: Hit
+  readonly rank: number
+}
+
+function rankOf({ relationship, parentRef, controls, capabilities, wrapper }: Device, wantsWrapper: boolean): number {
   const isPart = relationship === 4 || parentRef !== undefined
   const switches = capabilities.includes('on_off') || capabilities.includes('dimmer')
-  const rank =
-    (isPart ? 3 : 0) + (controls.length > 0 ? 3 : 0) + (switches ? 2 : 0) - (wrapper && !wantsWrapper ? 4 : 0)
+  return (isPart ? 3 : 0) + (controls.length > 0 ? 3 : 0) + (switches ? 2 : 0) - (wrapper && !wantsWrapper ? 4 : 0)
+}
+
+function deviceCandidate({ device, hit, rank }: RankedDevice): DeviceCandidate {
+  const { relationship, parentRef, controls, wrapper } = device
   return {
     ...candidate(device, hit),
     actionability: {
@@ -164,48 +189,47 @@ function deviceCandidate(device: Device, hit: Hit, wantsWrapper: boolean): Devic
  * An exact name that is no unwanted wrapper comes first whatever it can do. Of the others, each band of close scores, counted from
  * its best, is ordered by rank: closeness alone is not transitive, and an order must be.
  */
-function rankDevices(found: readonly DeviceCandidate[], wantsWrapper: boolean): readonly DeviceCandidate[] {
-  const isNamed = ({ match, actionability }: DeviceCandidate) =>
-    match === 'exact' && (wantsWrapper || actionability.role === 'endpoint')
+function rankDevices(found: readonly RankedDevice[], wantsWrapper: boolean): readonly RankedDevice[] {
+  const isNamed = ({ hit, device }: RankedDevice) => hit.match === 'exact' && (wantsWrapper || !device.wrapper)
   const ranked = found.filter(isNamed).sort(byRank)
   const rest = found.filter((one) => !isNamed(one))
   for (let from = 0; from < rest.length;) {
-    const top = rest[from]?.score ?? 0
+    const top = rest[from]?.hit.score ?? 0
     let to = from
-    while (to < rest.length && top - (rest[to]?.score ?? 0) <= CLOSE) to++
-    ranked.push(...rest.slice(from, to).sort(byRank))
+    while (to < rest.length && top - (rest[to]?.hit.score ?? 0) <= CLOSE) to++
+    for (const one of rest.slice(from, to).sort(byRank)) ranked.push(one)
     from = to
   }
   return ranked
 }
 
-function byRank(left: DeviceCandidate, right: DeviceCandidate): number {
+function byRank(left: RankedDevice, right: RankedDevice): number {
   return (
-    right.actionability.rank - left.actionability.rank ||
-    right.score - left.score ||
-    Number(right.evidence.origin === 'configuration') - Number(left.evidence.origin === 'configuration') ||
-    left.target.ref - right.target.ref
+    right.rank - left.rank ||
+    right.hit.score - left.hit.score ||
+    Number(right.hit.alias.origin === 'configuration') - Number(left.hit.alias.origin === 'configuration') ||
+    left.device.ref - right.device.ref
   )
 }
 
 /** The root of the chosen feature, and wrappers beside it, are not other things that could be meant. */
-function judgeDevices(candidates: readonly DeviceCandidate[], wantsWrapper: boolean): Verdict {
-  const [first] = candidates
+function judgeDevices(ranked: readonly RankedDevice[], wantsWrapper: boolean): Verdict {
+  const [first, ...others] = ranked
   if (first === undefined) return { kind: 'none' }
-  const wraps = ({ target, actionability }: DeviceCandidate) =>
-    actionability.role === 'wrapper_or_master' || target.ref === rootRef(first.target)
-  if (first.match === 'exact' && !wantsWrapper && first.actionability.role === 'wrapper_or_master')
-    return { kind: 'ask', reason: 'wrapper' }
-  return judge([first, ...candidates.slice(1).filter((other) => wantsWrapper || !wraps(other))])
+  if (first.hit.match === 'exact' && !wantsWrapper && first.device.wrapper) return { kind: 'ask', reason: 'wrapper' }
+  const root = rootRef(first.device)
+  const apart = others.filter(({ device }) => wantsWrapper || !(device.wrapper || device.ref === root))
+  return judge([first.hit, ...apart.map(({ hit }) => hit)])
 }
 
-function judge(candidates: readonly Candidate<unknown>[]): Verdict {
-  const [first, ...others] = candidates
+function judge(hits: readonly Hit[]): Verdict {
+  const [first] = hits
   if (first === undefined) return { kind: 'none' }
-  if (first.match !== 'exact') return { kind: 'ask', reason: first.evidence.lookAlike ? 'look-alike' : 'fuzzy' }
-  if (others.some((other) => other.match === 'exact')) return { kind: 'ask', reason: 'several-exact' }
+  if (first.match !== 'exact') return { kind: 'ask', reason: first.lookAlike ? 'look-alike' : 'fuzzy' }
+  const isOther = (hit: Hit): boolean => hit !== first
+  if (hits.some((hit) => isOther(hit) && hit.match === 'exact')) return { kind: 'ask', reason: 'several-exact' }
   // A second thing whose name only looks the same is there to be taken for the first.
-  if (others.some((other) => other.evidence.lookAlike && other.score >= first.score - CLOSE))
+  if (hits.some((hit) => isOther(hit) && hit.lookAlike && hit.score >= first.score - CLOSE))
     return { kind: 'ask', reason: 'look-alike' }
   return { kind: 'act' }
 }

@@ -20,7 +20,7 @@ const READING = 'reading the devices'
 
 export async function readHouse(homeseer: Homeseer, fresh = false): Promise<Result<House, Fault>> {
   const { catalog, link } = homeseer
-  if (fresh || isStale(homeseer, [...link.mirror.entries.values()])) {
+  if (fresh || isStale(homeseer, link.mirror.entries.values())) {
     const refreshed = await link.mirror.refresh()
     if (!refreshed.ok) return fail(readFault(refreshed.fault, READING))
   }
@@ -41,8 +41,10 @@ export async function freshen(
   return read.ok ? ok(undefined) : fail(readFault(read.fault, READING))
 }
 
-function isStale({ link: { mirror }, config }: Homeseer, entries: readonly MirrorEntry[]): boolean {
-  return !mirror.pushUp && entries.some((entry) => mirror.ageMs(entry) > config.statusCacheMs)
+function isStale({ link: { mirror }, config }: Homeseer, entries: Iterable<MirrorEntry>): boolean {
+  if (mirror.pushUp) return false
+  for (const entry of entries) if (mirror.ageMs(entry) > config.statusCacheMs) return true
+  return false
 }
 
 export function seenNow(

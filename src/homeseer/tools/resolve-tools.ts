@@ -105,13 +105,13 @@ function devices(homeseer: Homeseer): Capability {
   }).handledBy(async (input) => {
     const current = await currentNames(homeseer)
     if (!current.ok) return current
-    const { candidates, verdict } = resolveDevices(current.value.resolver, input.query)
+    const { candidates, total, verdict } = resolveDevices(current.value.resolver, input.query)
     const recommended = candidates[0]?.target.ref ?? null
     const hint = disambiguation(verdict)
     return answer({
       query: input.query,
       refresh: refreshJson(current.value, homeseer),
-      totalMatches: candidates.length,
+      totalMatches: total,
       verdict: { ...verdict },
       ...(hint === undefined ? {} : { disambiguationHint: hint }),
       recommendedRef: recommended,
@@ -150,13 +150,13 @@ function events(homeseer: Homeseer): Capability {
   }).handledBy(async (input) => {
     const current = await currentNames(homeseer)
     if (!current.ok) return current
-    const { candidates, verdict } = resolveEvents(current.value.resolver, input.query, input.groupHint)
+    const { candidates, total, verdict } = resolveEvents(current.value.resolver, input.query, input.groupHint)
     const hint = disambiguation(verdict)
     return answer({
       query: input.query,
       groupHint: input.groupHint ?? null,
       refresh: refreshJson(current.value, homeseer),
-      totalMatches: candidates.length,
+      totalMatches: total,
       verdict: { ...verdict },
       ...(hint === undefined ? {} : { disambiguationHint: hint }),
       items: candidates.slice(0, input.limit).map((one) => ({
@@ -180,12 +180,12 @@ function cameras(homeseer: Homeseer): Capability {
   }).handledBy(async (input) => {
     const current = await currentNames(homeseer)
     if (!current.ok) return current
-    const { candidates, verdict } = resolveCameras(current.value.resolver, input.query)
+    const { candidates, total, verdict } = resolveCameras(current.value.resolver, input.query)
     const hint = disambiguation(verdict)
     return answer({
       query: input.query,
       refresh: refreshJson(current.value, homeseer),
-      totalMatches: candidates.length,
+      totalMatches: total,
       verdict: { ...verdict },
       ...(hint === undefined ? {} : { disambiguationHint: hint }),
       items: candidates.slice(0, input.limit).map((one) => ({

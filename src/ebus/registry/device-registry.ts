@@ -13,6 +13,7 @@ import type { Exchange } from '../wire/telegram.ts'
 import type { Identity } from './identity.ts'
 import { SERIAL_CHUNKS, VAILLANT, decodeIdentity, decodeSerialChunk, serialChunkOf, serialNumber } from './identity.ts'
 
+/** How an address became known and how far that is to be trusted: labels of the contract, per address. */
 export const DISCOVERY_SOURCES = ['passive_observed', 'static_seed', 'active_confirmed'] as const
 export type DiscoverySource = (typeof DISCOVERY_SOURCES)[number]
 export const VERIFICATION_STATES = ['candidate', 'corroborated_pending', 'identity_confirmed'] as const
@@ -23,6 +24,7 @@ export interface Slot {
   readonly source: DiscoverySource
   readonly state: VerificationState
   readonly identity: Identity | undefined
+  /** By number; a hole is a piece that nobody has heard yet. */
   readonly serialChunks: readonly (string | undefined)[]
   readonly lastSeenMs: number | undefined
 }
@@ -67,8 +69,10 @@ export class DeviceRegistry {
   /** A telegram that was not a copy of our own; `own` when this gateway asked. */
   hear({ telegram, response }: Exchange, own: boolean, atMs: number): void {
     const { source, target, primary, secondary, data } = telegram
+    // We are no device of the house.
     if (!own) this.#sight(source, atMs, false)
     if (response !== undefined) {
+      // An answer has a checksum of its own, so one is as good as several sightings.
       this.#sight(target, atMs, true)
       if (primary === 0x07 && secondary === 0x04) this.#identify(target, response, own)
       else if (primary === VAILLANT && secondary === 0x09 && data.length === 1) this.#hearSerial(target, data, response)
@@ -116,6 +120,7 @@ export class DeviceRegistry {
 
   #sight(address: number, atMs: number, answered: boolean): void {
     const slot = this.#open(address, 'passive_observed')
+    // Not a change: it would make a new revision of every telegram.
     slot.lastSeenMs = atMs
     if (slot.state !== 'candidate') return
     slot.sightings++
@@ -166,6 +171,7 @@ export class DeviceRegistry {
       const serial = slotSerial(slot)
       const key = serial === undefined ? undefined : `${slot.identity?.manufacturerCode ?? 0}/${serial}`
       const target = isInitiator(slot.address) ? companionTarget(slot.address) : undefined
+      // A serial number joins faces at any addresses, arithmetic only an initiator and its own target face.
       const group =
         (key === undefined ? undefined : bySerial.get(key)) ?? (target === undefined ? undefined : byTarget.get(target))
       const joined = group ?? []

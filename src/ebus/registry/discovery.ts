@@ -23,6 +23,11 @@ export type ProbeOutcome = 'answered' | 'absent' | 'unclear'
 /** Regulator, boiler or heat pump, function module, internet gateway, solar face, heat pump module, mixer module, remote. */
 const WELL_KNOWN: readonly number[] = [0x15, 0x08, 0x26, 0xf6, 0xec, 0x76, 0x52, 0x35]
 
+/**
+ * Slow on purpose: a bus carries some 240 symbols a second for everybody, and a house has waited years to be asked.
+ * Devices that were replaced are noticed within AGAIN_MS; an address where nobody was is tried until ABSENT_MS makes it
+ * a question every ten minutes.
+ */
 const SPACING_MS = 10_000
 const PASSES = 3
 const ABSENT_MS = 600_000
@@ -36,6 +41,7 @@ interface Attempt {
 
 export class Discovery {
   readonly #mode: DiscoveryMode
+  // Keyed by question; at most five per address that there is.
   readonly #attempts = new Map<string, Attempt>()
 
   constructor(mode: DiscoveryMode) {
@@ -46,6 +52,7 @@ export class Discovery {
   next(registry: DeviceRegistry, ourAddress: number | undefined, nowMs: number): Probe | undefined {
     if (this.#mode === 'off') return undefined
     const ourTarget = ourAddress === undefined ? undefined : companionTarget(ourAddress)
+    // Who somebody is comes before its serial number: that question depends on the manufacturer.
     const address = this.#candidates(registry).find(
       (candidate) => candidate !== ourTarget && this.#isDue({ kind: 'identity', address: candidate }, nowMs),
     )
@@ -76,6 +83,7 @@ export class Discovery {
 
   #candidates(registry: DeviceRegistry): readonly number[] {
     const heard = registry.slots().map(({ address }) => (isInitiator(address) ? companionTarget(address) : address))
+    // An initiator does not answer questions; the target face five addresses on does.
     return [...new Set([...WELL_KNOWN, ...heard, ...(this.#mode === 'full' ? ALL_TARGETS : [])])]
   }
 }
@@ -89,6 +97,7 @@ function keyOf(probe: Probe): string {
 }
 
 function missingChunk({ identity, serialChunks }: Slot): number | undefined {
+  // Only Vaillant keeps its serial number behind B509 24…27.
   if (identity?.manufacturerCode !== VAILLANT) return undefined
   const chunk = Array.from({ length: SERIAL_CHUNKS }, (_, index) => serialChunks[index]).indexOf(undefined)
   return chunk < 0 ? undefined : chunk

@@ -23,7 +23,14 @@ import {
   valid,
 } from './method.ts'
 
+/**
+ *   op 00 GG II lo hi          read       answer: kind, group, register lo hi, value …
+ *   op 01 GG II lo hi value    write      op 02: regulator, op 06: what is paired with it
+ *
+ * The header of an answer is these four bytes; a shorter one holds no value.
+ */
 const EXTENDED_HEADER = 4
+/** Spec 1, read_raw: 1 to 16 bytes. */
 const MAX_RAW = 16
 
 const extended = z.strictObject({
@@ -31,6 +38,7 @@ const extended = z.strictObject({
   group: byte,
   instance: byte,
   addr: registerNumber,
+  // Two names for one parameter: the contract says `opcode`, older callers `op`.
   opcode: z.union([z.literal(2), z.literal(6)]).optional(),
   op: z.union([z.literal(2), z.literal(6)]).optional(),
 })
@@ -100,6 +108,7 @@ const setExtRegister = defineMethod({
   readOnly: false,
   params: z.strictObject({
     ...extended.shape,
+    // 255 bytes fit into a telegram; six of them say where.
     data: byteList(1, 249).optional(),
     payload: byteList(1, 249).optional(),
   }),
@@ -115,6 +124,7 @@ const setExtRegister = defineMethod({
       decode: (response) => extendedResult(params, true, response),
       confirm: {
         data: extendedData(params, 0x00, new Uint8Array()),
+        // The value without its header: byte for byte what was sent.
         holds: (response) => equalBytes(response.subarray(EXTENDED_HEADER), bytes),
         decode: (response) => extendedResult(params, false, response),
       },
@@ -136,6 +146,7 @@ function judgeWrite({ group, addr, opcode, op }: Extended, bytes: Uint8Array): E
   }
 }
 
+/** Spec 1: `[0x03, SEL1, SEL2, SEL3, WD]`, Monday is 0. The selectors are the regulator's own. */
 const readTimer = defineMethod({
   plane: 'system',
   name: 'read_timer',
@@ -163,6 +174,7 @@ const readTimer = defineMethod({
 /** Pairs that begin before they end; `undefined` when the controller said nothing. */
 function shortSlotCount(response: Uint8Array): number | undefined {
   if (response.length < 2) return undefined
+  // An odd length begins with a status byte; then come begin and end of each slot in ten-minute steps.
   const pairs = response.length % 2 === 1 ? response.subarray(1) : response
   let count = 0
   for (let at = 0; at + 1 < pairs.length; at += 2) if ((pairs[at] ?? 0) < (pairs[at + 1] ?? 0)) count++
@@ -179,6 +191,7 @@ const readRaw = defineMethod({
   prepare: ({ payload }) => ({
     data: payload,
     effect: 'sensitive',
+    // By opcode: an owner can limit or forbid "raw 04" without knowing every payload.
     actuator: `b524/raw.${hex(payload.subarray(0, 1))}`,
     decode: (response) => ({
       request_payload: bytesValue(payload),

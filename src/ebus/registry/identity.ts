@@ -25,6 +25,7 @@ export interface IdentityFault {
   readonly got: number
 }
 
+/** Manufacturer byte and service: Vaillant's own telegrams have the same number as PB. */
 export const VAILLANT = 0xb5
 const IDENTITY_LENGTH = 10
 
@@ -71,6 +72,7 @@ export function decodeIdentity(answer: Uint8Array): Result<Identity, IdentityFau
 }
 
 export const SERIAL_CHUNKS = 4
+/** B509 24, 25, 26 and 27 each give eight characters. */
 const FIRST_CHUNK = 0x24
 const CHUNK_LENGTH = 8
 

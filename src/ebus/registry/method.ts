@@ -15,6 +15,7 @@ import type { Json, JsonObject } from '../../core/json.ts'
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
 
+/** `system` and `timer` can be called; the others are the contract's class planes, listed only. */
 export type PlaneName = 'system' | 'timer' | 'heating' | 'dhw' | 'solar'
 
 /** A named value of an answer. An invalid one is `null`: the device had nothing to say. */
@@ -41,9 +42,11 @@ export interface Prepared {
 export interface Method {
   readonly plane: PlaneName
   readonly name: string
+  /** PB and SB of the telegram: 0xB5 and, for extended registers, 0x24. */
   readonly primary: number
   readonly secondary: number
   readonly readOnly: boolean
+  /** `unknown` is the contract's word for methods of other makers; ours are all known. */
   readonly mutability: 'read_only' | 'mutating' | 'unknown'
   readonly danger: 'safe' | 'dangerous' | 'unknown'
   /** Listed, but only to be had through the semantic tools. */
@@ -53,6 +56,7 @@ export interface Method {
   readonly prepare: (params: JsonObject) => Result<Prepared, readonly Issue[]>
 }
 
+/** The older gateway's two classes: what moves may be a minute old, what somebody has set five. */
 export const STATE_MS = 60_000
 export const CONFIG_MS = 300_000
 
@@ -68,6 +72,7 @@ interface Definition<Params> {
 
 const VAILLANT = 0xb5
 
+/** Everything a method is follows from `readOnly`, so that no table can say safe of something that writes. */
 export function defineMethod<Params>(definition: Definition<Params>): Method {
   const { plane, name, secondary, readOnly, params, prepare } = definition
   return {
@@ -85,6 +90,7 @@ export function defineMethod<Params>(definition: Definition<Params>): Method {
       if (!parsed.success)
         return fail(
           parsed.error.issues.map(({ path, message, code }) => ({
+            // Where the caller finds it: method parameters stand inside `params` of rpc.invoke.
             path: ['params', ...path.map((step) => (typeof step === 'symbol' ? String(step) : step))],
             message,
             code,
@@ -114,6 +120,7 @@ export const byte = z.int().min(0).max(0xff)
 
 /** What every method takes beside its own: who asks, and how fresh the answer has to be. */
 export const commonParams = {
+  // Checked against our own address by the tool: a method knows of no bus.
   source: z.unknown().optional(),
   cache_class: z.unknown().optional(),
   refresh_class: z.unknown().optional(),

@@ -21,6 +21,7 @@ export interface DevicePlane {
 /** Hardware from here on counts energy. */
 const COUNTS_ENERGY = 0x7603
 
+/** Spec 1: heat-source planes are class-specific modelling. Their answers are to be had from the semantic tools. */
 const CLASS_METHODS: Readonly<Record<'heating' | 'dhw' | 'solar', readonly Method[]>> = {
   heating: classMethods('heating'),
   dhw: classMethods('dhw'),
@@ -45,6 +46,7 @@ export function planesOf(identity: Identity | undefined): readonly DevicePlane[]
   if (identity?.manufacturerCode !== VAILLANT) return []
   const product = productOf(identity)
   const counts = Number.parseInt(identity.hardware, 16) >= COUNTS_ENERGY
+  // A regulator controls heating and hot water; the boiler makes them. Both list the planes.
   const heats = product.kind === 'boiler' || product.kind === 'heat-pump' || product.kind === 'regulator'
   const listed = (name: 'heating' | 'dhw' | 'solar'): DevicePlane => ({
     name,
@@ -59,6 +61,7 @@ export function planesOf(identity: Identity | undefined): readonly DevicePlane[]
   ]
 }
 
+/** The listed ones as well: asked for by name, they say that they cannot be called, rather than be unknown. */
 const CALLABLE: ReadonlyMap<string, Method> = new Map(
   [...SYSTEM_METHODS, ...TIMER_METHODS, ...Object.values(CLASS_METHODS).flat()].map((method) => [
     `${method.plane}/${method.name}`,

@@ -33,6 +33,7 @@ export interface Product {
 }
 
 interface Row extends Partial<Omit<Product, 'kind' | 'name'>> {
+  /** The five characters of the identification, without blanks at the ends. */
   readonly ids: RegExp
   readonly kind: ProductKind
   readonly name: string
@@ -52,6 +53,7 @@ const VAILLANT_PRODUCTS: readonly Row[] = [
   { ids: /^SOL\d\d$/, kind: 'solar', name: 'solar module' },
 ]
 
+/** Nothing is asked of what nobody knows: a register that is harmless elsewhere may not be there. */
 const UNKNOWN: Product = { kind: 'other', name: 'device', extended: false, timers: 'none', registers: 'none' }
 
 export function productOf(identity: Identity | undefined): Product {

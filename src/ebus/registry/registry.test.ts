@@ -287,6 +287,18 @@ describe('methods', () => {
     expect(refused('read_timer', { sel1: 3, sel2: 0, sel3: 2, weekday: 7 })).toBe(false)
   })
 
+  it.each([
+    [225, '00 00 00 18 00 e1 00', true],
+    [225, '00 00 00 18 00 d2 00', false],
+    [225, '00 00 00 17 00 e1 00', false],
+    [65_535, '00 00 00 18 00 d2 00', true],
+    [225, '03', false],
+  ])('a slot told %i tenths and read back as %s is confirmed: %s', (temperature, answer, confirmed) => {
+    const times = { start_hour: 0, start_minute: 0, end_hour: 24, end_minute: 0 }
+    const write = { zone: 0, hc: 0, weekday: 0, slot: 0, slot_count: 1, ...times, temperature }
+    expect(prepared('timer', 'write_timer', write).confirm?.holds(fromHex(answer))).toBe(confirmed)
+  })
+
   it('gives no value where the device gave none', () => {
     const read = prepared('system', 'get_ext_register', { group: 3, instance: 0, addr: 0x22 })
     expect(read.decode(fromHex('0303 2200 0000a841'))).toMatchObject({

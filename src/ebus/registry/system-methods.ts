@@ -22,6 +22,7 @@ import {
   valid,
 } from './method.ts'
 
+/** Sixteen bits in 1/256 °C. */
 const OUTSIDE = numeric('D2B')
 
 const operational = z.strictObject({ ...commonParams, op: byte })
@@ -46,6 +47,7 @@ const getOperationalData = defineMethod({
 
 /** dcf SS MM HH DD MM ww YY temperature, or without the receiver's state on older devices. */
 function dateTime(response: Uint8Array): NamedValues {
+  // Ten bytes with the state of the radio clock in front, nine without.
   const at = response.length >= 10 ? 1 : 0
   const bcd = (index: number): number | undefined => fromBcd(response[at + index] ?? 0xff)
   const temperature = OUTSIDE.decode(response.subarray(at + 7))
@@ -71,6 +73,7 @@ const setOperationalData = defineMethod({
   readOnly: false,
   params: z.strictObject({
     ...operational.shape,
+    // 255 bytes fit into a telegram; the first is `op`.
     data: byteList(0, 254).optional(),
     payload: byteList(0, 254).optional(),
   }),
@@ -116,6 +119,7 @@ const setRegister = defineMethod({
   params: z.strictObject({
     ...commonParams,
     addr: registerNumber,
+    // Three bytes say what to write where.
     data: byteList(1, 252).optional(),
     payload: byteList(1, 252).optional(),
   }),
@@ -130,6 +134,7 @@ const setRegister = defineMethod({
       decode: (response) => registerResult(0x0e, addr, response),
       confirm: {
         data: Uint8Array.of(0x0d, addr >> 8, addr & 0xff),
+        // A register may be longer than what was written of it.
         holds: (response) => equalBytes(response.subarray(0, bytes.length), bytes),
         decode: (response) => registerResult(0x0d, addr, response),
       },

@@ -17,9 +17,19 @@ import {
 import type { Method, NamedValues } from './method.ts'
 import { CONFIG_MS, INVALID, byte, commonParams, defineMethod, numberValue, valid } from './method.ts'
 
+/**
+ *   A3 Z H                                       config    status, slots, minutes …, °C from and to
+ *   A4 Z H                                       counts    status, slots of the seven days
+ *   A5 Z H D S                                   slot      status, begin, end, temperature in tenths, low byte first
+ *   A6 Z H D S N hh mm hh mm Tlo Thi             write     00 taken, else why not
+ *
+ * Z: zone 0 to 2, FF for hot water and circulation. H: 0 heating, 1 cooling, 2 hot water, 3 circulation, 4 silence.
+ * D: 0 is Monday. FFFF: no temperature of its own.
+ */
 const NO_TEMPERATURE = 0xffff
 
 const program = z.strictObject({ ...commonParams, zone: byte, hc: z.int().min(0).max(4) })
+// Twelve slots are the most that any program was seen to hold.
 const place = z.strictObject({ ...program.shape, weekday: z.int().min(0).max(6), slot: z.int().min(0).max(11) })
 
 const readTimerConfig = defineMethod({
@@ -100,6 +110,7 @@ function slotValues(response: Uint8Array): NamedValues {
   }
 }
 
+/** 24:00 is a time here, the end of the day; the regulator refuses what lies beyond it. */
 const hour = z.int().min(0).max(24)
 const minute = z.int().min(0).max(59)
 
@@ -132,6 +143,7 @@ const writeTimer = defineMethod({
       effect: 'writes',
       actuator: actuator(zone, hc),
       decode: (response) => {
+        // Some regulators acknowledge and say nothing more.
         const code = response.length === 0 ? 0 : (response[0] ?? 0)
         return {
           error_code: valid(code),
@@ -143,7 +155,9 @@ const writeTimer = defineMethod({
         data: Uint8Array.of(0xa5, zone, hc, weekday, index),
         holds: (response) => {
           const found = decodeSlot(response)
-          return found !== undefined && found.startMinute === slot.startMinute && found.endMinute === slot.endMinute
+          if (found?.startMinute !== slot.startMinute || found.endMinute !== slot.endMinute) return false
+          // FFFF asks for no temperature of its own, so whatever the slot shows is right.
+          return slot.celsius === undefined || found.celsius === slot.celsius
         },
         decode: (response) => slotValues(response),
       },

@@ -19,8 +19,10 @@ const mode = z
   .pipe(z.enum(['LIVE', 'SNAPSHOT']))
   .meta({ enum: ['LIVE', 'SNAPSHOT'] })
 
+/** Ours have 32 hex digits; longer ones are somebody else's. */
 const id = z.string().trim().min(1).max(64)
 
+/** Spec 1: LIVE when omitted, SNAPSHOT with a required id. An id without a mode means LIVE. */
 export const consistencyArgument = z
   .strictObject({
     mode: mode.exactOptional().describe('LIVE, the default, is now; SNAPSHOT is as it was captured.'),
@@ -38,6 +40,7 @@ export type Consistency = { readonly mode?: 'LIVE' | 'SNAPSHOT'; readonly snapsh
 export const viewArguments = { consistency: consistencyArgument, bus: busArgument }
 
 export const addressArgument = z.int().min(0).max(255).describe('The device: any of its addresses on the bus.')
+/** Positive; left out it means all that is kept, which the stores bound. */
 export const limitArgument = z.int().min(1).exactOptional().describe('Only the newest so many.')
 
 export const idempotencyKeyArgument = z

@@ -9,13 +9,16 @@ import { ERROR_CLASSES, FAMILIES, FRAME_TYPES, OUTCOMES } from '../observe/obser
 
 const count = z.int().min(0)
 const scope = z.enum(['active', 'passive'])
+/** `passive`: overheard. Whether that works decides what the bus tools may be believed. */
 const passiveState = z.enum(['unavailable', 'warming_up', 'available'])
+/** Spec 1: nothing exact is claimed, since an adapter hands bytes over when it likes. */
 const quality = z.enum(['estimated', 'unavailable'])
 
 /** Spec 1: stays explicit in all three tools, so that nobody takes retained history for a healthy path. */
 const status = z.object({
   last_updated_at: z.string().exactOptional(),
   transport_class: z.string(),
+  // How often planes are polled at most: how old a value may be that nobody is heard to say.
   publisher_cadence_sec: z.number(),
   publisher_cadence_source: z.string(),
   capability: z.object({
@@ -24,6 +27,7 @@ const status = z.object({
     broadcast_supported: z.boolean(),
     passive_available: z.boolean(),
     passive_state: passiveState,
+    // Only where `passive_state` is unavailable.
     passive_reason: z
       .enum([
         'startup_timeout',
@@ -45,6 +49,7 @@ const status = z.object({
   }),
   warmup: z.object({
     state: passiveState,
+    // What is waited for, the most important first; absent once the path is available.
     blocker: z
       .enum([
         'post_reset_settling',
@@ -98,6 +103,7 @@ export const busSummary = z.object({
     .describe('Who talks to whom, the busiest first.'),
   errors: z.array(z.object({ scope, class: z.enum(ERROR_CLASSES), phase: z.string(), count })),
   repeats: z.object({ commands: count, responses: count }).describe('Parts that had to be said twice.'),
+  // Absent where nothing was measured: spec 1 freezes no busy ratio, and no zero is made up for one.
   busy: z
     .object({ total_seconds: z.number(), windows: z.array(z.object({ window: z.string(), ratio: z.number() })) })
     .exactOptional()
@@ -155,6 +161,7 @@ export const busMessages = z.object({
   ),
 })
 
+/** Not of the freeze: one telegram per question, so that somebody can find out what it means. */
 export const busSpecimens = z.object({
   count,
   items: z.array(
@@ -202,6 +209,7 @@ export const busPeriodicity = z.object({
 /** In a fixed order, those with nothing in them included. */
 const classes = z.array(z.object({ class: z.string(), count }))
 
+/** DOC-09's payload: counts only, by class; which values they are is for the plane tools. */
 export const watchSummary = z.object({
   last_updated_at: z.string().exactOptional(),
   inventory: z.object({

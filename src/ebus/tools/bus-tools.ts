@@ -101,6 +101,7 @@ export function busTools(house: House): readonly Capability[] {
       const looked = look(house, wish, call)
       if (!looked.ok) return looked
       const { view, answer } = looked.value
+      // Newest first, unlike the two lists of the freeze, so `limit` cuts at the other end.
       const items = view.specimens().filter((specimen) => family === undefined || specimen['family'] === family)
       return ok({ data: answer({ count: items.length, items: items.slice(0, limit) }) })
     }),
@@ -134,6 +135,7 @@ function list(
   capacity: number,
   limit: number | undefined,
 ): JsonObject & { readonly items: readonly JsonObject[] } {
+  // Spec 1: the newest `limit`, in the order in which they are kept.
   return { status, count: items.length, capacity, items: limit === undefined ? items : items.slice(-limit) }
 }
 

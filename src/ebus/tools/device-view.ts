@@ -12,6 +12,7 @@ import type { DevicePlane } from '../registry/plane.ts'
 import { planesOf } from '../registry/plane.ts'
 import { productOf } from '../registry/product.ts'
 
+/** `primary` and `secondary` are the two bytes of the service, PB and SB. */
 export const methodOutput = z.object({
   name: z.string(),
   read_only: z.boolean(),
@@ -55,6 +56,7 @@ export function deviceViews(registry: DeviceRegistry): readonly DeviceView[] {
 
 function deviceView(registry: DeviceRegistry, device: Device): DeviceView {
   const { address, addresses, identity, serial } = device
+  // By what the device said it is: before that it has none.
   const planes = planesOf(identity)
   const labels = addresses.map((each) => {
     const slot = registry.slot(each)

@@ -62,6 +62,7 @@ export function readFault(cause: ReadFault, target: number): Fault {
       )
     case 'refused':
       return fault('failed', 'PROTOCOL_ERROR', `${who} refuses this question (NAK).`, 'bus')
+    // `busy`: nothing is wrong with the question, the next attempt may well be heard.
     case 'answer-garbled':
       return fault('busy', 'PROTOCOL_ERROR', `The answer of ${who} came garbled, twice.`, 'bus')
     case 'no-answer':

@@ -68,6 +68,7 @@ export interface Looked {
 export function look(house: House, wish: Wish, call: Call): Result<Looked, Fault> {
   const heating = busOf(house, wish.bus)
   if (!heating.ok) return heating
+  // The bus is checked even where a snapshot decides: a misspelt name is a mistake in either case.
   const several = house.buses.length > 1
   if (wish.consistency?.mode !== 'SNAPSHOT') {
     const view = viewNow(house, heating.value)
@@ -100,6 +101,7 @@ export function freshnessOf({ fields }: Plane, nowMs: number, eachField: boolean
   const oldest = rest.reduce((left, right) => (right.atMs < left.atMs ? right : left), first)
   const sources = new Set(all.map(([, { source }]) => source))
   const stale = all.filter(([, field]) => isStale(field, nowMs))
+  // In an answer of many planes only what is old is worth the room.
   const shown = eachField ? all : stale
   return {
     freshness: {

@@ -9,6 +9,7 @@ import { FM5_MODES } from '../semantic/fm5.ts'
 import type { PlaneName } from '../semantic/planes.ts'
 import { CHANNELS, WEEKDAYS } from '../semantic/schedule.ts'
 
+/** Absent, never null and never zero: a sensor that is not there has not measured nothing. */
 const number = z.number().exactOptional()
 const flag = z.boolean().exactOptional()
 const text = z.string().exactOptional()
@@ -20,6 +21,7 @@ const zone = z.object({
   state: z.object({
     current_temp_c: number,
     current_humidity_pct: number,
+    // What the zone does now; derived, since no register says it in one word.
     hvac_action: z.enum(['idle', 'heating', 'cooling']).exactOptional(),
     special_function: text,
     heating_demand_pct: number,
@@ -69,6 +71,7 @@ const series = z.object({
   today: figure,
   yearly: z.array(figure).describe('This year, all time.'),
   monthly: z.array(figure).describe('Last month, this month.'),
+  // The same figures say how old they are, one by one: they come in different telegrams.
   today_meta: figureMeta,
   yearly_meta: z.array(figureMeta),
   monthly_meta: z.array(figureMeta),
@@ -89,6 +92,7 @@ const boilerStatus = z.object({
     diverter_valve_position_pct: number,
     fan_speed_rpm: number,
     target_fan_speed_rpm: number,
+    // The contract's name; it is a current, in microamperes.
     ionisation_voltage_ua: number,
     dhw_water_flow_lpm: number,
     dhw_demand_active: flag,
@@ -150,6 +154,7 @@ const system = z.object({
     installer_phone: text,
     installer_menu_code: number,
   }),
+  // Hydraulic scheme and wiring as the installer set them; `vr71_circuit_start_index` is no longer part of it (spec 1).
   properties: z.object({ system_scheme: number, module_configuration_vr71: number }),
 })
 
@@ -198,6 +203,7 @@ const radioDevice = z.object({
   hardware_identifier: text,
   remote_control_address: z.int().exactOptional(),
   device_paired: flag,
+  // 0 to 10; 4 is enough.
   reception_strength: number,
   zone_assignment: z.int().exactOptional(),
   room_temperature_c: number,
@@ -228,6 +234,7 @@ export const slotOutput = z.object({
   end_hour: z.int(),
   end_minute: z.int(),
   temperature_c: number,
+  // Tenths of a degree as on the wire, for callers that write them back unchanged.
   temperature_raw: z.int().exactOptional(),
 })
 
@@ -236,6 +243,7 @@ const program = z.object({
   hc: z.enum(CHANNELS),
   config: z
     .object({
+      // What the program can hold: slots a day, minutes, °C. Resolution and least duration are advice to B555.
       max_slots: z.int(),
       time_resolution: z.int(),
       min_duration: z.int(),
@@ -245,6 +253,7 @@ const program = z.object({
       max_temp_c: number,
     })
     .exactOptional(),
+  // Per weekday, from Monday; known before the slots themselves have been read.
   slots_used: z.array(z.int()).exactOptional(),
   days: z.array(z.object({ weekday: z.enum(WEEKDAYS), slots: z.array(slotOutput) })).exactOptional(),
 })
@@ -264,6 +273,7 @@ const adapterInfo = z.object({
   is_ethernet: flag,
   temperature_c: number,
   supply_voltage_mv: number,
+  // Tenths of a volt.
   bus_voltage_max_dv: number,
   bus_voltage_min_dv: number,
   reset_cause: text,

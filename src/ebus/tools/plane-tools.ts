@@ -131,6 +131,7 @@ export function planeTools(house: House): readonly Capability[] {
       if (!looked.ok) return looked
       const { view, answer } = looked.value
       const shown = view.plane(plane)
+      // Ages count from now even for a snapshot: what is old has not become younger by being kept.
       return ok({ data: answer(shown.data, freshnessOf(shown, house.clock.now(), true)) })
     }),
   )

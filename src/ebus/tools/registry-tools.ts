@@ -29,6 +29,7 @@ const listWords = {
 } as const
 
 const devicesList = defineTool({ ...common, ...listWords, name: 'ebus.v1.registry.devices.list' })
+/** Spec 1's alias: the same data under the name that older clients call. */
 const legacyDevices = defineTool({
   ...common,
   ...listWords,
@@ -106,6 +107,7 @@ function findDevice(
 ): Result<{ readonly device: DeviceView; readonly answer: Looked['answer'] }, Fault> {
   const looked = look(house, wish, call)
   if (!looked.ok) return looked
+  // Any face: callers see addresses in telegrams, not devices.
   const device = looked.value.view.devices().find(({ addresses }) => addresses.includes(address))
   if (device === undefined) return fail(notFound(`There is no device at ${address}.`))
   return ok({ device, answer: looked.value.answer })

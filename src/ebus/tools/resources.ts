@@ -33,6 +33,7 @@ export function resourceUri(busId: string, topic: Topic): string {
 
 /** What a change makes worth reading again. */
 export function changedUris(busId: string, change: Change): readonly string[] {
+  // The adapter's own state shows in three places at once.
   const topics: readonly Topic[] = change === 'bus' ? ['bus', 'runtime_status', 'adapter_info'] : [change]
   return topics.map((topic) => resourceUri(busId, topic))
 }
@@ -57,6 +58,7 @@ function resource(house: House, heating: HeatingBus, topic: Topic): Capability {
   return tool.handledBy(async () => {
     const view = viewNow(house, heating)
     const { data, beside } = show(view, topic, house.clock.now())
+    // Always LIVE: a resource has no arguments to ask for a snapshot with.
     const answer = {
       data,
       consistency: { mode: 'LIVE' },

@@ -31,6 +31,7 @@ import { badArgument, badArguments, notFound, readFault, withdrawn, writeFault }
 import type { House } from './house.ts'
 import { busLock, busOf } from './house.ts'
 
+/** The older gateway's default, which its callers count on. */
 const DEFAULT_TIMEOUT_MS = 3_000
 const MAX_TIMEOUT_MS = 25_000
 /** What spec 1 calls the gateway, whatever address it really has. */
@@ -62,6 +63,7 @@ const shared = {
 const intent = z
   .string()
   .trim()
+  // Case counts: a word that opens a gate is not guessed.
   .pipe(z.enum(['READ_ONLY', 'MUTATE']))
   .meta({ enum: ['READ_ONLY', 'MUTATE'] })
 
@@ -119,6 +121,7 @@ export function rpcTools(house: House): readonly Capability[] {
 function assess(house: House, invocation: Invocation): Assessment {
   const { intent: wanted, allow_dangerous: dangerous, idempotency_key: key, plane, method: methodName } = invocation
   const method = findMethod(plane, methodName)
+  // Mistakes in the parameters are answered by the handler; here they only mean that nothing is known of the effect.
   const prepared = method?.prepare(invocation.params)
   const request = prepared?.ok === true ? prepared.value : undefined
   if (wanted === 'READ_ONLY')
@@ -127,12 +130,15 @@ function assess(house: House, invocation: Invocation): Assessment {
     ...(dangerous ? [] : [{ rule: 'allow-dangerous', message: 'MUTATE needs allow_dangerous: true.' }]),
     ...(key === undefined ? [{ rule: 'idempotency-key', message: 'MUTATE needs an idempotency_key.' }] : []),
   ]
+  // MUTATE on a reading method is allowed and remains a read, with the gates that were asked for.
   if (method?.readOnly === true) return { effect: 'reads', reasons }
   const busId = invocation.bus ?? house.buses[0]?.id ?? ''
+  // By the main face, so that limits and approvals hold under every address of the device.
   const address = house.buses.find((each) => each.id === busId)?.installation.registry.find(invocation.address)
   const target = addressText(address?.address ?? invocation.address)
   const what = request?.actuator ?? methodName
   return {
+    // Unknown methods and wrong parameters are refused by the handler; until then they count as a change.
     effect: request?.effect ?? 'writes',
     reasons,
     target: `ebus:${busId}:${target}/${what}`,
@@ -256,6 +262,7 @@ function keyOf(request: BusRequest): ReadKey {
 async function change({ house, invocation, call }: Job, resolved: Resolved): Promise<Outcome> {
   const { heating, prepared, request } = resolved
   const wish = { deadlineMs: invocation.timeout_ms, caller: callerKey(call.caller) }
+  // Nothing of ours goes out between the change and the look at it.
   return heating.exclusively(async () => {
     if (call.signal.aborted) return fail(withdrawn())
     // Not repeatable: a telegram that may have reached its target is not said a second time.
@@ -274,6 +281,7 @@ async function confirm(
   if (prepared.confirm === undefined) return {}
   const look = { ...request, data: prepared.confirm.data }
   const served = await heating.read(keyOf(look), { ...wish, maxAgeMs: 0, source: 'write_confirm' })
+  // The change was acknowledged; that it could not be looked at makes it unconfirmed, not failed.
   if (!served.ok) return { read_back: { value: null, valid: false }, confirmed: { value: null, valid: false } }
   const { payload } = served.value.entry
   const values = prepared.confirm.decode(payload)

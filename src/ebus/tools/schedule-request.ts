@@ -20,6 +20,7 @@ export const slotInput = z.strictObject({
   end_minute: minute,
   temperature_c: z
     .number()
+    // 5 to 30 °C for rooms, up to 70 for hot water; the program's own limits are narrower and checked below.
     .min(5)
     .max(70)
     .exactOptional()
@@ -45,6 +46,7 @@ export function checkSlots(
     void issues.push({ path: ['slots', ...path], message, code: 'custom' })
   const { maxSlots } = facts.config
   if (slots.length > maxSlots) say([], `this program holds ${maxSlots} slots a day`)
+  // With the place in the request: mistakes are told where the caller finds them, whatever the order.
   const timed = slots.map((slot, index) => ({ slot: asSlot(slot), index }))
   for (const { slot, index } of timed) {
     if (slot.endMinute > END_OF_DAY || slot.startMinute >= END_OF_DAY) say([index], 'a day ends at 24:00')
@@ -76,6 +78,7 @@ function checkSteps(
   { config }: ProgramFacts,
   say: (message: string) => void,
 ): void {
+  // Of the programs that can be written, only the 700 family's keep no temperatures and know steps of ten minutes.
   const strict = !config.hasTemperature && config.resolutionMinutes > 1
   if (strict && [startMinute, endMinute].some((time) => time % config.resolutionMinutes !== 0))
     say(`times in steps of ${config.resolutionMinutes} minutes`)
@@ -104,6 +107,7 @@ function checkTemperature(
   if (celsius < minCelsius || celsius > maxCelsius) say(`this program takes ${minCelsius} to ${maxCelsius} °C`)
 }
 
+/** The setpoint that was asked for is the one that is set anyway; the slot itself has no room for it. */
 function withoutSetpoint(slot: DaySlot, { config }: ProgramFacts): DaySlot {
   return config.hasTemperature ? slot : { ...slot, celsius: undefined }
 }

@@ -34,6 +34,7 @@ import { checkSlots, slotInput } from './schedule-request.ts'
 
 /** For one telegram; a day takes up to forty. */
 const TELEGRAM_MS = 4_000
+/** For twelve slots: written, read back and, if need be, put back, with the pauses the regulator wants in between. */
 const TIMEOUT_SECONDS = 90
 
 const shared = {
@@ -79,6 +80,7 @@ export function scheduleTools(house: House, pause: (ms: number) => Promise<void>
   const common = {
     output,
     effect: 'writes',
+    // A day is replaced whole, so the same call twice leaves the same day.
     idempotent: true,
     family: ebusFamily,
     timeoutSeconds: TIMEOUT_SECONDS,
@@ -152,6 +154,7 @@ async function setProgram(job: Job): Promise<Outcome> {
     const prepared = await prepare(heating.value, talk, job)
     if (!prepared.ok) return prepared
     const { regulator, config, slots } = prepared.value
+    // A day without slots is one slot of no length, which still has to say a temperature that the program takes.
     const place = { regulator, id: job.id, weekday: job.wish.weekday, idleCelsius: config.minCelsius }
     if (job.call.rehearsal) {
       const before = await readDay(talk, place)
@@ -192,6 +195,7 @@ async function prepare(
 > {
   const { topology, shadow } = heating.installation
   const { regulator } = topology
+  // In this order: no regulator yet is worth trying again, one without programs is not.
   if (regulator?.timers === undefined || regulator.timers === 'none') return fail(noPrograms(regulator))
   if (id.channel === 'heating' && topology.zonesKnown && !topology.zones().includes(id.zone))
     return fail(notFound(`There is no zone ${id.zone}; there are ${topology.zones().join(', ')}.`))
@@ -211,6 +215,7 @@ function noPrograms(regulator: Regulator | undefined): Fault {
   }
 }
 
+/** Only 720 controllers can be asked; the 700 family's limits are known beforehand or not at all. */
 async function askConfig(talk: Talk, regulator: Regulator, id: ProgramId): Promise<ProgramConfig | undefined> {
   if (regulator.timers !== 'b555') return undefined
   const answer = await talk.read(configKey(regulator.address, id))

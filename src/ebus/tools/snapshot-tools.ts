@@ -43,6 +43,7 @@ const dropTool = defineTool({
   family: ebusFamily,
 })
 
+/** Callers with less time than the first reading takes ask with `allow_partial`. */
 const DEFAULT_TIMEOUT_MS = 10_000
 const WAKE_MS = 50
 /** An adapter that is away is not worth the whole wait. */
@@ -125,6 +126,7 @@ export function snapshotTools(house: House, pause: (ms: number) => Promise<void>
       if (!looked.ok) return looked
       const { view, answer } = looked.value
       const live = wish.consistency?.mode !== 'SNAPSHOT'
+      // Once everything was asked, a null plane is an answer: there is no such thing in this house.
       const missing = live && !heating.value.isThrough() ? wanted.filter((name) => isMissing(view, name)) : []
       if (missing.length > 0 && !allowPartial)
         return fail({
@@ -150,6 +152,7 @@ async function firstReading(
 ): Promise<void> {
   const { wanted, timeoutMs, call, pause } = wait
   const startMs = house.clock.monotonic()
+  // Ends with the wait, the caller, the first reading, or when nothing that is wanted is missing.
   for (;;) {
     const waitedMs = house.clock.monotonic() - startMs
     const patienceMs = heating.status().connected ? timeoutMs : Math.min(timeoutMs, CONNECT_PATIENCE_MS)

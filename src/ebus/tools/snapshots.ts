@@ -30,8 +30,10 @@ export interface SnapshotLimits {
   readonly bytes: number
 }
 
+/** For callers that capture in a loop; most of a capture is the 1,024 telegrams of the message store. */
 export const SNAPSHOT_LIMITS: Omit<SnapshotLimits, 'ttlMs'> = { perOwner: 8, total: 64, bytes: 32 * 1_024 * 1_024 }
 
+/** Not to be guessed, although an id alone opens nothing. */
 const ID_BYTES = 16
 
 export class Snapshots {
@@ -44,6 +46,7 @@ export class Snapshots {
   }
 
   take(view: View, owner: string, nowMs: number): Result<Snapshot, Fault> {
+    // Lazily, on every use: no timer keeps the program awake for it.
     this.#purge(nowMs)
     const bytes = weightOf(view)
     const own = [...this.#kept.values()].filter((snapshot) => snapshot.owner === owner).length

@@ -46,6 +46,7 @@ export interface ViewParts {
   readonly info: AdapterInfo | undefined
   readonly version: string
   readonly plan: () => readonly PlannedRead[]
+  /** What callers have asked for by rpc, which is watched like the plan's own reads. */
   readonly toolReads: ReadonlySet<ReadKey>
   /** Wall clock, and monotonic. */
   readonly atMs: number

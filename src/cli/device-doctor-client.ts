@@ -53,7 +53,7 @@ async function enrolmentOf(
   command: Command,
   { needed }: { readonly needed: boolean },
 ): Promise<EnrolmentView | undefined> {
-  if (!needed) return { pending: [], devices: [], ota: '' }
+  if (!needed) return { pending: [], devices: [], refused: [], ota: '' }
   const body = { tool: 'devices.enrolment.list', arguments: {} }
   const value = await heard(command, { method: 'POST', path: '/api/call', body, asOwner: true })
   if (value === undefined) return undefined

@@ -31,6 +31,13 @@ export interface EnrolmentView {
     readonly online: boolean
     readonly withheld: number
   }[]
+  readonly refused: readonly {
+    readonly device: string | null
+    readonly sentence: string
+    readonly address: string
+    readonly count: number
+    readonly last: string | null
+  }[]
   readonly ota: string
 }
 
@@ -54,7 +61,7 @@ export interface ToolsView {
 }
 
 export function devicesTable(
-  { pending, devices, ota }: EnrolmentView,
+  { pending, devices, refused, ota }: EnrolmentView,
   fromTheNetwork: (url: string) => string,
 ): string {
   const rows = devices.map((device) => [
@@ -72,6 +79,13 @@ export function devicesTable(
     device.address,
     device.replaces ? 'has the address of an enrolled device: erased, replaced, or somebody pretends' : '',
   ])
+  const away = refused.map(({ device, sentence, address, count, last }) => [
+    device ?? 'a stranger',
+    address,
+    `${count} ×`,
+    last ?? '',
+    sentence,
+  ])
   const parts = [
     rows.length === 0
       ? `No devices yet. Type this into one: ${fromTheNetwork(ota)}`
@@ -79,6 +93,7 @@ export function devicesTable(
     ...(waiting.length === 0
       ? []
       : [`Waiting (hearthbus devices approve CODE):\n${table(['code', 'board', 'id', 'from', ''], waiting)}`]),
+    ...(away.length === 0 ? [] : [`Turned away in the last day:\n${table(['as', 'from', '', 'last', ''], away)}`]),
   ]
   return harmless(parts.join('\n\n'))
 }

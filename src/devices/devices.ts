@@ -14,25 +14,26 @@ import type { Clock } from '../core/clock.ts'
 import type { Database } from '../core/database-store.ts'
 import type { Logger } from '../core/logger.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import type { Gateway, GatewayOptions } from './enrol/gateway-server.ts'
+import type { Gateway } from './enrol/gateway-server.ts'
 import { openDevices } from './enrol/gateway-server.ts'
 import { openSigningKey } from './enrol/signing-key-store.ts'
+import { gatewaySettings, otaUrl, toolTimes, troubleText, urlRules } from './gateway-settings.ts'
 import type { FleetEvent } from './session/fleet.ts'
-import type { ToolTimes } from './session/tool-time.ts'
-import { DEFAULT_TOOL_TIMES } from './session/tool-time.ts'
+import type { Refusal } from './session/refusal.ts'
 import { announceTools } from './tools/announce-tools.ts'
 import { callTools } from './tools/call-tools.ts'
 import { DeviceCalls } from './tools/device-call.ts'
+import { DoorLog } from './tools/door-log.ts'
 import { enrolmentTools } from './tools/enrolment-tools.ts'
 import { EventLog } from './tools/event-log.ts'
 import { devicesHealth } from './tools/health.ts'
 import { listTools } from './tools/list-tools.ts'
+import { Notice } from './tools/notice.ts'
 import type { ForwardBus, OpenHouse } from './tools/open-house.ts'
 import { PinStore } from './tools/pin-store.ts'
+import { REFUSED_URI, refusedResource } from './tools/refused-resource.ts'
 import type { RosterBus } from './tools/roster.ts'
 import { Roster } from './tools/roster.ts'
-import type { UrlRule } from './tools/url-rule.ts'
-import { parseUrlRule } from './tools/url-rule.ts'
 import { WaitingNotice } from './tools/waiting-notice.ts'
 import { WAITING_URI, waitingResource } from './tools/waiting-resource.ts'
 
@@ -63,6 +64,7 @@ export function createDevices(options: DevicesOptions): Service {
     ...callTools(parts),
     ...announceTools(parts, urlRules(config)),
     waitingResource(parts),
+    refusedResource(parts),
     ...enrolmentTools({ ...parts, transports, record: async (event) => void (await options.ledger.append(event)) }),
   ]
   return {
@@ -88,6 +90,8 @@ class Doors {
   readonly #options: DevicesOptions
   readonly #closing = new AbortController()
   readonly #waiting: WaitingNotice
+  readonly #refusals: Notice
+  readonly #doorLog: DoorLog
   #gateway: Gateway | undefined
   #retry: NodeJS.Timeout | undefined
   #attempts = 0
@@ -100,12 +104,23 @@ class Doors {
       pending: () => this.#gateway?.registrar.pending() ?? [],
       clock,
     })
+    this.#refusals = new Notice(() => bus.announceResource(REFUSED_URI))
+    this.#doorLog = new DoorLog(clock.now())
   }
 
   async open(): Promise<void> {
-    const { config, logger } = this.#options
+    const { config, database, clock, logger } = this.#options
+    const settings = gatewaySettings(config)
     try {
-      this.#gateway = await openDevices(gatewayOptions(this.#options, this.#waiting.changed))
+      this.#gateway = await openDevices({
+        ...settings,
+        database,
+        clock,
+        signingKey: openSigningKey(this.#options.signingKeyPath),
+        registrar: { ...settings.registrar, onWaiting: this.#waiting.changed },
+        onRefused: (refusal) => this.#turnedAway(refusal),
+        onError: (error) => logger.error({ err: error }, 'what a device can do could not be remembered'),
+      })
     } catch (error) {
       this.trouble = troubleText(error, config)
       const pauseMs = backoffMs(REOPEN, this.#attempts++)
@@ -132,6 +147,7 @@ class Doors {
     this.#closing.abort()
     clearTimeout(this.#retry)
     this.#waiting.close()
+    this.#refusals.close()
     const { house } = this
     this.house = undefined
     house?.calls.close()
@@ -140,7 +156,7 @@ class Doors {
   }
 
   #furnish(gateway: Gateway): OpenHouse {
-    const { config, database, ledger, bus, logger } = this.#options
+    const { config, database, ledger, bus, clock, logger } = this.#options
     const { fleet, registrar } = gateway
     const store = new PinStore(database, ledger)
     const calls = new DeviceCalls(fleet, {
@@ -157,7 +173,29 @@ class Doors {
       rules: { ...config, effects: config, urls: urlRules(config) },
       report: (error, message) => logger.error({ err: error }, message),
     })
-    return { gateway, roster, calls, store, events: new EventLog(), otaUrl: otaUrl(config, gateway.httpPort) }
+    return {
+      gateway,
+      roster,
+      calls,
+      store,
+      events: new EventLog(),
+      refused: () => this.#doorLog.list(clock.now()),
+      otaUrl: otaUrl(config, gateway.httpPort),
+    }
+  }
+
+  /** Seen by the owner at once; on record as often as a stranger should be able to make us write. */
+  #turnedAway(refusal: Refusal): void {
+    const { ledger, clock, logger } = this.#options
+    const { door, why, deviceId, remoteAddress: address } = refusal
+    const known = deviceId === undefined ? undefined : this.#gateway?.registrar.device(deviceId)
+    const count = this.#doorLog.add(refusal, known !== undefined, clock.now())
+    this.#refusals.changed()
+    if (known === undefined || count === undefined) return
+    const device = this.house?.store.slug(known.deviceId) ?? ''
+    logger.warn({ device, id: known.deviceId, door, why, address, count }, 'somebody was not let in as a device')
+    const event = { kind: 'device.refused', device, device_id: known.deviceId, door, why, address, count }
+    ledger.append(event).catch((error: unknown) => logger.error({ err: error }, 'a refusal could not be recorded'))
   }
 
   /** Ends with the fleet. Looks never reject, so nobody need wait for them. */
@@ -172,67 +210,4 @@ class Doors {
 
 function changesTools({ kind }: FleetEvent): boolean {
   return kind !== 'notification'
-}
-
-function gatewayOptions(options: DevicesOptions, onWaiting: () => void): GatewayOptions {
-  const { config, database, clock, logger } = options
-  const { host, port, publicUrl, mqtt, broker, transport, keepAliveSeconds, allowedOrigins, maxConnections } = config
-  return {
-    database,
-    clock,
-    host,
-    transport,
-    httpPort: port,
-    signingKey: openSigningKey(options.signingKeyPath),
-    ...(publicUrl === undefined ? {} : { publicUrl }),
-    ...(mqtt.enabled ? { mqtt: { port: mqtt.port, udpPort: mqtt.udpPort } } : {}),
-    ...(broker === undefined ? {} : { broker: { ...broker, account: broker.account } }),
-    fleet: {
-      toolTimes: toolTimes(config),
-      settings: {
-        withUserTools: config.userTools,
-        keepAliveMs: keepAliveSeconds === 0 ? undefined : keepAliveSeconds * 1_000,
-      },
-    },
-    registrar: {
-      onWaiting,
-      waitingRoom: {
-        places: Math.max(256, config.waitingPerAddress),
-        placesPerAddress: config.waitingPerAddress,
-        stayMs: 3_600_000,
-      },
-    },
-    server: { otaPath: config.otaPath, allowedOrigins, maxConnections },
-    onError: (error) => logger.error({ err: error }, 'what a device can do could not be remembered'),
-  }
-}
-
-/** What is typed into a device; where nothing is configured, as seen from this machine. */
-function otaUrl({ publicUrl, host, otaPath }: DevicesConfig, port: number): string {
-  if (publicUrl !== undefined) return `${publicUrl.replace(/\/$/, '')}${otaPath}`
-  return `http://${host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host}:${port}${otaPath}`
-}
-
-function toolTimes({ toolSeconds }: DevicesConfig): ToolTimes {
-  const byTool = Object.fromEntries(Object.entries(toolSeconds).map(([tool, seconds]) => [tool, seconds * 1_000]))
-  return { ...DEFAULT_TOOL_TIMES, byTool }
-}
-
-/** The configuration has checked their form. */
-function urlRules({ urls }: DevicesConfig): readonly UrlRule[] {
-  return urls.map((text) => {
-    const rule = parseUrlRule(text)
-    if (rule === undefined) throw new Error(`devices.urls: ${text} is not an address that can be allowed`)
-    return rule
-  })
-}
-
-function troubleText(error: unknown, { host, port, mqtt }: DevicesConfig): string {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined
-  const ports = mqtt.enabled ? `${port}, or ${mqtt.port} for MQTT,` : String(port)
-  if (code === 'EADDRINUSE')
-    return `Port ${ports} belongs to another program. Stop that, or set devices.port and devices.mqtt.port.`
-  if (code === 'EADDRNOTAVAIL') return `devices.host is ${host}, which is no address of this machine.`
-  if (code === 'EACCES') return `Port ${ports} may only be used by root. Set devices.port to one above 1023.`
-  return `The listener for devices cannot be opened: ${error instanceof Error ? error.message : String(error)}.`
 }

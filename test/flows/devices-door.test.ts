@@ -1,11 +1,14 @@
 /** Who stands at the door of a house, and who gets to know of it. */
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
 import type { Client } from '@modelcontextprotocol/client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../src/core/json.ts'
+import { startDeviceSimulator } from '../../src/sim/devices/device-client.ts'
 import { numberedIdentity } from '../../src/sim/devices/identity.ts'
 import { openDeviceHome } from '../device-home.ts'
 import type { DeviceHome } from '../device-home.ts'
-import { connectHttp } from '../gateway-process.ts'
+import { CLI, connectHttp } from '../gateway-process.ts'
 
 const WAITING = 'devices://waiting'
 
@@ -59,12 +62,82 @@ describe.each(['legacy', 'modern'] as const)('what waits at the door, for a %s c
     const agent = await connectHttp(house.url, era)
     expect((await owner.listResources()).resources.map(({ uri }) => uri)).toContain(WAITING)
     expect((await agent.listResources()).resources.map(({ uri }) => uri)).not.toContain(WAITING)
-    await expect(agent.readResource({ uri: WAITING })).rejects.toThrow()
+    await expect(agent.readResource({ uri: WAITING })).rejects.toThrow(/not found|Unknown|no resource/i)
     await agent.close()
     const named = await house.api('/api/call', {
       method: 'POST',
       body: { tool: 'devices.resource.waiting', arguments: {} },
     })
     expect(named).toMatchObject({ outcome: 'denied', structured: { error: { reasons: [{ rule: 'admin-only' }] } } })
+  })
+})
+
+describe('somebody who tries to pass for a device', () => {
+  const REFUSED = 'devices://refused'
+  let deviceId: string
+  let owner: Client
+  beforeAll(async () => {
+    const device = await house.enrol('Vault', { transport: 'websocket' })
+    ;({ deviceId } = device.identity)
+    owner = await connectHttp(house.url, 'legacy', '/mcp', house.ownerToken)
+  })
+  afterAll(() => owner.close())
+
+  /** As a device would dial, with whatever somebody has instead of its token. */
+  const dial = async (token: string): Promise<void> => {
+    const { clientId } = numberedIdentity(1)
+    const url = house.ota.replace(/^http/, 'ws').replace('/ota/', '/v1/')
+    const websocket = { url, token }
+    const identity = { deviceId, clientId, serialNumber: undefined }
+    const thief = await startDeviceSimulator({ profile: 'fw-2.4', kind: 'speaker', identity, websocket })
+    await expect(thief.wake()).rejects.toThrow('401')
+    thief.stop()
+  }
+
+  it('is shown to the owner at once, and is in the ledger once', async () => {
+    const updated = new Promise<string>((resolve) =>
+      owner.setNotificationHandler('notifications/resources/updated', ({ params }) => resolve(params.uri)),
+    )
+    await owner.subscribeResource({ uri: REFUSED })
+    for (const token of ['a', 'b', 'c']) await dial(token)
+    expect(await updated).toBe(REFUSED)
+    const { contents } = await owner.readResource({ uri: REFUSED })
+    const [{ text = '' } = {}] = contents as { text?: string }[]
+    expect(JSON.parse(text)).toMatchObject({
+      refused: [
+        {
+          device: 'vault',
+          id: deviceId,
+          door: 'websocket',
+          why: 'wrong-credentials',
+          sentence: 'Somebody knocked with credentials that are not, or no longer, the device’s.',
+          address: '127.0.0.1',
+          count: 3,
+        },
+      ],
+    })
+    const recorded = async (): Promise<readonly JsonObject[]> => {
+      const entries = await house.api('/api/ledger/entries?limit=100', { token: house.ownerToken })
+      return (entries as unknown as JsonObject[]).filter(({ kind }) => kind === 'device.refused')
+    }
+    await expect
+      .poll(recorded)
+      .toMatchObject([
+        { entry: { device: 'vault', device_id: deviceId, door: 'websocket', why: 'wrong-credentials', count: 1 } },
+      ])
+  })
+
+  it('is told to the owner in a sentence', async () => {
+    const { stdout } = await promisify(execFile)(process.execPath, [CLI, '--data', house.home.data, 'devices'])
+    expect(stdout).toMatch(
+      /Turned away in the last day:\n.*\nvault +127\.0\.0\.1 +3 × .*not, or no longer, the device’s/,
+    )
+  })
+
+  it('is nothing that an agent gets to see', async () => {
+    const agent = await connectHttp(house.url, 'modern')
+    expect((await agent.listResources()).resources.map(({ uri }) => uri)).not.toContain(REFUSED)
+    await expect(agent.readResource({ uri: REFUSED })).rejects.toThrow(/not found|Unknown|no resource/i)
+    await agent.close()
   })
 })

@@ -13,6 +13,8 @@ import { systemClock } from '../../core/clock.ts'
 import type { Harbour } from '../session/fleet.ts'
 import type { WebSocketDevices } from '../session/websocket-server.ts'
 import { acceptWebSocketDevices, singleHeaders } from '../session/websocket-server.ts'
+import type { OnRefused } from '../session/refusal.ts'
+import { parseDeviceId } from '../wire/device-id.ts'
 import { OTA_PATH, VISION_PATH, WEBSOCKET_PATH } from './addresses.ts'
 import type { Registrar } from './enrolment.ts'
 import type { HttpAnswer, HttpHandler, HttpRequest } from './http-exchange.ts'
@@ -30,6 +32,7 @@ export interface DevicesServerOptions {
   readonly allowedOrigins?: readonly string[]
   readonly timezoneMinutes?: (nowMs: number) => number
   readonly maxConnections?: number
+  readonly onRefused?: OnRefused
   readonly clock?: Clock
 }
 
@@ -45,12 +48,13 @@ const REQUEST_MS = 20_000
 export function createDevicesServer(options: DevicesServerOptions): DevicesServer {
   const { registrar, desk, harbour, clock = systemClock, allowedOrigins = [], maxConnections = 4_096 } = options
   const timezoneMinutes = options.timezoneMinutes ?? ((nowMs: number) => -new Date(nowMs).getTimezoneOffset())
-  const endpoint = { registrar, clock, timezoneMinutes }
+  const { onRefused = () => undefined } = options
+  const endpoint = { registrar, clock, timezoneMinutes, onRefused }
   const otaPath = options.otaPath ?? OTA_PATH
   const routes: ReadonlyMap<string, HttpHandler> = new Map([
     [otaPath, otaHandler(endpoint)],
     [`${otaPath}activate`, activateHandler(endpoint)],
-    [VISION_PATH, visionHandler(desk)],
+    [VISION_PATH, visionHandler(desk, onRefused)],
   ])
   const server = createServer({ requestTimeout: REQUEST_MS, headersTimeout: REQUEST_MS, keepAliveTimeout: 5_000 })
   server.maxConnections = maxConnections + 256
@@ -61,8 +65,11 @@ export function createDevicesServer(options: DevicesServerOptions): DevicesServe
     const { origin } = request.headers
     const handler = routes.get(request.path) ?? routes.get(`${request.path}/`)
     let answer: HttpAnswer
-    if (origin !== undefined && !allowedOrigins.includes(origin)) answer = textAnswer(403, 'not from a web page')
-    else if (handler === undefined) answer = textAnswer(404, 'nothing here')
+    if (origin !== undefined && !allowedOrigins.includes(origin)) {
+      answer = textAnswer(403, 'not from a web page')
+      const deviceId = parseDeviceId(request.headers['device-id'] ?? '')
+      onRefused({ door: 'http', why: 'foreign-origin', deviceId, remoteAddress: request.remoteAddress })
+    } else if (handler === undefined) answer = textAnswer(404, 'nothing here')
     else answer = await handler(request).catch(() => textAnswer(400, 'the request could not be read'))
     // A body that nobody read would be taken for the next request.
     if (!incoming.complete) response.setHeader('Connection', 'close')
@@ -82,6 +89,7 @@ export function createDevicesServer(options: DevicesServerOptions): DevicesServe
     admit: registrar.admit,
     door: { path: WEBSOCKET_PATH, allowedOrigins },
     maxConnections,
+    onRefused,
     clock,
   })
   return {

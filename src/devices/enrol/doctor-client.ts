@@ -3,8 +3,8 @@
  *
  *   GET ota ▸ POST ota as this device ▸ diagnose ▸ TCP ▸ an upgrade or CONNECT without credentials, which must be refused
  *
- * Leaves no trace at a Hearthbus: the answer has its secrets blanked out and nobody is put on a waiting list. At another
- * server it is an ordinary request.
+ * At a Hearthbus the answer has its secrets blanked out and nobody is put on a waiting list; the two knocks are counted
+ * as what they are, somebody without credentials. At another server it is an ordinary request.
  *
  * Does I/O.
  */
@@ -80,7 +80,7 @@ async function reach(target: Target, timeoutMs: number): Promise<readonly Findin
 async function tryWebSocket(target: Extract<Target, { kind: 'websocket' }>, timeoutMs: number) {
   const path = target.url.replace(/^wss?:\/\/[^/]+/, '')
   const upgrade = `GET ${path} HTTP/1.1\r\nHost: ${target.host}\r\nConnection: Upgrade\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Version: 13\r\nUpgrade: websocket\r\n\r\n`
-  const heard = await talk(target, Buffer.from(upgrade), timeoutMs)
+  const heard = await talk(target, Buffer.from(upgrade), { timeoutMs, enough: 'HTTP/1.1 401'.length })
   if (!heard.ok) return [unreachable(target, heard.why)]
   const status = /^HTTP\/1\.1 (\d{3})/.exec(heard.bytes.toString('latin1'))?.[1]
   return [verdict(target, { refused: status === '401' || status === '403', welcome: status === '101' })]
@@ -88,7 +88,7 @@ async function tryWebSocket(target: Extract<Target, { kind: 'websocket' }>, time
 
 async function tryMqtt(target: Extract<Target, { kind: 'mqtt' }>, timeoutMs: number) {
   const opening = encodeConnect({ clientId: 'doctor', username: 'x', password: 'x', keepAliveSeconds: 60 })
-  const heard = await talk(target, opening, timeoutMs)
+  const heard = await talk(target, opening, { timeoutMs, enough: 4 })
   if (!heard.ok) return [unreachable(target, heard.why)]
   const connack = hex(heard.bytes.subarray(0, 4))
   return [verdict(target, { refused: /^200200(?:04|05)$/.test(connack), welcome: connack === '20020000' })]
@@ -111,18 +111,28 @@ function unreachable({ host, port }: Address, why: string): Finding {
 
 type Heard = { readonly ok: true; readonly bytes: Buffer } | { readonly ok: false; readonly why: string }
 
+interface Patience {
+  readonly timeoutMs: number
+  /** An answer may come in pieces. */
+  readonly enough: number
+}
+
 /** The first bytes that come back. */
-function talk({ host, port }: Address, opening: Uint8Array, timeoutMs: number): Promise<Heard> {
+function talk({ host, port }: Address, opening: Uint8Array, { timeoutMs, enough }: Patience): Promise<Heard> {
   return new Promise((resolve) => {
+    let bytes: Buffer = Buffer.alloc(0)
     const socket = connect({ host, port }, () => socket.write(opening))
     const end = (heard: Heard) => {
       socket.destroy()
       resolve(heard)
     }
     socket.setTimeout(timeoutMs, () => end({ ok: false, why: 'no answer' }))
-    socket.once('data', (bytes) => end({ ok: true, bytes }))
+    socket.on('data', (chunk: Buffer) => {
+      bytes = Buffer.concat([bytes, chunk])
+      if (bytes.length >= enough) end({ ok: true, bytes })
+    })
     socket.once('error', (error) => end({ ok: false, why: reason(error) }))
-    socket.once('close', () => end({ ok: false, why: 'the connection was closed' }))
+    socket.once('close', () => end(bytes.length > 0 ? { ok: true, bytes } : { ok: false, why: 'it hung up' }))
   })
 }
 

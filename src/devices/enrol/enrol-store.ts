@@ -7,7 +7,7 @@
  *
  * Does I/O.
  */
-import type { DatabaseSync } from 'node:sqlite'
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { Database, Migrations } from '../../core/database-store.ts'
 import type { FleetMemory } from '../session/fleet.ts'
 import type { Remembered, Transport } from '../session/session.ts'
@@ -48,13 +48,18 @@ const TOKENS_PER_DEVICE = 4
 
 export class EnrolStore {
   readonly #database: Database
+  /** Asked for everything that happens to a device, so they are compiled once. */
+  readonly #device: StatementSync
+  readonly #token: StatementSync
 
   constructor(database: Database) {
     this.#database = database
+    this.#device = database.sql.prepare('SELECT * FROM device_enrolled WHERE device_id = ?')
+    this.#token = database.sql.prepare('SELECT used FROM device_token WHERE hash = ? AND device_id = ?')
   }
 
   device(deviceId: string): EnrolledDevice | undefined {
-    const row = this.#database.sql.prepare('SELECT * FROM device_enrolled WHERE device_id = ?').get(deviceId)
+    const row = this.#device.get(deviceId)
     return row === undefined ? undefined : readDevice(row)
   }
 
@@ -127,9 +132,7 @@ export class EnrolStore {
   }
 
   hasToken(deviceId: string, hash: Uint8Array): 'unused' | 'used' | undefined {
-    const row = this.#database.sql
-      .prepare('SELECT used FROM device_token WHERE hash = ? AND device_id = ?')
-      .get(hash, deviceId)
+    const row = this.#token.get(hash, deviceId)
     if (row === undefined) return undefined
     return row['used'] === 1 ? 'used' : 'unused'
   }

@@ -13,6 +13,7 @@ import type { Database } from '../../core/database-store.ts'
 import type { Fleet, Harbour } from '../session/fleet.ts'
 import type { FleetOptions } from '../session/fleet-server.ts'
 import { createFleet } from '../session/fleet-server.ts'
+import type { OnRefused } from '../session/refusal.ts'
 import type { BrokerDevices } from '../session/mqtt-client.ts'
 import { connectBroker } from '../session/mqtt-client.ts'
 import type { MqttDevices } from '../session/mqtt-server.ts'
@@ -47,6 +48,8 @@ export interface GatewayOptions {
   readonly fleet?: Pick<FleetOptions, 'settings' | 'toolTimes' | 'onStep' | 'onBug'>
   readonly registrar?: Pick<RegistrarOptions, 'greeting' | 'waitingRoom' | 'onWaiting'>
   readonly server?: Pick<DevicesServerOptions, 'otaPath' | 'allowedOrigins' | 'timezoneMinutes' | 'maxConnections'>
+  /** Somebody was not let in. */
+  readonly onRefused?: OnRefused
   readonly clock?: Clock
   /** What could not be written down and is not worth failing for. */
   readonly onError?: (error: unknown) => void
@@ -71,7 +74,8 @@ interface Doors {
 
 /** Rejects when a port is taken, with everything that was opened closed again. */
 export async function openDevices(options: GatewayOptions): Promise<Gateway> {
-  const { database, signingKey, host, clock = systemClock, onError = () => undefined } = options
+  const { database, signingKey, host, clock = systemClock } = options
+  const { onError = () => undefined, onRefused = () => undefined } = options
   let addresses: Addresses = {
     publicUrl: options.publicUrl,
     httpPort: options.httpPort,
@@ -101,12 +105,12 @@ export async function openDevices(options: GatewayOptions): Promise<Gateway> {
     await Promise.all([doors.server?.close(), doors.mqtt?.close(), doors.broker?.close(), doors.udp?.close()])
   }
   try {
-    doors.server = createDevicesServer({ ...options.server, registrar, desk, harbour: fleet, clock })
+    doors.server = createDevicesServer({ ...options.server, registrar, desk, harbour: fleet, onRefused, clock })
     addresses = { ...addresses, httpPort: await doors.server.listen(host, options.httpPort) }
     if (options.mqtt !== undefined) {
       doors.udp = await openUdpSink({ host, port: options.mqtt.udpPort })
       const udp = { host: hostFor(addresses, undefined), port: doors.udp.port }
-      const mqtt = { host, port: options.mqtt.port, harbour: fleet, admit: registrar.admit, udp }
+      const mqtt = { host, port: options.mqtt.port, harbour: fleet, admit: registrar.admit, udp, onRefused }
       doors.mqtt = await acceptMqttDevices(mqtt)
       addresses = { ...addresses, mqttPort: doors.mqtt.port }
     }

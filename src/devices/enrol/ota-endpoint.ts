@@ -12,6 +12,7 @@
  */
 import { fromUtf8 } from '../../core/bytes.ts'
 import type { Clock } from '../../core/clock.ts'
+import type { OnRefused } from '../session/refusal.ts'
 import { decodeActivateRequest, decodeOtaRequest, encodeOtaAnswer } from '../wire/ota.ts'
 import type { Registrar } from './enrolment.ts'
 import type { HttpAnswer, HttpHandler } from './http-exchange.ts'
@@ -22,6 +23,7 @@ export interface OtaEndpointOptions {
   readonly clock: Clock
   /** Minutes east of UTC at a moment, for the clock on the device's screen. */
   readonly timezoneMinutes: (nowMs: number) => number
+  readonly onRefused: OnRefused
 }
 
 /** A doctor's visit: the answer is the real one but for its secrets, and nothing is recorded. */
@@ -51,7 +53,7 @@ export function otaHandler({ registrar, clock, timezoneMinutes }: OtaEndpointOpt
   }
 }
 
-export function activateHandler({ registrar }: OtaEndpointOptions): HttpHandler {
+export function activateHandler({ registrar, onRefused }: OtaEndpointOptions): HttpHandler {
   return async (request) => {
     if (request.method !== 'POST') return textAnswer(405, 'POST')
     const body = await request.body(MAX_BODY)
@@ -61,6 +63,8 @@ export function activateHandler({ registrar }: OtaEndpointOptions): HttpHandler 
     const outcome = registrar.activate(decoded.value)
     if (outcome === 'activated') return jsonAnswer(200, { message: 'activated' })
     if (outcome === 'not-yet') return jsonAnswer(202, { message: 'waiting for approval' })
+    const { deviceId } = decoded.value
+    onRefused({ door: 'http', why: 'no-activation', deviceId, remoteAddress: request.remoteAddress })
     return jsonAnswer(404, { error: 'nothing to activate' })
   }
 }

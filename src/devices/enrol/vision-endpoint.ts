@@ -8,6 +8,7 @@
  *
  * Pure, given the desk.
  */
+import type { OnRefused } from '../session/refusal.ts'
 import { parseClientId, parseDeviceId } from '../wire/device-id.ts'
 import type { Part } from '../wire/multipart.ts'
 import { decodeMultipart, multipartBoundary } from '../wire/multipart.ts'
@@ -19,15 +20,23 @@ import type { VisionCounter } from './vision-desk.ts'
 const MAX_UPLOAD = 2 * 1_048_576
 const TOLD = 'The photo was taken and handed to the caller.'
 
-export function visionHandler(desk: VisionCounter): HttpHandler {
+export function visionHandler(desk: VisionCounter, onRefused: OnRefused): HttpHandler {
   return async (request) => {
     if (request.method !== 'POST') return textAnswer(405, 'POST')
     const { headers } = request
     const deviceId = parseDeviceId(headers['device-id'] ?? '')
     const clientId = parseClientId(headers['client-id'] ?? '')
     const token = /^Bearer\s+(\S{1,128})$/i.exec(headers['authorization'] ?? '')?.[1]
-    if (deviceId === undefined || clientId === undefined || token === undefined) return refused()
-    if (!desk.redeem({ deviceId, clientId }, token)) return refused()
+    const isGood =
+      deviceId !== undefined &&
+      clientId !== undefined &&
+      token !== undefined &&
+      desk.redeem({ deviceId, clientId }, token)
+    if (!isGood) {
+      const why = token === undefined ? 'no-credentials' : 'wrong-picture-token'
+      onRefused({ door: 'http', why, deviceId, remoteAddress: request.remoteAddress })
+      return jsonAnswer(401, { success: false, message: 'the token is not valid' })
+    }
     const body = await request.body(MAX_UPLOAD)
     if (body === undefined) return jsonAnswer(413, { success: false, message: 'the picture is too large' })
     const boundary = multipartBoundary(headers['content-type'])
@@ -40,8 +49,6 @@ export function visionHandler(desk: VisionCounter): HttpHandler {
     return jsonAnswer(200, { success: true, text: TOLD })
   }
 }
-
-const refused = () => jsonAnswer(401, { success: false, message: 'the token is not valid' })
 
 /** By the first bytes; what the form says about itself is a stranger's word. */
 function imageType({ bytes }: Part): string | undefined {

@@ -116,9 +116,14 @@ export interface Harbour {
 }
 
 /** What a stranger says to be let in. */
-export type Claim =
-  | { readonly kind: 'token'; readonly deviceId: string; readonly clientId: string; readonly token: string }
-  | { readonly kind: 'mqtt'; readonly credentials: MqttCredentials }
+export type Claim = TokenClaim | { readonly kind: 'mqtt'; readonly credentials: MqttCredentials }
+
+export interface TokenClaim {
+  readonly kind: 'token'
+  readonly deviceId: string
+  readonly clientId: string
+  readonly token: string
+}
 
 /** `undefined` keeps the stranger out without saying why. */
 export type Admit = (claim: Claim) => Promise<DeviceIdentity | undefined>

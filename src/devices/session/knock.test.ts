@@ -33,7 +33,14 @@ describe('knock', () => {
     const from = (origin: string) => readKnock(DOOR, '/xiaozhi/v1/', { ...HEADERS, origin })
     expect(from('https://console.example').ok).toBe(true)
     for (const origin of ['https://evil.example', 'null', ''])
-      expect(from(origin)).toEqual({ ok: false, fault: { kind: 'foreign-origin' } })
+      expect(from(origin)).toEqual({ ok: false, fault: { kind: 'foreign-origin', deviceId: 'a0:b1:c2:d3:e4:f5' } })
+  })
+
+  it('says whom somebody claimed to be who had nothing to show for it', () => {
+    expect(readKnock(DOOR, '/xiaozhi/v1/', { ...HEADERS, authorization: undefined })).toEqual({
+      ok: false,
+      fault: { kind: 'no-token', deviceId: 'a0:b1:c2:d3:e4:f5' },
+    })
   })
 
   it.each([
@@ -45,6 +52,6 @@ describe('knock', () => {
     ['/xiaozhi/v1/', { ...HEADERS, authorization: 'Bearer ' }, 'no-token'],
     ['/xiaozhi/v1/', { ...HEADERS, authorization: 'x'.repeat(600) }, 'no-token'],
   ])('refuses %s %j: %s', (target, headers, kind) => {
-    expect(readKnock(DOOR, target, headers)).toEqual({ ok: false, fault: { kind } })
+    expect(readKnock(DOOR, target, headers)).toMatchObject({ ok: false, fault: { kind } })
   })
 })

@@ -13,9 +13,13 @@ import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
 import { parseClientId, parseDeviceId } from '../wire/device-id.ts'
 import type { Headers } from '../wire/ota.ts'
-import type { Claim } from './fleet.ts'
+import type { TokenClaim } from './fleet.ts'
 
-export type KnockFault = { readonly kind: 'wrong-path' | 'foreign-origin' | 'no-identity' | 'no-token' }
+export interface KnockFault {
+  readonly kind: 'wrong-path' | 'foreign-origin' | 'no-identity' | 'no-token'
+  /** Whom they claimed to be, if that much could be read. */
+  readonly deviceId: string | undefined
+}
 
 export interface Door {
   readonly path: string
@@ -24,17 +28,17 @@ export interface Door {
 
 const MAX_TOKEN = 512
 
-export function readKnock(door: Door, target: string, headers: Headers): Result<Claim, KnockFault> {
+export function readKnock(door: Door, target: string, headers: Headers): Result<TokenClaim, KnockFault> {
   const [path = '', search = ''] = target.split('?', 2)
-  if (path !== door.path && `${path}/` !== door.path) return fail({ kind: 'wrong-path' })
-  const { origin } = headers
-  if (origin !== undefined && !door.allowedOrigins.includes(origin)) return fail({ kind: 'foreign-origin' })
+  if (path !== door.path && `${path}/` !== door.path) return fail({ kind: 'wrong-path', deviceId: undefined })
   const query = new URLSearchParams(search)
   const said = (name: string) => headers[name] ?? query.get(name) ?? ''
   const deviceId = parseDeviceId(said('device-id'))
+  const { origin } = headers
+  if (origin !== undefined && !door.allowedOrigins.includes(origin)) return fail({ kind: 'foreign-origin', deviceId })
   const clientId = parseClientId(said('client-id'))
-  if (deviceId === undefined || clientId === undefined) return fail({ kind: 'no-identity' })
+  if (deviceId === undefined || clientId === undefined) return fail({ kind: 'no-identity', deviceId })
   const token = said('authorization').replace(/^Bearer\s+/i, '')
-  if (token === '' || token.length > MAX_TOKEN) return fail({ kind: 'no-token' })
+  if (token === '' || token.length > MAX_TOKEN) return fail({ kind: 'no-token', deviceId })
   return ok({ kind: 'token', deviceId, clientId, token })
 }

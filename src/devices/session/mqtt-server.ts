@@ -15,6 +15,8 @@ import type { MqttCredentials } from '../wire/mqtt-identity.ts'
 import { downlinkTopic, UPLINK_TOPIC } from '../wire/mqtt-identity.ts'
 import type { Admit, DeviceIdentity, DeviceLink, Harbour, LinkEars } from './fleet.ts'
 import { PacketGuard } from './packet-guard-transport.ts'
+import type { OnRefused } from './refusal.ts'
+import { claimedInClientId } from './refusal.ts'
 
 export interface MqttServerOptions {
   readonly host: string
@@ -25,6 +27,7 @@ export interface MqttServerOptions {
   readonly udp: { readonly host: string | undefined; readonly port: number } | undefined
   readonly maxPacketBytes?: number
   readonly maxConnections?: number
+  readonly onRefused?: OnRefused
 }
 
 export interface MqttDevices {
@@ -57,7 +60,12 @@ export async function acceptMqttDevices(options: MqttServerOptions): Promise<Mqt
 
   const letIn = async (client: Client, credentials: MqttCredentials): Promise<boolean> => {
     const identity = await admit({ kind: 'mqtt', credentials }).catch(() => undefined)
-    if (identity === undefined) return false
+    if (identity === undefined) {
+      const why = credentials.password === '' ? 'no-credentials' : 'wrong-credentials'
+      const deviceId = claimedInClientId(credentials.clientId)
+      options.onRefused?.({ door: 'mqtt', why, deviceId, remoteAddress: socketOf(client)?.remoteAddress ?? '' })
+      return false
+    }
     guests.set(client, { identity, ears: undefined, early: [] })
     if (client.conn instanceof PacketGuard) client.conn.trust(maxPacketBytes)
     return true
@@ -135,7 +143,7 @@ export async function acceptMqttDevices(options: MqttServerOptions): Promise<Mqt
 }
 
 function linkOver(client: Client, deviceId: string, udp: MqttServerOptions['udp']): DeviceLink {
-  const socket: Socket | undefined = client.conn instanceof PacketGuard ? client.conn.socket : undefined
+  const socket = socketOf(client)
   const localAddress = socket?.localAddress
   const topic = downlinkTopic(deviceId)
   const server = udp?.host ?? localAddress?.replace(/^::ffff:/, '')
@@ -154,6 +162,10 @@ function linkOver(client: Client, deviceId: string, udp: MqttServerOptions['udp'
     },
     close: () => client.close(),
   }
+}
+
+function socketOf({ conn }: Client): Socket | undefined {
+  return conn instanceof PacketGuard ? conn.socket : undefined
 }
 
 function notAuthorized(): AuthenticateError {

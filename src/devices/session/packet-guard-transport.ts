@@ -54,6 +54,11 @@ export class PacketGuard extends Duplex {
     else this.once('socketDrain', () => done())
   }
 
+  /** Brokers write a packet field by field; to the network it is one piece, and one system call. */
+  override _writev(pieces: readonly { readonly chunk: Buffer }[], done: (error?: Error | null) => void): void {
+    this._write(Buffer.concat(pieces.map(({ chunk }) => chunk)), 'binary', done)
+  }
+
   override _final(done: (error?: Error | null) => void): void {
     this.socket.end(() => done())
   }

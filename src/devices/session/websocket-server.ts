@@ -18,10 +18,11 @@ import { systemClock } from '../../core/clock.ts'
 import type { AudioVersion } from '../wire/audio-frame.ts'
 import { decodeAudioFrame } from '../wire/audio-frame.ts'
 import type { Admit, DeviceIdentity, DeviceLink, Harbour } from './fleet.ts'
-import type { Door } from './knock.ts'
+import type { Door, KnockFault } from './knock.ts'
 import { readKnock } from './knock.ts'
 import type { Liveness, LivenessSettings } from './liveness.ts'
 import { DEFAULT_LIVENESS, isDead } from './liveness.ts'
+import type { OnRefused, RefusalReason } from './refusal.ts'
 
 export interface WebSocketOptions {
   /** Somebody else's server: only upgrades on our path are taken. */
@@ -33,6 +34,7 @@ export interface WebSocketOptions {
   readonly maxMessageBytes?: number
   readonly maxConnections?: number
   readonly liveness?: LivenessSettings
+  readonly onRefused?: OnRefused
   readonly clock?: Clock
 }
 
@@ -49,6 +51,13 @@ const CLOSE_GRACE_MS = 1_000
 /** A device that reads nothing is not kept in memory on its own account. */
 const MAX_UNSENT = 262_144
 const REFUSAL: Readonly<Record<string, number>> = { 'wrong-path': 404, 'foreign-origin': 403 }
+/** Who asks for another path wants nothing of ours. */
+const REASONS: Readonly<Record<KnockFault['kind'], RefusalReason | undefined>> = {
+  'wrong-path': undefined,
+  'foreign-origin': 'foreign-origin',
+  'no-identity': 'no-identity',
+  'no-token': 'no-credentials',
+}
 
 interface Guest {
   readonly socket: WebSocket
@@ -77,12 +86,18 @@ export function acceptWebSocketDevices(options: WebSocketOptions): WebSocketDevi
 
   const letIn = async (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     const knock = readKnock(door, request.url ?? '', singleHeaders(request))
+    const turnAway = (why: RefusalReason | undefined, status: number, deviceId: string | undefined) => {
+      refuse(socket, status)
+      const remoteAddress = request.socket.remoteAddress ?? ''
+      if (why !== undefined) options.onRefused?.({ door: 'websocket', why, deviceId, remoteAddress })
+    }
     if (!knock.ok) {
-      refuse(socket, REFUSAL[knock.fault.kind] ?? 401)
+      const { kind, deviceId } = knock.fault
+      turnAway(REASONS[kind], REFUSAL[kind] ?? 401, deviceId)
       return
     }
     const identity = await admit(knock.value)
-    if (identity === undefined) refuse(socket, 401)
+    if (identity === undefined) turnAway('wrong-credentials', 401, knock.value.deviceId)
     else if (guests.size >= maxConnections) refuse(socket, 503)
     else upgrader.handleUpgrade(request, socket, head, (webSocket) => welcome(webSocket, request, identity))
   }

@@ -23,6 +23,7 @@ import { devicesFamily } from './envelope.ts'
 import { deviceArgument } from './list-tools.ts'
 import type { OpenHouse, ToolParts } from './open-house.ts'
 import { inHouse, unknownDevice } from './open-house.ts'
+import { refusedJson, refusedView } from './refused-resource.ts'
 import { adminReasons } from './standing.ts'
 import { visibleText } from './stranger-text.ts'
 import { pendingJson, pendingView } from './waiting-resource.ts'
@@ -60,11 +61,13 @@ const list = defineTool({
   ...judged('reads'),
   name: 'devices.enrolment.list',
   title: 'Enrolment',
-  description: 'Lists devices that wait with a code, and those that were let in or turned away.',
+  description:
+    'Lists devices that wait with a code, those that were let in or revoked, and who was turned away lately.',
   input: z.strictObject({}),
   output: z.object({
     pending: z.array(pendingView),
     devices: z.array(enrolledView.extend({ online: z.boolean(), withheld: z.int() })),
+    refused: z.array(refusedView),
     ota: z.string().describe('What to type into a device.'),
   }),
 })
@@ -161,7 +164,7 @@ async function changed({ parts, house, call }: Around, kind: 'revoke' | 'rotate'
   const { registrar, fleet } = house.gateway
   const deviceId = parseDeviceId(name) ?? house.store.deviceOf(name)
   if (deviceId === undefined) return fail(unknownDevice(name))
-  const slug = slugOf(house, { deviceId, clientId: '' })
+  const slug = slugOf(house, deviceId)
   const result = await registrar[kind](deviceId)
   if (kind === 'forget') fleet.forget(deviceId)
   return settled({ parts, house, call }, EVENTS[kind], result, slug)
@@ -179,13 +182,13 @@ async function settled(
   if (!result.ok) return fail(enrolFault(result.fault))
   const device = result.value
   await house.roster.sync(device.deviceId)
-  const slug = slugBefore ?? slugOf(house, device)
+  const slug = slugBefore ?? slugOf(house, device.deviceId)
   await parts.record({ kind, device: slug, device_id: device.deviceId, by: callerKey(call.caller) })
   return ok({ data: enrolledJson(device, slug) })
 }
 
-function slugOf({ store }: OpenHouse, identity: { readonly deviceId: string; readonly clientId: string }): string {
-  return store.label(identity)?.slug ?? ''
+function slugOf({ store }: OpenHouse, deviceId: string): string {
+  return store.slug(deviceId) ?? ''
 }
 
 function listJson(house: OpenHouse): JsonObject {
@@ -193,10 +196,11 @@ function listJson(house: OpenHouse): JsonObject {
   return {
     pending: registrar.pending().map(pendingJson),
     devices: registrar.devices().map((device) => ({
-      ...enrolledJson(device, slugOf(house, device)),
+      ...enrolledJson(device, slugOf(house, device.deviceId)),
       online: fleet.device(device.deviceId)?.online ?? false,
       withheld: house.roster.find(device.deviceId)?.withheld.length ?? 0,
     })),
+    refused: refusedJson(house),
     ota: house.otaUrl,
   }
 }

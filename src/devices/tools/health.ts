@@ -29,6 +29,7 @@ export function devicesHealth(house: OpenHouse | undefined, facts: DoorFacts): S
   const devices = roster.devices()
   const withheld = devices.filter((device) => device.withheld.length > 0)
   const pending = gateway.registrar.pending().length
+  const refused = house.refused().reduce((sum, { count }) => sum + count, 0)
   const { connected, pendingCalls } = gateway.fleet.stats()
   const brokerGone = facts.broker && !gateway.brokerConnected()
   const advice = adviceFor({ brokerGone, withheld: withheld.map(({ slug }) => slug), pending })
@@ -38,6 +39,7 @@ export function devicesHealth(house: OpenHouse | undefined, facts: DoorFacts): S
       enrolled: devices.length,
       online: connected,
       waiting: pending,
+      refused,
       calls: pendingCalls,
       port: gateway.httpPort,
       ...(gateway.mqttPort === undefined ? {} : { mqtt_port: gateway.mqttPort }),

@@ -10,6 +10,7 @@ import type { JsonObject } from '../../core/json.ts'
 import { fail } from '../../core/result.ts'
 import type { Gateway } from '../enrol/gateway-server.ts'
 import type { DeviceCalls } from './device-call.ts'
+import type { RefusedVisitor } from './door-log.ts'
 import type { EventLog } from './event-log.ts'
 import type { PinStore } from './pin-store.ts'
 import type { Roster, RosterDevice } from './roster.ts'
@@ -22,6 +23,8 @@ export interface OpenHouse {
   readonly calls: DeviceCalls
   readonly store: PinStore
   readonly events: EventLog
+  /** Who was turned away lately, newest first. */
+  readonly refused: () => readonly RefusedVisitor[]
   readonly otaUrl: string
 }
 

@@ -8,6 +8,7 @@
  *
  * Does I/O.
  */
+import type { StatementSync } from 'node:sqlite'
 import type { Database, Migrations } from '../../core/database-store.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import type { DeviceIdentity } from '../session/fleet.ts'
@@ -47,14 +48,19 @@ export interface Label {
 export class PinStore {
   readonly #database: Database
   readonly #ledger: Ledger
+  /** Asked for everything that happens to a device, so they are compiled once. */
+  readonly #label: StatementSync
+  readonly #pin: StatementSync
 
   constructor(database: Database, ledger: Ledger) {
     this.#database = database
     this.#ledger = ledger
+    this.#label = database.sql.prepare('SELECT * FROM device_label WHERE device_id = ?')
+    this.#pin = database.sql.prepare('SELECT * FROM device_pin WHERE device_id = ?')
   }
 
   label({ deviceId, clientId }: DeviceIdentity): Label | undefined {
-    const row = this.#database.sql.prepare('SELECT * FROM device_label WHERE device_id = ?').get(deviceId)
+    const row = this.#label.get(deviceId)
     if (row === undefined) return undefined
     const withheld = row['withheld']
     return {
@@ -62,6 +68,11 @@ export class PinStore {
       pins: row['pinned_client'] === clientId ? this.#pins(deviceId) : undefined,
       withheld: typeof withheld === 'string' ? withheld : undefined,
     }
+  }
+
+  slug(deviceId: string): string | undefined {
+    const slug = this.#label.get(deviceId)?.['slug']
+    return typeof slug === 'string' ? slug : undefined
   }
 
   /** Whose slug this is, also while the device is revoked. */
@@ -127,7 +138,7 @@ export class PinStore {
   }
 
   #pins(deviceId: string): Pins {
-    const rows = this.#database.sql.prepare('SELECT * FROM device_pin WHERE device_id = ?').all(deviceId)
+    const rows = this.#pin.all(deviceId)
     return new Map(
       rows.map((row): [string, Pin] => [
         String(row['tool']),

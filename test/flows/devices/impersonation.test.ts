@@ -8,6 +8,7 @@ import { startDeviceSimulator } from '../../../src/sim/devices/device-client.ts'
 import type { Identity } from '../../../src/sim/devices/identity.ts'
 import { numberedIdentity } from '../../../src/sim/devices/identity.ts'
 import { encodeJpeg } from '../../../src/sim/devices/jpeg.ts'
+import type { Refusal } from '../../../src/devices/session/refusal.ts'
 import type { SimulatedDevice } from '../../../src/sim/devices/simulated-device.ts'
 import type { House } from './house.ts'
 import { openHouse } from './house.ts'
@@ -16,9 +17,14 @@ const VOLUME = 'self.audio_speaker.set_volume'
 const STRANGER = 'ffffffff-0000-4000-8000-ffffffffffff'
 
 let house: House
+/** What the owner gets to see of it. */
+const refusals: Refusal[] = []
 beforeAll(async () => {
-  house = await openHouse()
+  house = await openHouse({ onRefused: (refusal) => refusals.push(refusal) })
 })
+/** Who was turned away since the last time that somebody looked. */
+const turnedAway = (): readonly string[] =>
+  refusals.splice(0).map(({ door, why, deviceId, remoteAddress }) => `${door} ${why} ${deviceId} ${remoteAddress}`)
 afterAll(() => house.stop())
 
 /** What happens to somebody who dials with this identity and token: welcome, or a status line. */
@@ -89,20 +95,28 @@ describe('over WebSocket', () => {
   it('a known address without a token is refused', async () => {
     expect(await dial(device.identity, '')).toBe('HTTP/1.1 401 Unauthorized')
     expect(await dial(device.identity, 'test-token')).toBe('HTTP/1.1 401 Unauthorized')
+    const { deviceId } = device.identity
+    expect(turnedAway()).toEqual([
+      `websocket no-credentials ${deviceId} 127.0.0.1`,
+      `websocket wrong-credentials ${deviceId} 127.0.0.1`,
+    ])
   })
 
   it('the token of another device is refused', async () => {
     const other = await house.enrol('websocket')
     expect(await dial(device.identity, tokenOf(other))).toBe('HTTP/1.1 401 Unauthorized')
+    expect(turnedAway()).toEqual([`websocket wrong-credentials ${device.identity.deviceId} 127.0.0.1`])
   })
 
   it('the right token with another client id is refused', async () => {
     const pretender = { ...device.identity, clientId: STRANGER }
     expect(await dial(pretender, tokenOf(device))).toBe('HTTP/1.1 401 Unauthorized')
+    expect(turnedAway()).toEqual([`websocket wrong-credentials ${device.identity.deviceId} 127.0.0.1`])
   })
 
   it('an identity that is none is refused', async () => {
     expect(await dial({ ...device.identity, deviceId: '__proto__' }, 'x')).toBe('HTTP/1.1 401 Unauthorized')
+    expect(turnedAway()).toEqual(['websocket no-identity undefined 127.0.0.1'])
   })
 
   it('nobody who was refused disturbs the real device', async () => {
@@ -143,6 +157,11 @@ describe('over WebSocket', () => {
       expect(await ask(path, device.identity, { headers: { Origin: 'http://evil.example' } })).toMatchObject({
         status: 403,
       })
+    const { deviceId } = device.identity
+    expect(turnedAway()).toEqual([
+      `websocket foreign-origin ${deviceId} 127.0.0.1`,
+      ...Array.from({ length: 3 }, () => `http foreign-origin ${deviceId} 127.0.0.1`),
+    ])
   })
 })
 
@@ -159,12 +178,20 @@ describe('over MQTT', () => {
     expect(await talkMqtt(connectAs({ clientId, username, password: 'AAAA' }), 4)).toBe(REFUSED)
     const twoParts = clientId.split('@@@').slice(0, 2).join('@@@')
     expect(await talkMqtt(connectAs({ clientId: twoParts, username, password: 'x' }), 4)).toBe(REFUSED)
+    const { deviceId } = device.identity
+    expect(turnedAway()).toEqual([
+      `mqtt no-credentials ${deviceId} 127.0.0.1`,
+      `mqtt no-credentials ${deviceId} 127.0.0.1`,
+      `mqtt wrong-credentials ${deviceId} 127.0.0.1`,
+      `mqtt wrong-credentials ${deviceId} 127.0.0.1`,
+    ])
   })
 
   it('the signature of another device is refused', async () => {
     const other = await house.enrol('mqtt')
     const { username, password } = mqttOf(other)
     expect(await talkMqtt(connectAs({ clientId: mqttOf(device).clientId, username, password }), 4)).toBe(REFUSED)
+    expect(turnedAway()).toEqual([`mqtt wrong-credentials ${device.identity.deviceId} 127.0.0.1`])
   })
 
   it('nobody who was refused disturbs the real device', async () => {
@@ -238,6 +265,7 @@ describe('at the OTA endpoint', () => {
     expect(await ask('/xiaozhi/ota/activate', identity, { body: signed })).toMatchObject({ status: 404 })
     const pretender = { ...identity, clientId: STRANGER }
     expect(await ask('/xiaozhi/ota/activate', pretender, { body: signed })).toMatchObject({ status: 404 })
+    expect(turnedAway()).toEqual(Array.from({ length: 3 }, () => `http no-activation ${identity.deviceId} 127.0.0.1`))
   })
 })
 
@@ -252,6 +280,7 @@ describe('after revocation and rotation', () => {
         ? await dial(device.identity, tokenOf(device))
         : await talkMqtt(connectAs(mqttOf(device)), 4)
     expect(['HTTP/1.1 401 Unauthorized', REFUSED]).toContain(again)
+    expect(turnedAway()).toEqual([`${transport} wrong-credentials ${deviceId} 127.0.0.1`])
     expect(Object.keys((await ask('/xiaozhi/ota/', device.identity)).body)).toEqual(['server_time'])
   })
 
@@ -261,6 +290,7 @@ describe('after revocation and rotation', () => {
     expect(await dial(device.identity, tokenOf(device))).toBe('HTTP/1.1 401 Unauthorized')
     const { websocket } = (await ask('/xiaozhi/ota/', device.identity)).body as { websocket: { token: string } }
     expect(await dial(device.identity, websocket.token)).toBe('welcome')
+    expect(turnedAway()).toEqual([`websocket wrong-credentials ${device.identity.deviceId} 127.0.0.1`])
   })
 })
 
@@ -296,5 +326,12 @@ describe('at the vision endpoint', () => {
     expect(await upload(device.identity, token)).toBe(200)
     expect(await upload(device.identity, token)).toBe(401)
     expect(await upload(device.identity, '')).toBe(401)
+    const refused = (why: string, { deviceId }: Identity) => `http ${why} ${deviceId} 127.0.0.1`
+    expect(turnedAway()).toEqual([
+      refused('wrong-picture-token', other.identity),
+      refused('wrong-picture-token', device.identity),
+      refused('wrong-picture-token', device.identity),
+      refused('no-credentials', device.identity),
+    ])
   })
 })

@@ -1,0 +1,85 @@
+/**
+ * Refused resource: who was turned away lately, for those who decide who belongs here. Announced when it changes.
+ *
+ *   devices://refused   { refused: [{ device, why, sentence, address, count, … }] }
+ *
+ * Admins only: it names devices and addresses, and what strangers claim is no business of a model's.
+ *
+ * Pure, given the house.
+ */
+import { z } from 'zod'
+import type { Assessment, Capability } from '../../bus/capability.ts'
+import { defineTool } from '../../bus/tool.ts'
+import type { JsonObject } from '../../core/json.ts'
+import { ok } from '../../core/result.ts'
+import type { RefusalReason } from '../session/refusal.ts'
+import { isoTime } from './device-view.ts'
+import type { RefusedVisitor } from './door-log.ts'
+import { devicesFamily } from './envelope.ts'
+import type { OpenHouse, ToolParts } from './open-house.ts'
+import { inHouse } from './open-house.ts'
+import { adminReasons } from './standing.ts'
+
+export const REFUSED_URI = 'devices://refused'
+
+export const refusedView = z.object({
+  device: z.string().nullable().describe('The device of this house that they claimed to be; null for a stranger.'),
+  id: z.string().nullable(),
+  door: z.enum(['websocket', 'mqtt', 'http']),
+  why: z.string(),
+  sentence: z.string(),
+  address: z.string(),
+  count: z.int(),
+  first: z.string().nullable(),
+  last: z.string().nullable(),
+})
+
+const refused = defineTool({
+  family: devicesFamily,
+  effect: 'reads',
+  name: 'devices.resource.refused',
+  title: 'Turned away',
+  description:
+    'Who was not let in during the last day: with no or wrong credentials, a spent token, or from a web page elsewhere. Subscribers hear when somebody is turned away.',
+  face: { kind: 'resource', uri: REFUSED_URI, mimeType: 'application/json' },
+  // Listed for people who decide, and for nobody's model.
+  params: { userOnly: true },
+  trustRequired: 'self',
+  input: z.strictObject({}),
+  output: z.object({ refused: z.array(refusedView) }),
+  assess: (_, { caller }): Assessment => ({ effect: 'reads', reasons: adminReasons(caller) }),
+})
+
+export function refusedResource(parts: ToolParts): Capability {
+  return refused.handledBy(() => inHouse(parts, (house) => ok({ data: { refused: refusedJson(house) } })))
+}
+
+export function refusedJson(house: OpenHouse): readonly JsonObject[] {
+  return house.refused().map((visitor) => visitorJson(house, visitor))
+}
+
+function visitorJson({ gateway, store }: OpenHouse, visitor: RefusedVisitor): JsonObject {
+  const { deviceId, door, why, remoteAddress, count, firstMs, lastMs } = visitor
+  const enrolled = deviceId === undefined ? undefined : gateway.registrar.device(deviceId)
+  const device = enrolled === undefined ? undefined : store.slug(enrolled.deviceId)
+  return {
+    device: device ?? null,
+    id: deviceId ?? null,
+    door,
+    why,
+    sentence: enrolled?.state === 'revoked' ? `${SENTENCES[why]} It was revoked.` : SENTENCES[why],
+    address: remoteAddress,
+    count,
+    first: isoTime(firstMs),
+    last: isoTime(lastMs),
+  }
+}
+
+export const SENTENCES: Readonly<Record<RefusalReason, string>> = {
+  'foreign-origin': 'A web page from elsewhere tried to be a device.',
+  'no-identity': 'Somebody knocked without saying which device it is.',
+  'no-credentials': 'Somebody knocked without credentials.',
+  'wrong-credentials': 'Somebody knocked with credentials that are not, or no longer, the device’s.',
+  'no-activation': 'Somebody asked about an activation that is over or was never begun.',
+  'wrong-picture-token': 'Somebody posted a picture with a token that is spent or another device’s.',
+}

@@ -3,7 +3,19 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { connectHttp } from './gateway-process.ts'
-import { call, cli, closeAll, executions, formCommunity, invite, meshHome, startNode, until } from './mesh-house.ts'
+import {
+  call,
+  cli,
+  cliIn,
+  closeAll,
+  executions,
+  formCommunity,
+  invite,
+  settle,
+  startAgain,
+  startNode,
+  until,
+} from './mesh-house.ts'
 import type { MeshNode, NodeSettings } from './mesh-house.ts'
 
 export function meshFlows(name: string, settings: () => Promise<NodeSettings>): void {
@@ -18,7 +30,10 @@ export function meshFlows(name: string, settings: () => Promise<NodeSettings>): 
       ;[cellar, attic, shed] = nodes
     })
 
-    afterAll(() => closeAll(nodes))
+    afterAll(async () => {
+      await closeAll(nodes)
+      how.network?.remove()
+    })
 
     it('form a community by invitation, and everybody knows its members', () => {
       for (const { home } of nodes) {
@@ -140,7 +155,7 @@ export function meshFlows(name: string, settings: () => Promise<NodeSettings>): 
       const direct = await call(node(cellar), 'test.only.shed', {}, { timeoutMs: 5_000 })
       expect(direct.structured.error).toMatchObject({ error: expect.stringMatching(/^(partition|not_found)$/) })
       expect((await asked).outcome).toBe('error')
-      const again = await startNode('shed', node(shed).home)
+      const again = await startAgain(node(shed))
       nodes = nodes.map((each) => (each === shed ? again : each))
       shed = again
       await until('it is back', async () => (await call(node(cellar), 'test.only.shed')).outcome === 'ok')
@@ -148,12 +163,12 @@ export function meshFlows(name: string, settings: () => Promise<NodeSettings>): 
     })
 
     it('take in a node that runs already, and refuse it for good once it is revoked', async () => {
-      const home = meshHome('thief', how)
-      const thief = await startNode('thief', home)
+      const { home, namespace } = settle('thief', how)
+      const thief = await startNode('thief', home, { namespace })
       nodes = [...nodes, thief]
       expect(await communityIn(thief)).toBe(null)
       // While it runs: nothing has to be started again.
-      cli(home, 'mesh', 'join', invite(node(cellar).home, 'member'))
+      cliIn(namespace, home, 'mesh', 'join', invite(node(cellar).home, 'member'))
       await until('it has noticed', async () => (await communityIn(thief)) !== null)
       expect(await communityIn(thief)).toBe(await communityIn(node(cellar)))
       await until('it is in', async () => (await call(thief, 'test.only.attic')).outcome === 'ok')

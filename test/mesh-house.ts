@@ -8,11 +8,14 @@ import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { connect, createServer } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { CLI, createHome } from './gateway-process.ts'
 import type { Home } from './gateway-process.ts'
+import type { Network } from './mesh-network.ts'
 
 const NODE = fileURLToPath(new URL('./mesh-node.ts', import.meta.url))
 
@@ -22,7 +25,12 @@ export interface MeshNode {
   readonly url: string
   readonly nodeId: string
   readonly pid: number
-  readonly say: (command: { readonly do: string; readonly name?: string }) => Promise<Record<string, unknown>>
+  readonly namespace: string | undefined
+  readonly say: (command: {
+    readonly do: string
+    readonly name?: string
+    readonly ms?: number
+  }) => Promise<Record<string, unknown>>
   /** Like Ctrl-C. */
   readonly stop: () => Promise<void>
   /** Like a power cut. */
@@ -38,7 +46,9 @@ export interface NodeSettings {
   readonly host?: string
   readonly port?: number
   /** Run inside this network namespace. */
-  readonly namespace?: string
+  readonly namespace?: string | undefined
+  /** Each node gets a namespace of its own in it. */
+  readonly network?: Network | undefined
 }
 
 export function meshHome(
@@ -71,7 +81,9 @@ export function meshHome(
 export async function startNode(name: string, home: Home, { namespace }: NodeSettings = {}): Promise<MeshNode> {
   const [command, prefix] =
     namespace === undefined ? [process.execPath, []] : ['ip', ['netns', 'exec', namespace, process.execPath]]
-  const child = spawn(command, [...prefix, NODE, home.data, home.config], { stdio: ['pipe', 'pipe', 'pipe'] })
+  // What listens on the loopback of another namespace is reached through a socket in the file system, which all share.
+  const door = namespace === undefined ? [] : [join(home.data, 'door.sock')]
+  const child = spawn(command, [...prefix, NODE, home.data, home.config, ...door], { stdio: ['pipe', 'pipe', 'pipe'] })
   let log = ''
   child.stderr.on('data', (chunk: Buffer) => (log += chunk.toString()))
   const ended = once(child, 'exit')
@@ -82,19 +94,59 @@ export async function startNode(name: string, home: Home, { namespace }: NodeSet
     return JSON.parse(line.value) as Record<string, unknown>
   }
   const ready = await next()
+  const [socket] = door
+  const relay = socket === undefined ? undefined : await openRelay(socket)
   return {
     name,
     home,
-    url: String(ready['url']),
+    namespace,
+    url: relay?.url ?? String(ready['url']),
     nodeId: String(ready['nodeId']),
     pid: child.pid ?? -1,
     say: async (said) => {
       child.stdin.write(`${JSON.stringify(said)}\n`)
       return next()
     },
-    stop: () => signalled(child, 'SIGTERM', ended),
-    kill: () => signalled(child, 'SIGKILL', ended),
+    stop: async () => {
+      relay?.close()
+      await signalled(child, 'SIGTERM', ended)
+    },
+    kill: async () => {
+      relay?.close()
+      await signalled(child, 'SIGKILL', ended)
+    },
     log: () => log,
+  }
+}
+
+/** The same node once more, where it was. */
+export function startAgain({ name, home, namespace }: MeshNode): Promise<MeshNode> {
+  return startNode(name, home, { namespace })
+}
+
+async function openRelay(path: string): Promise<{ readonly url: string; readonly close: () => void }> {
+  const sockets = new Set<Socket>()
+  const server = createServer((near) => {
+    const far = connect(path)
+    for (const socket of [near, far]) {
+      sockets.add(socket)
+      socket.on('error', () => undefined)
+      socket.on('close', () => {
+        sockets.delete(socket)
+        near.destroy()
+        far.destroy()
+      })
+    }
+    near.pipe(far).pipe(near)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    close: () => {
+      server.close()
+      for (const socket of sockets) socket.destroy()
+    },
   }
 }
 
@@ -111,6 +163,13 @@ export function cliIn(namespace: string | undefined, home: Home, ...words: reado
   return JSON.parse(stdout) as Record<string, unknown>
 }
 
+/** A home of its own, and a place on the network if there is one. */
+export function settle(name: string, settings: NodeSettings): { readonly home: Home; readonly namespace?: string } {
+  const place = settings.network?.place(name)
+  const home = meshHome(name, { ...settings, ...(place && { host: place.host }) })
+  return place === undefined ? { home } : { home, namespace: place.namespace }
+}
+
 export function invite(home: Home, level = 'trusted'): string {
   return String(cli(home, 'mesh', 'invite', '--level', level)['invitation'])
 }
@@ -122,11 +181,11 @@ export async function formCommunity(
 ): Promise<readonly MeshNode[]> {
   const nodes: MeshNode[] = []
   for (const name of names) {
-    const home = meshHome(name, settings)
+    const { home, namespace } = settle(name, settings)
     const [first] = nodes
     if (first === undefined) cli(home, 'mesh', 'init', '--name', 'village')
-    else cli(home, 'mesh', 'join', invite(first.home))
-    nodes.push(await startNode(name, home, settings))
+    else cliIn(namespace, home, 'mesh', 'join', invite(first.home))
+    nodes.push(await startNode(name, home, { namespace }))
   }
   await until('everybody knows everybody', async () => {
     const counts = await Promise.all(nodes.map((node) => node.say({ do: 'stats' })))

@@ -5,7 +5,7 @@
  * Does I/O.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { call, cli, executions, startNode, until } from './mesh-house.ts'
+import { call, cli, executions, startAgain, until } from './mesh-house.ts'
 import type { MeshNode } from './mesh-house.ts'
 import type { NatsProcess } from './nats-process.ts'
 
@@ -79,7 +79,7 @@ export async function chaos({ nodes: given, broker, ms, callers, random }: Chaos
       if (victim === undefined) continue
       await (random() < 0.5 ? victim.kill() : victim.stop())
       await sleep(random() * 500)
-      nodes[at] = await startNode(victim.name, victim.home)
+      nodes[at] = await startAgain(victim)
     }
   }
   await Promise.all([reaper(), ...Array.from({ length: callers }, (_, number) => caller(number))])
@@ -97,6 +97,27 @@ export async function chaos({ nodes: given, broker, ms, callers, random }: Chaos
     inFlight: Number(stats['inFlight']),
     soundLedgers: nodes.filter((node) => isSound(node)).length,
   }
+}
+
+/** What a node thinks of the providers of a capability: for how long each is left alone. Absent: not heard of. */
+export async function providers({ url }: MeshNode, name: string): Promise<ReadonlyMap<string, number>> {
+  const { capabilitiesLocal, capabilitiesRemote } = (await (await fetch(`${url}/api/topology`)).json()) as Record<
+    'capabilitiesLocal' | 'capabilitiesRemote',
+    { readonly nodeId: string; readonly name: string; readonly quarantinedForMs: number }[]
+  >
+  const named = [...capabilitiesLocal, ...capabilitiesRemote].filter((entry) => entry.name === name)
+  return new Map(named.map(({ nodeId, quarantinedForMs }) => [nodeId, quarantinedForMs]))
+}
+
+/** How many of some calls, made at once, were answered by whom; `undefined` for those that were not. */
+export async function routed(from: MeshNode, tool: string, count: number): Promise<ReadonlyMap<string, number>> {
+  const answers = await Promise.all(Array.from({ length: count }, () => call(from, tool)))
+  const tally = new Map<string, number>()
+  for (const { structured } of answers) {
+    const by = String(structured?.data?.['node'])
+    tally.set(by, (tally.get(by) ?? 0) + 1)
+  }
+  return tally
 }
 
 function isSound({ home }: MeshNode): boolean {

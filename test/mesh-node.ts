@@ -2,11 +2,16 @@
  * Mesh node: a real gateway in a process of its own, with a service whose capabilities tests can count, slow down and
  * add to while it runs.
  *
- *   node test/mesh-node.ts <data directory> <configuration>      commands as lines of JSON on stdin, answers on stdout
+ *   node test/mesh-node.ts <data directory> <configuration> [<socket>]
+ *
+ * Commands come as lines of JSON on stdin, answers go to stdout. Through the socket, if there is one, its listener for
+ * agents and people is reached from another network namespace.
  *
  * Does I/O.
  */
-import { appendFileSync } from 'node:fs'
+import { once } from 'node:events'
+import { appendFileSync, rmSync } from 'node:fs'
+import { connect, createServer } from 'node:net'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -19,12 +24,17 @@ import { ok } from '../src/core/result.ts'
 import { startGateway } from '../src/main.ts'
 import { answering, streaming } from './bus-village.ts'
 
-const [, , dataRoot = '', configPath = ''] = process.argv
+const [, , dataRoot = '', configPath = '', door] = process.argv
 const config = loadConfig(configPath, process.env, homedir())
 if (!config.ok) throw new Error(JSON.stringify(config.fault))
 const { name } = config.value.config.node
 const log = (line: string): void => appendFileSync(join(dataRoot, 'executions.log'), `${line}\n`)
 let produced = 0
+
+/** As after a sleep of the machine: monotonic time goes on, and nothing happened meanwhile. */
+let leaptMs = 0
+const trueNow = performance.now.bind(performance)
+performance.now = () => trueNow() + leaptMs
 
 const object = { type: 'object' } as const
 const capabilities: readonly Capability[] = [
@@ -37,6 +47,8 @@ const capabilities: readonly Capability[] = [
     await sleep(Number(call.body['ms'] ?? 0))
     return said(call)
   }),
+  // Its own deadline is short, so whoever misses it is to blame.
+  answering({ name: 'test.quick', timeoutSeconds: 1 }, async (call) => said(call)),
   answering({ name: 'test.write', effect: 'writes', idempotent: false, trustRequired: 'trusted' }, async (call) =>
     said(call),
   ),
@@ -79,6 +91,19 @@ const started = await startGateway({
 })
 if (!started.ok) throw new Error(started.fault.message)
 const gateway = started.value
+if (door !== undefined) {
+  rmSync(door, { force: true })
+  const { port = 0 } = URL.parse(gateway.url ?? '') ?? {}
+  const server = createServer((near) => {
+    const far = connect(Number(port), '127.0.0.1')
+    for (const socket of [near, far]) socket.on('error', () => undefined)
+    near.on('close', () => far.destroy())
+    far.on('close', () => near.destroy())
+    near.pipe(far).pipe(near)
+  })
+  server.listen(door)
+  await once(server, 'listening')
+}
 answer({ ready: true, url: gateway.url ?? null, nodeId: gateway.nodeId })
 
 process.on('SIGTERM', () => {
@@ -86,7 +111,8 @@ process.on('SIGTERM', () => {
 })
 
 for await (const line of createInterface({ input: process.stdin })) {
-  const command = JSON.parse(line) as { readonly do: string; readonly name?: string }
+  const command = JSON.parse(line) as { readonly do: string; readonly name?: string; readonly ms?: number }
+  if (command.do === 'leap') leaptMs += command.ms ?? 0
   if (command.do === 'add')
     gateway.bus.registerCapability(
       answering({ name: `test.${command.name}`, face: { kind: 'tool' } }, async (call) => said(call)),

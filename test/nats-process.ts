@@ -30,18 +30,21 @@ export interface NatsProcess {
   readonly stop: () => Promise<void>
 }
 
-/** `extra` goes into its configuration file: users, permissions. */
-export async function startNats(extra = ''): Promise<NatsProcess> {
+/** `extra` goes into its configuration file: users, permissions. `place` is a network namespace and an address in it. */
+export async function startNats(
+  extra = '',
+  place: { readonly namespace?: string; readonly host: string } = { host: '127.0.0.1' },
+): Promise<NatsProcess> {
   const folder = mkdtempSync(join(tmpdir(), 'hearthbus-nats-'))
   const port = await freePort()
   const config = join(folder, 'nats.conf')
-  writeFileSync(config, `listen: "127.0.0.1:${port}"\njetstream { store_dir: "${folder}/js" }\n${extra}\n`)
-  let child = await launch(config)
+  writeFileSync(config, `listen: "${place.host}:${port}"\njetstream { store_dir: "${folder}/js" }\n${extra}\n`)
+  let child = await launch(config, place.namespace)
   return {
-    url: `nats://127.0.0.1:${port}`,
+    url: `nats://${place.host}:${port}`,
     kill: () => ended(child, 'SIGKILL'),
     restart: async () => {
-      child = await launch(config)
+      child = await launch(config, place.namespace)
     },
     stop: async () => {
       await ended(child, 'SIGKILL')
@@ -50,8 +53,10 @@ export async function startNats(extra = ''): Promise<NatsProcess> {
   }
 }
 
-async function launch(config: string): Promise<ChildProcess> {
-  const child = spawn(NATS_SERVER, ['-c', config], { stdio: ['ignore', 'ignore', 'pipe'] })
+async function launch(config: string, namespace: string | undefined): Promise<ChildProcess> {
+  const [command, inside] =
+    namespace === undefined ? [NATS_SERVER, []] : ['ip', ['netns', 'exec', namespace, NATS_SERVER]]
+  const child = spawn(command, [...inside, '-c', config], { stdio: ['ignore', 'ignore', 'pipe'] })
   await new Promise<void>((resolve, reject) => {
     let said = ''
     child.stderr.on('data', (chunk: Buffer) => {

@@ -1,5 +1,6 @@
 import { afterAll, describe } from 'vitest'
 import { meshFlows } from '../mesh-flows.ts'
+import { openNetwork } from '../mesh-network.ts'
 import { NATS_SERVER, startNats, warnWithoutNats } from '../nats-process.ts'
 import type { NatsProcess } from '../nats-process.ts'
 
@@ -11,7 +12,8 @@ describe.skipIf(NATS_SERVER === '')('with a nats-server', () => {
 
   // The address that is given away leads nowhere: whatever works here works through the broker.
   meshFlows('NATS alone', async () => {
-    broker = await startNats()
-    return { mesh: `  advertise: ['127.0.0.1:9']\n  nats: { servers: ['${broker.url}'] }` }
+    const network = openNetwork('communities over NATS')
+    broker = await startNats('', network?.broker)
+    return { network, mesh: `  advertise: ['127.0.0.1:9']\n  nats: { servers: ['${broker.url}'] }` }
   })
 })

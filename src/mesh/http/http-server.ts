@@ -45,6 +45,8 @@ export interface HttpServer {
   readonly stop: () => Promise<void>
 }
 
+/** Until TLS is agreed HTTP knows nothing of a connection, so that whoever leaves one so would also delay our end. */
+const HANDSHAKE_TIMEOUT_MS = 5_000
 const HEADERS_TIMEOUT_MS = 10_000
 /** How long a request may take to arrive; its answer may take as long as its deadline. */
 const REQUEST_TIMEOUT_MS = 30_000
@@ -61,6 +63,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
       requestCert: true,
       // Nobody's certificate is vouched for; the key in it is the name of whoever shows it.
       rejectUnauthorized: false,
+      handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
       headersTimeout: HEADERS_TIMEOUT_MS,
       requestTimeout: REQUEST_TIMEOUT_MS,
       keepAliveTimeout: KEEP_ALIVE_MS,

@@ -74,7 +74,7 @@ async function callTool(parts: Answering, given: string, body: JsonObject, asker
 const MAX_NAME = 128
 
 /**
- * Under which name the ledger hears of a call that cannot be made here. Never one that is on the bus, or the call would
+ * Under which name the ledger hears of a call that cannot be made here, or of a resource or a prompt that is not here. Never one that is on the bus, or the call would
  * be made: a tool of another profile, a resource, a service of our own. `@` and `…` are in no capability's name.
  */
 function attempted(name: string, catalogue: Catalogue): string {
@@ -88,6 +88,7 @@ async function readResource(parts: Answering, uri: string, asker: Asker): Promis
   const found = uri.length > MAX_URI ? undefined : asker.catalogue.resource(uri)
   if (found === undefined || found.offer.face.kind !== 'resource') {
     const shown = uri.slice(0, MAX_URI)
+    await parts.bus.call(attempted(shown, asker.catalogue), undefined, {}, callOptions(asker))
     // SEP-2164; earlier revisions had a code of their own for it, which clients need not tell apart.
     return refuse(`Resource not found: ${shown}`, { uri: shown })
   }
@@ -100,7 +101,10 @@ async function readResource(parts: Answering, uri: string, asker: Asker): Promis
 
 async function getPrompt(parts: Answering, given: string, body: JsonObject, asker: Asker): Promise<Answer> {
   const offer = asker.catalogue.prompt(given)
-  if (offer === undefined) return refuse(`Unknown prompt: ${given}`)
+  if (offer === undefined) {
+    await parts.bus.call(attempted(given, asker.catalogue), undefined, body, callOptions(asker))
+    return refuse(`Unknown prompt: ${given.slice(0, MAX_NAME)}`)
+  }
   return ask(parts, { method: 'prompts/get', target: offer.name, offer, body }, asker, (outcome) =>
     outcome.ok ? { result: promptResult(outcome.value, offer) } : { error: protocolFault(outcome.fault) },
   )

@@ -4,7 +4,8 @@
  *
  * Does I/O.
  */
-import { mkdtempSync, rmSync } from 'node:fs'
+import { hash } from 'node:crypto'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Client } from '@modelcontextprotocol/client'
@@ -59,10 +60,23 @@ export function at(value: unknown, ...path: readonly (string | number)[]): unkno
   return found
 }
 
+export interface WorldState {
+  /** What the relays, bolts and lamps do, by ref. */
+  readonly hardware: readonly unknown[]
+  /** What HomeSeer remembers and calls them, by ref. */
+  readonly shown: readonly unknown[]
+  /** Users, events, cameras, plug-ins, interfaces, categories, settings, counters, backups, scripts, its own running. */
+  readonly system: JsonObject
+  /** Its files, by name. */
+  readonly files: readonly (readonly [name: string, sha256: string])[]
+  /** Attempts that reached it, let or not. */
+  readonly deeds: number
+}
+
 export interface World {
   readonly simulator: HomeseerSimulator
-  /** Hardware of every device, and how many deeds were attempted. */
-  readonly state: () => { readonly hardware: readonly unknown[]; readonly deeds: number }
+  /** Everything of the simulated HomeSeer that a client could change, and how many deeds were attempted. */
+  readonly state: () => WorldState
   readonly folder: string
   readonly close: () => Promise<void>
 }
@@ -79,14 +93,33 @@ export async function openWorld(options: Partial<HomeseerSimulatorOptions> = {})
   return {
     simulator,
     folder,
-    state: () => ({
-      hardware: simulator.house.refs.map((ref) => [ref, simulator.house.hardware(ref)]),
-      deeds: simulator.system.deeds.length,
-    }),
+    state: () => stateOf(simulator, folder),
     close: async () => {
       await simulator.stop()
       rmSync(folder, { recursive: true, force: true })
     },
+  }
+}
+
+function stateOf({ house, system }: HomeseerSimulator, folder: string): WorldState {
+  const { deeds, groupRefs, settings, counters, scripts, ...lists } = system
+  return {
+    hardware: house.refs.map((ref) => [ref, house.hardware(ref)]),
+    shown: house.refs.map((ref) => [ref, house.record(ref, true)]),
+    // Through JSON, so that a picture taken before does not change with what it shows.
+    system: JSON.parse(
+      JSON.stringify({
+        ...lists,
+        groupRefs: [...groupRefs],
+        settings: [...settings],
+        counters: [...counters],
+        scripts: [...scripts],
+      }),
+    ) as JsonObject,
+    files: readdirSync(folder, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map(({ parentPath, name }) => [name, hash('sha256', readFileSync(join(parentPath, name)))] as const),
+    deeds: deeds.length,
   }
 }
 

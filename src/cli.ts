@@ -12,7 +12,7 @@ process.umask(0o077)
 process.stdout.on('error', () => undefined)
 // Before anything of ours is loaded: the second start then takes half the time of the first.
 enableCompileCache()
-const { program } = await import('./cli/program.ts')
+const { program, sim } = await import('./cli/program.ts')
 // The virtual house is large, and nobody who asks for the status wants to wait for it.
-if (process.argv.includes('sim')) (await import('./cli/sim.ts')).addSimCommands(program)
+if (process.argv.includes('sim')) (await import('./cli/sim.ts')).addSimCommands(sim)
 await program.parseAsync()

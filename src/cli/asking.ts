@@ -4,13 +4,15 @@
  * Pure: the asking is `ask`'s, the words are `remote`'s.
  */
 import type { Command } from 'commander'
+import type { TopologySnapshot } from '../bus/topology.ts'
 import { isJsonObject } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import type { CallView, StatusView, ToolView } from '../web/api.ts'
-import type { TraceView } from '../web/views.ts'
+import type { SeriesView, TraceView } from '../web/views.ts'
 import { ask } from './command-client.ts'
 import { EXIT } from './print.ts'
-import { callAnswer, plainAnswer, statusAnswer, toolsAnswer, topologyAnswer, tracesAnswer } from './remote.ts'
+import { callAnswer, plainAnswer, statusAnswer, toolsAnswer, tracesAnswer } from './remote.ts'
+import { historyAnswer, toolAnswer, topologyAnswer } from './views-text.ts'
 import { wholeNumber } from './whole-number.ts'
 
 export function addAskingCommands(program: Command): void {
@@ -21,13 +23,14 @@ export function addAskingCommands(program: Command): void {
       ask(command, { path: '/api/status' }, (value) => statusAnswer(value as unknown as StatusView, Date.now())),
     )
   program
-    .command('tools')
-    .description('what can be called')
+    .command('tools [name]')
+    .description('what can be called; with a name, what that tool does and which arguments it takes')
     .option('--profile <name>', 'only those of a profile', 'all')
-    .action((options: { profile: string }, command: Command) =>
-      ask(command, { path: `/api/tools?profile=${encodeURIComponent(options.profile)}` }, (value) =>
-        toolsAnswer(value as unknown as ToolView[]),
-      ),
+    .action((name: string | undefined, options: { profile: string }, command: Command) =>
+      ask(command, { path: `/api/tools?profile=${encodeURIComponent(options.profile)}` }, (value) => {
+        const tools = value as unknown as ToolView[]
+        return name === undefined ? toolsAnswer(tools) : toolAnswer(tools, name)
+      }),
     )
   program
     .command('call <tool> [arguments]')
@@ -68,13 +71,15 @@ export function addAskingCommands(program: Command): void {
     .description('what was measured in the last 24 hours')
     .action((series: string[], _, command: Command) =>
       ask(command, { path: `/api/history?${series.map((id) => `id=${encodeURIComponent(id)}`).join('&')}` }, (value) =>
-        plainAnswer(value),
+        historyAnswer(value as unknown as SeriesView[], Date.now()),
       ),
     )
   program
     .command('topology')
     .description('nodes and capabilities on the bus')
-    .action((_, command: Command) => ask(command, { path: '/api/topology' }, (value: Json) => topologyAnswer(value)))
+    .action((_, command: Command) =>
+      ask(command, { path: '/api/topology' }, (value) => topologyAnswer(value as unknown as TopologySnapshot)),
+    )
 }
 
 function argumentsOf(text: string | undefined, command: Command): JsonObject {

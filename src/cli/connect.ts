@@ -9,5 +9,6 @@ import type { Answer } from './print.ts'
 
 export function connect(client: ClientName, facts: ConnectFacts): Answer {
   const { where, what } = snippetFor(client, facts)
-  return { json: { client, where, snippet: what }, text: `${where}\n\n${what}` }
+  const note = facts.needsToken ? '\n\nWith a token for hb_…: hearthbus token create NAME --role agent' : ''
+  return { json: { client, where, snippet: what }, text: `${where}\n\n${what}${note}` }
 }

@@ -72,8 +72,8 @@ function addApprovals(program: Command): void {
   approvals
     .command('approve <id>')
     .description('let that exact call happen once; with --uses and --minutes, also calls like it')
-    .option('--uses <n>', 'so many more calls like it', Number)
-    .option('--minutes <n>', 'for so long', Number)
+    .option('--uses <n>', 'so many more calls like it', wholeNumber(1, 10_000))
+    .option('--minutes <n>', 'for so long', wholeNumber(1, 525_600))
     .option('--any-device', 'on every device that the tool reaches')
     .option('--bounds <json>', 'arguments that may vary, e.g. {"value":{"min":18,"max":22}}')
     .action((id: string, options: GrantOptions, command: Command) =>
@@ -84,7 +84,7 @@ function addApprovals(program: Command): void {
           path: `/api/approvals/${encodeURIComponent(id)}/approve`,
           body: grantOf(options, command),
         }),
-        (value) => plainAnswer(value, `Approved. The same call by the same caller will now run, once.`),
+        (value) => plainAnswer(value, approvedSentence(options)),
       ),
     )
   approvals
@@ -212,6 +212,12 @@ function grantOf({ uses, minutes, anyDevice, bounds }: GrantOptions, command: Co
   } catch {
     return command.error(`The bounds are not JSON: ${bounds}`, { exitCode: EXIT.usage })
   }
+}
+
+function approvedSentence({ uses, minutes }: GrantOptions): string {
+  const once = 'Approved. The same call by the same caller will now run, once.'
+  if (uses === undefined || minutes === undefined) return once
+  return `${once} Up to ${uses} more like it will in the next ${minutes} minutes: hearthbus grants.`
 }
 
 function grantTable(grants: readonly GrantView[]): string {

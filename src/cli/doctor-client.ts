@@ -36,7 +36,7 @@ export async function gatherFacts(given: { readonly data?: string; readonly conf
     gateway: running.ok ? { url: running.value.note.url, answers: status?.ok === true } : undefined,
     portTaken: !running.ok && port !== 0 && (await isTaken(port, config)),
     port,
-    ledger: config === undefined ? undefined : await ledgerFacts(root, config),
+    ledger: config === undefined ? 'unknown' : await ledgerFacts(root, config),
     services: status?.ok === true ? servicesOf(status.value) : await familiesAlone(config),
     configNotes: loaded.ok ? loaded.value.notes : [],
   }

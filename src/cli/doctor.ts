@@ -10,7 +10,12 @@ import type { Answer } from './print.ts'
 export function doctorAnswer(findings: readonly FindingView[]): Answer {
   const marks = { ok: '✓', warn: '!', fail: '✗' } as const
   const failed = findings.some((finding) => finding.level === 'fail')
-  const closing = failed ? 'Something needs attention.' : 'All is well.'
+  const warned = findings.some((finding) => finding.level === 'warn')
+  const closing = failed
+    ? 'Something is wrong (✗).'
+    : warned
+      ? 'Nothing is broken; what is marked ! may need you.'
+      : 'All is well.'
   return {
     json: findings.map((finding) => ({ ...finding })),
     text: [...findings.map(({ level, about, sentence }) => `${marks[level]} ${about}: ${sentence}`), '', closing].join(

@@ -1,8 +1,9 @@
 /**
  * Gateway client: how a command talks to the gateway that runs on this machine.
  *
- * It finds the gateway by the lock it holds and the note it leaves in its data directory. A command that acts like an agent shows no
- * credential; one that decides or administers shows the owner's, which only the owner's files hold.
+ * It finds the gateway by the lock it holds and the note it leaves in its data directory. A command that acts like an
+ * agent shows the token in HEARTHBUS_TOKEN, or none; one that decides or administers shows the owner's, which only the
+ * owner's files hold. One that only looks does so, too, where the node asks everybody for a token.
  *
  * Does I/O.
  */
@@ -59,20 +60,29 @@ export function findGateway(given: string | undefined): Result<GatewayConnection
   })
 }
 
-export async function request(
+export async function request(gateway: GatewayConnection, question: ApiRequest): Promise<Result<Json, ClientFault>> {
+  const owner = readText(dataDirectory(gateway.dataRoot).ownerToken)?.trim()
+  if (question.asOwner === true) {
+    if (owner !== undefined) return requestWith(gateway, question, owner)
+    return fail({
+      kind: 'unreachable',
+      message: `The owner's credential in ${gateway.dataRoot}/keys cannot be read. Run this as the user who runs the gateway.`,
+    })
+  }
+  const token = process.env['HEARTHBUS_TOKEN']
+  const answer = await requestWith(gateway, question, token)
+  if (answer.ok || token !== undefined || answer.fault.kind !== 'refused' || answer.fault.status !== 401) return answer
+  if ((question.method ?? 'GET') === 'GET' && owner !== undefined) return requestWith(gateway, question, owner)
+  return fail({ ...answer.fault, message: `${answer.fault.message} Set HEARTHBUS_TOKEN to one.` })
+}
+
+async function requestWith(
   gateway: GatewayConnection,
-  { method = 'GET', path, body, asOwner = false }: ApiRequest,
+  { method = 'GET', path, body }: ApiRequest,
+  token: string | undefined,
 ): Promise<Result<Json, ClientFault>> {
   const headers: Record<string, string> = { 'content-type': 'application/json' }
-  if (asOwner) {
-    const token = readText(dataDirectory(gateway.dataRoot).ownerToken)
-    if (token === undefined)
-      return fail({
-        kind: 'unreachable',
-        message: `The owner's credential in ${gateway.dataRoot}/keys cannot be read. Run this as the user who runs the gateway.`,
-      })
-    headers['authorization'] = `Bearer ${token.trim()}`
-  }
+  if (token !== undefined) headers['authorization'] = `Bearer ${token}`
   let response: Response
   try {
     response = await fetch(`${gateway.note.url}${path}`, {

@@ -21,12 +21,21 @@ import { keyFaultSentence, loadKey } from '../ledger/key-store.ts'
 import { LedgerStore, ledgerMigrations } from '../ledger/ledger-store.ts'
 import { Ledger } from '../ledger/ledger.ts'
 import { ED25519, noteSigner, verifierKey } from '../ledger/note-key.ts'
+import type { VerifierKey } from '../ledger/note-key.ts'
 import { verifyStored } from '../ledger/verify.ts'
 import type { VerifyReport } from '../ledger/verify.ts'
 import { troubleSentence } from './data-trouble.ts'
 
 export function originOf(config: Config): string {
   return config.ledger.origin ?? `hearthbus.local/${config.node.name}`
+}
+
+/** The public key of the ledger in a data directory, whether or not a gateway runs. The fault is a sentence. */
+export async function verifierKeyIn(dataRoot: string, origin: string): Promise<Result<VerifierKey, string>> {
+  const { nodeKey } = dataDirectory(dataRoot)
+  if (!existsSync(nodeKey)) return fail(`There is no ledger in ${dataRoot} yet; the first start of a gateway makes it.`)
+  const key = await loadKey(nodeKey)
+  return key.ok ? ok(verifierKey(origin, ED25519, key.value.publicKey)) : fail(keyFaultSentence(key.fault))
 }
 
 /** Everything again from the stored bytes. The fault is a sentence. */

@@ -4,6 +4,7 @@
  * Pure: the files are `ledger-files-client`'s, the running gateway is asked through `ask`.
  */
 import { resolve } from 'node:path'
+import { Argument } from 'commander'
 import type { Command } from 'commander'
 import { hex } from '../core/bytes.ts'
 import type { Json } from '../core/json.ts'
@@ -13,12 +14,14 @@ import { findingSentence } from '../ledger/finding.ts'
 import type { Finding } from '../ledger/finding.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { formatVerifierKey, parseVerifierKey } from '../ledger/note-key.ts'
+import { refusalSentence } from '../ledger/refusal.ts'
 import { ask, configOf, dataRootOf, globalOptions, say } from './command-client.ts'
 import { findGateway } from './gateway-client.ts'
-import { originOf, verifyFiles, withLedger } from './ledger-files-client.ts'
+import { originOf, verifierKeyIn, verifyFiles, withLedger } from './ledger-files-client.ts'
 import type { LedgerCondition } from './ledger-files-client.ts'
 import { EXIT } from './print.ts'
 import type { Answer } from './print.ts'
+import { wholeNumber } from './whole-number.ts'
 
 export function addLedgerCommands(program: Command): void {
   const ledger = program.command('ledger').description('the log of everything that happened')
@@ -35,9 +38,14 @@ export function addLedgerCommands(program: Command): void {
     .description('sign the log as it is now')
     .action((_, command: Command) => signNow(command))
   ledger
-    .command('proof <seq>')
+    .command('proof')
     .description('a proof that an entry is in the log, which anybody can check offline')
-    .action((seq: string, _, command: Command) => prove(command, Number(seq)))
+    .addArgument(new Argument('<seq>', 'number of the entry').argParser(wholeNumber(0, Number.MAX_SAFE_INTEGER)))
+    .action((seq: number, _, command: Command) => prove(command, seq))
+  ledger
+    .command('key')
+    .description('the log’s public key, for witnesses and for whoever checks a copy or a proof')
+    .action((_, command: Command) => showKey(command))
   ledger
     .command('export <folder>')
     .description('the whole log as static files (C2SP tiles)')
@@ -50,7 +58,7 @@ export function addLedgerCommands(program: Command): void {
         command,
         async (log) => {
           const adopted = await log.adopt()
-          if (!adopted.ok) return refusal(adopted.fault.kind)
+          if (!adopted.ok) return refusal(adopted.fault)
           return {
             json: { ok: true },
             text: `Adopted and signed at ${adopted.value.checkpoint.size} entries. The ledger records that this was done.`,
@@ -84,10 +92,10 @@ async function verifyCopy(command: Command, folder: string, vkey: string | undef
 
 async function signNow(command: Command): Promise<void> {
   if (findGateway(globalOptions(command).data).ok)
-    return ask(command, { method: 'POST', path: '/api/ledger/checkpoint' }, (value) => textAnswer(value))
+    return ask(command, { method: 'POST', path: '/api/ledger/checkpoint', asOwner: true }, (value) => textAnswer(value))
   await offline(command, async (ledger) => {
     const signed = await ledger.checkpoint()
-    return signed.ok ? textAnswer(checkpointText(signed.value)) : refusal(signed.fault.kind)
+    return signed.ok ? textAnswer(checkpointText(signed.value)) : refusal(signed.fault)
   })
 }
 
@@ -96,8 +104,19 @@ async function prove(command: Command, seq: number): Promise<void> {
     return ask(command, { path: `/api/ledger/proof/${seq}` }, (value) => textAnswer(value))
   await offline(command, async (ledger) => {
     const proof = await ledger.proofText(seq)
-    return proof.ok ? textAnswer(proof.value) : refusal(proof.fault.kind)
+    return proof.ok ? textAnswer(proof.value) : refusal(proof.fault)
   })
+}
+
+async function showKey(command: Command): Promise<void> {
+  const config = configOf(command)
+  if (config === undefined) return
+  const running = findGateway(globalOptions(command).data)
+  const root = running.ok ? running.value.dataRoot : dataRootOf(command)
+  const key = await verifierKeyIn(root, originOf(config))
+  if (!key.ok) return say(command, { json: { ok: false, message: key.fault }, text: key.fault, exit: EXIT.integrity })
+  const vkey = formatVerifierKey(key.value)
+  say(command, { json: { vkey }, text: vkey })
 }
 
 async function exportTo(command: Command, folder: string): Promise<void> {
@@ -108,7 +127,7 @@ async function exportTo(command: Command, folder: string): Promise<void> {
     }))
   await offline(command, async (ledger) => {
     const exported = await ledger.exportTo(folder)
-    if (!exported.ok) return refusal(exported.fault.kind)
+    if (!exported.ok) return refusal(exported.fault)
     const view: ExportView = { ...exported.value, vkey: formatVerifierKey(ledger.verifierKey) }
     return { json: { ...view }, text: exportSentence(view, folder) }
   })
@@ -155,6 +174,14 @@ function textAnswer(text: Json): Answer {
   return { json: text, text: typeof text === 'string' ? text.trimEnd() : JSON.stringify(text) }
 }
 
-function refusal(kind: string): Answer {
-  return { json: { ok: false, fault: kind }, text: `Not done: ${kind}.`, exit: EXIT.integrity }
+function refusal(fault: Parameters<typeof refusalSentence>[0]): Answer {
+  const message = refusalSentence(fault)
+  return {
+    json: { ok: false, fault: fault.kind, message },
+    text: message,
+    exit: ASKED_WRONGLY.has(fault.kind) ? EXIT.failed : EXIT.integrity,
+  }
 }
+
+/** Nothing is wrong with the ledger then. */
+const ASKED_WRONGLY: ReadonlySet<string> = new Set(['no-such-entry', 'export-diverged', 'export-unwritable'])

@@ -5,9 +5,11 @@
  */
 import { Option } from 'commander'
 import type { Command } from 'commander'
-import { configOf, dataRootOf, say } from './command-client.ts'
+import { configOf, dataRootOf, globalOptions, say } from './command-client.ts'
+import { findGateway } from './gateway-client.ts'
 import type * as meshClient from './mesh-client.ts'
 import type { Answer } from './print.ts'
+import { wholeNumber } from './whole-number.ts'
 
 type MeshWork = typeof meshClient
 
@@ -26,7 +28,7 @@ export function addMeshCommands(program: Command): void {
     .command('invite')
     .description('make an invitation for one node')
     .addOption(new Option('--level <level>', 'what the node will be').choices(LEVELS).default('member'))
-    .option('--minutes <n>', 'how long it is good for', Number, 60)
+    .option('--minutes <n>', 'how long it is good for', wholeNumber(1, 43_200), 60)
     .action((options: { level: (typeof LEVELS)[number]; minutes: number }, command: Command) =>
       run(command, (work, given) => work.inviteNode(given, options)),
     )
@@ -55,5 +57,8 @@ async function run(
   const config = configOf(command)
   if (config === undefined) return
   const work = await import('./mesh-client.ts')
-  say(command, await ask(work, { config, dataRoot: dataRootOf(command) }))
+  // The demo has a directory of its own; what is asked while it runs is about it.
+  const running = findGateway(globalOptions(command).data)
+  const dataRoot = running.ok ? running.value.dataRoot : dataRootOf(command)
+  say(command, await ask(work, { config, dataRoot }))
 }

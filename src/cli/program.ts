@@ -36,3 +36,6 @@ addDevicesCommands(program)
 addLedgerCommands(program)
 addMeshCommands(program)
 addSettingUpCommands(program)
+
+/** Its own commands are added by whoever wants them. */
+export const sim = program.command('sim').description('parts of the virtual house, for any client to be tested against')

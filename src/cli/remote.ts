@@ -16,7 +16,7 @@ export function statusAnswer(status: StatusView, nowMs: number): Answer {
     `${status.node}  ${status.url}  Hearthbus ${status.version}, up for ${ageText(nowMs - Date.parse(status.startedAt))}`,
     `mode      ${status.mode}${status.stopped ? ', STOPPED: every change is refused (hearthbus resume)' : ''}`,
     `tools     ${status.tools}`,
-    `ledger    ${ledger.size} entries, ${ledger.state}, last checkpoint at ${ledger.checkpointSize ?? 'none yet'}`,
+    `ledger    ${ledger.size} entries, ${ledger.state}, ${ledger.checkpointSize === null ? 'not signed yet' : `last signed at ${ledger.checkpointSize}`}`,
     `approvals ${status.pendingApprovals === 0 ? 'none wait' : `${status.pendingApprovals} wait: hearthbus approvals`}`,
     '',
     table(
@@ -53,10 +53,6 @@ export function tracesAnswer(traces: readonly TraceView[]): Answer {
       rows.map((row) => row.map(harmless)),
     ),
   }
-}
-
-export function topologyAnswer(topology: Json): Answer {
-  return { json: topology, text: harmless(JSON.stringify(topology, null, 2)) }
 }
 
 export function approvalsAnswer(approvals: readonly JsonObject[], nowMs: number): Answer {

@@ -8,6 +8,8 @@ import { Option } from 'commander'
 import type { Command } from 'commander'
 import { demoRoot } from '../config/data-directory.ts'
 import { configOf, dataRootOf } from './command-client.ts'
+import { findGateway } from './gateway-client.ts'
+import { EXIT } from './print.ts'
 import { shortCommand } from './self.ts'
 import { wholeNumber } from './whole-number.ts'
 import { VERSION } from './version-store.ts'
@@ -21,6 +23,8 @@ export function addRunningCommands(program: Command): void {
       const config = configOf(command)
       if (config === undefined) return
       const root = dataRootOf(command)
+      const neighbour = neighbourAt(config.listen.port, options.demo === true ? demoRoot(root) : root, root)
+      if (neighbour !== undefined) return command.error(neighbour, { exitCode: EXIT.usage })
       const { up } = await import('./up-server.ts')
       const shared = { version: VERSION, command: shortCommand(process.argv[1] ?? '', process.cwd()) }
       if (options.demo !== true) {
@@ -66,4 +70,14 @@ export function addRunningCommands(program: Command): void {
       const { log: logs, ...rest } = options
       process.exitCode = await runWitness({ ...rest, logs, folder: join(dataRootOf(command), 'witness') })
     })
+}
+
+/** The demo and the real house want the same port; whoever forgot the one hears more than that a port is taken. */
+function neighbourAt(port: number, wanted: string, root: string): string | undefined {
+  const running = findGateway(root)
+  if (!running.ok || running.value.dataRoot === wanted) return undefined
+  const { note, dataRoot } = running.value
+  if (Number(new URL(note.url).port) !== port) return undefined
+  const who = dataRoot === demoRoot(root) ? 'The demo' : 'The gateway of your own house'
+  return `${who} runs at ${note.url} already. Stop it first, or set listen.port in the configuration.`
 }

@@ -10,7 +10,7 @@ import { configPath } from '../config/config-store.ts'
 import { CLIENTS, selfCommand } from '../web/connect.ts'
 import type { ClientName } from '../web/connect.ts'
 import { diagnose } from '../web/doctor.ts'
-import { configOf, globalOptions, say } from './command-client.ts'
+import { configOf, globalOptions, heard, say } from './command-client.ts'
 import { connect } from './connect.ts'
 import { doctorAnswer } from './doctor.ts'
 import { gatherFacts } from './doctor-client.ts'
@@ -23,12 +23,16 @@ export function addSettingUpCommands(program: Command): void {
     .description('what to paste into which client')
     .addArgument(new Argument('<client>').choices(CLIENTS))
     .option('--profile <name>', 'connect to a profile', 'all')
-    .action((client: ClientName, options: { profile: string }, command: Command) => {
+    .action(async (client: ClientName, { profile }: { profile: string }, command: Command) => {
       const config = configOf(command)
       if (config === undefined) return
       const running = findGateway(globalOptions(command).data)
+      // A profile that nobody serves is better found out here than in a client that says nothing.
+      const tools = { path: `/api/tools?profile=${encodeURIComponent(profile)}` }
+      if (running.ok && profile !== 'all' && (await heard(command, tools)) === undefined) return
       const url = running.ok ? running.value.note.url : `http://${config.listen.host}:${config.listen.port}`
-      say(command, connect(client, { url, command: selfCommand(process.argv[1] ?? ''), profile: options.profile }))
+      const self = selfCommand(process.argv[1] ?? '')
+      say(command, connect(client, { url, command: self, profile, needsToken: config.listen.anonymous === 'off' }))
     })
   program
     .command('init')

@@ -29,7 +29,11 @@ export function addEbusSim(sim: Command): void {
   sim
     .command('ebus')
     .description('run a virtual heating system on an eBUS, behind an adapter that any client can use')
-    .option('--listen <host:port>', 'enhanced adapter (enh:host:port)', hostAndPort, { host: '127.0.0.1', port: 9_999 })
+    .addOption(
+      new Option('--listen <host:port>', 'enhanced adapter (enh:host:port)')
+        .argParser(hostAndPort)
+        .default({ host: '127.0.0.1', port: 9_999 }, '127.0.0.1:9999'),
+    )
     .option('--plain-port <n>', 'also as a plain adapter on this TCP port', port)
     .option('--udp-port <n>', 'also as a plain adapter on this UDP port', port)
     .option('--ebusd-port <n>', 'also as an ebusd on this TCP port', port)

@@ -8,8 +8,7 @@ import { addDevicesSim } from './sim-devices-server.ts'
 import { addEbusSim } from './sim-ebus-server.ts'
 import { addHomeseerSim } from './sim-homeseer-server.ts'
 
-export function addSimCommands(program: Command): void {
-  const sim = program.command('sim').description('parts of the virtual house, for any client to be tested against')
+export function addSimCommands(sim: Command): void {
   addEbusSim(sim)
   addHomeseerSim(sim)
   addDevicesSim(sim)

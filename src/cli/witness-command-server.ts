@@ -54,7 +54,7 @@ async function witness({ folder, name, host, port, logs }: WitnessCommand): Prom
   const server = await startWitness(new WitnessStore({ database, signer, logs: known }), { host, port })
   process.stdout.write(
     [
-      `The witness listens at ${server.url} for ${known.size === 0 ? 'no log yet (--log VKEY)' : [...known.keys()].join(', ')}.`,
+      `The witness listens at ${server.url} for ${known.size === 0 ? 'no log yet: name one with --log KEY, which `hearthbus ledger key` prints there' : [...known.keys()].join(', ')}.`,
       'In the configuration of a gateway that it should watch over:',
       '  ledger:',
       '    witnesses:',

@@ -40,7 +40,8 @@ export interface ExportSource {
 
 export type ExportFault =
   /** The directory holds something that this ledger does not extend; it is left as it is. */
-  { readonly kind: 'export-diverged'; readonly directory: string; readonly reason: string }
+  | { readonly kind: 'export-diverged'; readonly directory: string; readonly reason: string }
+  | { readonly kind: 'export-unwritable'; readonly directory: string; readonly reason: string }
 
 export interface Exported {
   readonly size: number
@@ -49,6 +50,16 @@ export interface Exported {
 }
 
 export async function writeExport(source: ExportSource, directory: string): Promise<Result<Exported, ExportFault>> {
+  try {
+    return await write(source, directory)
+  } catch (error) {
+    // Only what a file system says; anything else is a mistake of ours.
+    if (!(error instanceof Error) || !('syscall' in error)) throw error
+    return fail({ kind: 'export-unwritable', directory, reason: error.message })
+  }
+}
+
+async function write(source: ExportSource, directory: string): Promise<Result<Exported, ExportFault>> {
   await makeDirectory(directory)
   const earlier = await earlierSize(source, directory)
   if (!earlier.ok) return earlier

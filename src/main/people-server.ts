@@ -48,7 +48,8 @@ export function createPeople(parts: FaceParts, face: PeopleFace): People {
   const url = (): string => status().url
   const feed = createFeed(ulid())
   const history = createHistory()
-  const sessions = createSessions(systemClock)
+  const { idleSeconds, lifeSeconds } = config.console
+  const sessions = createSessions(systemClock, { idleMs: idleSeconds * 1_000, lifeMs: lifeSeconds * 1_000 })
   const signIn = createSignIn({ sessions, authenticate, nodeId: bus.nodeId, url })
   const profiles = (): Profiles => profilesOf(parts)
   const api = apiHandler({
@@ -91,6 +92,7 @@ function settingsView(parts: FaceParts, status: StatusView): SettingsView {
   const { config, version, data, spine } = parts
   const tools = spine.bus.offers().filter(({ face }) => face.kind === 'tool')
   const command = selfCommand(process.argv[1] ?? '')
+  const needsToken = config.listen.anonymous === 'off'
   return {
     node: config.node.name,
     nodeId: spine.bus.nodeId,
@@ -101,7 +103,7 @@ function settingsView(parts: FaceParts, status: StatusView): SettingsView {
       builtIn: !Object.hasOwn(config.profiles, name),
     })),
     clients: CLIENTS.map((name) => {
-      const { where, what } = snippetFor(name, { url: status.url, command, profile: 'all' })
+      const { where, what } = snippetFor(name, { url: status.url, command, profile: 'all', needsToken })
       return { name, where, snippet: what }
     }),
     findings: findingsOf(data, spine.ledger, status),

@@ -13,6 +13,8 @@ export interface ConnectFacts {
   /** The command that starts us over stdio, as a client would run it. */
   readonly command: string
   readonly profile: string
+  /** The node asks everybody for a token; the snippet says where it goes. */
+  readonly needsToken: boolean
 }
 
 export interface Snippet {
@@ -20,7 +22,10 @@ export interface Snippet {
   readonly what: string
 }
 
-export function snippetFor(client: ClientName, { url, command, profile }: ConnectFacts): Snippet {
+/** To be replaced by a real one. */
+const TOKEN = 'hb_…'
+
+export function snippetFor(client: ClientName, { url, command, profile, needsToken }: ConnectFacts): Snippet {
   const path = profile === 'all' ? '/mcp' : `/mcp/${profile}`
   const endpoint = `${url}${path}`
   // Most clients refuse dots in tool names.
@@ -29,26 +34,40 @@ export function snippetFor(client: ClientName, { url, command, profile }: Connec
     command,
     args: ['mcp', '--names', 'underscore', ...(profile === 'all' ? [] : ['--profile', profile])],
   }
+  const credential = { authorization: `Bearer ${TOKEN}` }
+  const headers = needsToken ? { headers: credential } : {}
   switch (client) {
     case 'claude-desktop':
       return {
         where: 'Settings ▸ Developer ▸ Edit Config (claude_desktop_config.json):',
-        what: json({ mcpServers: { hearthbus: stdio } }),
+        what: json({
+          mcpServers: { hearthbus: { ...stdio, ...(needsToken ? { env: { HEARTHBUS_TOKEN: TOKEN } } : {}) } },
+        }),
       }
     case 'claude-code':
-      return { where: 'In a terminal:', what: `claude mcp add --transport http hearthbus "${underscored}"` }
+      return {
+        where: 'In a terminal:',
+        what: `claude mcp add --transport http hearthbus "${underscored}"${needsToken ? ` --header "Authorization: Bearer ${TOKEN}"` : ''}`,
+      }
     case 'cursor':
       return {
         where: '.cursor/mcp.json, in the project or in your home folder:',
-        what: json({ mcpServers: { hearthbus: { url: underscored } } }),
+        what: json({ mcpServers: { hearthbus: { url: underscored, ...headers } } }),
       }
     case 'vscode':
-      return { where: '.vscode/mcp.json:', what: json({ servers: { hearthbus: { type: 'http', url: underscored } } }) }
+      return {
+        where: '.vscode/mcp.json:',
+        what: json({ servers: { hearthbus: { type: 'http', url: underscored, ...headers } } }),
+      }
     case 'other':
       return {
         where:
           'Streamable HTTP (2026-07-28, or any 2025 revision); add ?names=underscore if the client refuses dots in names. Over stdio:',
-        what: `${endpoint}\n${[stdio.command, ...stdio.args].join(' ')}`,
+        what: [
+          endpoint,
+          ...(needsToken ? [`Authorization: Bearer ${TOKEN}`] : []),
+          [...(needsToken ? [`HEARTHBUS_TOKEN=${TOKEN}`] : []), stdio.command, ...stdio.args].join(' '),
+        ].join('\n'),
       }
   }
 }

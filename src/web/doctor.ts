@@ -20,7 +20,8 @@ export interface DoctorFacts {
   /** Somebody else's program on our port, when no gateway of ours runs. */
   readonly portTaken: boolean
   readonly port: number
-  readonly ledger: { readonly entries: number; readonly findings: readonly string[] } | undefined
+  /** `undefined`: there is none. `unknown`: without a configuration nobody knows what it is called. */
+  readonly ledger: { readonly entries: number; readonly findings: readonly string[] } | 'unknown' | undefined
   readonly services: readonly { readonly name: string; readonly status: string; readonly advice: string | undefined }[]
 }
 
@@ -109,6 +110,8 @@ function gatewayFinding({ gateway, portTaken, port }: DoctorFacts): Finding {
 
 function ledgerFindings({ ledger }: DoctorFacts): readonly Finding[] {
   if (ledger === undefined) return [{ level: 'ok', about: 'ledger', sentence: 'not begun yet.' }]
+  if (ledger === 'unknown')
+    return [{ level: 'warn', about: 'ledger', sentence: 'not checked, because the configuration cannot be read.' }]
   if (ledger.findings.length === 0)
     return [{ level: 'ok', about: 'ledger', sentence: `${ledger.entries} entries, all re-derived and in order.` }]
   return ledger.findings.map((sentence): Finding => ({ level: 'fail', about: 'ledger', sentence }))

@@ -5,6 +5,7 @@
  */
 import { checkpointText } from '../ledger/checkpoint.ts'
 import { formatVerifierKey } from '../ledger/note-key.ts'
+import { refusalSentence } from '../ledger/refusal.ts'
 import { exportRequest } from './api.ts'
 import { bodyOf, isAdmin, parsed, positive, refusal } from './api-context.ts'
 import type { Api, ApiOptions } from './api-context.ts'
@@ -36,18 +37,18 @@ export function addLedger(api: Api, { ledger, feed }: ApiOptions): void {
   })
   api.get('/ledger/proof/:seq', async (context) => {
     const proof = await ledger.proofText(positive(context.req.param('seq'), -1))
-    return proof.ok ? context.text(proof.value) : refusal(404, `No proof: ${proof.fault.kind}.`)
+    return proof.ok ? context.text(proof.value) : refusal(404, refusalSentence(proof.fault))
   })
   api.post('/ledger/export', async (context) => {
     if (!isAdmin(context.var.caller)) return refusal(403, 'Only an admin has files written.')
     const { folder } = parsed(exportRequest, await bodyOf(context.req.raw))
     const exported = await ledger.exportTo(folder)
-    if (!exported.ok) return refusal(409, `Not exported: ${exported.fault.kind}.`)
+    if (!exported.ok) return refusal(409, refusalSentence(exported.fault))
     return context.json({ ...exported.value, vkey: formatVerifierKey(ledger.verifierKey) })
   })
   api.post('/ledger/checkpoint', async (context) => {
     const signed = await ledger.checkpoint()
-    return signed.ok ? context.text(checkpointText(signed.value)) : refusal(409, `Not signed: ${signed.fault.kind}.`)
+    return signed.ok ? context.text(checkpointText(signed.value)) : refusal(409, refusalSentence(signed.fault))
   })
   api.post('/ledger/verify', (context) => {
     const { caller } = context.var

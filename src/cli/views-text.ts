@@ -1,0 +1,115 @@
+/**
+ * Views text: what the bus and its measurements look like to a person at a terminal. What others named is made
+ * harmless; the whole of it is in `--json`.
+ *
+ * Pure.
+ */
+import type { TopologySnapshot } from '../bus/topology.ts'
+import type { Json, JsonObject } from '../core/json.ts'
+import { isJsonObject } from '../core/json.ts'
+import type { SeriesView, ToolView } from '../web/views.ts'
+import { ageText, EXIT, harmless, table } from './print.ts'
+import type { Answer } from './print.ts'
+
+type Entry = TopologySnapshot['capabilitiesLocal'][number]
+
+/** One line per node and service: what it offers, how busy it is, and what of it is left alone. */
+export function topologyAnswer(topology: TopologySnapshot): Answer {
+  const { ourNodeId, peers, capabilitiesLocal, capabilitiesRemote } = topology
+  const names = new Map(peers.map(({ nodeId, displayName }) => [nodeId, displayName ?? nodeId]))
+  const groups = Map.groupBy([...capabilitiesLocal, ...capabilitiesRemote], ({ nodeId, owner }) => `${nodeId} ${owner}`)
+  const rows = [...groups.values()].map((entries) => groupRow(entries, names))
+  const parts = [
+    `This node is ${ourNodeId}${peers.length === 0 ? ' and knows no others.' : '.'}`,
+    table(['node', 'service', 'offers', 'calls now', 'slowest', 'quarantined'], rows),
+    ...(peers.length === 0 ? [] : [peerTable(peers)]),
+    'Everything about each of them: --json.',
+  ]
+  return { json: topology as unknown as Json, text: harmless(parts.join('\n\n')) }
+}
+
+function groupRow(entries: readonly Entry[], names: ReadonlyMap<string, string>): readonly string[] {
+  const [first] = entries
+  const slowest = entries.toSorted((left, right) => right.p50Ms - left.p50Ms)[0]
+  return [
+    first === undefined || first.isLocal ? 'here' : (names.get(first.nodeId) ?? first.nodeId),
+    first?.owner ?? '',
+    String(entries.length),
+    String(entries.reduce((sum, { inFlight }) => sum + inFlight, 0)),
+    slowest === undefined || slowest.samples === 0 ? '–' : `${slowest.name} ${slowest.p50Ms.toFixed(0)} ms`,
+    entries
+      .filter(({ quarantinedForMs }) => quarantinedForMs > 0)
+      .map(({ name, quarantinedForMs }) => `${name} for ${ageText(quarantinedForMs)}`)
+      .join(', ') || '–',
+  ]
+}
+
+function peerTable(peers: TopologySnapshot['peers']): string {
+  return table(
+    ['peer', 'offers', 'heard of', 'id'],
+    peers.map(({ displayName, capabilities, seenAgoMs, nodeId }) => [
+      displayName ?? '–',
+      String(capabilities),
+      `${ageText(seenAgoMs)} ago`,
+      nodeId,
+    ]),
+  )
+}
+
+/** Where each series stands, and between what it moved. */
+export function historyAnswer(series: readonly SeriesView[], nowMs: number): Answer {
+  if (series.length === 0) return { json: [], text: 'Nothing was measured yet; values are kept once a minute.' }
+  const rows = series.map(({ id, atMs, values }) => {
+    const known = values.filter((value) => value !== null)
+    const [low, high] = [Math.min(...known), Math.max(...known)]
+    return [
+      id,
+      String(values.at(-1) ?? '–'),
+      known.length === 0 ? '–' : `${low} … ${high}`,
+      String(known.length),
+      `${ageText(nowMs - (atMs.at(-1) ?? nowMs))} ago`,
+    ]
+  })
+  const text = table(['series', 'now', 'in 24 hours', 'points', 'measured'], rows)
+  return { json: series as unknown as Json, text: harmless(text) }
+}
+
+/** One tool as a person has to know it who wants to call it. */
+export function toolAnswer(tools: readonly ToolView[], name: string): Answer {
+  const tool = tools.find((candidate) => candidate.name === name)
+  if (tool === undefined) {
+    const message = `There is no tool ${name} here. hearthbus tools lists them.`
+    return { json: { ok: false, message }, text: harmless(message), exit: EXIT.failed }
+  }
+  const text = [
+    `${tool.name}  ${tool.title}`,
+    `  ${tool.effect}, ${tool.family}, ${tool.timeoutSeconds} s at most`,
+    '',
+    tool.description,
+    '',
+    argumentsTable(tool.inputSchema),
+  ]
+  return { json: tool as unknown as Json, text: harmless(text.join('\n')) }
+}
+
+function argumentsTable(schema: JsonObject): string {
+  const properties = isJsonObject(schema['properties']) ? schema['properties'] : {}
+  const required = Array.isArray(schema['required']) ? schema['required'] : []
+  const rows = Object.entries(properties).map(([name, value]) => [
+    name,
+    required.includes(name) ? 'required' : '',
+    kindOf(isJsonObject(value) ? value : {}),
+    isJsonObject(value) && typeof value['description'] === 'string' ? value['description'] : '',
+  ])
+  return rows.length === 0 ? 'It takes no arguments.' : table(['argument', '', 'kind', ''], rows)
+}
+
+/** `integer`, `"a" | "b"`, `object`: enough to type one; the rest is in the schema. */
+function kindOf({ type, enum: choices, anyOf, const: only }: JsonObject): string {
+  if (only !== undefined) return JSON.stringify(only)
+  if (Array.isArray(choices)) return choices.map((choice) => JSON.stringify(choice)).join(' | ')
+  if (typeof type === 'string') return type
+  if (Array.isArray(type)) return type.join(' | ')
+  if (Array.isArray(anyOf)) return anyOf.map((one) => kindOf(isJsonObject(one) ? one : {})).join(' | ')
+  return 'any'
+}

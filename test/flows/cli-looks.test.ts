@@ -1,0 +1,101 @@
+/**
+ * What a person sees who looks at a running node from the command line: sentences and tables, also where the node asks
+ * everybody for a token.
+ */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { CLI, createHome, startGatewayProcess } from '../gateway-process.ts'
+import type { GatewayProcess, Home } from '../gateway-process.ts'
+
+let home: Home
+let gateway: GatewayProcess
+let token: string
+beforeAll(async () => {
+  home = createHome('  anonymous: off\n')
+  gateway = await startGatewayProcess(home)
+  token = (await hearthbus(['token', 'create', 'claude', '--role', 'agent'])).said.split('\n')[0] ?? ''
+})
+afterAll(async () => {
+  await gateway.stop()
+  home.remove()
+})
+
+async function hearthbus(
+  words: readonly string[],
+  environment: Readonly<Record<string, string>> = {},
+): Promise<{ readonly code: number | null; readonly said: string }> {
+  const child = spawn(process.execPath, [CLI, '--data', home.data, '--config', home.config, ...words], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, ...environment },
+  })
+  let said = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (said += chunk.toString()))
+  const [code] = (await once(child, 'close')) as [number | null]
+  return { code, said }
+}
+
+describe('a node that asks everybody for a token', () => {
+  it('still shows its owner how it is, and lets only whoever shows one act', async () => {
+    expect(await hearthbus(['status'])).toMatchObject({ code: 0, said: expect.stringContaining('not signed yet') })
+    const doctor = await hearthbus(['doctor'])
+    expect([doctor.code, doctor.said]).toEqual([0, expect.stringContaining(`answers at ${gateway.url}`)])
+    const nameless = await hearthbus(['call', 'server_ping'])
+    expect([nameless.code, nameless.said]).toEqual([4, expect.stringContaining('Set HEARTHBUS_TOKEN')])
+    const named = await hearthbus(['call', 'server_ping'], { HEARTHBUS_TOKEN: token })
+    expect([named.code, named.said]).toEqual([0, expect.stringContaining('"pong": true')])
+    const wrong = await hearthbus(['status'], { HEARTHBUS_TOKEN: `hb_${'A'.repeat(43)}` })
+    expect([wrong.code, wrong.said]).toEqual([4, 'This token is not, or no longer, good here.\n'])
+  })
+
+  it('says where the token goes in a client', async () => {
+    const { said } = await hearthbus(['connect', 'claude-code'])
+    expect(said).toContain('--header "Authorization: Bearer hb_…"')
+    expect(said).toContain('hearthbus token create')
+    const unknown = await hearthbus(['connect', 'cursor', '--profile', 'nonsense'])
+    expect([unknown.code, unknown.said]).toEqual([1, 'There is no profile nonsense.\n'])
+  })
+})
+
+describe('what is looked at', () => {
+  it('is a table for a person and everything for a program', async () => {
+    const { said } = await hearthbus(['topology'])
+    expect(said).toMatch(/^This node is ed25519:.* and knows no others\.\n\nnode +service +offers/)
+    expect(said).toMatch(/\nhere +runtime +\d+ +0 /)
+    const whole = JSON.parse((await hearthbus(['topology', '--json'])).said) as { capabilitiesLocal: unknown[] }
+    expect(whole.capabilitiesLocal.length).toBeGreaterThan(20)
+    expect((await hearthbus(['history'])).said).toContain('Nothing was measured yet')
+  })
+
+  it('is one tool with its arguments, or the news that there is none', async () => {
+    const { said } = await hearthbus(['tools', 'task_create'])
+    expect(said).toContain('Puts a new task on record')
+    expect(said).toMatch(/\ntitle +required +string/)
+    const unknown = await hearthbus(['tools', 'task_creat'])
+    expect([unknown.code, unknown.said]).toEqual([1, expect.stringContaining('There is no tool task_creat here')])
+  })
+
+  it('is the key of the ledger, which is the one that its checkpoints are signed with', async () => {
+    const { said } = await hearthbus(['ledger', 'key'])
+    expect(said).toMatch(/^hearthbus\.local\/home\+[0-9a-f]{8}\+[A-Za-z0-9+/]{43,44}=*\n$/)
+    const exported = join(home.data, 'copy')
+    expect((await hearthbus(['ledger', 'export', exported])).said).toContain(said.trim())
+    expect(readFileSync(join(exported, 'checkpoint'), 'utf8')).toContain('hearthbus.local/home')
+    const elsewhere = await hearthbus(['ledger', 'export', join(home.config, 'folder')])
+    expect([elsewhere.code, elsewhere.said]).toEqual([1, expect.stringContaining('cannot be written')])
+  })
+
+  it('is no entry that does not exist', async () => {
+    const beyond = await hearthbus(['ledger', 'proof', '999999'])
+    expect([beyond.code, beyond.said]).toEqual([
+      1,
+      expect.stringMatching(/^The ledger has \d+ entries, numbered from 0/),
+    ])
+    expect(await hearthbus(['ledger', 'proof', 'first'])).toMatchObject({
+      code: 2,
+      said: expect.stringContaining('whole number'),
+    })
+  })
+})

@@ -49,7 +49,14 @@ export function loadConfig(
   } catch (error) {
     const absent = error instanceof Error && 'code' in error && error.code === 'ENOENT'
     if (named || !absent)
-      return fail([{ file: path, line: undefined, key: '', message: `cannot be read (${error instanceof Error ? error.message : String(error)})` }])
+      return fail([
+        {
+          file: path,
+          line: undefined,
+          key: '',
+          message: `cannot be read (${error instanceof Error ? error.message : String(error)})`,
+        },
+      ])
     present = false
   }
   const read = readConfig(path, text)

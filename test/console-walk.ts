@@ -37,12 +37,14 @@ export async function settled(page: Page): Promise<void> {
 }
 
 export async function tabTo(page: Page, name: string): Promise<void> {
+  const passed: string[] = []
   for (let steps = 0; steps < 120; steps++) {
-    const focused = await page.evaluate<string>("document.activeElement?.textContent?.trim() ?? ''")
+    const focused = await page.evaluate<string>("document.activeElement?.textContent?.trim().slice(0, 40) ?? ''")
     if (focused === name) return
+    passed.push(focused)
     await page.keyboard.press('Tab')
   }
-  throw new Error(`${name} cannot be reached with the keyboard`)
+  throw new Error(`${name} cannot be reached with the keyboard, only ${[...new Set(passed)].join(' | ')}`)
 }
 
 interface Violation {

@@ -22,6 +22,7 @@ import { SettingsPage } from './pages/settings.tsx'
 import { SignInPage } from './pages/sign-in.tsx'
 import { ToolsPage } from './pages/tools.tsx'
 import { WorkPage } from './pages/work.tsx'
+import { Page } from './parts/frame.tsx'
 import { Empty } from './parts/states.tsx'
 import { StopButton } from './parts/stop.tsx'
 import { Age, Words } from './parts/words.tsx'
@@ -84,9 +85,13 @@ function CurrentPage({ page, rest }: { readonly page: string; readonly rest: str
   }, [])
   if (place === undefined) {
     return (
-      <Empty title="There is no such page.">
-        <a href={href('house')}>To the house</a>
-      </Empty>
+      <Page title="Nothing here">
+        <Empty title="There is no such page.">
+          <p>
+            <a href={href('house')}>To the house</a>
+          </p>
+        </Empty>
+      </Page>
     )
   }
   if (page === 'calls' && rest !== '') return <CallPage traceId={rest} />

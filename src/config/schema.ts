@@ -57,6 +57,17 @@ const listenSection = z
   })
   .prefault({})
 
+const consoleSection = z
+  .strictObject({
+    idleSeconds: z
+      .int()
+      .min(2)
+      .default(43_200)
+      .describe('A session at the console ends when nobody has touched the page for so long.'),
+    lifeSeconds: z.int().min(2).default(604_800).describe('A session at the console ends after so long in any case.'),
+  })
+  .prefault({})
+
 const busSection = z
   .strictObject({
     preferLocal: z.boolean().default(true).describe('Choose a local provider while it is not too busy.'),
@@ -127,6 +138,7 @@ export const configSchema = z.strictObject({
   logLevel: z.enum(['silent', 'error', 'warn', 'info', 'debug']).default('info').describe('What goes to stderr.'),
   node: nodeSection,
   listen: listenSection,
+  console: consoleSection,
   bus: busSection,
   guard: guardSection,
   ledger: ledgerSection,

@@ -26,7 +26,7 @@ export interface EventsHandler {
 }
 
 const MAX_STREAMS = 64
-/** Shorter than any proxy's patience, and how soon somebody whose session ended stops hearing. */
+/** Shorter than any proxy's patience, and how soon a silent house lets go of somebody whose session ended. */
 const BEAT_MS = 5_000
 /** A page that reads more slowly than this is cut off and comes back for what it missed. */
 const MAX_BEHIND_BYTES = 4_000_000
@@ -57,11 +57,13 @@ export function eventsHandler({ feed, signIn, node }: EventsOptions): EventsHand
     const id = missed === undefined ? feed.latestId() : String(lastId)
     send(frame({ id, name: 'hello', data: JSON.stringify({ node, resumed: missed !== undefined }) }))
     for (const event of missed ?? []) send(frame(event))
-    const leave = feed.subscribe((event) => send(frame(event)))
-    const beat = setInterval(() => {
-      if (signIn.isStillKnown(request.headers, request.socket.remoteAddress)) send(': still here\n\n')
+    // Asked before every word: whoever was signed out hears nothing more.
+    const tell = (text: string): void => {
+      if (signIn.isStillKnown(request.headers, request.socket.remoteAddress)) send(text)
       else response.end()
-    }, BEAT_MS)
+    }
+    const leave = feed.subscribe((event) => tell(frame(event)))
+    const beat = setInterval(() => tell(': still here\n\n'), BEAT_MS)
     response.once('close', () => {
       clearInterval(beat)
       leave()

@@ -1,12 +1,15 @@
 import { describe, expect, it } from 'vitest'
 import { manualClock } from '../core/clock.ts'
-import { CODE_MS, consolePrincipal, createSessions, IDLE_MS, LIFE_MS } from './sessions.ts'
+import { CODE_MS, consolePrincipal, createSessions } from './sessions.ts'
 
 const BROWSER = 'Firefox'
+const IDLE_MS = 12 * 3_600_000
+const LIFE_MS = 7 * 86_400_000
+const LIMITS = { idleMs: IDLE_MS, lifeMs: LIFE_MS }
 
 function signedIn() {
   const clock = manualClock()
-  const sessions = createSessions(clock)
+  const sessions = createSessions(clock, LIMITS)
   const session = sessions.redeem(sessions.issueCode('admin').code, BROWSER)
   if (session === undefined) throw new Error('a fresh code signs in')
   return { clock, sessions, session }
@@ -14,7 +17,7 @@ function signedIn() {
 
 describe('sessions', () => {
   it('take a code once', () => {
-    const sessions = createSessions(manualClock())
+    const sessions = createSessions(manualClock(), LIMITS)
     const { code } = sessions.issueCode('approver')
     expect(sessions.redeem(code, BROWSER)?.principal).toEqual(consolePrincipal('approver'))
     expect(sessions.redeem(code, BROWSER)).toBeUndefined()
@@ -22,7 +25,7 @@ describe('sessions', () => {
 
   it('take a code for fifteen minutes', () => {
     const clock = manualClock()
-    const sessions = createSessions(clock)
+    const sessions = createSessions(clock, LIMITS)
     const { code } = sessions.issueCode('admin')
     clock.advance(CODE_MS)
     expect(sessions.redeem(code, BROWSER)).toBeUndefined()
@@ -53,7 +56,7 @@ describe('sessions', () => {
   })
 
   it('end when the credential behind them does', () => {
-    const sessions = createSessions(manualClock())
+    const sessions = createSessions(manualClock(), LIMITS)
     let revoked = false
     const anna = { kind: 'principal', id: 'anna', role: 'approver' } as const
     const session = sessions.open(anna, BROWSER, () => (revoked ? undefined : anna))

@@ -2,7 +2,7 @@
  * Sessions: who is signed in at the console, and the one-time codes with which people get in.
  *
  *   code (15 min, one use) ─┐
- *   a token of the store ───┴▶ session = cookie half + key half ──12 h idle, 7 days, sign-out, revocation──▶ gone
+ *   a token of the store ───┴▶ session = cookie half + key half ──idle, old, signed out, revoked──▶ gone
  *
  * A session has two secrets and opens only to both. The cookie is HttpOnly, so no script can take it along; but cookies
  * do not know ports, and another server on this machine is sent it too. The key is kept by the page, under its own
@@ -63,19 +63,24 @@ interface Session {
 }
 
 export const CODE_MS = 15 * 60_000
-export const IDLE_MS = 12 * 3_600_000
-export const LIFE_MS = 7 * 86_400_000
 const MAX_SESSIONS = 64
 const MAX_CODES = 16
 const SECRET_BYTES = 32
 const MAX_BROWSER = 160
 
-export function createSessions(clock: Pick<Clock, 'now'>): Sessions {
+export interface SessionLimits {
+  /** How long without a sign of life. */
+  readonly idleMs: number
+  /** How long at most. */
+  readonly lifeMs: number
+}
+
+export function createSessions(clock: Pick<Clock, 'now'>, { idleMs, lifeMs }: SessionLimits): Sessions {
   const codes = new Map<string, { readonly role: Role; readonly expiresAtMs: number }>()
   const sessions = new Map<string, Session>()
 
   const isOver = ({ seenAtMs, createdAtMs }: Session): boolean =>
-    clock.now() >= seenAtMs + IDLE_MS || clock.now() >= createdAtMs + LIFE_MS
+    clock.now() >= seenAtMs + idleMs || clock.now() >= createdAtMs + lifeMs
   const sweep = (): void => {
     for (const [id, session] of sessions) if (isOver(session) || session.alive() === undefined) sessions.delete(id)
     for (const [hash, { expiresAtMs }] of codes) if (clock.now() >= expiresAtMs) codes.delete(hash)
@@ -95,7 +100,7 @@ export function createSessions(clock: Pick<Clock, 'now'>): Sessions {
       seenAtMs: nowMs,
     })
     // The id finds the session, the rest proves that it is theirs.
-    return { id, cookie: `${id}.${cookie}`, key, principal, expiresAtMs: nowMs + LIFE_MS }
+    return { id, cookie: `${id}.${cookie}`, key, principal, expiresAtMs: nowMs + lifeMs }
   }
 
   return {
@@ -133,7 +138,10 @@ export function createSessions(clock: Pick<Clock, 'now'>): Sessions {
     },
     list: () => {
       sweep()
-      return [...sessions.values()].flatMap((session) => viewOf(session))
+      return [...sessions.values()].flatMap((session) => {
+        const { seenAtMs, createdAtMs } = session
+        return viewOf(session, Math.min(seenAtMs + idleMs, createdAtMs + lifeMs))
+      })
     },
     end: (id) => sessions.delete(id),
   }
@@ -151,10 +159,9 @@ function makeRoom(sessions: Map<string, Session>): void {
   if (quietest !== undefined) sessions.delete(quietest.id)
 }
 
-function viewOf({ id, alive, browser, createdAtMs, seenAtMs }: Session): readonly SessionView[] {
+function viewOf({ id, alive, browser, createdAtMs, seenAtMs }: Session, expiresAtMs: number): readonly SessionView[] {
   const principal = alive()
   if (principal === undefined) return []
-  const expiresAtMs = Math.min(seenAtMs + IDLE_MS, createdAtMs + LIFE_MS)
   return [{ id, principal: principal.id, role: principal.role, browser, createdAtMs, seenAtMs, expiresAtMs }]
 }
 

@@ -15,6 +15,8 @@ import type { Authenticate } from '../guard/authenticate.ts'
 import type { Halves, Principal, Sessions } from './sessions.ts'
 
 export const KEY_HEADER = 'x-hearthbus-key'
+/** Shown by a page that reads by itself, with nobody's hand behind it. */
+const QUIET_HEADER = 'x-hearthbus-quiet'
 
 export interface Known {
   readonly caller: Caller
@@ -60,7 +62,8 @@ export function createSignIn({ sessions, authenticate, nodeId, url }: SignInOpti
       const known = authenticate(headers, remoteAddress)
       return known.ok ? ok({ caller: known.value, session: undefined }) : known
     }
-    const found = sessions.find(halves, quietly)
+    // A page says when it reads by itself; whoever says so untruly only signs themselves out sooner.
+    const found = sessions.find(halves, quietly ?? (headers[QUIET_HEADER] === undefined ? undefined : 'quietly'))
     if (found === undefined) return fail({ status: 401, message: 'You are not, or no longer, signed in.' })
     if (!isOurOwnPage(headers))
       return fail({ status: 403, message: 'Only the console’s own page may use its session.' })

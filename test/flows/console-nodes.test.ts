@@ -1,6 +1,7 @@
 /**
  * A call that goes to another node, followed in the consoles of both.
  */
+import { readFileSync } from 'node:fs'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { findChromium, openBrowser } from '../console-house.ts'
@@ -36,6 +37,20 @@ describe.skipIf(chromium === undefined)('two nodes', () => {
     expect(new URL(here.url()).hash).toBe(`#/calls/${traceId}`)
     const hop = await here.locator('.hop.remote').innerText()
     expect(hop).toContain(attic.nodeId.slice(0, 16))
+    // The other node's own record, asked for through the bus, with a proof against the other node's ledger.
+    const far = here.getByRole('region', { name: 'On attic' })
+    await far.getByText('call.exit').first().waitFor()
+    expect(await far.innerText()).toMatch(/audit exit\n/)
+    const download = here.waitForEvent('download')
+    await far
+      .getByRole('button', { name: /Save proof/ })
+      .last()
+      .click()
+    const proof = readFileSync(await (await download).path(), 'utf8')
+    const origin = await far.locator('h3 .aside').innerText()
+    expect(proof).toContain(`\n${origin}\n`)
+    expect(origin).toContain('attic')
+    await picture(here, 'two-nodes')
 
     const there = await signIn(attic)
     await walkTo(there, `calls/${traceId}`)
@@ -51,6 +66,17 @@ describe.skipIf(chromium === undefined)('two nodes', () => {
     expect(await page.locator('.bus-picture').getAttribute('aria-label')).toContain('1 other nodes')
     expect(await page.getByRole('table', { name: 'Other nodes' }).innerText()).toContain('attic')
     await picture(page, 'bus')
+  })
+
+  it('say so when the other one does not tell', async () => {
+    const [cellar, attic] = nodes
+    if (cellar === undefined || attic === undefined) throw new Error('two nodes were to be made')
+    const { traceId } = await call(cellar, 'test.only.attic', { x: 2 })
+    const page = await signIn(cellar)
+    await attic.stop()
+    await walkTo(page, `calls/${traceId}`)
+    await page.getByText(/does not tell about it now/).waitFor()
+    expect(await page.locator('main').innerText()).toContain(`hearthbus trace ${traceId}`)
   })
 })
 

@@ -7,6 +7,7 @@ import type { CallView } from '../../../src/web/views.ts'
 import type { SignedInView } from '../../../src/web/views.ts'
 import { isObject, stringAt } from './json.ts'
 import type { JsonObject } from './json.ts'
+import { presenceHeaders } from './presence.ts'
 
 const KEY_HEADER = 'x-hearthbus-key'
 const KEY_NAME = 'hearthbus-key'
@@ -92,7 +93,11 @@ async function send(method: string, path: string, body?: unknown, signal?: Abort
     return await fetch(path, {
       method,
       credentials: 'same-origin',
-      headers: { ...keyHeaders(), ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+      headers: {
+        ...keyHeaders(),
+        ...presenceHeaders(),
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       ...(signal === undefined ? {} : { signal }),
     })

@@ -19,8 +19,12 @@ export interface Answer {
   readonly view: CallView
 }
 
-export async function ask(tool: string, body: JsonObject = {}): Promise<Answer> {
-  const view = await callTool(tool, body)
+export async function ask(
+  tool: string,
+  body: JsonObject = {},
+  options: { readonly node?: string } = {},
+): Promise<Answer> {
+  const view = await callTool(tool, body, options)
   if (view.outcome !== 'ok') throw new Failure(200, faultText(view))
   const said = at(view.structured, 'data')
   // Spec 5's pattern B: an error inside a success.

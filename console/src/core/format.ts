@@ -56,3 +56,30 @@ export function tookText(ms: number): string {
 export function shortId(id: string): string {
   return id.length > 20 ? `${id.slice(0, 16)}…` : id
 }
+
+const BROWSERS = [
+  ['Edg', 'Edge'],
+  ['OPR', 'Opera'],
+  ['Firefox', 'Firefox'],
+  ['Chrome', 'Chrome'],
+  ['Version', 'Safari'],
+] as const
+const SYSTEMS = [
+  ['Android', 'Android'],
+  ['iPhone', 'iPhone'],
+  ['iPad', 'iPad'],
+  ['Windows', 'Windows'],
+  ['Mac OS', 'macOS'],
+  ['Linux', 'Linux'],
+] as const
+
+/** `Firefox 140 on Linux` out of what a browser calls itself; `undefined` where that says something else. */
+export function browserText(userAgent: string): string | undefined {
+  for (const [word, name] of BROWSERS) {
+    const version = new RegExp(`(?:Headless)?${word}/(\\d{1,4})`).exec(userAgent)?.[1]
+    if (version === undefined) continue
+    const system = SYSTEMS.find(([part]) => userAgent.includes(part))?.[1]
+    return system === undefined ? `${name} ${version}` : `${name} ${version} on ${system}`
+  }
+  return undefined
+}

@@ -3,9 +3,9 @@
  *
  * Does I/O.
  */
-import { ask } from './ask.ts'
 import { isObject, listAt, numberAt, stringAt } from './json.ts'
 import type { Json, JsonObject } from './json.ts'
+import { readPages } from './pages.ts'
 import { line } from './text.ts'
 
 export interface HomeseerDevice {
@@ -31,23 +31,10 @@ export interface Control {
 
 export const DEVICES_TOOL = 'hs4.devices.list'
 const PAGE = 1_000
-const MAX_PAGES = 100
 
-export async function readDevices(): Promise<readonly HomeseerDevice[]> {
-  const devices: HomeseerDevice[] = []
-  let cursor: string | undefined
-  for (let page = 0; page < MAX_PAGES; page++) {
-    const { data } = await ask(DEVICES_TOOL, {
-      limit: PAGE,
-      maxDevices: PAGE,
-      includeControls: true,
-      ...(cursor === undefined ? {} : { cursor }),
-    })
-    devices.push(...listAt(data, 'items').map(deviceOf))
-    cursor = stringAt(data, 'nextCursor')
-    if (cursor === undefined) break
-  }
-  return devices
+export function readDevices(): Promise<readonly HomeseerDevice[]> {
+  const body = { limit: PAGE, maxDevices: PAGE, includeControls: true }
+  return readPages({ tool: DEVICES_TOOL, body, list: 'items', next: 'nextCursor', cursor: 'cursor' }, deviceOf)
 }
 
 function deviceOf(item: Json): HomeseerDevice {

@@ -18,6 +18,8 @@ const MAX_APPROVALS = 300
 
 /** `undefined`: not known yet. `null`: nobody is signed in. */
 export const me = signal<MeView | null | undefined>(undefined)
+/** Whether the last session ended without its page being asked: too old, too quiet, or ended by somebody. */
+export const wasEnded = signal(false)
 export const connection = signal<Connection>('connecting')
 export const lostAtMs = signal<number | undefined>(undefined)
 export const status = signal<StatusView | undefined>(undefined)
@@ -61,6 +63,7 @@ export async function start(): Promise<void> {
   try {
     const known = await get<MeView>('/api/session')
     me.value = known.signedIn ? known : null
+    wasEnded.value = false
   } catch (error) {
     if (!(error instanceof Failure) || error.status !== 0) {
       me.value = null
@@ -78,7 +81,7 @@ export async function signOut(): Promise<void> {
   try {
     await remove('/api/session')
   } finally {
-    leave()
+    leave(false)
   }
 }
 
@@ -97,7 +100,8 @@ export function rememberApproval(approval: ApprovalView): void {
     .slice(0, MAX_APPROVALS)
 }
 
-function leave(): void {
+function leave(ended: boolean): void {
+  wasEnded.value = ended
   closeStream?.()
   closeStream = undefined
   forgetKey()
@@ -110,7 +114,7 @@ function listen(): void {
   closeStream?.()
   closeStream = openStream({
     onConnection: (next) => {
-      if (next === 'signed-out') return leave()
+      if (next === 'signed-out') return leave(true)
       if (next === 'live') lostAtMs.value = undefined
       else lostAtMs.value ??= Date.now()
       connection.value = next
@@ -183,7 +187,7 @@ function scheduleTools(): void {
   }, 500)
 }
 
-whenSignedOut(leave)
+whenSignedOut(() => leave(true))
 
 // Ages need no second hand that nobody sees.
 setInterval(() => {

@@ -8,6 +8,7 @@
  */
 import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
+import { sentenceOf } from './attempt.ts'
 
 export interface Loaded<Value> {
   readonly value: Value | undefined
@@ -74,8 +75,7 @@ export function useLoad<Value>(
       const value = await latest.current(job.abort.signal)
       if (job.alive) state.value = { value, error: undefined, loading: false, atMs: Date.now() }
     } catch (error) {
-      const message = error instanceof Error ? error.message : String(error)
-      if (job.alive) state.value = { ...state.peek(), error: message, loading: false }
+      if (job.alive) state.value = { ...state.peek(), error: sentenceOf(error), loading: false }
     }
     job.running = false
     job.endedMs = Date.now()

@@ -36,7 +36,7 @@ export function programOf(json: Json): Program {
   const isWater = kind === 'dhw'
   return {
     key: `${zone} ${kind}`,
-    title: isWater ? 'Hot water' : isZone ? `Zone ${zone + 1}, heating` : kind,
+    title: isWater ? 'Hot water' : isZone ? `Zone ${zone + 1}, heating` : kind.charAt(0).toUpperCase() + kind.slice(1),
     zone: isWater ? undefined : zone,
     editable: isWater || (isZone && zone <= 2),
     maxSlots: numberAt(json, 'config', 'max_slots') ?? DEFAULT_MAX_SLOTS,

@@ -9,6 +9,7 @@ import type { StreamEvents } from '../../../src/web/views.ts'
 import { keyHeaders } from './api.ts'
 import { frameParser } from './frame.ts'
 import type { EventFrame } from './frame.ts'
+import { QUIET } from './presence.ts'
 
 export type Connection = 'connecting' | 'live' | 'lost' | 'signed-out'
 
@@ -51,6 +52,7 @@ export function openStream(listener: StreamListener): () => void {
       const response = await fetch('/api/events', {
         headers: {
           ...keyHeaders(),
+          ...QUIET,
           accept: 'text/event-stream',
           ...(lastId === undefined ? {} : { 'last-event-id': lastId }),
         },

@@ -10,8 +10,12 @@ const TRICKS = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\u2028\u2029]/gu
 /** More marks on one letter than any script uses climb over the neighbouring lines. */
 const PILED_MARKS = /(\p{M}{4})\p{M}+/gu
 
+/** Latin letters, digits and signs, in which no trick can hide: most text by far, and lists of thousands are full of it. */
+const HARMLESS = /^[ -~\n\t\u00A1-\u00AC\u00AE-\u024F…]*$/
+
 export function plain(text: string, maxLength = 2_000): string {
   const shown = text.length > maxLength ? `${text.slice(0, maxLength)}…` : text
+  if (HARMLESS.test(shown)) return shown
   return shown
     .replaceAll(TRICKS, (character) => (character === '\n' || character === '\t' ? character : '\uFFFD'))
     .replaceAll(PILED_MARKS, '$1')

@@ -7,6 +7,7 @@ import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import type { ApprovalView, GrantView } from '../../../src/web/views.ts'
 import { get, post, remove } from '../core/api.ts'
+import { useAttempt } from '../core/attempt.ts'
 import { leftText } from '../core/format.ts'
 import { approvals, mayDecide, me, now, openApprovals, rememberApproval } from '../core/live.ts'
 import { useLoad } from '../core/load.ts'
@@ -15,7 +16,7 @@ import { line, textOf } from '../core/text.ts'
 import { Page, Section } from '../parts/frame.tsx'
 import { GrantDialog } from '../parts/grant-dialog.tsx'
 import { Preview } from '../parts/preview.tsx'
-import { Empty, Loading, Shown } from '../parts/states.tsx'
+import { Empty, Flaw, Loading, Shown } from '../parts/states.tsx'
 import { Table } from '../parts/table.tsx'
 import { Badge, EffectBadge, Time, Words } from '../parts/words.tsx'
 import type { Tone } from '../parts/words.tsx'
@@ -59,19 +60,15 @@ function Request({ approval }: { readonly approval: ApprovalView }): JSX.Element
   const { shown, binding, id } = approval
   const [reason, setReason] = useState<string | undefined>(undefined)
   const [granting, setGranting] = useState(false)
-  const [flaw, setFlaw] = useState('')
+  const { flaw, attempt } = useAttempt()
   const leftMs = approval.expiresAtMs - now.value
   const total = Math.max(1, approval.expiresAtMs - approval.requestedAtMs)
   const mine = binding.principal === me.value?.principal
 
-  const decide = async (path: 'approve' | 'deny', body: unknown): Promise<void> => {
-    setFlaw('')
-    try {
-      rememberApproval(await post<ApprovalView>(`/api/approvals/${encodeURIComponent(id)}/${path}`, body))
-    } catch (error) {
-      setFlaw(error instanceof Error ? error.message : String(error))
-    }
-  }
+  const decide = (path: 'approve' | 'deny', body: unknown): Promise<void> =>
+    attempt(async () =>
+      rememberApproval(await post<ApprovalView>(`/api/approvals/${encodeURIComponent(id)}/${path}`, body)),
+    )
   return (
     <article class="card request" aria-label={`${line(shown.title)} by ${line(binding.principal)}`}>
       <header>
@@ -112,11 +109,7 @@ function Request({ approval }: { readonly approval: ApprovalView }): JSX.Element
         <span>{leftMs > 0 ? `${leftText(leftMs)} left` : 'lapsed'}</span>
         <a href={href('calls', shown.traceId)}>The call</a>
       </div>
-      {flaw === '' ? null : (
-        <p class="note bad" role="alert">
-          {flaw}
-        </p>
-      )}
+      <Flaw text={flaw} />
       {mine ? (
         <p class="note">
           You asked for this yourself. It takes another credential: <code>hearthbus approvals approve {id}</code>
@@ -193,23 +186,16 @@ function Arguments({ of }: { readonly of: ApprovalView['shown']['arguments'] }):
 
 function Grants(): JSX.Element | null {
   const grants = useLoad(() => get<readonly GrantView[]>('/api/grants'), [approvals.value])
-  const [flaw, setFlaw] = useState('')
-  const end = async (id: string): Promise<void> => {
-    try {
+  const { flaw, attempt } = useAttempt()
+  const end = (id: string): Promise<void> =>
+    attempt(async () => {
       await remove(`/api/grants/${encodeURIComponent(id)}`)
       grants.reload()
-    } catch (error) {
-      setFlaw(error instanceof Error ? error.message : String(error))
-    }
-  }
+    })
   if (grants.value?.length === 0) return null
   return (
     <Section title="Grants in force" note="Bounded yeses that you gave beforehand.">
-      {flaw === '' ? null : (
-        <p class="note bad" role="alert">
-          {flaw}
-        </p>
-      )}
+      <Flaw text={flaw} />
       <Shown of={grants} what="What is granted">
         {(list) => (
           <Table

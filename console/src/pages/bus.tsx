@@ -8,10 +8,10 @@ import { get } from '../core/api.ts'
 import { count, shortId, tookText } from '../core/format.ts'
 import { callsTurn, registryTurn, status } from '../core/live.ts'
 import { useLoad } from '../core/load.ts'
-import { route, setQuery } from '../core/route.ts'
 import { line } from '../core/text.ts'
 import { BusPicture } from '../parts/bus-picture.tsx'
 import type { Capability, Topology } from '../parts/bus-picture.tsx'
+import { Filters, searched } from '../parts/filters.tsx'
 import { Facts, Page, Section } from '../parts/frame.tsx'
 import { Shown } from '../parts/states.tsx'
 import { Table } from '../parts/table.tsx'
@@ -22,13 +22,13 @@ const REST_MS = 2_000
 
 export function BusPage(): JSX.Element {
   const topology = useLoad(() => get<Topology>('/api/topology'), [registryTurn.value, callsTurn.value], REST_MS)
-  const text = route.value.query.get('q') ?? ''
+  const text = searched()
   return (
     <Page title="Bus" lead="Nodes, what they offer, and how well that works.">
       <Shown of={topology} what="The bus">
         {(shown) => {
           const all = [...shown.capabilitiesLocal, ...shown.capabilitiesRemote]
-          const rows = all.filter((entry) => fits(entry, text.toLowerCase()))
+          const rows = all.filter((entry) => fits(entry, text))
           const quarantined = all.filter(({ quarantinedForMs }) => quarantinedForMs > 0).length
           return (
             <>
@@ -63,19 +63,7 @@ export function BusPage(): JSX.Element {
                 </Section>
               )}
               <Section title="Capabilities">
-                <div class="filters" role="search">
-                  <label class="field">
-                    Search
-                    <input
-                      type="search"
-                      value={text}
-                      onInput={({ currentTarget }) => setQuery('q', currentTarget.value)}
-                    />
-                  </label>
-                  <p class="aside" role="status">
-                    {count(rows.length)} of {count(all.length)}
-                  </p>
-                </div>
+                <Filters placeholder="name, node, service" shown={rows.length} of={all.length} />
                 <Table
                   label="Capabilities"
                   rows={rows}
@@ -105,6 +93,7 @@ export function BusPage(): JSX.Element {
                     {
                       name: 'p50 / p99',
                       width: '9rem',
+                      minor: true,
                       cell: ({ samples, p50Ms, p99Ms }) =>
                         samples === 0 ? '–' : `${tookText(p50Ms)} / ${tookText(p99Ms)}`,
                     },

@@ -8,20 +8,28 @@ import { useState } from 'preact/hooks'
 import type { TraceView } from '../../../src/web/views.ts'
 import { count, shortId, tookText } from '../core/format.ts'
 import { calls, MAX_CALLS } from '../core/live.ts'
-import { href, route, setQuery } from '../core/route.ts'
+import { href, route } from '../core/route.ts'
 import { line } from '../core/text.ts'
+import { Choice, Filters, searched } from '../parts/filters.tsx'
 import { Page } from '../parts/frame.tsx'
 import { StageBar, STAGES } from '../parts/stages.tsx'
 import { Empty } from '../parts/states.tsx'
 import { Table } from '../parts/table.tsx'
 import { ResultBadge, resultTone, Time, Words } from '../parts/words.tsx'
 
+const OUTCOMES = [
+  ['', 'any'],
+  ['good', 'done'],
+  ['warn', 'refused'],
+  ['bad', 'failed'],
+  ['remote', 'on another node'],
+] as const
+
 export function CallsPage(): JSX.Element {
   const [held, setHeld] = useState<readonly TraceView[] | undefined>(undefined)
-  const { query } = route.value
-  const [text, how] = [query.get('q') ?? '', query.get('how') ?? '']
+  const [text, how] = [searched(), route.value.query.get('how') ?? '']
   const all = held ?? calls.value
-  const shown = all.filter((call) => fits(call, text.toLowerCase(), how))
+  const shown = all.filter((call) => fits(call, text, how))
   return (
     <Page
       title="Calls"
@@ -36,30 +44,9 @@ export function CallsPage(): JSX.Element {
         </button>
       }
     >
-      <div class="filters" role="search">
-        <label class="field">
-          Search
-          <input
-            type="search"
-            placeholder="tool, caller, node, trace"
-            value={text}
-            onInput={({ currentTarget }) => setQuery('q', currentTarget.value)}
-          />
-        </label>
-        <label class="field">
-          Outcome
-          <select value={how} onChange={({ currentTarget }) => setQuery('how', currentTarget.value)}>
-            <option value="">any</option>
-            <option value="good">done</option>
-            <option value="warn">refused</option>
-            <option value="bad">failed</option>
-            <option value="remote">on another node</option>
-          </select>
-        </label>
-        <p class="aside" role="status">
-          {count(shown.length)} of {count(all.length)}
-        </p>
-      </div>
+      <Filters placeholder="tool, caller, node, trace" shown={shown.length} of={all.length}>
+        <Choice label="Outcome" name="how" value={how} options={OUTCOMES} />
+      </Filters>
       <Table
         label="Calls, newest first"
         rows={shown}

@@ -4,22 +4,28 @@
  * Does I/O.
  */
 import type { JSX } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import { ask } from '../core/ask.ts'
+import { useAttempt } from '../core/attempt.ts'
 import { booleanAt, listAt, numberAt, stringAt } from '../core/json.ts'
 import type { Json } from '../core/json.ts'
-import { isAdmin, onResources, registryTurn, toolNames } from '../core/live.ts'
+import { isAdmin, registryTurn, toolNames } from '../core/live.ts'
 import { useLoad } from '../core/load.ts'
+import { asItIs, readPages } from '../core/pages.ts'
 import { href, route } from '../core/route.ts'
 import { line, textOf } from '../core/text.ts'
+import { useResourceTurn } from '../core/turn.ts'
 import { DeviceTools } from '../parts/device-tools.tsx'
+import { Filters, searched } from '../parts/filters.tsx'
 import { Facts, Page, Section } from '../parts/frame.tsx'
-import { Empty, Shown } from '../parts/states.tsx'
+import { Empty, Flaw, Shown } from '../parts/states.tsx'
 import { Table } from '../parts/table.tsx'
 import { Age, Badge, Words } from '../parts/words.tsx'
 
 const LIST_TOOL = 'devices.list'
 const REST_MS = 2_000
+/** Who stands at the door is announced at once, and somebody stands there with the device in hand. */
+const WAITING_REST_MS = 300
 
 export function DevicesPage(): JSX.Element {
   const { rest } = route.value
@@ -44,20 +50,25 @@ export function DevicesPage(): JSX.Element {
 }
 
 function Fleet(): JSX.Element {
-  const devices = useLoad(async () => (await ask(LIST_TOOL, { limit: 500 })).data, [registryTurn.value], REST_MS)
+  const devices = useLoad(readFleet, [registryTurn.value], REST_MS)
+  const text = searched()
+  const shown = (devices.value ?? []).filter((device) => fits(device, text))
   return (
     <Section title="Enrolled">
+      {devices.value === undefined || devices.value.length === 0 ? null : (
+        <Filters placeholder="name, board, firmware" shown={shown.length} of={devices.value.length} />
+      )}
       <Shown of={devices} what="The devices">
-        {(data) => (
+        {(all) => (
           <Table
             label="Enrolled devices"
-            rows={listAt(data, 'devices')}
+            rows={shown}
             rowKey={(device) => stringAt(device, 'id') ?? ''}
             height={520}
             onOpen={(device) => {
               location.hash = href('devices', stringAt(device, 'device') ?? '')
             }}
-            empty={<Empty title="No device is enrolled." />}
+            empty={<Empty title={all.length === 0 ? 'No device is enrolled.' : 'No device fits the search.'} />}
             columns={[
               {
                 name: 'Name',
@@ -102,6 +113,15 @@ function Fleet(): JSX.Element {
   )
 }
 
+function readFleet(): Promise<readonly Json[]> {
+  return readPages({ tool: LIST_TOOL, body: { limit: 500 }, list: 'devices', next: 'next', cursor: 'after' }, asItIs)
+}
+
+function fits(device: Json, text: string): boolean {
+  const words = ['name', 'device', 'id', 'board', 'firmware', 'phase'].map((field) => stringAt(device, field) ?? '')
+  return text === '' || words.some((word) => word.toLowerCase().includes(text))
+}
+
 function presence(device: Json): JSX.Element {
   const online = booleanAt(device, 'online') === true
   return (
@@ -122,39 +142,29 @@ function toolCount(device: Json): JSX.Element {
 function Enrolment(): JSX.Element {
   const [code, setCode] = useState('')
   const [name, setName] = useState('')
-  const [said, setSaid] = useState<{ readonly good: boolean; readonly text: string } | undefined>(undefined)
-  const [turn, setTurn] = useState(0)
-  useEffect(() => onResources((uris) => uris.some((uri) => uri.startsWith('device')) && setTurn((old) => old + 1)), [])
-  const waiting = useLoad(async () => (await ask('devices.enrolment.list')).data, [registryTurn.value, turn], REST_MS)
-  const letIn = async (given: string): Promise<void> => {
-    try {
-      const { data } = await ask('devices.enrolment.approve', { code: given, ...(name === '' ? {} : { name }) })
-      setSaid({
-        good: true,
-        text: `${line(stringAt(data, 'name') ?? 'The device')} is let in. It connects within seconds.`,
-      })
-      setCode('')
-      setName('')
-      waiting.reload()
-    } catch (error) {
-      setSaid({ good: false, text: error instanceof Error ? error.message : String(error) })
-    }
+  const [said, setSaid] = useState('')
+  const { flaw, attempt } = useAttempt()
+  const turn = useResourceTurn({ prefix: 'devices://waiting' })
+  const waiting = useLoad(
+    async () => (await ask('devices.enrolment.list')).data,
+    [registryTurn.value, turn],
+    WAITING_REST_MS,
+  )
+  const letIn = async (): Promise<void> => {
+    setSaid('')
+    const { data } = await ask('devices.enrolment.approve', { code, ...(name === '' ? {} : { name }) })
+    setSaid(`${line(stringAt(data, 'name') ?? 'The device')} is let in. It connects within seconds.`)
+    setCode('')
+    setName('')
+    waiting.reload()
   }
   return (
-    <Section
-      title="Let a device in"
-      note="It shows six digits on its screen."
-      actions={
-        <button type="button" class="small" onClick={waiting.reload}>
-          Look again
-        </button>
-      }
-    >
+    <Section title="Let a device in" note="It shows six digits on its screen.">
       <form
         class="inline"
         onSubmit={(event) => {
           event.preventDefault()
-          void letIn(code)
+          void attempt(letIn)
         }}
       >
         <label class="field">
@@ -182,9 +192,10 @@ function Enrolment(): JSX.Element {
           Let it in
         </button>
       </form>
-      {said === undefined ? null : (
-        <p class={said.good ? 'note good' : 'note bad'} role="status">
-          {said.text}
+      <Flaw text={flaw} />
+      {said === '' ? null : (
+        <p class="note good" role="status">
+          {said}
         </p>
       )}
       <Shown of={waiting} what="Who waits">

@@ -4,20 +4,22 @@
  * Does I/O.
  */
 import type { JSX } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
+import { adapterFacts } from '../core/adapter.ts'
 import { ask } from '../core/ask.ts'
 import { count } from '../core/format.ts'
 import { booleanAt, listAt, numberAt, objectAt, stringAt } from '../core/json.ts'
 import type { Json } from '../core/json.ts'
-import { onResources, toolNames } from '../core/live.ts'
+import { toolNames } from '../core/live.ts'
 import { useLoad } from '../core/load.ts'
-import { line, textOf } from '../core/text.ts'
+import { line } from '../core/text.ts'
+import { useResourceTurn } from '../core/turn.ts'
 import { MESSAGES, Messages, PERIODICITY, Periodicity, SPECIMENS, Specimens } from '../parts/ebus-traffic.tsx'
 import type { Turned } from '../parts/ebus-traffic.tsx'
 import { Facts, Page, Section } from '../parts/frame.tsx'
 import { ScheduleEditor } from '../parts/schedule-editor.tsx'
 import { Empty, Shown } from '../parts/states.tsx'
-import { Badge } from '../parts/words.tsx'
+import { Age, Badge } from '../parts/words.tsx'
 
 const SUMMARY = 'ebus.v1.bus.summary.get'
 const ADAPTERS = ['ebus.v1.adapter_info.get', 'ebus.v1.semantic.adapter_info.get']
@@ -26,21 +28,10 @@ const SCHEDULES = 'ebus.v1.semantic.schedules.get'
 /** Announced as telegrams come, several a second; read at most this often. */
 const REST_MS = 5_000
 
-/** Counts up when that topic of a bus was announced, unless somebody wants to look in peace. */
-function useBusTurn(topic: string, held = false): number {
-  const [turn, setTurn] = useState(0)
-  useEffect(() => {
-    if (held) return
-    const isIt = (uri: string): boolean => uri.startsWith('ebus:') && uri.endsWith(`/${topic}`)
-    return onResources((uris) => uris.some(isIt) && setTurn((old) => old + 1))
-  }, [topic, held])
-  return turn
-}
-
 export function EbusPage(): JSX.Element {
   const names = toolNames.value
   const [held, setHeld] = useState(false)
-  const turn = useBusTurn('bus', held)
+  const turn = useResourceTurn({ prefix: 'ebus:', suffix: '/bus', held })
   if (![...names].some((name) => name.startsWith('ebus.'))) {
     return (
       <Page title="eBUS">
@@ -85,7 +76,6 @@ function Summary({ turn }: Turned): JSX.Element {
             numberAt(warmUp, 'completed_transactions') ?? 0,
             numberAt(warmUp, 'required_transactions') ?? 0,
           ]
-          const [busy] = listAt(data, 'busy', 'windows')
           const reasons = listAt(data, 'status', 'degraded', 'reasons')
           return (
             <>
@@ -105,13 +95,8 @@ function Summary({ turn }: Turned): JSX.Element {
                     'Tap',
                     booleanAt(data, 'status', 'capability', 'tap_connected') === true ? 'connected' : 'not connected',
                   ],
-                  ...(rate(data) === undefined ? [] : [['Symbols', rate(data)] as const]),
-                  [
-                    'Busy',
-                    busy === undefined
-                      ? line(stringAt(data, 'status', 'timing_quality', 'busy') ?? '–')
-                      : `${((numberAt(busy, 'ratio') ?? 0) * 100).toFixed(1)} % (${line(stringAt(busy, 'window') ?? '')})`,
-                  ],
+                  ['Symbols', symbolText(data)],
+                  ['Busy', busyText(data)],
                   [
                     'Telegrams kept',
                     `${count(numberAt(data, 'messages', 'count') ?? 0)} of ${count(numberAt(data, 'messages', 'capacity') ?? 0)}`,
@@ -138,11 +123,20 @@ function Summary({ turn }: Turned): JSX.Element {
   )
 }
 
-function rate(data: Json): string | undefined {
-  const perSecond = numberAt(data, 'symbols', 'per_second') ?? numberAt(data, 'symbol_rate')
-  const total = numberAt(data, 'symbols', 'total')
-  if (perSecond !== undefined) return `${Math.round(perSecond)} a second`
-  return total === undefined ? undefined : `${count(total)} heard`
+/** What was not measured is unknown, and not nought. */
+function symbolText(data: Json): string {
+  const perSecond = numberAt(data, 'symbols', 'per_second')
+  if (perSecond === undefined) return 'unknown'
+  const most = numberAt(data, 'symbols', 'max_per_second')
+  return `${Math.round(perSecond)} a second${most === undefined ? '' : `, ${Math.round(most)} at most`}`
+}
+
+function busyText(data: Json): string {
+  const windows = listAt(data, 'busy', 'windows').flatMap((window) => {
+    const ratio = numberAt(window, 'ratio')
+    return ratio === undefined ? [] : [`${(ratio * 100).toFixed(1)} % in ${line(stringAt(window, 'window') ?? '', 10)}`]
+  })
+  return windows.length === 0 ? 'unknown' : windows.join(', ')
 }
 
 function Adapter({ tool }: { readonly tool: string }): JSX.Element {
@@ -151,15 +145,13 @@ function Adapter({ tool }: { readonly tool: string }): JSX.Element {
     <Section title="Adapter">
       <Shown of={info} what="The adapter">
         {(data) => {
-          const facts = Object.entries(objectAt(data)).filter(
-            ([, value]) => value === null || typeof value !== 'object',
-          )
+          const facts = adapterFacts(data)
           if (facts.length === 0) return <p class="aside">This adapter tells nothing about itself.</p>
           return (
             <Facts
-              of={facts.map(([name, value]) => [
-                line(name.replaceAll('_', ' '), 40),
-                <bdi key={name}>{textOf(value, 80)}</bdi>,
+              of={facts.map(({ name, text, atMs }) => [
+                name,
+                atMs === undefined ? <bdi key={name}>{text}</bdi> : <Age key={name} ms={atMs} />,
               ])}
             />
           )
@@ -170,7 +162,7 @@ function Adapter({ tool }: { readonly tool: string }): JSX.Element {
 }
 
 function Schedules(): JSX.Element {
-  const turn = useBusTurn('schedules')
+  const turn = useResourceTurn({ prefix: 'ebus:', suffix: '/schedules' })
   const programs = useLoad(async () => listAt((await ask(SCHEDULES)).data, 'programs'), [turn], REST_MS)
   return (
     <Section title="Weekly schedules">

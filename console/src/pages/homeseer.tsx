@@ -4,18 +4,18 @@
  * Does I/O.
  */
 import type { JSX } from 'preact'
-import { useEffect, useMemo, useState } from 'preact/hooks'
+import { useMemo, useState } from 'preact/hooks'
 import { ask } from '../core/ask.ts'
-import { count } from '../core/format.ts'
 import { DEVICES_TOOL, readDevices } from '../core/homeseer.ts'
 import type { HomeseerDevice } from '../core/homeseer.ts'
 import { listAt, numberAt, stringAt } from '../core/json.ts'
 import type { JsonObject } from '../core/json.ts'
-import { onResources, toolNames, tools } from '../core/live.ts'
+import { toolNames, tools } from '../core/live.ts'
 import { useLoad } from '../core/load.ts'
-import { route, setQuery } from '../core/route.ts'
 import { line } from '../core/text.ts'
+import { useResourceTurn } from '../core/turn.ts'
 import { Dialog } from '../parts/dialog.tsx'
+import { Filters, searched } from '../parts/filters.tsx'
 import { Facts, Page, Section } from '../parts/frame.tsx'
 import { Outcome } from '../parts/outcome.tsx'
 import { Source } from '../parts/reading.tsx'
@@ -48,28 +48,14 @@ export function HomeseerPage(): JSX.Element {
 }
 
 function Devices(): JSX.Element {
-  const [turn, setTurn] = useState(0)
+  const turn = useResourceTurn({ prefix: 'hs4:' })
   const [open, setOpen] = useState<HomeseerDevice | undefined>(undefined)
-  useEffect(() => onResources((uris) => uris.some((uri) => uri.startsWith('hs4:')) && setTurn((old) => old + 1)), [])
   const devices = useLoad(readDevices, [turn], REST_MS)
-  const text = (route.value.query.get('q') ?? '').toLowerCase()
+  const text = searched()
   const shown = useMemo(() => (devices.value ?? []).filter((device) => fits(device, text)), [devices.value, text])
   return (
     <Section title="Devices">
-      <div class="filters" role="search">
-        <label class="field">
-          Search
-          <input
-            type="search"
-            placeholder="name, room, what it can"
-            value={route.value.query.get('q') ?? ''}
-            onInput={({ currentTarget }) => setQuery('q', currentTarget.value)}
-          />
-        </label>
-        <p class="aside" role="status">
-          {count(shown.length)} of {count(devices.value?.length ?? 0)}
-        </p>
-      </div>
+      <Filters placeholder="name, room, what it can" shown={shown.length} of={devices.value?.length ?? 0} />
       <Shown of={devices} what="HomeSeer">
         {() => (
           <Table

@@ -4,7 +4,7 @@
  * Does I/O: it reads through tools, and changes through the same guard as an agent does.
  */
 import type { JSX } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import type { SeriesView } from '../../../src/web/views.ts'
 import { get } from '../core/api.ts'
 import { ask } from '../core/ask.ts'
@@ -12,9 +12,10 @@ import { celsius } from '../core/format.ts'
 import { HEATING_PLANES, HEATING_TOOL, heatingOf } from '../core/heating.ts'
 import type { Heating, Room } from '../core/heating.ts'
 import { DEVICES_TOOL } from '../core/homeseer.ts'
-import { historyTurn, onResources, toolNames, tools } from '../core/live.ts'
+import { historyTurn, toolNames, tools } from '../core/live.ts'
 import { useLoad } from '../core/load.ts'
 import { href } from '../core/route.ts'
+import { useResourceTurn } from '../core/turn.ts'
 import { Dialog } from '../parts/dialog.tsx'
 import { Page, Section } from '../parts/frame.tsx'
 import { HouseDevices } from '../parts/house-devices.tsx'
@@ -53,8 +54,7 @@ export function HousePage(): JSX.Element {
 }
 
 function HeatingPart(): JSX.Element {
-  const [turn, setTurn] = useState(0)
-  useEffect(() => onResources((uris) => uris.some((uri) => uri.startsWith('ebus:')) && setTurn((old) => old + 1)), [])
+  const turn = useResourceTurn({ prefix: 'ebus:' })
   const heating = useLoad(
     async () => {
       const { data, atMs } = await ask(HEATING_TOOL, { planes: HEATING_PLANES, allow_partial: true })

@@ -7,16 +7,17 @@ import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import type { EntryView, LedgerView } from '../../../src/web/views.ts'
 import { get, getText, post } from '../core/api.ts'
+import { useAttempt } from '../core/attempt.ts'
 import { count, tookText } from '../core/format.ts'
 import { isAdmin, ledger, me, verification } from '../core/live.ts'
-import { stringAt } from '../core/json.ts'
+import { numberAt, stringAt } from '../core/json.ts'
 import { useLoad } from '../core/load.ts'
 import { line } from '../core/text.ts'
 import { Code, saveFile } from '../parts/copy.tsx'
 import { Facts, Page, Section } from '../parts/frame.tsx'
 import { JsonTree } from '../parts/json-tree.tsx'
 import { Dialog } from '../parts/dialog.tsx'
-import { Shown } from '../parts/states.tsx'
+import { Flaw, Shown } from '../parts/states.tsx'
 import { Table } from '../parts/table.tsx'
 import { Age, Badge, Time, Words } from '../parts/words.tsx'
 
@@ -60,14 +61,10 @@ export function LedgerPage(): JSX.Element {
 }
 
 function Checkpoint({ view, onSigned }: { readonly view: LedgerView; readonly onSigned: () => void }): JSX.Element {
-  const [flaw, setFlaw] = useState('')
+  const { flaw, attempt } = useAttempt()
   const sign = async (): Promise<void> => {
-    try {
-      await post('/api/ledger/checkpoint')
-      onSigned()
-    } catch (error) {
-      setFlaw(error instanceof Error ? error.message : String(error))
-    }
+    await post('/api/ledger/checkpoint')
+    onSigned()
   }
   const [text = '', signatures = ''] = (view.checkpoint ?? '').split('\n\n')
   const [origin = '', size = '', root = ''] = text.split('\n')
@@ -100,13 +97,9 @@ function Checkpoint({ view, onSigned }: { readonly view: LedgerView; readonly on
           )}
         </>
       )}
-      {flaw === '' ? null : (
-        <p class="note bad" role="alert">
-          {flaw}
-        </p>
-      )}
+      <Flaw text={flaw} />
       <div class="buttons">
-        <button type="button" onClick={() => void sign()}>
+        <button type="button" onClick={() => void attempt(sign)}>
           Sign now
         </button>
         {view.checkpoint === null ? null : (
@@ -120,16 +113,8 @@ function Checkpoint({ view, onSigned }: { readonly view: LedgerView; readonly on
 }
 
 function Verify(): JSX.Element {
-  const [flaw, setFlaw] = useState('')
+  const { flaw, attempt } = useAttempt()
   const run = verification.value
-  const start = async (): Promise<void> => {
-    setFlaw('')
-    try {
-      await post('/api/ledger/verify')
-    } catch (error) {
-      setFlaw(error instanceof Error ? error.message : String(error))
-    }
-  }
   return (
     <Section title="Verify" note="Derives everything again from the bytes of the entries.">
       <div class="buttons">
@@ -137,16 +122,12 @@ function Verify(): JSX.Element {
           type="button"
           class="primary"
           disabled={run?.running === true || me.value?.role === 'observer'}
-          onClick={() => void start()}
+          onClick={() => void attempt(() => post('/api/ledger/verify'))}
         >
           Verify now
         </button>
       </div>
-      {flaw === '' ? null : (
-        <p class="note bad" role="alert">
-          {flaw}
-        </p>
-      )}
+      <Flaw text={flaw} />
       {run === undefined ? null : (
         <div role="status">
           <progress max={Math.max(1, run.size)} value={run.checked} aria-label="Entries checked" />
@@ -174,20 +155,23 @@ function Verify(): JSX.Element {
 function Export({ vkey }: { readonly vkey: string }): JSX.Element {
   const [folder, setFolder] = useState('')
   const [said, setSaid] = useState('')
-  const write = async (event: Event): Promise<void> => {
-    event.preventDefault()
-    try {
-      await post('/api/ledger/export', { folder })
-      setSaid(`Written to ${folder}. Anybody can check it with: hearthbus ledger verify ${folder} --key …`)
-    } catch (error) {
-      setSaid(error instanceof Error ? error.message : String(error))
-    }
+  const { flaw, attempt } = useAttempt()
+  const write = async (): Promise<void> => {
+    setSaid('')
+    await post('/api/ledger/export', { folder })
+    setSaid(`Written to ${folder}. Anybody can check it with: hearthbus ledger verify ${folder} --key …`)
   }
   return (
     <Section title="Take it along" note="This key checks all that this node signs.">
       <Code text={vkey} label="The public key" />
       {isAdmin.value ? (
-        <form class="inline" onSubmit={(event) => void write(event)}>
+        <form
+          class="inline"
+          onSubmit={(event) => {
+            event.preventDefault()
+            void attempt(write)
+          }}
+        >
           <label class="field">
             Export into a folder on the gateway’s machine
             <input
@@ -201,7 +185,12 @@ function Export({ vkey }: { readonly vkey: string }): JSX.Element {
           <button type="submit">Export</button>
         </form>
       ) : null}
-      {said === '' ? null : <p role="status">{said}</p>}
+      <Flaw text={flaw} />
+      {said === '' ? null : (
+        <p class="note good" role="status">
+          {said}
+        </p>
+      )}
     </Section>
   )
 }
@@ -273,5 +262,6 @@ function about({ entry }: EntryView): JSX.Element {
     const value = stringAt(entry, field)
     return value === undefined ? [] : [value]
   })
-  return <Words text={words.slice(0, 3).join(' · ')} />
+  const closes = numberAt(entry, 'call')
+  return <Words text={[...words.slice(0, 3), ...(closes === undefined ? [] : [`closes #${closes}`])].join(' · ')} />
 }

@@ -7,14 +7,15 @@ import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import type { LinkView, SessionView, SettingsView, TokenView } from '../../../src/web/views.ts'
 import { get, post, remove } from '../core/api.ts'
+import { useAttempt } from '../core/attempt.ts'
+import { browserText } from '../core/format.ts'
 import { calls, isAdmin, me } from '../core/live.ts'
-import { stringAt } from '../core/json.ts'
 import { useLoad } from '../core/load.ts'
 import { href } from '../core/route.ts'
 import { line } from '../core/text.ts'
 import { Code } from '../parts/copy.tsx'
 import { Facts, Page, Section } from '../parts/frame.tsx'
-import { Shown } from '../parts/states.tsx'
+import { Flaw, Shown } from '../parts/states.tsx'
 import { Table } from '../parts/table.tsx'
 import { TokenForm } from '../parts/token-form.tsx'
 import { Age, Badge, Time, Words } from '../parts/words.tsx'
@@ -127,22 +128,15 @@ function Callers(): JSX.Element {
 
 function Tokens(): JSX.Element {
   const tokens = useLoad(() => get<readonly TokenView[]>('/api/tokens'), [])
-  const [flaw, setFlaw] = useState('')
-  const revoke = async (name: string): Promise<void> => {
-    try {
+  const { flaw, attempt } = useAttempt()
+  const revoke = (name: string): Promise<void> =>
+    attempt(async () => {
       await remove(`/api/tokens/${encodeURIComponent(name)}`)
       tokens.reload()
-    } catch (error) {
-      setFlaw(error instanceof Error ? error.message : String(error))
-    }
-  }
+    })
   return (
     <Section title="Tokens" note="Credentials of agents and people. An agent’s token cannot approve.">
-      {flaw === '' ? null : (
-        <p class="note bad" role="alert">
-          {flaw}
-        </p>
-      )}
+      <Flaw text={flaw} />
       <TokenForm onMade={tokens.reload} />
       <Shown of={tokens} what="Tokens">
         {(list) => (
@@ -196,15 +190,8 @@ function Tokens(): JSX.Element {
 function Sessions(): JSX.Element {
   const sessions = useLoad(() => get<readonly SessionView[]>('/api/sessions'), [])
   const [link, setLink] = useState<LinkView | undefined>(undefined)
-  const [flaw, setFlaw] = useState('')
-  const act = async (work: () => Promise<unknown>): Promise<void> => {
-    try {
-      await work()
-      sessions.reload()
-    } catch (error) {
-      setFlaw(stringAt({ error }, 'error', 'message') ?? (error instanceof Error ? error.message : String(error)))
-    }
-  }
+  const { flaw, attempt } = useAttempt()
+  const act = (work: () => Promise<unknown>): Promise<void> => attempt(() => work().then(sessions.reload))
   const invite = async (role: string): Promise<void> => setLink(await post<LinkView>('/api/console/link', { role }))
   return (
     <Section
@@ -222,11 +209,7 @@ function Sessions(): JSX.Element {
         ) : undefined
       }
     >
-      {flaw === '' ? null : (
-        <p class="note bad" role="alert">
-          {flaw}
-        </p>
-      )}
+      <Flaw text={flaw} />
       {link === undefined ? null : (
         <>
           <p class="aside">Signs in once, as {link.role}, within 15 minutes:</p>
@@ -255,7 +238,11 @@ function Sessions(): JSX.Element {
                 name: 'Browser',
                 width: 'minmax(0,2fr)',
                 minor: true,
-                cell: ({ browser }) => <Words text={browser} max={120} />,
+                cell: ({ browser }) => (
+                  <span title={line(browser, 160)}>
+                    <Words text={browserText(browser) ?? browser} max={120} />
+                  </span>
+                ),
               },
               { name: 'Seen', width: '8rem', minor: true, cell: ({ seenAtMs }) => <Age ms={seenAtMs} /> },
               {

@@ -6,8 +6,10 @@
 import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { signIn } from '../core/api.ts'
-import { start } from '../core/live.ts'
+import { sentenceOf } from '../core/attempt.ts'
+import { start, wasEnded } from '../core/live.ts'
 import { route } from '../core/route.ts'
+import { Flaw } from '../parts/states.tsx'
 
 export function SignInPage(): JSX.Element {
   const { page, rest } = route.value
@@ -26,7 +28,7 @@ export function SignInPage(): JSX.Element {
     } catch (error) {
       // The code is spent or wrong: it has no business in the address any longer.
       if (code !== '') location.replace('#/sign-in')
-      setFlaw(error instanceof Error ? error.message : String(error))
+      setFlaw(sentenceOf(error))
     } finally {
       setBusy(false)
     }
@@ -40,11 +42,12 @@ export function SignInPage(): JSX.Element {
       <img src="/icon.svg" alt="" width="56" height="56" />
       <h1>Hearthbus</h1>
       {busy ? <p role="status">Signing in …</p> : null}
-      {flaw === '' ? null : (
-        <p class="note bad" role="alert">
-          {flaw}
+      <Flaw text={flaw} />
+      {wasEnded.value && flaw === '' ? (
+        <p class="note" role="status">
+          You are signed out: nobody touched the page for long, or somebody ended the session.
         </p>
-      )}
+      ) : null}
       <p>
         On the machine that runs the gateway, type <code>hearthbus console</code> and open the link that it prints. It
         works once.

@@ -6,18 +6,22 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import type { ToolView } from '../../../src/web/views.ts'
-import { count } from '../core/format.ts'
 import type { JsonObject } from '../core/json.ts'
 import { status, tools } from '../core/live.ts'
-import { href, route, setQuery } from '../core/route.ts'
+import { href, route } from '../core/route.ts'
 import { firstSentence, line } from '../core/text.ts'
 import { Code } from '../parts/copy.tsx'
+import { Choice, Filters, searched } from '../parts/filters.tsx'
 import { Facts, Page, Section } from '../parts/frame.tsx'
 import { JsonTree } from '../parts/json-tree.tsx'
 import { Empty, Loading } from '../parts/states.tsx'
 import { Table } from '../parts/table.tsx'
 import { ToolRunner } from '../parts/tool-runner.tsx'
 import { EffectBadge, Prose, Words } from '../parts/words.tsx'
+
+const EFFECTS = ['', 'reads', 'records', 'writes', 'sensitive', 'admin'].map(
+  (effect) => [effect, effect === '' ? 'any' : effect] as const,
+)
 
 export function ToolsPage(): JSX.Element {
   const { rest } = route.value
@@ -48,49 +52,20 @@ export function ToolsPage(): JSX.Element {
 
 function Catalogue({ all }: { readonly all: readonly ToolView[] }): JSX.Element {
   const { query } = route.value
-  const [text, profile, effect] = [query.get('q') ?? '', query.get('profile') ?? 'all', query.get('effect') ?? '']
+  const [text, profile, effect] = [searched(), query.get('profile') ?? 'all', query.get('effect') ?? '']
   const profiles = [...new Set(all.flatMap((tool) => tool.profiles))]
   const shown = all.filter(
     (tool) =>
       tool.profiles.includes(profile) &&
       (effect === '' || tool.effect === effect) &&
-      [tool.name, tool.title, tool.description].some((part) => part.toLowerCase().includes(text.toLowerCase())),
+      [tool.name, tool.title, tool.description].some((part) => part.toLowerCase().includes(text)),
   )
   return (
     <Page title="Tools" lead="What agents can call, and you can, too.">
-      <div class="filters" role="search">
-        <label class="field">
-          Search
-          <input
-            type="search"
-            placeholder="name or what it does"
-            value={text}
-            onInput={({ currentTarget }) => setQuery('q', currentTarget.value)}
-          />
-        </label>
-        <label class="field">
-          Profile
-          <select value={profile} onChange={({ currentTarget }) => setQuery('profile', currentTarget.value)}>
-            {profiles.map((name) => (
-              <option key={name} value={name}>
-                {name}
-              </option>
-            ))}
-          </select>
-        </label>
-        <label class="field">
-          Effect
-          <select value={effect} onChange={({ currentTarget }) => setQuery('effect', currentTarget.value)}>
-            <option value="">any</option>
-            {['reads', 'records', 'writes', 'sensitive', 'admin'].map((name) => (
-              <option key={name}>{name}</option>
-            ))}
-          </select>
-        </label>
-        <p class="aside" role="status">
-          {count(shown.length)} of {count(all.length)}
-        </p>
-      </div>
+      <Filters placeholder="name or what it does" shown={shown.length} of={all.length}>
+        <Choice label="Profile" name="profile" value={profile} options={profiles.map((name) => [name, name])} />
+        <Choice label="Effect" name="effect" value={effect} options={EFFECTS} />
+      </Filters>
       <Table
         label="Tools"
         rows={shown}

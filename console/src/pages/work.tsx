@@ -1,19 +1,22 @@
 /**
- * Work: agents' tasks as a board by state; a task's thoughts in order, with the verification of their chain.
+ * Work: agents' tasks as a board by state; a task's thoughts in order, with the verification of their chain; sessions and
+ * the roots they were sealed with.
  *
  * Does I/O.
  */
+import { computed } from '@preact/signals'
 import type { JSX } from 'preact'
-import { useMemo } from 'preact/hooks'
 import { ask } from '../core/ask.ts'
-import { count, shortId } from '../core/format.ts'
+import { count } from '../core/format.ts'
 import { booleanAt, listAt, numberAt, stringAt } from '../core/json.ts'
 import type { Json } from '../core/json.ts'
 import { calls, toolNames } from '../core/live.ts'
 import { useLoad } from '../core/load.ts'
+import { asItIs, readPages } from '../core/pages.ts'
 import { href, route } from '../core/route.ts'
 import { line } from '../core/text.ts'
 import { Facts, Page, Section } from '../parts/frame.tsx'
+import { Sessions } from '../parts/sessions.tsx'
 import { Empty, Shown } from '../parts/states.tsx'
 import { Badge, Prose, Time, Words } from '../parts/words.tsx'
 
@@ -23,10 +26,10 @@ const LIST = 'task_list'
 const CHANGERS = new Set(['task_create', 'task_update', 'thought_record', 'audit_session_start', 'merkle_finalize'])
 
 /** The last call that changed a task or a thought: when there is a newer one, it is time to read again. */
-function useWorkTurn(): string {
+const lastChange = computed(() => {
   const last = calls.value.find(({ capability, result }) => CHANGERS.has(capability) && result === 'ok')
   return last === undefined ? '' : `${last.traceId} ${last.ts}`
-}
+})
 
 export function WorkPage(): JSX.Element {
   const { rest } = route.value
@@ -41,7 +44,7 @@ export function WorkPage(): JSX.Element {
 }
 
 function Board(): JSX.Element {
-  const turn = useWorkTurn()
+  const turn = lastChange.value
   const tasks = useLoad(readTasks, [turn], 1_000)
   return (
     <Page title="Work" lead="What agents have taken on, and how far it is.">
@@ -62,25 +65,22 @@ function Board(): JSX.Element {
           )
         }
       </Shown>
+      <Sessions turn={turn} />
     </Page>
   )
 }
 
-async function readTasks(): Promise<readonly Json[]> {
-  const tasks: Json[] = []
-  let cursor: string | undefined
-  for (let page = 0; page < 10; page++) {
-    const { data } = await ask(LIST, { limit: 100, ...(cursor === undefined ? {} : { cursor }) })
-    tasks.push(...listAt(data, 'tasks'))
-    cursor = stringAt(data, 'next_cursor')
-    if (cursor === undefined) break
-  }
-  return tasks
+function readTasks(): Promise<readonly Json[]> {
+  return readPages(
+    { tool: LIST, body: { limit: 100 }, list: 'tasks', next: 'next_cursor', cursor: 'cursor' },
+    asItIs,
+    10,
+  )
 }
 
 function Column({ state, tasks }: { readonly state: string; readonly tasks: readonly Json[] }): JSX.Element {
   return (
-    <section class="column" aria-label={state}>
+    <section class={tasks.length === 0 ? 'column bare' : 'column'} aria-label={state}>
       <h2>
         {state.toLowerCase()} <span class="aside">{count(tasks.length)}</span>
       </h2>
@@ -107,7 +107,7 @@ function Column({ state, tasks }: { readonly state: string; readonly tasks: read
 }
 
 function Task({ id }: { readonly id: string }): JSX.Element {
-  const turn = useWorkTurn()
+  const turn = lastChange.value
   const task = useLoad(async () => (await ask('task_get', { id })).data, [id, turn], 1_000)
   const thoughts = useLoad(
     async () => listAt((await ask('thought_record_list', { task_id: id, limit: 100 })).data, 'records'),
@@ -148,7 +148,7 @@ function Task({ id }: { readonly id: string }): JSX.Element {
           {(list) => (list.length === 0 ? <p class="aside">None are recorded.</p> : <Thoughts list={list} />)}
         </Shown>
       </Section>
-      <Sessions thoughts={thoughts.value ?? []} />
+      <Sessions turn={turn} task={id} />
     </Page>
   )
 }
@@ -187,35 +187,5 @@ function Thoughts({ list }: { readonly list: readonly Json[] }): JSX.Element {
         </li>
       ))}
     </ol>
-  )
-}
-
-function Sessions({ thoughts }: { readonly thoughts: readonly Json[] }): JSX.Element | null {
-  const ids = useMemo(
-    () => [...new Set(thoughts.flatMap((thought) => stringAt(thought, 'session_id') ?? []))],
-    [thoughts],
-  )
-  if (ids.length === 0) return null
-  return (
-    <Section title="Sessions" note="Thoughts sealed together under one root.">
-      <ul class="signatures">
-        {ids.map((id) => (
-          <li key={id}>
-            <code>{shortId(line(id))}</code> <SessionRoot id={id} />
-          </li>
-        ))}
-      </ul>
-    </Section>
-  )
-}
-
-function SessionRoot({ id }: { readonly id: string }): JSX.Element {
-  const root = useLoad(async () => (await ask('merkle_root', { session_id: id })).data, [id])
-  if (root.value === undefined) return <Badge>{root.error === undefined ? 'asking' : 'still open'}</Badge>
-  return (
-    <>
-      <Badge tone="good">sealed, {numberAt(root.value, 'record_count') ?? 0} records</Badge>{' '}
-      <code>{line(stringAt(root.value, 'root') ?? '', 64)}</code>
-    </>
   )
 }

@@ -58,10 +58,12 @@ export function BusPicture({ topology, name }: { readonly topology: Topology; re
   })
   const height = Math.max(services.length, nodes.length, 1) * ROW + 24
   const middle = height / 2
+  // A node by itself needs no room for others.
+  const width = nodes.length === 0 ? WIDTH / 2 + 80 : WIDTH
   return (
     <svg
-      class="bus-picture"
-      viewBox={`0 0 ${WIDTH} ${height}`}
+      class={nodes.length === 0 ? 'bus-picture alone' : 'bus-picture'}
+      viewBox={`0 0 ${width} ${height}`}
       role="img"
       aria-label={`${name} with ${services.length} services and ${nodes.length} other nodes; the tables below say the same.`}
     >

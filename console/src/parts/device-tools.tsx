@@ -8,6 +8,7 @@ import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import type { ToolView } from '../../../src/web/views.ts'
 import { ask } from '../core/ask.ts'
+import { useAttempt } from '../core/attempt.ts'
 import { listAt, objectAt, stringAt } from '../core/json.ts'
 import type { Json } from '../core/json.ts'
 import { isAdmin, registryTurn } from '../core/live.ts'
@@ -15,7 +16,7 @@ import { useLoad } from '../core/load.ts'
 import { line } from '../core/text.ts'
 import { Section } from './frame.tsx'
 import { JsonTree } from './json-tree.tsx'
-import { Empty, Shown } from './states.tsx'
+import { Empty, Flaw, Shown } from './states.tsx'
 import { ToolRunner } from './tool-runner.tsx'
 import { Badge, EffectBadge, Prose } from './words.tsx'
 
@@ -25,15 +26,12 @@ export function DeviceTools({ device }: { readonly device: string }): JSX.Elemen
     [device, registryTurn.value],
     2_000,
   )
-  const [said, setSaid] = useState('')
-  const accept = async (digest: string): Promise<void> => {
-    try {
+  const { flaw, attempt } = useAttempt()
+  const accept = (digest: string): Promise<void> =>
+    attempt(async () => {
       await ask('devices.enrolment.approve_tools', { device, digest })
       listed.reload()
-    } catch (error) {
-      setSaid(error instanceof Error ? error.message : String(error))
-    }
-  }
+    })
   return (
     <Shown of={listed} what="Its tools">
       {(data) => {
@@ -57,11 +55,7 @@ export function DeviceTools({ device }: { readonly device: string }): JSX.Elemen
                     </li>
                   ))}
                 </ul>
-                {said === '' ? null : (
-                  <p class="note bad" role="alert">
-                    {said}
-                  </p>
-                )}
+                <Flaw text={flaw} />
                 {isAdmin.value && digest !== undefined ? (
                   <button type="button" onClick={() => void accept(digest)}>
                     Accept them as they are described here

@@ -1,17 +1,20 @@
 /**
- * eBUS traffic: telegrams as they come, what comes regularly, and what nobody understands yet.
+ * eBUS traffic: telegrams as they come, with what they say; what comes regularly; and what nobody understands yet.
  *
  * Does I/O.
  */
 import type { JSX } from 'preact'
+import { useState } from 'preact/hooks'
 import { ask } from '../core/ask.ts'
 import { count } from '../core/format.ts'
 import { listAt, numberAt, objectAt, stringAt } from '../core/json.ts'
 import type { Json } from '../core/json.ts'
 import { useLoad } from '../core/load.ts'
-import { telegramText } from '../core/telegram.ts'
+import { hexText, saidText, telegramOf } from '../core/telegram.ts'
+import type { Telegram } from '../core/telegram.ts'
 import { line, textOf } from '../core/text.ts'
-import { Section } from './frame.tsx'
+import { Dialog } from './dialog.tsx'
+import { Facts, Section } from './frame.tsx'
 import { Shown } from './states.tsx'
 import { Table } from './table.tsx'
 import { Badge, Time, Words } from './words.tsx'
@@ -28,73 +31,115 @@ export interface Turned {
 }
 
 export function Messages({ turn }: Turned): JSX.Element {
+  const [open, setOpen] = useState<Telegram | undefined>(undefined)
   const messages = useLoad(
-    async () => listAt((await ask(MESSAGES, { limit: 300 })).data, 'items').toReversed(),
+    async () =>
+      listAt((await ask(MESSAGES, { limit: 300, payload: true })).data, 'items')
+        .map(telegramOf)
+        .toReversed(),
     [turn],
     REST_MS,
   )
   return (
-    <Section title="Telegrams" note="Newest first.">
+    <Section title="Telegrams" note="Newest first; open one for all that it says.">
       <Shown of={messages} what="Telegrams">
         {(items) => (
           <Table
             label="Telegrams"
             rows={items.map((item, index) => ({ item, index }))}
-            rowKey={({ item, index }) => `${stringAt(item, 'observed_at') ?? ''} ${index}`}
+            rowKey={({ item, index }) => `${item.atMs} ${index}`}
             height={400}
+            onOpen={({ item }) => setOpen(item)}
             empty={<p class="aside">None was heard yet.</p>}
             columns={[
-              {
-                name: 'Time',
-                width: '7rem',
-                cell: ({ item }) => <Time ms={Date.parse(stringAt(item, 'observed_at') ?? '')} />,
-              },
+              { name: 'Time', width: '6rem', minor: true, cell: ({ item }) => <Time ms={item.atMs} /> },
               {
                 name: 'From → to',
-                width: '8rem',
+                width: '6.5rem',
+                minor: true,
                 cell: ({ item }) => (
                   <span class="mono">
-                    {hexByte(item, 'source_address')} → {hexByte(item, 'target_address')}
+                    {item.from} → {item.to}
                   </span>
                 ),
               },
-              { name: 'Family', width: '6rem', cell: ({ item }) => <Words text={stringAt(item, 'family') ?? ''} /> },
-              {
-                name: 'Means',
-                width: 'minmax(0,2fr)',
-                minor: true,
-                cell: ({ item }) => <Words text={meaning(item)} />,
-              },
-              {
-                name: 'Kind',
-                width: 'minmax(0,1fr)',
-                minor: true,
-                cell: ({ item }) => line((stringAt(item, 'frame_type') ?? '').replaceAll('_', ' ')),
-              },
-              {
-                name: 'Outcome',
-                width: '8rem',
-                cell: ({ item }) => <Outcome text={stringAt(item, 'outcome') ?? ''} />,
-              },
+              { name: 'About', width: 'minmax(0,2fr)', cell: ({ item }) => <Words text={item.about} /> },
+              { name: 'Says', width: 'minmax(0,3fr)', cell: ({ item }) => <Said telegram={item} /> },
+              { name: 'Outcome', width: '11rem', minor: true, cell: ({ item }) => <Outcome text={item.outcome} /> },
             ]}
           />
         )}
       </Shown>
+      {open === undefined ? null : <TelegramDialog telegram={open} onClose={() => setOpen(undefined)} />}
     </Section>
   )
 }
 
-/** Decoded values, where the family adds them to what the contract has. */
-function meaning(item: Json): string {
-  const decoded =
-    item !== null && typeof item === 'object' ? (objectAt(item)['decoded'] ?? objectAt(item)['meaning']) : undefined
-  if (decoded !== undefined) return textOf(decoded, 160)
-  const command = telegramText(numberAt(item, 'primary'), numberAt(item, 'secondary')) ?? stringAt(item, 'family') ?? ''
-  return `${command}, ${numberAt(item, 'request_len') ?? 0} bytes asked, ${numberAt(item, 'response_len') ?? 0} answered`
+function Said({ telegram }: { readonly telegram: Telegram }): JSX.Element {
+  if (telegram.fields.length > 0) return <Words text={saidText(telegram)} max={300} />
+  if (telegram.known !== false) return <code>{telegram.request === '' ? '–' : telegram.request}</code>
+  return (
+    <>
+      <Unknown /> <code>{telegram.request}</code>
+    </>
+  )
+}
+
+function Unknown(): JSX.Element {
+  return <Badge tone="accent">nobody knows this yet</Badge>
 }
 
 function Outcome({ text }: { readonly text: string }): JSX.Element {
-  return <Badge tone={text === 'success' ? 'good' : 'warn'}>{line(text.replaceAll('_', ' '), 30)}</Badge>
+  return <Badge tone={text === 'success' ? 'good' : 'warn'}>{line(text, 30)}</Badge>
+}
+
+function TelegramDialog({
+  telegram,
+  onClose,
+}: {
+  readonly telegram: Telegram
+  readonly onClose: () => void
+}): JSX.Element {
+  const { about, act, from, to, family, kind, outcome, fields, known } = telegram
+  return (
+    <Dialog title={<bdi>{about === '' ? 'Telegram' : about}</bdi>} onClose={onClose}>
+      <Facts
+        of={[
+          ['Heard', <Time key="heard" ms={telegram.atMs} />],
+          [
+            'From → to',
+            <span key="way" class="mono">
+              {from} → {to}
+            </span>,
+          ],
+          ['Family', <Words key="family" text={family} />],
+          ['Kind', <Words key="kind" text={act === '' ? kind : `${act}, ${kind}`} />],
+          ['Outcome', <Outcome key="outcome" text={outcome} />],
+        ]}
+      />
+      {known === false ? (
+        <p>
+          <Unknown /> These are its bytes.
+        </p>
+      ) : null}
+      {fields.length === 0 ? null : (
+        <Facts of={fields.map(({ name, value }, index) => [name, <bdi key={index}>{value}</bdi>])} />
+      )}
+      <Bytes request={telegram.request} response={telegram.response} />
+    </Dialog>
+  )
+}
+
+function Bytes({ request, response }: { readonly request: string; readonly response: string }): JSX.Element | null {
+  if (request === '' && response === '') return null
+  return (
+    <Facts
+      of={[
+        ['Asked', <code key="asked">{request === '' ? '–' : request}</code>],
+        ['Answered', <code key="answered">{response === '' ? 'nothing' : response}</code>],
+      ]}
+    />
+  )
 }
 
 export function Periodicity({ turn }: Turned): JSX.Element {
@@ -117,13 +162,14 @@ export function Periodicity({ turn }: Turned): JSX.Element {
               {
                 name: 'From → to',
                 width: '9rem',
+                minor: true,
                 cell: (item) => (
                   <span class="mono">
                     {line(`${stringAt(item, 'source_bucket') ?? ''} → ${stringAt(item, 'target_bucket') ?? ''}`)}
                   </span>
                 ),
               },
-              { name: 'Family', width: '6rem', cell: (item) => <Words text={stringAt(item, 'family') ?? ''} /> },
+              { name: 'About', width: 'minmax(0,2fr)', cell: (item) => <Words text={telegramOf(item).about} /> },
               { name: 'Every', width: '7rem', cell: (item) => line(stringAt(item, 'mean_interval') ?? '–') },
               {
                 name: 'Between',
@@ -136,6 +182,7 @@ export function Periodicity({ turn }: Turned): JSX.Element {
               {
                 name: 'Last',
                 width: '7rem',
+                minor: true,
                 cell: (item) => <Time ms={Date.parse(stringAt(item, 'last_seen') ?? '')} />,
               },
             ]}
@@ -147,40 +194,65 @@ export function Periodicity({ turn }: Turned): JSX.Element {
 }
 
 export function Specimens({ turn }: Turned): JSX.Element {
+  const [open, setOpen] = useState<Json | undefined>(undefined)
   const items = useLoad(async () => listAt((await ask(SPECIMENS, { limit: 200 })).data, 'items'), [turn], REST_MS * 2)
   return (
-    <Section title="Unknown telegrams" note="Nobody has said yet what they mean.">
+    <Section title="Unknown telegrams" note={<Unknown />}>
       <Shown of={items} what="Specimens">
         {(list) => (
           <Table
             label="Unknown telegrams"
             rows={list.map((item, index) => ({ item, index }))}
-            rowKey={({ index }) => String(index)}
+            rowKey={({ item, index }) => `${stringAt(item, 'request_hex') ?? ''} ${index}`}
             height={320}
+            onOpen={({ item }) => setOpen(item)}
             empty={<p class="aside">All that was heard is known.</p>}
             columns={[
-              { name: 'Family', width: '6rem', cell: ({ item }) => <Words text={stringAt(item, 'family') ?? ''} /> },
               {
                 name: 'Asked',
                 width: 'minmax(0,2fr)',
-                cell: ({ item }) => <code>{line(stringAt(item, 'request_hex') ?? '', 80)}</code>,
+                cell: ({ item }) => <code>{hexText(stringAt(item, 'request_hex') ?? '')}</code>,
               },
               {
                 name: 'Answered',
-                width: 'minmax(0,1fr)',
+                width: 'minmax(0,2fr)',
                 minor: true,
-                cell: ({ item }) => <code>{line(stringAt(item, 'response_hex') ?? '', 80)}</code>,
+                cell: ({ item }) => <code>{hexText(stringAt(item, 'response_hex') ?? '')}</code>,
               },
               { name: 'Times', width: '5rem', cell: ({ item }) => count(numberAt(item, 'count') ?? 0) },
+              {
+                name: 'Last',
+                width: '7rem',
+                minor: true,
+                cell: ({ item }) => <Time ms={Date.parse(stringAt(item, 'last_seen_at') ?? '')} />,
+              },
             ]}
           />
         )}
       </Shown>
+      {open === undefined ? null : <SpecimenDialog item={open} onClose={() => setOpen(undefined)} />}
     </Section>
   )
 }
 
-function hexByte(item: Json, field: string): string {
-  const value = numberAt(item, field)
-  return value === undefined ? '??' : value.toString(16).padStart(2, '0')
+function SpecimenDialog({ item, onClose }: { readonly item: Json; readonly onClose: () => void }): JSX.Element {
+  return (
+    <Dialog title="Unknown telegram" onClose={onClose}>
+      <p>
+        <Unknown />
+      </p>
+      <Facts
+        of={[
+          ['Family', <Words key="family" text={stringAt(item, 'family') ?? ''} />],
+          ['Heard', `${count(numberAt(item, 'count') ?? 0)} times`],
+          ['First', <Time key="first" ms={Date.parse(stringAt(item, 'first_seen_at') ?? '')} />],
+          ['Last', <Time key="last" ms={Date.parse(stringAt(item, 'last_seen_at') ?? '')} />],
+        ]}
+      />
+      <Bytes
+        request={hexText(stringAt(item, 'request_hex') ?? '')}
+        response={hexText(stringAt(item, 'response_hex') ?? '')}
+      />
+    </Dialog>
+  )
 }

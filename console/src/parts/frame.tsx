@@ -54,9 +54,15 @@ export function Section({
 }
 
 /** Names and values, as a list that a screen reader reads in pairs. */
-export function Facts({ of }: { readonly of: readonly (readonly [string, ComponentChildren])[] }): JSX.Element {
+export function Facts({
+  of,
+  small = false,
+}: {
+  readonly of: readonly (readonly [string, ComponentChildren])[]
+  readonly small?: boolean
+}): JSX.Element {
   return (
-    <dl class="facts">
+    <dl class={small ? 'facts small' : 'facts'}>
       {of.map(([name, value]) => (
         <div key={name}>
           <dt>{name}</dt>

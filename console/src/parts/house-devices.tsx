@@ -5,15 +5,17 @@
  * Does I/O.
  */
 import type { JSX } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import type { CallView } from '../../../src/web/views.ts'
 import { callTool } from '../core/api.ts'
 import { faultText } from '../core/ask.ts'
+import { sentenceOf } from '../core/attempt.ts'
 import { readDevices, setArguments } from '../core/homeseer.ts'
 import type { HomeseerDevice } from '../core/homeseer.ts'
-import { mayAct, onResources } from '../core/live.ts'
+import { mayAct } from '../core/live.ts'
 import { useLoad } from '../core/load.ts'
 import { href } from '../core/route.ts'
+import { useResourceTurn } from '../core/turn.ts'
 import { Section } from './frame.tsx'
 import { Source } from './reading.tsx'
 import { Empty, Shown } from './states.tsx'
@@ -23,8 +25,7 @@ const REST_MS = 5_000
 const MAX_IN_ROOM = 60
 
 export function HouseDevices(): JSX.Element {
-  const [turn, setTurn] = useState(0)
-  useEffect(() => onResources((uris) => uris.some((uri) => uri.startsWith('hs4:')) && setTurn((old) => old + 1)), [])
+  const turn = useResourceTurn({ prefix: 'hs4:' })
   const devices = useLoad(readDevices, [turn], REST_MS)
   return (
     <Section title="Lamps and devices" note={<a href={href('homeseer')}>All of them</a>}>
@@ -96,7 +97,7 @@ function DeviceRow({
       setSaid(sentence(view))
       onChanged()
     } catch (error) {
-      setSaid(error instanceof Error ? error.message : String(error))
+      setSaid(sentenceOf(error))
     } finally {
       setBusy(false)
     }

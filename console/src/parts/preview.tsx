@@ -7,6 +7,7 @@ import type { JSX } from 'preact'
 import { isObject } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { line, textOf } from '../core/text.ts'
+import { Facts } from './frame.tsx'
 import { JsonTree } from './json-tree.tsx'
 
 export function Preview({ preview }: { readonly preview: JsonObject }): JSX.Element {
@@ -20,41 +21,49 @@ export function Preview({ preview }: { readonly preview: JsonObject }): JSX.Elem
     )
   }
   const rows = rowsOf(before ?? null, after ?? null)
+  const changes = rows.filter(({ was }) => was !== undefined)
+  const beside = rows.filter(({ was }) => was === undefined)
   return (
     <div class="preview">
       <h4>What it would change</h4>
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">What</th>
-            <th scope="col">Now</th>
-            <th scope="col">Then</th>
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map(({ name, was, will }) => (
-            <tr key={name} class={was === will ? undefined : 'changes'}>
-              <th scope="row">
-                <bdi>{line(name, 60)}</bdi>
-              </th>
-              <td>
-                <bdi>{was}</bdi>
-              </td>
-              <td>
-                <bdi>{will}</bdi>
-              </td>
+      {changes.length === 0 ? null : (
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">What</th>
+              <th scope="col">Now</th>
+              <th scope="col">Then</th>
             </tr>
-          ))}
-        </tbody>
-      </table>
+          </thead>
+          <tbody>
+            {changes.map(({ name, was, will }) => (
+              <tr key={name} class={was === will || will === undefined ? undefined : 'changes'}>
+                <th scope="row">
+                  <bdi>{line(name, 60)}</bdi>
+                </th>
+                <td>
+                  <bdi>{was}</bdi>
+                </td>
+                <td>
+                  <bdi>{will ?? 'not said'}</bdi>
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+      {beside.length === 0 ? null : (
+        <Facts of={beside.map(({ name, will }) => [line(name, 60), <bdi key={name}>{will}</bdi>])} small />
+      )}
     </div>
   )
 }
 
+/** `undefined`: that side does not say. */
 interface Row {
   readonly name: string
-  readonly was: string
-  readonly will: string
+  readonly was: string | undefined
+  readonly will: string | undefined
 }
 
 function rowsOf(before: Json, after: Json): readonly Row[] {
@@ -64,7 +73,7 @@ function rowsOf(before: Json, after: Json): readonly Row[] {
   const names = [...new Set([...Object.keys(was), ...Object.keys(will)])].slice(0, 40)
   return names.map((name) => ({
     name,
-    was: textOf(Object.hasOwn(was, name) ? was[name] : undefined, 200),
-    will: textOf(Object.hasOwn(will, name) ? will[name] : undefined, 200),
+    was: Object.hasOwn(was, name) ? textOf(was[name], 200) : undefined,
+    will: Object.hasOwn(will, name) ? textOf(will[name], 200) : undefined,
   }))
 }

@@ -7,6 +7,7 @@ import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import type { CallView } from '../../../src/web/views.ts'
 import { callTool } from '../core/api.ts'
+import { useAttempt } from '../core/attempt.ts'
 import type { Json } from '../core/json.ts'
 import { mayAct } from '../core/live.ts'
 import {
@@ -22,6 +23,7 @@ import {
 import type { Program, Slot } from '../core/schedule.ts'
 import { Dialog } from './dialog.tsx'
 import { Outcome } from './outcome.tsx'
+import { Flaw } from './states.tsx'
 
 export function ScheduleEditor({
   programs,
@@ -123,9 +125,8 @@ function DayDialog({
   readonly onChanged: () => void
 }): JSX.Element {
   const [rows, setRows] = useState<readonly Row[]>(() => (program.days[weekday] ?? []).map(rowOf))
-  const [flaw, setFlaw] = useState('')
+  const { flaw, busy, setFlaw, attempt } = useAttempt()
   const [view, setView] = useState<CallView | undefined>(undefined)
-  const [busy, setBusy] = useState(false)
   const change = (index: number, part: Partial<Row>): void =>
     setRows(rows.map((row, at) => (at === index ? { ...row, ...part } : row)))
 
@@ -134,17 +135,11 @@ function DayDialog({
     const slots = rows.flatMap((row) => readRow(row) ?? [])
     const wrong = slots.length < rows.length ? 'Times are written as 06:30.' : dayFlaw(slots, program)
     if (wrong !== undefined) return setFlaw(wrong)
-    setFlaw('')
-    setBusy(true)
-    try {
+    await attempt(async () => {
       const answer = await callTool(writerOf(program), writeArguments(program, weekday, slots))
       setView(answer)
       if (answer.outcome === 'ok') onChanged()
-    } catch (error) {
-      setFlaw(error instanceof Error ? error.message : String(error))
-    } finally {
-      setBusy(false)
-    }
+    })
   }
   return (
     <Dialog title={`${DAYS[weekday] ?? ''}, ${program.title}`} onClose={onClose}>
@@ -205,11 +200,7 @@ function DayDialog({
             {busy ? 'Writing …' : 'Write this day'}
           </button>
         </div>
-        {flaw === '' ? null : (
-          <p class="note bad" role="alert">
-            {flaw}
-          </p>
-        )}
+        <Flaw text={flaw} />
         {view === undefined ? null : <Outcome view={view} />}
       </form>
     </Dialog>

@@ -1,5 +1,5 @@
 /**
- * States: nothing there, still coming, did not come. Each says what is going on and what can be done.
+ * States: nothing there, still coming, did not come, did not work. Each says what is going on and what can be done.
  *
  * Pure.
  */
@@ -42,6 +42,16 @@ function Failed({ error, reload }: { readonly error: string; readonly reload?: (
         </button>
       )}
     </div>
+  )
+}
+
+/** Why something did not work, where it was tried. */
+export function Flaw({ text }: { readonly text: string }): JSX.Element | null {
+  if (text === '') return null
+  return (
+    <p class="note bad" role="alert">
+      {text}
+    </p>
   )
 }
 

@@ -6,25 +6,24 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { post, remove } from '../core/api.ts'
+import { useAttempt } from '../core/attempt.ts'
 import { isAdmin, me, reloadStatus, status } from '../core/live.ts'
 import { Dialog } from './dialog.tsx'
+import { Flaw } from './states.tsx'
 
 export function StopButton(): JSX.Element | null {
   const [asking, setAsking] = useState(false)
   const [reason, setReason] = useState('')
-  const [flaw, setFlaw] = useState('')
+  const { flaw, attempt } = useAttempt()
   const stopped = status.value?.stopped === true
   if (me.value?.role === 'observer') return null
 
-  const act = async (work: () => Promise<unknown>): Promise<void> => {
-    try {
+  const act = (work: () => Promise<unknown>): Promise<void> =>
+    attempt(async () => {
       await work()
       await reloadStatus()
       setAsking(false)
-    } catch (error) {
-      setFlaw(error instanceof Error ? error.message : String(error))
-    }
-  }
+    })
   if (stopped) {
     if (!isAdmin.value) return <p class="who">Stopped</p>
     return (
@@ -51,11 +50,7 @@ export function StopButton(): JSX.Element | null {
               Why (for the record)
               <input value={reason} maxLength={500} onInput={({ currentTarget }) => setReason(currentTarget.value)} />
             </label>
-            {flaw === '' ? null : (
-              <p class="note bad" role="alert">
-                {flaw}
-              </p>
-            )}
+            <Flaw text={flaw} />
             <div class="buttons">
               <button type="submit" class="danger">
                 Stop everything

@@ -8,6 +8,7 @@ import { useState } from 'preact/hooks'
 import type { CallView } from '../../../src/web/views.ts'
 import { callTool } from '../core/api.ts'
 import { ask } from '../core/ask.ts'
+import { useAttempt } from '../core/attempt.ts'
 import { MAX_TARGET, MIN_TARGET, targetArguments } from '../core/heating.ts'
 import type { Room } from '../core/heating.ts'
 import { listAt, numberAt } from '../core/json.ts'
@@ -15,6 +16,7 @@ import { mayAct, toolNames } from '../core/live.ts'
 import { href } from '../core/route.ts'
 import { Dialog } from './dialog.tsx'
 import { Outcome } from './outcome.tsx'
+import { Flaw } from './states.tsx'
 
 const WRITER = 'ebus.v1.rpc.invoke'
 const DEVICES = 'ebus.v1.registry.devices.list'
@@ -32,21 +34,11 @@ export function TargetDialog({
 }): JSX.Element {
   const [text, setText] = useState(String(room.targetCelsius ?? 20))
   const [view, setView] = useState<CallView | undefined>(undefined)
-  const [flaw, setFlaw] = useState('')
-  const [busy, setBusy] = useState(false)
-  const set = async (event: Event): Promise<void> => {
-    event.preventDefault()
-    setBusy(true)
-    setFlaw('')
-    try {
-      const answer = await callTool(WRITER, targetArguments(room, Number(text), await regulator()))
-      setView(answer)
-      if (answer.outcome === 'ok') onChanged()
-    } catch (error) {
-      setFlaw(error instanceof Error ? error.message : String(error))
-    } finally {
-      setBusy(false)
-    }
+  const { flaw, busy, attempt } = useAttempt()
+  const set = async (): Promise<void> => {
+    const answer = await callTool(WRITER, targetArguments(room, Number(text), await regulator()))
+    setView(answer)
+    if (answer.outcome === 'ok') onChanged()
   }
   return (
     <Dialog title={<bdi>{room.name}</bdi>} onClose={onClose}>
@@ -55,7 +47,12 @@ export function TargetDialog({
       ) : !mayAct.value ? (
         <p class="note">Your role does not change anything in the house.</p>
       ) : (
-        <form onSubmit={(event) => void set(event)}>
+        <form
+          onSubmit={(event) => {
+            event.preventDefault()
+            void attempt(set)
+          }}
+        >
           <label class="field">
             Target by day, °C
             <input
@@ -68,11 +65,7 @@ export function TargetDialog({
               onInput={({ currentTarget }) => setText(currentTarget.value)}
             />
           </label>
-          {flaw === '' ? null : (
-            <p class="note bad" role="alert">
-              {flaw}
-            </p>
-          )}
+          <Flaw text={flaw} />
           <div class="buttons">
             <button type="submit" class="primary" disabled={busy}>
               {busy ? 'Setting …' : 'Set'}

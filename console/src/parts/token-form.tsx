@@ -6,7 +6,9 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { post } from '../core/api.ts'
+import { useAttempt } from '../core/attempt.ts'
 import { Code } from './copy.tsx'
+import { Flaw } from './states.tsx'
 
 const ROLES = ['agent', 'observer', 'approver', 'admin'] as const
 
@@ -15,22 +17,22 @@ export function TokenForm({ onMade }: { readonly onMade: () => void }): JSX.Elem
   const [role, setRole] = useState<string>('agent')
   const [days, setDays] = useState('')
   const [made, setMade] = useState('')
-  const [flaw, setFlaw] = useState('')
-  const make = async (event: Event): Promise<void> => {
-    event.preventDefault()
-    setFlaw('')
-    try {
-      const body = { name, role, ...(days === '' ? {} : { expiresInDays: Number(days) }) }
-      setMade((await post<{ readonly token: string }>('/api/tokens', body)).token)
-      setName('')
-      onMade()
-    } catch (error) {
-      setFlaw(error instanceof Error ? error.message : String(error))
-    }
+  const { flaw, attempt } = useAttempt()
+  const make = async (): Promise<void> => {
+    const body = { name, role, ...(days === '' ? {} : { expiresInDays: Number(days) }) }
+    setMade((await post<{ readonly token: string }>('/api/tokens', body)).token)
+    setName('')
+    onMade()
   }
   return (
     <>
-      <form class="inline" onSubmit={(event) => void make(event)}>
+      <form
+        class="inline"
+        onSubmit={(event) => {
+          event.preventDefault()
+          void attempt(make)
+        }}
+      >
         <label class="field">
           Name
           <input
@@ -62,11 +64,7 @@ export function TokenForm({ onMade }: { readonly onMade: () => void }): JSX.Elem
         </label>
         <button type="submit">Make a token</button>
       </form>
-      {flaw === '' ? null : (
-        <p class="note bad" role="alert">
-          {flaw}
-        </p>
-      )}
+      <Flaw text={flaw} />
       {made === '' ? null : (
         <div class="note good" role="status">
           <p>Keep it now; it is not shown again.</p>

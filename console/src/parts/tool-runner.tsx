@@ -8,12 +8,14 @@ import type { JSX } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
 import type { CallView, ToolView } from '../../../src/web/views.ts'
 import { callTool } from '../core/api.ts'
+import { useAttempt } from '../core/attempt.ts'
 import type { JsonObject } from '../core/json.ts'
 import { isObject } from '../core/json.ts'
 import { draftOf, fieldsOf, readDraft } from '../core/schema.ts'
 import type { Read } from '../core/schema.ts'
 import { Outcome } from './outcome.tsx'
 import { SchemaForm } from './schema-form.tsx'
+import { Flaw } from './states.tsx'
 
 export function ToolRunner({
   tool,
@@ -30,25 +32,18 @@ export function ToolRunner({
   const [draft, setDraft] = useState(() => draftOf(fields, given))
   const [text, setText] = useState<string | undefined>(undefined)
   const [view, setView] = useState<CallView | undefined>(undefined)
-  const [flaw, setFlaw] = useState<string | undefined>(undefined)
-  const [running, setRunning] = useState(false)
+  const { flaw, busy: running, setFlaw, attempt } = useAttempt()
   const dryRun = fields.some(({ name }) => name === 'dryRun')
 
   const read = (): Read => (text === undefined ? readDraft(fields, draft) : readText(text))
   const run = async (more: JsonObject): Promise<void> => {
     const current = read()
     if (!current.ok) return setFlaw(current.flaw)
-    setFlaw(undefined)
-    setRunning(true)
-    try {
+    await attempt(async () => {
       const answer = await callTool(tool.name, { ...current.body, ...more })
       setView(answer)
       onDone?.(answer)
-    } catch (error) {
-      setFlaw(error instanceof Error ? error.message : String(error))
-    } finally {
-      setRunning(false)
-    }
+    })
   }
   const change = (next: typeof draft): void => {
     setDraft(next)
@@ -82,11 +77,7 @@ export function ToolRunner({
           onInput={({ currentTarget }) => setText(currentTarget.value)}
         />
       )}
-      {flaw === undefined ? null : (
-        <p class="note bad" role="alert">
-          {flaw}
-        </p>
-      )}
+      <Flaw text={flaw} />
       <div class="buttons">
         <button type="submit" class="primary" disabled={running}>
           {running ? 'Running …' : 'Run'}

@@ -97,6 +97,21 @@ export interface Rooms {
   readonly written: JsonObject[]
 }
 
+/** A whole telegram from a regulator to a boiler. */
+function telegram(secondary: number): JsonObject {
+  return {
+    scope: 'passive',
+    family: 'B5',
+    frame_type: 'initiator_target',
+    outcome: 'success',
+    observed_at: new Date().toISOString(),
+    source_address: 16,
+    target_address: 8,
+    primary: 0xb5,
+    secondary,
+  }
+}
+
 /** Spec 1's surface, as far as the console reads it. */
 export function rooms(names: readonly string[]): Rooms {
   const temperatures = names.map((_, index) => 18.5 + index)
@@ -155,7 +170,22 @@ export function rooms(names: readonly string[]): Rooms {
           observed_at: new Date().toISOString(),
           source_address: 16,
           target_address: 8,
-          decoded: HOSTILE,
+          known: true,
+          decoded: { name: HOSTILE, act: HOSTILE, fields: [{ name: HOSTILE, value: HOSTILE, unit: HOSTILE }] },
+          request_hex: HOSTILE,
+        },
+        { ...telegram(0x24), known: false, request_hex: '1015b5240602000300', response_hex: '020f' },
+        {
+          ...telegram(0x11),
+          known: true,
+          decoded: {
+            name: 'boiler_status',
+            act: 'read',
+            fields: [
+              { name: 'flow', value: 41.5, unit: '°C' },
+              { name: 'return', value: null, unit: '°C' },
+            ],
+          },
         },
       ],
     })),

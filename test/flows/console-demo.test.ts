@@ -128,7 +128,6 @@ describe.skipIf(chromium === undefined)('the virtual house', () => {
     await walkTo(page, 'ebus')
     const edit = page.getByRole('button', { name: 'Edit Tuesday' })
     await expect.poll(() => edit.isEnabled(), { timeout: 90_000 }).toBe(true)
-    await picture(page, 'ebus')
     await edit.click()
     const dialog = page.getByRole('dialog')
     await dialog.getByLabel('To').last().fill('21:30')
@@ -140,8 +139,19 @@ describe.skipIf(chromium === undefined)('the virtual house', () => {
       .toContain('21:30')
   })
 
+  it('decodes what it hears, and counts symbols and how busy the wire is', PATIENT, async () => {
+    await walkTo(page, 'ebus')
+    const telegrams = page.getByRole('table', { name: 'Telegrams', exact: true })
+    await expect.poll(() => telegrams.innerText(), { timeout: 60_000 }).toMatch(/\d °C/)
+    const signal = page.getByRole('region', { name: 'Signal' })
+    await expect.poll(() => signal.innerText(), { timeout: 60_000 }).toMatch(/Symbols\s+\d+ a second/)
+    expect(await signal.innerText()).toMatch(/Busy\s+\d+\.\d % in 10s/)
+    await picture(page, 'ebus')
+  })
+
   it('lets a device in by its code and runs one of its tools from the form', async () => {
     const code = Promise.withResolvers<string>()
+    await walkTo(page, 'devices')
     void startDeviceSimulator({
       profile: 'fw-2.4',
       kind: 'lamp',
@@ -152,7 +162,7 @@ describe.skipIf(chromium === undefined)('the virtual house', () => {
       onCode: code.resolve,
     }).then((device) => devices.push(device))
     const digits = await code.promise
-    await walkTo(page, 'devices')
+    // Somebody looks at the page already: the code appears by itself.
     await page.getByText(digits).waitFor()
     await picture(page, 'devices')
     await page.getByLabel('Code').fill(digits)

@@ -19,6 +19,7 @@ let browser: Browser
 let page: Page
 let complaints: string[]
 const places: string[] = []
+let refused = ''
 
 describe.skipIf(chromium === undefined)('hostile text', () => {
   beforeAll(async () => {
@@ -39,6 +40,8 @@ describe.skipIf(chromium === undefined)('hostile text', () => {
     })
     const task = stringAt(made.structured, 'data', 'id') ?? ''
     await call('thought_record', { type: 'plan', task_id: task, agent_id: 'x', content: HOSTILE })
+    await call('audit_session_start', { intent: HOSTILE, task_id: task })
+    refused = asked.traceId
     places.push(
       ...PAGES.map(([id]) => id),
       `calls/${asked.traceId}`,
@@ -72,7 +75,8 @@ describe.skipIf(chromium === undefined)('hostile text', () => {
   })
 
   it('was really there to be seen', async () => {
-    for (const place of ['house', 'approvals', 'ebus', 'homeseer', 'devices', 'devices/stranger', 'work', 'tools']) {
+    const shown = ['house', 'approvals', 'ebus', 'homeseer', 'devices', 'devices/stranger', 'work', 'tools']
+    for (const place of [...shown, `calls/${refused}`]) {
       await walkTo(page, place)
       expect([place, await page.locator('main').innerText()]).toEqual([place, expect.stringContaining('<img src=x')])
     }

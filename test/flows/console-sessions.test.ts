@@ -94,6 +94,7 @@ describe.skipIf(chromium === undefined)('a session', () => {
     await stolen.goto(`${house.url}/#/approvals`)
     await stolen.reload()
     await stolen.getByRole('button', { name: 'Sign in' }).waitFor()
+    expect(await status(house, { 'x-hearthbus-key': key })).toBe(401)
     await thief.close()
     await page.context().close()
   })

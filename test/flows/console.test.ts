@@ -8,6 +8,7 @@ import { createServer, connect } from 'node:net'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { stringAt } from '../../console/src/core/json.ts'
 import type { CallView } from '../../src/web/api.ts'
 import { findChromium, openBrowser, openConsoleHouse, signedInPage } from '../console-house.ts'
 import type { ConsoleHouse } from '../console-house.ts'
@@ -90,6 +91,15 @@ describe.skipIf(chromium === undefined)('console', () => {
     await page.context().close()
   })
 
+  it('says in sentences why a call was refused', async () => {
+    const { page } = await signedInPage(browser, house)
+    const { traceId } = await agentAsks('west gate')
+    await walkTo(page, `calls/${traceId}`)
+    const reasons = page.getByRole('region', { name: 'What happened' }).getByRole('listitem')
+    expect(await reasons.allInnerTexts()).toEqual(['A person has to approve Front door first. approval'])
+    await page.context().close()
+  })
+
   it('lets a person deny one, with a reason that the agent reads', async () => {
     const { page } = await signedInPage(browser, house)
     await walkTo(page, 'approvals')
@@ -140,6 +150,42 @@ describe.skipIf(chromium === undefined)('console', () => {
     await walkTo(page, 'work')
     await page.getByRole('link', { name: /Sweep the chimney/ }).click()
     await page.getByText(/chain of 0 verified/).waitFor()
+    await page.context().close()
+  })
+
+  it('shows sessions, open and sealed, with the root and its proof', async () => {
+    const { page } = await signedInPage(browser, house)
+    const begun = await agentCalls('audit_session_start', { intent: 'Look after the chimney' })
+    const session = stringAt(begun.structured, 'data', 'session_id') ?? ''
+    await walkTo(page, 'work')
+    const row = page.getByRole('table', { name: 'Sessions' }).getByRole('row').filter({ hasText: 'chimney' })
+    await row.getByText('open', { exact: true }).waitFor()
+    const thought = { type: 'plan', task_id: 'T-1', agent_id: 'ada', content: 'Call the sweep.', session_id: session }
+    await agentCalls('thought_record', thought)
+    const sealed = await agentCalls('merkle_finalize', { session_id: session })
+    // Without anybody asking for it again.
+    await row.getByText('sealed', { exact: true }).waitFor()
+    await row.click()
+    const dialog = page.getByRole('dialog')
+    expect(await dialog.getByLabel('The root').textContent()).toBe(stringAt(sealed.structured, 'data', 'root'))
+    const download = page.waitForEvent('download')
+    await dialog.getByRole('button', { name: /Save the proof/ }).click()
+    expect(readFileSync(await (await download).path(), 'utf8')).toMatch(/^c2sp\.org\/tlog-proof@v1\n/)
+    await page.context().close()
+  })
+
+  it('shows telegrams in words, those that nobody knows in hex, and says what was not measured', async () => {
+    const { page } = await signedInPage(browser, house)
+    await walkTo(page, 'ebus')
+    const telegrams = page.getByRole('table', { name: 'Telegrams', exact: true })
+    const known = telegrams.getByRole('row').filter({ hasText: 'boiler status' })
+    expect(await known.innerText()).toContain('flow 41.5 °C, return no value')
+    const unknown = telegrams.getByRole('row').filter({ hasText: 'nobody knows this yet' })
+    expect(await unknown.innerText()).toContain('10 15 b5 24 06 02 00 03 00')
+    await unknown.click()
+    expect(await page.getByRole('dialog').innerText()).toContain('02 0f')
+    const signal = await page.getByRole('region', { name: 'Signal' }).innerText()
+    expect(signal).toMatch(/Symbols\s+unknown\s+Busy\s+unknown/)
     await page.context().close()
   })
 

@@ -40,7 +40,7 @@ export async function stdio(options: StdioOptions): Promise<ExitCode> {
   const patience = AbortSignal.timeout(PATIENCE_MS)
   for (;;) {
     const running = findGateway(options.dataRoot)
-    if (running.ok) return bridge(running.value, { ...options, logger })
+    if (running.ok) return bridge(options, logger)
     const over = patience.aborted
     if (running.fault.kind === 'not-running') {
       const code = await become(options, logger, over)
@@ -103,20 +103,22 @@ function principalOf({ guard }: Gateway, config: Config, token: string | undefin
   return known.ok && known.value.kind === 'principal' ? known.value : undefined
 }
 
-async function bridge(
+async function bridge({ dataRoot, token, ...door }: StdioOptions, logger: Logger): Promise<ExitCode> {
+  const locate = (): URL | undefined => {
+    const running = findGateway(dataRoot)
+    return running.ok ? endpoint(running.value, door) : undefined
+  }
+  await bridgeStdio({ streams: { input: process.stdin, output: process.stdout }, locate, token, log: logger })
+  return EXIT.ok
+}
+
+function endpoint(
   { note }: GatewayConnection,
-  {
-    profile,
-    style,
-    node,
-    token,
-    logger,
-  }: Pick<StdioOptions, 'profile' | 'style' | 'node' | 'token'> & { logger: Logger },
-): Promise<ExitCode> {
+  { profile, style, node }: Pick<StdioOptions, 'profile' | 'style' | 'node'>,
+): URL {
   const url = new URL(`${note.url}/mcp${profile === 'all' ? '' : `/${profile}`}?names=${style}`)
   if (node !== undefined) url.searchParams.set('node', node)
-  await bridgeStdio({ streams: { input: process.stdin, output: process.stdout }, url, token, log: logger })
-  return EXIT.ok
+  return url
 }
 
 function refuse(message: string, code: ExitCode): ExitCode {

@@ -5,21 +5,24 @@
  *   client ══ stdio ══▶ bridge ══ Streamable HTTP ══▶ the running gateway
  *
  * It passes messages on and understands three: what `initialize` settles, which requests are open, and a cancellation,
- * which in the 2026 revision is the end of the request's own stream.
+ * which in the 2026 revision is the end of the request's own stream. When the gateway has restarted, a session of the
+ * 2025 family is begun anew in the client's name, and a message that nobody took is sent once more.
  *
  * Does I/O.
  */
-import { StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+import { SdkHttpError, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import type { JSONRPCMessage } from '@modelcontextprotocol/client'
 import { isJsonObject } from '../core/json.ts'
 import type { Logger } from '../core/logger.ts'
+import { createBridgeSession, isOwnId } from './bridge-session.ts'
+import type { BridgeSession } from './bridge-session.ts'
 import { StdioTransport } from './stdio-transport.ts'
 import type { StdioStreams } from './stdio-transport.ts'
 
 export interface BridgeOptions {
   readonly streams: StdioStreams
-  /** The endpoint, with profile and name style. */
-  readonly url: URL
+  /** The endpoint, with profile and name style; asked again when nobody is there any more. */
+  readonly locate: () => URL | undefined
   readonly token?: string | undefined
   readonly log: Logger
 }
@@ -27,51 +30,114 @@ export interface BridgeOptions {
 type RequestId = string | number
 
 const INTERNAL_ERROR = -32_603
+/** For a gateway to take a session over. */
+const PATIENCE_MS = 10_000
 
-/** Resolves when either side has gone. */
-export async function bridgeStdio({ streams, url, token, log }: BridgeOptions): Promise<void> {
+/** Resolves when the client has gone, or when there is no gateway to begin with. */
+export async function bridgeStdio({ streams, locate, token, log }: BridgeOptions): Promise<void> {
   const near = new StdioTransport(streams)
-  const headers = token === undefined ? {} : { authorization: `Bearer ${token}` }
-  const far = new StreamableHTTPClientTransport(url, { requestInit: { headers } })
+  const session = createBridgeSession()
   const open = new Map<RequestId, AbortController>()
-  const ended = new Promise<void>((resolve) => {
-    near.onclose = resolve
-    far.onclose = resolve
-  })
+  const awaited = new Map<RequestId, () => void>()
+  const headers = token === undefined ? {} : { authorization: `Bearer ${token}` }
+  const left: StreamableHTTPClientTransport[] = []
+  let far: StreamableHTTPClientTransport | undefined
+  let renewing: Promise<void> | undefined
+
   const toNear = (message: JSONRPCMessage): void => {
     near.send(message).catch((error: unknown) => log.debug({ err: error }, 'the client has gone'))
   }
-  far.onmessage = (message) => {
-    const answered = idOfAnswer(message)
-    if (answered !== undefined) open.delete(answered)
-    const settled = settledRevision(message)
-    if (settled !== undefined) far.setProtocolVersion(settled)
-    toNear(message)
+
+  async function connect(): Promise<StreamableHTTPClientTransport> {
+    const url = locate()
+    if (url === undefined) throw new Error('no gateway runs any more; start one, and this goes on')
+    const transport = new StreamableHTTPClientTransport(url, { requestInit: { headers } })
+    transport.onmessage = (message) => {
+      const answered = idOfAnswer(message)
+      const settled = settledRevision(message)
+      if (settled !== undefined) transport.setProtocolVersion(settled)
+      if (answered !== undefined) open.delete(answered)
+      if (!isOwnId(answered)) toNear(message)
+      else if (answered !== undefined) awaited.get(answered)?.()
+    }
+    transport.onerror = (error) => log.debug({ err: error }, 'the gateway refused a message')
+    await transport.start()
+    return transport
   }
+
+  /** One at a time: those who fail together share it. */
+  function renew(): Promise<void> {
+    renewing ??= begin().finally(() => {
+      renewing = undefined
+    })
+    return renewing
+  }
+
+  async function begin(): Promise<void> {
+    const next = await connect()
+    for (const message of session.again()) await told(next, message)
+    // Not closed yet: other messages may still be on their way there, and each has to fail by itself.
+    if (far !== undefined) left.push(far)
+    far = next
+  }
+
+  /** What comes next depends on the answer: the revision that was settled, the session that was begun. */
+  async function told(transport: StreamableHTTPClientTransport, message: JSONRPCMessage): Promise<void> {
+    const id = idOfRequest(message)
+    if (id === undefined) return transport.send(message)
+    const patience = AbortSignal.timeout(PATIENCE_MS)
+    const heard = new Promise<void>((resolve, reject) => {
+      awaited.set(id, resolve)
+      patience.addEventListener('abort', () => reject(new Error('the gateway does not answer')), { once: true })
+    }).finally(() => awaited.delete(id))
+    await Promise.all([transport.send(message), heard])
+  }
+
+  async function pass(message: JSONRPCMessage, signal: AbortSignal | undefined): Promise<void> {
+    const options = signal === undefined ? {} : { requestSignal: signal }
+    const used = far
+    try {
+      if (used === undefined) throw new Error('the gateway was never reached')
+      await used.send(message, options)
+    } catch (error) {
+      if (signal?.aborted === true || !wasNotTaken(error, session)) throw error
+      if (far === used) await renew()
+      await far?.send(message, options)
+    }
+  }
+
   near.onmessage = (message) => {
+    session.hear(message)
     const cancelled = cancelledRequest(message)
     const stream = cancelled === undefined ? undefined : open.get(cancelled)
     stream?.abort()
     const id = idOfRequest(message)
     const request = id === undefined ? undefined : new AbortController()
     if (id !== undefined && request !== undefined) open.set(id, request)
-    far.send(message, request === undefined ? {} : { requestSignal: request.signal }).catch((error: unknown) => {
+    pass(message, request?.signal).catch((error: unknown) => {
       if (id === undefined || !open.delete(id) || request?.signal.aborted === true) return
-      toNear({
-        jsonrpc: '2.0',
-        id,
-        error: { code: INTERNAL_ERROR, message: `The gateway at ${url.origin} did not answer: ${String(error)}` },
-      })
+      const text = `The gateway did not answer: ${error instanceof Error ? error.message : String(error)}`
+      toNear({ jsonrpc: '2.0', id, error: { code: INTERNAL_ERROR, message: text } })
     })
   }
-  far.onerror = (error) => log.debug({ err: error }, 'the gateway refused a message')
-  await far.start()
+
+  const ended = new Promise<void>((resolve) => {
+    near.onclose = resolve
+  })
+  far = await connect()
   await near.start()
   await ended
   for (const request of open.values()) request.abort()
   // A session of the 2025 family is given back rather than left to expire.
   await far.terminateSession().catch(() => undefined)
-  await Promise.all([near.close(), far.close()])
+  await Promise.all([near, far, ...left].map((transport) => transport.close()))
+}
+
+/** Nobody listened, or nobody knew the session: the message was not begun, so it can be sent again. */
+function wasNotTaken(error: unknown, session: BridgeSession): boolean {
+  if (error instanceof SdkHttpError) return error.status === 404 && session.again().length > 0
+  const cause = error instanceof Error ? error.cause : undefined
+  return cause instanceof Error && 'code' in cause && cause.code === 'ECONNREFUSED'
 }
 
 function idOfRequest(message: JSONRPCMessage): RequestId | undefined {

@@ -30,4 +30,16 @@ describe.each(['modern', 'legacy'] as const)('stdio beside a running gateway, %s
     await viaStdio.close()
     await viaHttp.close()
   })
+
+  it('goes on when the gateway was restarted, wherever it listens then', async () => {
+    const client = await connectStdio(home, era)
+    const ping = async (): Promise<unknown> =>
+      (await client.callTool({ name: 'server_ping', arguments: {} })).structuredContent
+    expect(await ping()).toMatchObject({ ok: true })
+    await gateway.stop()
+    await expect(ping()).rejects.toThrow('no gateway runs any more')
+    gateway = await startGatewayProcess(home)
+    expect(await Promise.all([ping(), ping(), ping()])).toMatchObject([{ ok: true }, { ok: true }, { ok: true }])
+    await client.close()
+  })
 })

@@ -1,0 +1,27 @@
+import { describe, expect, it } from 'vitest'
+import { createBridgeSession, isOwnId } from './bridge-session.ts'
+
+describe('bridge session', () => {
+  it('tells again what lasts, in order and under ids of its own, and nothing else', () => {
+    const session = createBridgeSession()
+    expect(session.again()).toEqual([])
+    const greeting = { jsonrpc: '2.0', id: 1, method: 'initialize', params: { protocolVersion: '2025-11-25' } } as const
+    session.hear(greeting)
+    session.hear({ jsonrpc: '2.0', method: 'notifications/initialized' })
+    session.hear({ jsonrpc: '2.0', id: 2, method: 'tools/call', params: { name: 'x' } })
+    session.hear({ jsonrpc: '2.0', id: 3, method: 'resources/subscribe', params: { uri: 'a:1' } })
+    session.hear({ jsonrpc: '2.0', id: 4, method: 'resources/subscribe', params: { uri: 'a:2' } })
+    session.hear({ jsonrpc: '2.0', id: 5, method: 'resources/unsubscribe', params: { uri: 'a:1' } })
+    session.hear({ jsonrpc: '2.0', id: 6, method: 'logging/setLevel', params: { level: 'info' } })
+    session.hear({ jsonrpc: '2.0', id: 7, result: {} })
+    const again = session.again()
+    expect(again).toMatchObject([
+      { method: 'initialize', params: { protocolVersion: '2025-11-25' } },
+      { method: 'notifications/initialized' },
+      { method: 'logging/setLevel' },
+      { method: 'resources/subscribe', params: { uri: 'a:2' } },
+    ])
+    expect(again.map((message) => ('id' in message ? isOwnId(message.id) : 'none'))).toEqual([true, 'none', true, true])
+    expect(isOwnId(1)).toBe(false)
+  })
+})

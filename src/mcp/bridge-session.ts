@@ -1,0 +1,62 @@
+/**
+ * Bridge session: what a client of the 2025 family has told its server so far, to be told again to the next one. Over
+ * stdio a client knows nothing of sessions; when the gateway behind the bridge restarts, the bridge begins a new one in
+ * its name.
+ *
+ * Holds memory; otherwise pure.
+ */
+import type { JSONRPCMessage } from '@modelcontextprotocol/client'
+
+export interface BridgeSession {
+  /** Takes note of a message on its way to the server. */
+  readonly hear: (message: JSONRPCMessage) => void
+  /** In order, under ids of our own; empty for a client that never began a session. */
+  readonly again: () => readonly JSONRPCMessage[]
+}
+
+/** No client of ours counts like this. */
+const OWN_ID = 'hearthbus-bridge-'
+/** More subscriptions than that are not told again. */
+const MAX_SUBSCRIPTIONS = 1_000
+
+export function isOwnId(id: unknown): boolean {
+  return typeof id === 'string' && id.startsWith(OWN_ID)
+}
+
+export function createBridgeSession(): BridgeSession {
+  let greeting: JSONRPCMessage | undefined
+  let thanks: JSONRPCMessage | undefined
+  let level: JSONRPCMessage | undefined
+  const subscriptions = new Map<string, JSONRPCMessage>()
+  let count = 0
+
+  return {
+    hear: (message) => {
+      if (!('method' in message)) return
+      const uri = message.params?.['uri']
+      switch (message.method) {
+        case 'initialize':
+          greeting = message
+          return
+        case 'notifications/initialized':
+          thanks = message
+          return
+        case 'logging/setLevel':
+          level = message
+          return
+        case 'resources/subscribe':
+          if (typeof uri === 'string' && subscriptions.size < MAX_SUBSCRIPTIONS) subscriptions.set(uri, message)
+          return
+        case 'resources/unsubscribe':
+          if (typeof uri === 'string') subscriptions.delete(uri)
+          return
+        default:
+      }
+    },
+    again: () => {
+      if (greeting === undefined) return []
+      const told = [greeting, thanks, level, ...subscriptions.values()].filter((message) => message !== undefined)
+      return told.map((message) => ('id' in message ? { ...message, id: `${OWN_ID}${count++}` } : message))
+    },
+  }
+}

@@ -49,6 +49,7 @@ export class Dispatcher {
   }
 
   async dispatch(call: Call, emit?: Emit): Promise<Outcome> {
+    if (call.refusal !== undefined) return fail(call.refusal)
     const { router, timer, config } = this.#options
     const ticket = ticketOf(call)
     if (ticket.cause !== undefined) return fail(cutOff(call, 'reads', ticket.cause))

@@ -138,6 +138,16 @@ describe('chain', () => {
     expect(diary).toEqual(['validate', 'call.enter', 'call.enter durable', 'call.exit error', 'call.exit durable'])
   })
 
+  it('audits a call that was refused before it came, and nobody else sees it', async () => {
+    const { diary, parts } = chainWithDiary()
+    const refusal: Fault = { kind: 'not-permitted', code: 'invalid_signature', message: 'Sign it.' }
+    const outcome = await createChain(parts)({ ...callWith({ bad: true }), refusal }, offerOf('writes', 'key'), () => {
+      throw new Error('it was tried')
+    })
+    expect(outcome).toEqual(fail(refusal))
+    expect(diary).toEqual(['call.enter', 'call.enter durable', 'call.exit denied', 'call.exit durable'])
+  })
+
   it('audits arguments that make a lock or a schema throw, and tells nobody but the log', async () => {
     const lock = (): never => {
       throw new Error('tripped')

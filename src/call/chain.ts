@@ -49,7 +49,8 @@ export function createChain(parts: ChainParts): Admit {
     (rest, named) => timed(named, rest, parts.monotonic),
     (passage) => Promise.resolve(decided(passage)),
   )
-  return (call, offer, proceed) => walk({ call, offer, proceed })
+  return (call, offer, proceed) =>
+    walk(call.refusal === undefined ? { call, offer, proceed } : { call, offer, proceed, refusal: call.refusal })
 }
 
 /** A stage's time ends where it hands the passage on. */

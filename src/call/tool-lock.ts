@@ -23,6 +23,7 @@ export function toolLock(
 ): Stage {
   return async (passage, next) => {
     const { call, offer } = passage
+    if (passage.refusal !== undefined) return next(passage)
     let key: string | undefined
     try {
       key = offer === undefined ? undefined : lockKey(offer, call)

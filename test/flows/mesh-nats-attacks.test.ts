@@ -1,0 +1,38 @@
+import { connect } from '@nats-io/transport-node'
+import { afterAll, describe } from 'vitest'
+import { fromUtf8 } from '../../src/core/bytes.ts'
+import { decodeFromNode, encodeMessage } from '../../src/mesh/nats/message.ts'
+import { callSubject } from '../../src/mesh/nats/subject.ts'
+import { meshAttacks } from '../mesh-attacks.ts'
+import { NATS_SERVER, startNats, warnWithoutNats } from '../nats-process.ts'
+import type { NatsProcess } from '../nats-process.ts'
+
+warnWithoutNats('attacks over NATS')
+describe.skipIf(NATS_SERVER === '')('with a nats-server', () => {
+  let broker: NatsProcess | undefined
+
+  afterAll(() => broker?.stop())
+
+  meshAttacks('NATS', async () => {
+    broker = await startNats()
+    const { url } = broker
+    return {
+      mesh: `  nats: { servers: ['${url}'] }`,
+      open: async ({ community, node }) => {
+        const connection = await connect({ servers: url })
+        const subject = callSubject(community, node.nodeId)
+        return {
+          post: async (fields, proof, body) => {
+            const payload = encodeMessage({ t: 'call', f: fields, p: proof }, body)
+            const { data } = await connection.request(subject, payload, { timeout: 20_000 })
+            const message = decodeFromNode(data)
+            if (!message.ok || message.value.head.t !== 'reply') throw new Error(fromUtf8(data))
+            const { head, body: answer } = message.value
+            return { status: head.s, proof: head.p, text: fromUtf8(answer) ?? '' }
+          },
+          close: () => connection.close(),
+        }
+      },
+    }
+  })
+})

@@ -1,0 +1,260 @@
+/**
+ * Mesh attacks: a member that has turned against its community. It has a good key and says what it likes, over whichever
+ * wire; every node has to refuse the same things with the same codes.
+ *
+ * Does I/O, through the wire that it is given.
+ */
+import { createPrivateKey } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { ulid } from '../src/core/ids.ts'
+import { answerText, bodyHash, callText, envelopeFields } from '../src/mesh/envelope.ts'
+import type { Envelope, EnvelopeFields } from '../src/mesh/envelope.ts'
+import { nodeIdentity } from '../src/mesh/identity/node-key.ts'
+import type { NodeIdentity } from '../src/mesh/identity/node-key.ts'
+import { timeText } from '../src/mesh/identity/time.ts'
+import { isProven, macProof, signatureProof } from '../src/mesh/proof.ts'
+import { offerSession, takeSession } from '../src/mesh/sessions.ts'
+import type { Session } from '../src/mesh/sessions.ts'
+import { traceparentOf } from '../src/mesh/traceparent.ts'
+import { cli, closeAll, invite, meshHome, startNode, until } from './mesh-house.ts'
+import type { MeshNode } from './mesh-house.ts'
+import { identityOf } from './mesh-keys.ts'
+
+export interface Answered {
+  readonly status: number
+  readonly text: string
+  readonly proof: string
+}
+
+export interface AttackWire {
+  /** Sends a message as it is, whatever is wrong with it. */
+  readonly post: (fields: EnvelopeFields, proof: string, body: string) => Promise<Answered>
+  readonly close: () => Promise<void>
+}
+
+/** Whom to attack, for a wire that opens to it. */
+export interface Victim {
+  readonly node: MeshNode
+  readonly community: string
+  readonly port: number
+}
+
+interface Attack {
+  readonly proof?: string
+  readonly signer?: NodeIdentity
+  readonly body?: string
+  readonly sentBody?: string
+  readonly sentAs?: Partial<Envelope>
+}
+
+const MAX_BODY_BYTES = 262_144
+
+export function meshAttacks(
+  name: string,
+  settings: () => Promise<{ readonly mesh: string; readonly open: (victim: Victim) => Promise<AttackWire> }>,
+  more?: (attacker: () => Attacker) => void,
+): void {
+  describe(`a gateway, attacked over ${name}`, () => {
+    let wire: AttackWire
+    let victim: MeshNode
+    let community: string
+    let port: number
+    let member: NodeIdentity
+    let session: Session
+    const stranger = identityOf(99)
+
+    beforeAll(async () => {
+      const { mesh, open } = await settings()
+      const home = meshHome('victim', { mesh: `  maxBodyBytes: ${MAX_BODY_BYTES}\n${mesh}` })
+      cli(home, 'mesh', 'init')
+      victim = await startNode('victim', home)
+      const lowly = meshHome('lowly', { mesh })
+      cli(lowly, 'mesh', 'join', invite(home, 'member'))
+      member = nodeIdentity(createPrivateKey(readFileSync(join(lowly.data, 'keys', 'node.key'))))
+      lowly.remove()
+      community = String(cli(home, 'mesh', 'members')['community'])
+      const { mesh: state } = (await victim.say({ do: 'stats' })) as { mesh?: { port: number } }
+      port = state?.port ?? 0
+      wire = await open({ node: victim, community, port })
+      session = await handshake(member)
+    })
+
+    afterAll(async () => {
+      await wire.close()
+      await closeAll([victim])
+    })
+
+    it('answers the member that behaves', async () => {
+      expect(await attack({})).toBe('200')
+    })
+
+    it('refuses what is unsigned', async () => {
+      expect(await attack({}, { proof: '' })).toBe('401 invalid_signature')
+    })
+
+    it('refuses what somebody else signed', async () => {
+      expect(await attack({}, { signer: stranger })).toBe('401 invalid_signature')
+    })
+
+    it('refuses what is for another node', async () => {
+      expect(await attack({ to: stranger.id })).toBe('401 invalid_signature')
+    })
+
+    it('refuses the same message a second time, signed or not', async () => {
+      const again = { requestId: ulid() }
+      expect([await attack(again), await attack(again)]).toEqual(['200', '410 expired'])
+      const signed = { requestId: ulid() }
+      expect([await attack(signed, { signer: member }), await attack(signed, { signer: member })]).toEqual([
+        '200',
+        '410 expired',
+      ])
+    })
+
+    it('refuses what is two minutes old', async () => {
+      expect(await attack({ timestamp: timeText(Date.now() - 120_000) })).toBe('410 expired')
+    })
+
+    it('refuses a stranger, however well it signs', async () => {
+      expect(await attack({ from: stranger.id }, { signer: stranger })).toBe('401 unauthorized')
+    })
+
+    it('refuses a body that was changed on its way', async () => {
+      expect(await attack({}, { sentBody: '{"x":2}' })).toBe('401 invalid_signature')
+    })
+
+    it('refuses a capability that was exchanged on its way', async () => {
+      expect(await attack({}, { sentAs: { capability: 'test.write' } })).toBe('401 invalid_signature')
+    })
+
+    it('refuses a body that is too large, and one that is no object', async () => {
+      expect(await attack({}, { body: JSON.stringify({ x: 'x'.repeat(MAX_BODY_BYTES) }) })).toBe('413 bad_request')
+      expect(await attack({}, { body: '[1]' })).toBe('400 bad_request')
+      expect(await attack({}, { body: '{"x":' })).toBe('400 bad_request')
+      expect(await attack({}, { body: `{"x":${'['.repeat(50_000)}${']'.repeat(50_000)}}` })).not.toMatch(/^5/)
+    })
+
+    it('refuses another community', async () => {
+      expect(await attack({ community: stranger.id })).toBe('401 unauthorized')
+    })
+
+    it('refuses another contract than its own', async () => {
+      expect(await attack({ schemaHash: `blake3:${'0'.repeat(64)}` })).toBe('400 schema_mismatch')
+    })
+
+    it('refuses a change that only a session key vouches for', async () => {
+      expect(await attack({ capability: 'test.write' })).toBe('401 invalid_signature')
+    })
+
+    it('refuses a change by a member that is not trusted with it', async () => {
+      expect(await attack({ capability: 'test.write' }, { signer: member })).toBe('401 unauthorized')
+    })
+
+    it('has in its ledger what a member was refused, and nothing of what nobody vouched for', async () => {
+      const recorded = async (change: Partial<Envelope>, how: Attack = {}): Promise<readonly unknown[]> => {
+        const traceId = ulid()
+        await attack({ ...change, traceparent: traceparentOf(traceId) }, how)
+        return ledgered(victim, traceId)
+      }
+      const write = { capability: 'test.write' }
+      expect(await recorded({})).toEqual(['call.enter', 'call.exit ok'])
+      expect(await recorded(write, { signer: member })).toEqual(['call.enter', 'call.exit not-permitted'])
+      expect(await recorded({}, { proof: '' })).toEqual([])
+      expect(await recorded({ from: stranger.id }, { signer: stranger })).toEqual([])
+    })
+
+    it('refuses a question about the community from outside it', async () => {
+      expect(
+        await attack({ from: stranger.id, capability: 'mesh.community', keyId: undefined }, { signer: stranger }),
+      ).toBe('401 unauthorized')
+    })
+
+    it('refuses an envelope that is none', async () => {
+      for (const broken of [{ requestId: 'x' }, { from: 'me' }, { capability: '../../etc' }, { timestamp: 'now' }])
+        expect(await attack(broken)).toBe('400 bad_request')
+    })
+
+    more?.(() => ({ port, member, stranger }))
+
+    // Last: there is no way back from it.
+    it('refuses a node that was revoked, with the key it had', async () => {
+      cli(victim.home, 'mesh', 'revoke', 'lowly')
+      await until('the gateway has noticed', async () => (await attack({})) !== '200')
+      expect(await attack({})).toBe('403 revoked')
+      expect(await attack({}, { signer: member })).toBe('403 revoked')
+    })
+
+    /** Status and code of the answer, which is the victim's own word whatever it says. */
+    async function attack(change: Partial<Envelope>, how: Attack = {}): Promise<string> {
+      const envelope = envelopeOf(change)
+      const body = how.body ?? '{"x":1}'
+      const text = callText(envelopeFields(envelope), bodyHash(body))
+      const proof = how.proof ?? (how.signer === undefined ? macProof(text, session) : signatureProof(text, how.signer))
+      const sent = envelopeFields({ ...envelope, ...how.sentAs })
+      const answered = await wire.post(sent, proof, how.sentBody ?? body)
+      const { error } = JSON.parse(answered.text) as { readonly error?: string }
+      const covered = answerText({
+        requestId: envelope.requestId,
+        from: victim.nodeId,
+        status: answered.status,
+        bodyHash: bodyHash(answered.text),
+      })
+      expect(isProven(covered, answered.proof, { from: victim.nodeId, session })).toBe(true)
+      return answered.status === 200 ? '200' : `${answered.status} ${error}`
+    }
+
+    function envelopeOf(change: Partial<Envelope>): Envelope {
+      return {
+        capability: 'test.echo',
+        version: [1, 0],
+        requestId: ulid(),
+        from: member.id,
+        to: victim.nodeId,
+        community,
+        timestamp: timeText(Date.now()),
+        deadlineMs: 10_000,
+        keyId: session?.id,
+        session: undefined,
+        hops: 0,
+        stream: false,
+        schemaHash: undefined,
+        traceparent: undefined,
+        ...change,
+      }
+    }
+
+    async function handshake(identity: NodeIdentity): Promise<Session> {
+      const offer = offerSession()
+      const envelope = envelopeOf({ capability: 'mesh.session', keyId: undefined })
+      const body = JSON.stringify(offer.body)
+      const proof = signatureProof(callText(envelopeFields(envelope), bodyHash(body)), identity)
+      const { text } = await wire.post(envelopeFields(envelope), proof, body)
+      const { data } = JSON.parse(text) as { readonly data: Parameters<typeof takeSession>[1] }
+      const taken = takeSession(offer, data, { self: identity.id, peer: victim.nodeId, nowMs: 0 })
+      if (taken === undefined) throw new Error(text)
+      return taken
+    }
+  })
+}
+
+/** For what only one wire has. */
+export interface Attacker {
+  readonly port: number
+  readonly member: NodeIdentity
+  readonly stranger: NodeIdentity
+}
+
+/** What the ledger of a node has under a trace: kinds, and how each call ended. */
+export async function ledgered({ url }: MeshNode, traceId: string): Promise<readonly string[]> {
+  const response = await fetch(`${url}/api/calls/${traceId}`)
+  if (response.status === 404) return []
+  const { entries } = (await response.json()) as {
+    readonly entries: readonly { readonly entry: Readonly<Record<string, string>> }[]
+  }
+  return entries.map(({ entry }) =>
+    entry['outcome'] === undefined
+      ? String(entry['kind'])
+      : `${entry['kind']} ${entry['error_code'] ?? entry['outcome']}`,
+  )
+}

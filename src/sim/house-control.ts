@@ -36,12 +36,14 @@ export function circuitDemand(
   house: House,
 ): Pick<Circuit, 'pumpOn' | 'flowSetCelsius'> {
   const zones = house.zones.filter((zone) => zone.circuit === index)
+  // A band of 0.4 K: started below, stopped above, so that the pump does not flutter.
   const needed = zones.filter((zone) => zone.roomCelsius < zone.targetCelsius + (circuit.pumpOn ? 0.25 : -0.15))
   const { outsideCelsius, averageCelsius } = house.weather
   const summer = averageCelsius > circuit.summerLimitCelsius
   if (needed.length === 0 || summer || house.systemOff) return { pumpOn: false, flowSetCelsius: 0 }
   const target = Math.max(...needed.map((zone) => zone.targetCelsius))
   const lack = Math.max(...needed.map((zone) => zone.targetCelsius - zone.roomCelsius))
+  // The regulator's heating curve in its simplest form, and 3 K for every degree that a room lacks.
   const curve = target + 2 + circuit.curve * 0.95 * Math.max(0, target - outsideCelsius) + Math.max(0, lack) * 3
   return {
     pumpOn: true,

@@ -5,10 +5,12 @@
  */
 import type { EnergyMeter, House, Slot, WeekProgram, Zone } from './house-state.ts'
 
+/** Minutes since midnight. */
 const at = (hour: number, minute = 0): number => hour * 60 + minute
 const everyDay = (slots: readonly Slot[]): WeekProgram => Array.from({ length: 7 }, () => slots)
 const workdays = (week: readonly Slot[], weekend: readonly Slot[]): WeekProgram =>
   Array.from({ length: 7 }, (_, day) => (day < 5 ? week : weekend))
+/** Last month and last year a little worse than this one, so that no two figures are equal by accident. */
 const meter = (totalKwh: number, yearKwh: number, monthKwh: number): EnergyMeter => ({
   todayWh: 0,
   monthWh: monthKwh * 1_000,

@@ -21,6 +21,7 @@ interface Weather {
   readonly outsideCelsius: number
   /** Over the last day. */
   readonly averageCelsius: number
+  /** What the front passing through adds to season and hour. */
   readonly driftCelsius: number
   readonly sunWattsPerM2: number
 }
@@ -33,6 +34,7 @@ interface Holiday {
 
 export interface Zone {
   readonly name: string
+  /** Index into the house's circuits. */
   readonly circuit: number
   readonly roomCelsius: number
   readonly humidityPct: number
@@ -40,12 +42,14 @@ export interface Zone {
   readonly dayCelsius: number
   readonly nightCelsius: number
   readonly quickVeto: { readonly celsius: number; readonly untilMs: number } | undefined
+  /** What the next quick veto will ask for; kept when none runs. */
   readonly quickVetoCelsius: number
   readonly holiday: Holiday | undefined
   readonly program: WeekProgram
   /** Computed: what the room should be now, and whether its valve is open. */
   readonly targetCelsius: number
   readonly heating: boolean
+  /** Building physics: heat lost outwards per kelvin, heat stored, heat given by the radiator per kelvin, people. */
   readonly lossWPerK: number
   readonly capacityJPerK: number
   readonly emitterWPerK: number
@@ -80,6 +84,7 @@ interface HotWater {
   /** A single charge on request, whatever the program says. */
   readonly boost: boolean
   readonly drawLpm: number
+  /** Left of the draw that runs. */
   readonly drawSeconds: number
   readonly litres: number
   readonly program: WeekProgram
@@ -136,6 +141,7 @@ interface Energy {
 }
 
 export interface House {
+  /** State of the house's own chance: weather and taps are part of what repeats. */
   readonly chance: number
   /** The house's own wall clock, written as if it were UTC. */
   readonly timeMs: number

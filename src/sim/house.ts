@@ -13,6 +13,7 @@ import { nextChance } from './ebus/chance.ts'
 import { circuitDemand, dhwDemand, zoneTarget } from './house-control.ts'
 import type { EnergyMeter, House } from './house-state.ts'
 
+/** Short against every time constant in here; the boiler's small water is the fastest of them. */
 const STEP_S = 10
 const WATER_J_PER_KG_K = 4_186
 const DAY_MS = 86_400_000
@@ -38,6 +39,7 @@ function stepWeather(house: House, seconds: number): House {
   const { weather } = house
   const hour = (house.timeMs % DAY_MS) / 3_600_000
   const yearFraction = ((house.timeMs / DAY_MS) % 365.25) / 365.25
+  // Coldest about 18 January.
   const season = weather.yearMeanCelsius - 9.5 * Math.cos(2 * Math.PI * (yearFraction - 0.05))
   const dayCurve = 3.5 * Math.cos((2 * Math.PI * (hour - 15)) / 24)
   const drawn = nextChance(house.chance)
@@ -46,8 +48,10 @@ function stepWeather(house: House, seconds: number): House {
   const outsideCelsius = season + dayCurve + driftCelsius
   const height =
     Math.max(0, Math.sin((Math.PI * (hour - 6)) / 12)) * (0.55 - 0.3 * Math.cos(2 * Math.PI * yearFraction))
+  // Clear sky at noon gives 900 W/m²; a cold front brings clouds.
   const sunWattsPerM2 = 900 * height * Math.max(0.15, Math.min(1, 0.6 + driftCelsius / 10))
   const blend = Math.min(1, seconds / (DAY_MS / 1_000))
+  // A first-order mean over a day: what the regulator's summer limit looks at.
   const averageCelsius = weather.averageCelsius + (outsideCelsius - weather.averageCelsius) * blend
   return {
     ...house,
@@ -67,6 +71,7 @@ function stepDemand(house: House): House {
   })
   const valved = zones.map((zone) => ({
     ...zone,
+    // The thermostat valve closes a little above the target.
     heating: (circuits[zone.circuit]?.pumpOn ?? false) && zone.roomCelsius < zone.targetCelsius + 0.3,
   }))
   return { ...targeted, zones: valved, circuits, dhw: { ...house.dhw, charging: dhwDemand(targeted) } }
@@ -79,10 +84,12 @@ function stepBoiler(house: House, seconds: number): House {
   const mode = dhw.charging ? 'dhw' : heatingSet > 0 ? 'heating' : 'standby'
   const flowSetCelsius =
     mode === 'dhw'
-      ? Math.min(dhw.targetCelsius + 18, boiler.flowMaxCelsius)
+      ? // Hotter than the water it heats, or the last degrees would take for ever.
+        Math.min(dhw.targetCelsius + 18, boiler.flowMaxCelsius)
       : Math.min(heatingSet, boiler.flowMaxCelsius)
   const gap = flowSetCelsius - boiler.flowCelsius
   const restSeconds = Math.max(0, boiler.restSeconds - seconds)
+  // Off 5 K above what is wanted, on again 4 K below and after three minutes: a boiler that clicked would be no boiler.
   const mayBurn = mode !== 'standby' && gap > -5 && boiler.flowCelsius < 85
   const flame = boiler.flame ? mayBurn : mayBurn && gap > 4 && restSeconds === 0
   const wanted = boiler.minPct + gap * 6
@@ -102,6 +109,7 @@ function stepBoiler(house: House, seconds: number): House {
       modulationPct,
       restSeconds: boiler.flame && !flame ? 180 : restSeconds,
       pumpOn: mode !== 'standby' || boiler.flowCelsius > 45,
+      // The fan follows the flame, and blows half a minute longer.
       fanRpm: flame ? Math.round(1_300 + modulationPct * 46) : restSeconds > 150 ? 1_300 : 0,
       heatingStarts: boiler.heatingStarts + (flame && !boiler.flame && mode === 'heating' ? 1 : 0),
       dhwStarts: boiler.dhwStarts + (flame && !boiler.flame && mode === 'dhw' ? 1 : 0),
@@ -117,6 +125,7 @@ function stepWater(house: House, seconds: number): House {
   const { boiler, weather } = house
   const burnerWatts = (boiler.modulationPct / 100) * boiler.maxKw * 1_000
   const heating = boiler.mode === 'heating'
+  // What the boiler's own walls lose to the cellar.
   let takenWatts = (boiler.flowCelsius - 20) * 4
   const circuits = house.circuits.map((circuit, index) => {
     const rooms = house.zones.filter((zone) => zone.circuit === index)
@@ -138,9 +147,11 @@ function stepWater(house: House, seconds: number): House {
   const { dhw, solar, drawnWatts, chance } = stepCylinder(house, seconds)
   takenWatts += drawnWatts
   const flowCelsius =
+    // Four percent go up the chimney.
     boiler.flowCelsius + ((burnerWatts * 0.96 - takenWatts) * seconds) / (boiler.waterKg * WATER_J_PER_KG_K)
   const bounded = Math.max(weather.outsideCelsius, Math.min(95, flowCelsius))
   const returnCelsius = bounded - Math.min(20, Math.max(0, takenWatts / (WATER_J_PER_KG_K * 0.28)))
+  // Warm water takes more room: about 0.3 bar between cold and hot.
   const pressureBar = 1.45 + (bounded - 20) * 0.006
   return {
     ...house,
@@ -179,12 +190,14 @@ function stepCylinder(
       : 0
   const collectorOn =
     solar.enabled &&
+    // The usual differential control: on at 8 K, off at 3 K.
     solar.collectorCelsius > dhw.bottomCelsius + (solar.pumpOn ? 3 : 8) &&
     dhw.bottomCelsius < solar.cylinderMaxCelsius
   const sunWatts = collectorOn ? Math.max(0, (solar.collectorCelsius - dhw.bottomCelsius) * 160) : 0
   const loss = (celsius: number): number => (celsius - 18) * 1.1
   const perLayer = (watts: number): number => (watts * seconds) / (layerKg * WATER_J_PER_KG_K)
   const bottom =
+    // Mains water comes in at 10 °C.
     dhw.bottomCelsius * (1 - moved) + 10 * moved + perLayer(chargeWatts + sunWatts - loss(dhw.bottomCelsius))
   const top = dhw.topCelsius * (1 - moved) + dhw.bottomCelsius * moved - perLayer(loss(dhw.topCelsius))
   // Warm water rises: the lower layer is never the warmer one for long.
@@ -228,6 +241,7 @@ function stepRooms(house: House, seconds: number): House {
 function stepMeters(house: House, seconds: number): House {
   const { boiler, energy } = house
   const gasWh = ((boiler.modulationPct / 100) * boiler.maxKw * 1_000 * seconds) / HOUR_S
+  // Pump and standby, and the fan while it burns.
   const electricWh = ((boiler.pumpOn ? 42 : 3) + (boiler.flame ? 35 : 0)) * (seconds / HOUR_S)
   const dhw = boiler.mode === 'dhw'
   return {

@@ -26,6 +26,7 @@ export function openAudio(target: UdpTarget): AudioLine {
     send: (opus) =>
       new Promise((resolve) => {
         sequence++
+        // Opus frames of 60 ms, numbered from 1.
         const packet = encodeUdpAudio(target, { timestampMs: sequence * 60, sequence, opus })
         socket.send(packet, target.port, target.server, () => resolve())
       }),

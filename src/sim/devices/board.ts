@@ -29,6 +29,7 @@ export interface Board {
   readonly state: () => JsonObject
 }
 
+/** Names of real boards: backends recognise a device by them. */
 const BOARD_NAMES: Readonly<Record<BoardKind, string>> = {
   speaker: 'esp-box-3',
   lamp: 'bread-compact-wifi',

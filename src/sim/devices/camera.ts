@@ -8,6 +8,7 @@ import type { Rgb } from './jpeg.ts'
 import { encodeJpeg } from './jpeg.ts'
 import type { Tool } from './tool.ts'
 
+/** In blocks of 8 × 8: a picture of 320 × 240. */
 const COLUMNS = 40
 const ROWS = 30
 

@@ -27,6 +27,7 @@ import { FIRMWARE_TIMING, NO_FAULTS } from './simulated-device.ts'
 import { dialWebSocket } from './websocket-client.ts'
 
 const TRANSCRIPT_LINES = 500
+/** A packet of silence that every Opus decoder takes. */
 const OPUS_SILENCE = Uint8Array.of(0xf8, 0xff, 0xfe)
 
 /** Resolves when the device has booted: enrolled if it had to be, and connected if it is one that stays connected. */
@@ -102,6 +103,7 @@ class DeviceClient implements SimulatedDevice {
     !this.#failed &&
     performance.now() - this.#lastDataMs < this.#timing.channelMs
 
+  /** MQTT is tried first where both are told: so does the firmware. */
   async start(): Promise<void> {
     const { ota, awake } = this.#options
     if (ota !== undefined) {
@@ -199,6 +201,7 @@ class DeviceClient implements SimulatedDevice {
     const answered = new Promise<boolean>((resolve) => {
       this.#greeting = resolve
     })
+    // The firmware waits on its main loop, so nothing is answered meanwhile.
     const gaveUp = setTimeout(() => this.#greeting?.(false), this.#timing.helloMs)
     this.#sessionId = ''
     this.#send(helloText(this.#profile, this.#mqtt === undefined ? this.#audioVersion : 'udp'))
@@ -247,6 +250,7 @@ class DeviceClient implements SimulatedDevice {
     this.#greeted = false
     this.#greeting?.(false)
     this.#closeAudio()
+    // A sleeping WebSocket device is not connected and does not want to be.
     if (this.#mqtt !== undefined || this.#options.awake === true) void this.#comeBack()
   }
 

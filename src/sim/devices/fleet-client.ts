@@ -26,6 +26,7 @@ export interface SimulatedFleet {
   readonly stop: () => void
 }
 
+/** By turns, so that every fleet of four or more has all kinds and all generations of firmware. */
 const KINDS: readonly BoardKind[] = ['speaker', 'lamp', 'camera', 'robot']
 const PROFILE_NAMES: readonly ProfileName[] = ['fw-2.4', 'fw-next', 'fw-1.9', 'py']
 
@@ -33,6 +34,7 @@ export async function startDeviceFleet(options: FleetOptions): Promise<Simulated
   const { count, first = 1, parallel = 50, settings, onDeviceCode, ...shared } = options
   const devices: SimulatedDevice[] = []
   let next = 0
+  // As many as may boot at once take the next number each: a thousand devices do not open a thousand sockets together.
   const worker = async () => {
     while (next < count) {
       const index = next++

@@ -30,6 +30,7 @@ export function upgradeHeaders(
   { profile, host, port, token, key, audioVersion }: UpgradeFacts,
 ): HeaderLines {
   const py = profile.name === 'py'
+  // A token with a blank is a whole header already.
   const authorization = token.includes(' ') ? token : `Bearer ${token}`
   return [
     ['Host', py ? `${host}:${port}` : host],

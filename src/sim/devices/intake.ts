@@ -80,6 +80,7 @@ function initialize(machine: Machine, id: number, params: JsonObject | undefined
 function list({ profile, tools }: Machine, id: number, params: JsonObject | undefined): Action {
   const cursor = params === undefined ? undefined : field(params, 'cursor')
   const wanted = params !== undefined && field(params, 'withUserTools') === true
+  // Firmware without user tools does not know the flag.
   const page = toolPage(tools, typeof cursor === 'string' ? cursor : '', wanted && profile.userTools)
   if (page.ok) return { kind: 'reply', text: resultReply(id, page.value) }
   return { kind: 'reply', text: errorReply(profile, id, [-32_603, page.fault]) }
@@ -109,6 +110,7 @@ function bind(profile: Profile, properties: readonly Property[], given: JsonObje
   for (const property of properties) {
     const { name } = property
     const value = field(given, name)
+    // The wrong type counts as missing on older firmware, so a default takes its place without a word.
     const fitting = fit(property, value)
     if (fitting === undefined && value !== undefined && profile.wording === 'new')
       return fail(`Invalid type for argument: ${name}`)

@@ -79,6 +79,7 @@ export class McpTask {
     const { faults, send } = this.#options
     this.loop.schedule(async () => {
       if (faults.lateMs > 0) await delay(faults.lateMs, undefined, { ref: false })
+      // Cut inside the text and ended with a control character: no parser takes it, and none may fall over it.
       send(faults.garbled ? `${payload.slice(0, -9)}\u0001"` : payload)
     })
   }

@@ -28,6 +28,7 @@ export interface MqttDialOptions {
 /** Rejects with the CONNACK return code when the broker does not let the device in. */
 export function dialMqtt(options: MqttDialOptions): Promise<void> {
   const { settings, events, keepAliveSeconds } = options
+  // Without a port the firmware means MQTT over TLS.
   const [host = '', port = '8883'] = settings.endpoint.split(':')
   return new Promise((resolve, reject) => {
     const socket = connect(Number(port), host)
@@ -56,6 +57,7 @@ export function dialMqtt(options: MqttDialOptions): Promise<void> {
       connected = true
       if (options.subscribes && settings.subscribeTopic !== 'null')
         write(encodeSubscribe(1, settings.subscribeTopic, 1))
+      // Twice per keep-alive, so that one lost ping does not end the session.
       pinging = setInterval(() => write(PINGREQ), keepAliveSeconds * 500)
       pinging.unref()
       events.opened(line)

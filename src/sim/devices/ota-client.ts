@@ -41,6 +41,7 @@ export async function boot(options: BootOptions): Promise<BootAnswer> {
   for (;;) {
     const raw = await askOta(options)
     const { activation } = raw
+    // While there is an activation, nothing else in the answer counts.
     if (!isJsonObject(activation)) {
       const version = isJsonObject(raw['websocket']) ? raw['websocket']['version'] : undefined
       const audioVersion = version === 1 || version === 2 || version === 3 ? version : undefined

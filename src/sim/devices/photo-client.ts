@@ -11,6 +11,7 @@ import type { Profile } from './profile.ts'
 import { ToolFailed } from './tool.ts'
 
 const BOUNDARY = '----ESP32_CAMERA_BOUNDARY'
+/** The firmware streams in small pieces: it has no room for a whole form. */
 const CHUNK = 1_024
 
 export interface Photo {

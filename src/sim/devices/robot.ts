@@ -7,6 +7,7 @@ import type { JsonObject } from '../../core/json.ts'
 import type { Property, Tool } from './tool.ts'
 import { ToolFailed } from './tool.ts'
 
+/** The Otto robot's own arguments and bounds. */
 const GAIT: readonly Property[] = [
   { name: 'steps', type: 'integer', default: 3, min: 1, max: 100 },
   { name: 'speed', type: 'integer', default: 1000, min: 500, max: 1500 },

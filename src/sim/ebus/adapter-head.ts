@@ -26,11 +26,13 @@ export interface HeadOptions {
   readonly answerInfo: (id: number) => void
 }
 
+/** Into the window of 133 to 289 µs behind a SYN, as the stations do: a head must win and lose like any of them. */
 const ARBITRATION_MS = 0.2
 
 export class AdapterHead implements Participant {
   readonly #options: HeadOptions
   readonly #contest: Contest = newContest()
+  /** How many others speak decides how many SYN a loser lets pass; at most the 25 initiator addresses there are. */
   readonly #initiatorsHeard = new Set<number>()
   #owner = false
   /** SYN still to let pass. */
@@ -79,6 +81,7 @@ export class AdapterHead implements Participant {
     const news = follow(this.#contest, symbol)
     if (symbol === SYN && this.#owner) {
       this.#owner = false
+      // One more than a station: this very SYN is counted below.
       this.#lock = LOCK_AFTER_SEND + 1
     }
     if (news.outcome === 'lost' && wanted !== undefined) {
@@ -90,6 +93,7 @@ export class AdapterHead implements Participant {
       this.#owner = true
       this.#options.tell({ event: 'started', data: wanted })
     }
+    // What this head tells its client is in order: lost before the symbol that shows it, won behind it.
     return symbol === SYN ? this.#onSyn(news, position === 1) : undefined
   }
 

@@ -10,6 +10,8 @@ const JUMPERS = 0x0b
 
 /** Count first, then the data; `undefined` for an id this adapter does not know. */
 export function adapterInfoAnswer(id: number, restarts: number): Uint8Array | undefined {
+  // By id: 0 version, features, checksum, jumpers, bootloader; 1 hardware id; 2 configuration; 3 temperature in °C;
+  // 4 supply in mV; 5 bus voltage, highest and lowest in tenths of a volt; 6 why it restarted and how often; 7 dBm.
   const answers: readonly (readonly number[])[] = [
     [0x26, 0x01, 0x5c, 0x31, JUMPERS, 0x02, 0x9a, 0x07],
     [0x34, 0x85, 0x18, 0x2a, 0x7f, 0x10, 0x00, 0x01, 0x26],

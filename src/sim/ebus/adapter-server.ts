@@ -90,6 +90,7 @@ export class AdapterServer {
     }
     this.#clients.add(socket)
     const { system, clock } = this.#options
+    // Symbols of one waking leave in one packet, as an adapter's own buffer would send them.
     const unsent: number[] = []
     const flush = (): void => {
       if (unsent.length === 0 || socket.destroyed) return
@@ -126,6 +127,7 @@ export class AdapterServer {
     this.#heads.add(head)
     socket.on('data', (bytes) =>
       clock.act(() => {
+        // Bytes that are no message: a real adapter says so and goes on.
         const complain = (): void => tell({ event: 'error-host', data: 0x00 })
         for (const message of parseHostBytes(parser, bytes, complain)) head.obey(message)
       }),
@@ -139,6 +141,7 @@ export class AdapterServer {
     system.bus.join(head)
     socket.on('data', (bytes) =>
       clock.act((nowMs) => {
+        // Plain clients keep time themselves: each byte is on the wire when it arrives, into whatever is there.
         for (const symbol of bytes) {
           head.speaks()
           system.bus.send(head, symbol, nowMs)

@@ -19,6 +19,7 @@ const IDENTITY: Identity = { id: 'BAI00', software: 0x0603, hardware: 0x9602, se
 
 const EMPTY = new Uint8Array()
 const SENSOR_OK = 0x00
+/** How these boilers say off and on for the flame; their pumps say 0 and 1. */
 const ON_OFF = [0xf0, 0x0f] as const
 /** One byte 00: no value. */
 const NO_VALUE = Uint8Array.of(0x00)
@@ -73,6 +74,7 @@ const REGISTERS = new Map<number, (house: House) => Uint8Array>([
   [0x1f00, () => byte(3)],
   [0x2000, () => byte(1)],
   [0x4904, () => byte(96)],
+  // A telephone number in BCD, for the installer's line.
   [0x8104, () => Uint8Array.of(0x00, 0x00, 0x30, 0x12, 0x34, 0x56, 0xff, 0xff)],
   [0x2004, () => uin.encode(1_270)],
   [0x9a00, () => uin.encode(21)],
@@ -84,6 +86,7 @@ function stateNumber({ flame, fanRpm, modulationPct, minPct }: House['boiler']):
   return modulationPct > minPct ? 8 : 7
 }
 
+/** Only the flow limit can be set here: enough to see a write kept, and one out of range refused. */
 const WRITABLE = new Map<number, readonly [min: number, max: number, set: (plant: Plant, value: number) => void]>([
   [
     0x0e04,
@@ -108,6 +111,7 @@ export function answerBoiler(plant: Plant, telegram: Telegram): Answer {
       return data[0] === 0x00 ? dateTime(plant.house) : EMPTY
     case 0x09:
       return answerRegister(plant, data)
+    // Set mode: acknowledged with 01; what is wanted is the house's business, not read from the telegram.
     case 0x10:
       return Uint8Array.of(0x01)
     case 0x11:
@@ -147,6 +151,7 @@ function dateTime({ timeMs, weather }: House): Uint8Array {
   return Uint8Array.from([0x03, ...day, ...d2b.encode(weather.outsideCelsius)])
 }
 
+/** B511 blocks 0 to 2 as the regulator reads them every ten seconds; temperatures in half degrees. */
 function statusBlock({ boiler, dhw, weather }: House, block: number): Uint8Array {
   const half = (celsius: number): number => d1c.encode(Math.max(0, Math.min(100, celsius)))[0] ?? 0xff
   if (block === 0x00)

@@ -17,6 +17,7 @@ export function seededChance(seed: number): Chance {
 
 /** For machines that carry their chance in their state. */
 export function nextChance(state: number): { readonly state: number; readonly value: number } {
+  // Mulberry32: 32 bits of state are plenty for a house that only has to be repeatable.
   const next = (state + 0x6d2b79f5) | 0
   let mixed = Math.imul(next ^ (next >>> 15), 1 | next)
   mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed

@@ -17,6 +17,7 @@ interface Verb {
   readonly act: (simulator: Controlled, numbers: readonly number[]) => string
 }
 
+/** Faults answer nothing; a person who typed wants to read something. */
 const done = (act: void): string => (act === undefined ? 'done' : '')
 
 const VERBS: Readonly<Record<string, Verb>> = {

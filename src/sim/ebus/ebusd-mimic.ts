@@ -34,6 +34,7 @@ export function readCommand(line: string, direct: boolean): Command {
     case 'grab':
       return rest[0]?.toLowerCase() === 'result' ? { kind: 'grab-result' } : { kind: 'grab', on: rest[0] !== 'stop' }
     case 'state':
+      // The form of ebusd 26; clients look for `acquired`.
       return text('signal acquired, 24 symbols/sec (118 max), 4 masters')
     case 'info':
       return text(
@@ -48,6 +49,7 @@ export function readCommand(line: string, direct: boolean): Command {
 
 function readHex(words: readonly string[]): Command {
   const rest = [...words]
+  // Without -n the data begins with its own length, as on the wire.
   let counted = true
   for (let flag = rest[0]; flag?.startsWith('-') === true; flag = rest[0]) {
     rest.shift()
@@ -66,6 +68,7 @@ function readHex(words: readonly string[]): Command {
 
 export function printOutcome(outcome: Outcome, target: number): string {
   if (outcome.kind === 'fault') {
+    // ebusd's own words: clients tell by them whether to try again.
     const words = {
       collision: 'arbitration lost',
       'no-answer': 'read timeout',

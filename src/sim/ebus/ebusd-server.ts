@@ -19,9 +19,12 @@ export interface EbusdServerOptions {
   readonly port: number
 }
 
+/** ebusd's usual address. The bounds keep a client from filling the memory with a line or with traffic. */
 const OWN_ADDRESS = 0x31
 const MAX_LINE = 1_024
 const MAX_GRABBED = 1_024
+/** A client that watches the bus and does not read is dropped before it fills the memory. */
+const MAX_UNSENT_BYTES = 65_536
 
 interface Client {
   readonly socket: Socket
@@ -103,6 +106,7 @@ export class EbusdServer {
         this.#reply(client, [...this.#grabbed].map(([telegram, count]) => `${telegram} = ${count}`).join('\n'))
         break
       case 'direct':
+        // Both answers are in the form of direct mode: it begins before the first and ends after the last.
         if (command.on) client.direct = true
         this.#reply(client, command.on ? 'direct mode started' : 'direct mode stopped')
         client.direct = command.on
@@ -118,7 +122,8 @@ export class EbusdServer {
 
   /** Answers end with an empty line, in direct mode with their own. */
   #reply(client: Client, answer: string): void {
-    client.socket.write(client.direct ? `${answer}\n` : `${answer}\n\n`)
+    if (client.socket.writableLength > MAX_UNSENT_BYTES) client.socket.destroy()
+    else client.socket.write(client.direct ? `${answer}\n` : `${answer}\n\n`)
   }
 
   #overhear(exchange: Exchange): void {

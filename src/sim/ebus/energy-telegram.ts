@@ -14,6 +14,7 @@ const WH = numeric('EXP')
 
 /** Every series the regulator tells, in the order it tells them. */
 export function energySelectors(timeMs: number): readonly Uint8Array[] {
+  // Day, year, all time; gas before electricity, heating before hot water.
   const periods = [1, 3, 0]
   const sources = [4, 3]
   const uses = [3, 4]
@@ -46,6 +47,7 @@ function readSeries(house: House, selector: Uint8Array): number | undefined {
   ])
   const meters = bySource.get(source)
   if (meters === undefined || ![0, 3, 4].includes(use)) return undefined
+  // Uses 3 and 4 are the two meters of a source, 0 is their sum.
   const chosen = use === 0 ? meters : meters.slice(use - 3, use - 2)
   const read = reader(period, [high, low], house.timeMs)
   return read === undefined ? undefined : chosen.reduce((sum, meter) => sum + read(meter), 0)
@@ -67,6 +69,7 @@ function when(period: number, timeMs: number): readonly [number, number] {
   const date = new Date(timeMs)
   const month = date.getUTCMonth() + 1
   const day = date.getUTCDate()
+  // Month and day share a byte: the upper half counts half months from January or from August, 3Q says which.
   const late = month > 7
   const high = 2 * (late ? month - 8 : month) + (day > 15 ? 1 : 0)
   return [(high << 4) | (day > 15 ? day - 16 : day), late ? 0x33 : 0x32]

@@ -53,6 +53,7 @@ export class Faults implements Disturbance {
 
   /** Somebody more important says so many telegrams, one at every opportunity. */
   arbitrationStorm(telegrams: number): void {
+    // As many as a station keeps waiting; more would only be turned away.
     for (let index = 0; index < Math.min(telegrams, 64); index++)
       this.rival.say({ target: 0xfe, primary: 0x07, secondary: 0xff, data: new Uint8Array() })
   }
@@ -80,6 +81,7 @@ export class Faults implements Disturbance {
     if (before !== 'response' || this.#line.phase !== 'response-ack' || this.#corruptCrcs <= 0) return symbol
     this.#corruptCrcs--
     const garbled = symbol ^ (1 << Math.floor(this.#chance() * 8))
+    // A flipped bit must not make a symbol that means something else to the line.
     return garbled === SYN || garbled === ESC ? symbol ^ 0x81 : garbled
   }
 }

@@ -30,6 +30,7 @@ export interface HeatingSystemOptions {
   readonly outsidePatienceMs: number
 }
 
+/** Rooms change slowly; once a second is often enough for every number the devices tell. */
 const HOUSE_STEP_MS = 1_000
 
 export class HeatingSystem {
@@ -45,6 +46,7 @@ export class HeatingSystem {
     this.#plant = { house: newHouse(options.seed, options.startMs) }
     const plant = this.#plant
     const delayMs = (): number => this.faults.responseDelayMs()
+    // Addresses as in a common installation: each device answers five above where it speaks, the mixer never speaks.
     const regulator = new Station({
       initiator: 0x10,
       targets: [0x15],
@@ -89,6 +91,7 @@ export class HeatingSystem {
   }
 
   advance(nowMs: number): void {
+    // Bus and timeline take turns in the order of their times, so that a telegram sees the house of its own moment.
     for (let taskMs = this.timeline.nextMs(); taskMs <= nowMs; taskMs = this.timeline.nextMs()) {
       this.bus.advance(taskMs)
       this.timeline.runNext()

@@ -29,6 +29,7 @@ const WATCHED: readonly (readonly [group: number, instance: number, register: nu
   [0x00, 0, 0x39],
 ]
 
+/** Slower than the regulator's own round: enough that a listener learns most of what it wants without asking. */
 export const GATEWAY_ROUND: readonly {
   readonly everyMs: number
   readonly say: (turn: number) => Omit<Telegram, 'source'>

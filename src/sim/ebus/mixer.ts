@@ -39,5 +39,6 @@ export function answerMixer({ house }: Plant, telegram: Telegram): Answer {
   ])
   const block = blocks.get(data[0] ?? 0)
   if (block === undefined) return data[0] === 0x02 ? Uint8Array.of(0x01, 0x00) : new Uint8Array()
+  // Two bytes of state close each block; their meaning is not known, their values are a real module's.
   return Uint8Array.from([...block.flatMap((value) => [...d2c.encode(value)]), 0x40, 0x3d])
 }

@@ -19,6 +19,7 @@ export interface PlainUdpOptions {
 
 export class PlainUdpServer {
   readonly #socket: Socket
+  /** UDP has no connection: whoever spoke last hears the bus. */
   #peer: { readonly address: string; readonly port: number } | undefined
 
   private constructor({ system, clock }: PlainUdpOptions) {
@@ -45,7 +46,13 @@ export class PlainUdpServer {
 
   static async open(options: PlainUdpOptions): Promise<PlainUdpServer> {
     const server = new PlainUdpServer(options)
-    await new Promise<void>((resolve) => server.#socket.bind(options.port, options.host, resolve))
+    await new Promise<void>((resolve, reject) => {
+      server.#socket.once('error', reject)
+      server.#socket.bind(options.port, options.host, resolve)
+    }).catch(async (error: unknown) => {
+      await server.close()
+      throw error
+    })
     return server
   }
 

@@ -26,6 +26,7 @@ export function typed(spec: string): Datatype<FieldValue> {
   return type
 }
 
+/** The types of B524, under the names of ebusd's definitions. */
 export const F32 = typed('EXP')
 export const U8 = typed('U1L')
 export const U16 = typed('U2L')
@@ -51,6 +52,7 @@ export function setting(
 
 /** Kept by the device and looked at by nobody else in this house. */
 export function remembered(initial: RegisterValue): Pick<Register, 'read' | 'write'> {
+  // Per house, so that two simulators in one process do not share a setting.
   const kept = new WeakMap<Plant, Map<number, RegisterValue>>()
   return {
     read: (plant, instance) => {

@@ -26,6 +26,7 @@ const GROUPS: readonly (readonly [opcode: number, group: number, rows: readonly 
   ...REMOTE_GROUPS.map((group) => [0x06, group, remoteRows(group)] as const),
 ]
 
+/** One number per register: opcode, group, number; the instance is an argument of reading. */
 const key = (opcode: number, group: number, register: number): number => (opcode << 24) | (group << 16) | register
 
 const table = new Map<number, ExtendedRegister>(

@@ -46,6 +46,7 @@ export function remoteRows(group: number): readonly Row[] {
       const found = index === 0 ? REMOTE[group] : undefined
       return found === undefined ? empty : read(found, plant)
     })
+  // The empty value of each is what an unpaired slot of a real regulator reads as.
   return [
     [0x01, U8, 1, slot(() => 1, 0)],
     [0x02, U8, 1, slot(({ classAddress }) => classAddress, 0xff)],

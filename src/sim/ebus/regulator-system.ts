@@ -8,6 +8,10 @@ import { DATE, F32, remembered, setting, TIME, U16, U32, U8 } from './register.t
 import type { Access, Row } from './regulator-rows.ts'
 import { MODES, UNSET_DATE, change, changeDhw, dateOf, house, kwh, shown, text, timeOf } from './regulator-rows.ts'
 
+/**
+ * Numbers, types and flags are those of a 720 controller; what no device of this house acts on is `remembered`, so
+ * that a client sees its own write again.
+ */
 export const SYSTEM: readonly Row[] = [
   [0x01, F32, 3, remembered(0)],
   [0x02, F32, 3, remembered(-26)],
@@ -135,6 +139,7 @@ export const SOLAR: readonly Row[] = [
   [0x0b, U32, 0, house(({ solar }) => Math.floor(solar.pumpHours))],
 ]
 
+/** There is one cylinder; the regulator has registers for three. */
 const firstOnly = (access: Access): Access => ({
   ...access,
   read: (plant, index) => (index === 0 ? access.read(plant, index) : undefined),

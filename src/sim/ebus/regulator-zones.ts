@@ -25,6 +25,7 @@ const zone = (read: (zone: House['zones'][number], house: House) => FieldValue |
     return found === undefined ? undefined : read(found, plant.house)
   })
 
+/** `circuit` and `zone` read as empty for instances that this house does not have, as a regulator's unused ones do. */
 export const CIRCUITS: readonly Row[] = [
   [0x02, U16, 3, shown(({ house: { circuits } }, index) => Number(circuits[index] !== undefined))],
   [0x06, U8, 3, shown(() => 0)],
@@ -144,7 +145,7 @@ export const ZONES: readonly Row[] = [
   ],
   [0x0f, F32, 1, zone(({ roomCelsius }) => roomCelsius)],
   [0x12, U8, 1, zone(({ heating }) => Number(heating))],
-  [0x13, U16, 2, zone((_, { zones }) => (zones[0] === _ ? 1 : 2))],
+  [0x13, U16, 2, zone((self, { zones }) => (zones[0] === self ? 1 : 2))],
   [0x14, F32, 1, zone(({ targetCelsius }) => targetCelsius)],
   [0x16, text(6), 3, zone(({ name }) => name.slice(0, 6))],
   [0x17, text(6), 3, zone(({ name }) => name.slice(0, 6))],
@@ -174,6 +175,7 @@ export const ZONES: readonly Row[] = [
   [0x28, F32, 0, zone(({ humidityPct }) => humidityPct)],
 ]
 
+/** 2 quick veto, 3 away, 0 neither; writing 0 ends both. */
 function specialFunction(plant: Plant, index: number): number | undefined {
   const found = plant.house.zones[index]
   if (found === undefined) return undefined
@@ -185,6 +187,7 @@ function vetoHours(plant: Plant, index: number): number | undefined {
   const found = plant.house.zones[index]
   if (found === undefined) return undefined
   const { quickVeto } = found
+  // Three hours are what the regulator proposes.
   return quickVeto === undefined ? 3 : Math.max(0, (quickVeto.untilMs - plant.house.timeMs) / HOUR_MS)
 }
 
@@ -212,6 +215,7 @@ function holidayDate(edge: 'startMs' | 'endMs'): Access {
       const found = plant.house.zones[index]
       if (found === undefined || typeof value !== 'object' || !('day' in value)) return false
       const ms = Date.UTC(value.year ?? 2015, (value.month ?? 1) - 1, value.day ?? 1)
+      // Begin and end are two registers, written one after the other: in between the holiday has no length.
       const holiday = found.holiday ?? { startMs: ms, endMs: ms, celsius: 15 }
       changeZone(plant, index, { holiday: { ...holiday, [edge]: ms } })
       return true

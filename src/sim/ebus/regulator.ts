@@ -40,6 +40,7 @@ export function answerRegulator(plant: Plant, family: RegulatorFamily, telegram:
       return data[0] === 0x00
         ? Uint8Array.from([0x03, ...clockBytes(plant.house), ...outsideBytes(plant.house)])
         : EMPTY
+    // It has no B509 registers but its serial number, which `answerIdentity` has given.
     case 0x09:
       return EMPTY
     case 0x16:
@@ -141,6 +142,7 @@ function setMode({ boiler, dhw }: House): readonly number[] {
   const heating = boiler.mode === 'heating'
   const flow = HALF_DEGREES.encode(heating ? Math.round(boiler.flowSetCelsius * 2) / 2 : 0)
   const water = HALF_DEGREES.encode(Math.round(dhw.targetCelsius * 2) / 2)
+  // Bit 0: no heating, bit 2: no hot water.
   const off = (heating ? 0 : 0x01) | (dhw.charging ? 0 : 0x04)
   return [0x00, 0x00, ...flow, ...water, 0xff, 0xff, off, 0x00, 0x00]
 }

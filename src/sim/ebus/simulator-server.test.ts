@@ -140,6 +140,16 @@ describe('enhanced adapter of the simulator', () => {
   })
 })
 
+describe('ports of the simulator', () => {
+  it('fails to start where a port is taken, and leaves none of the others open', async () => {
+    const { udpPort = 0 } = await simulator({ listen: { udpPort: 0 } })
+    await expect(startEbusSimulator({ listen: { port: 0, udpPort } })).rejects.toThrow('EADDRINUSE')
+    const open = (): readonly string[] => process.getActiveResourcesInfo().filter((each) => /TCPServer|UDP/.test(each))
+    // Those of the first one.
+    await expect.poll(open).toEqual(['TCPServerWrap', 'UDPWrap'])
+  })
+})
+
 describe('ebusd port of the simulator', () => {
   it('sends telegrams and prints what came back', async () => {
     const { ebusdPort = 0 } = await simulator({ speed: 20, listen: { ebusdPort: 0 } })

@@ -74,15 +74,36 @@ export async function startEbusSimulator(options: EbusSimulatorOptions = {}): Pr
     chatter,
     startMs: house.startMs ?? localNow(),
     houseSpeed: house.speed ?? 1,
+    // Real time needs no patience: the network is faster than 40 ms of silence.
     outsidePatienceMs: speed === 1 ? 0 : OUTSIDE_PATIENCE_MS * speed,
   })
   const clock = new VirtualClock(system, speed)
   const shared = { system, clock, host }
-  const enhanced = await AdapterServer.open({ ...shared, port, protocol: 'enhanced' })
+  const opened: { readonly close: () => Promise<void> }[] = []
+  const stop = async (): Promise<void> => {
+    clock.stop()
+    for (const server of opened) await server.close()
+  }
+  /** All ports or none: of a simulator that could not start, nothing is left listening. */
+  const open = async <Server extends { readonly close: () => Promise<void> }>(
+    opening: Promise<Server>,
+  ): Promise<Server> => {
+    try {
+      const server = await opening
+      opened.push(server)
+      return server
+    } catch (error) {
+      await stop()
+      throw error
+    }
+  }
+  const enhanced = await open(AdapterServer.open({ ...shared, port, protocol: 'enhanced' }))
   const plain =
-    plainPort === undefined ? undefined : await AdapterServer.open({ ...shared, port: plainPort, protocol: 'plain' })
-  const udp = udpPort === undefined ? undefined : await PlainUdpServer.open({ ...shared, port: udpPort })
-  const ebusd = ebusdPort === undefined ? undefined : await EbusdServer.open({ ...shared, port: ebusdPort })
+    plainPort === undefined
+      ? undefined
+      : await open(AdapterServer.open({ ...shared, port: plainPort, protocol: 'plain' }))
+  const udp = udpPort === undefined ? undefined : await open(PlainUdpServer.open({ ...shared, port: udpPort }))
+  const ebusd = ebusdPort === undefined ? undefined : await open(EbusdServer.open({ ...shared, port: ebusdPort }))
   const { faults } = system
   return {
     port: enhanced.port,
@@ -97,6 +118,7 @@ export async function startEbusSimulator(options: EbusSimulatorOptions = {}): Pr
       dropByte: (times) => faults.dropByte(times),
       stickBus: (forMs) => {
         clock.act(() => faults.stickBus(forMs * speed))
+        // A line held low is one long framing error, which an adapter reports.
         enhanced.reportFraming()
       },
       slowResponse: (delayMs, times) => faults.slowResponse(delayMs, times),
@@ -106,10 +128,7 @@ export async function startEbusSimulator(options: EbusSimulatorOptions = {}): Pr
       },
       adapterReset: () => enhanced.reset(),
     },
-    stop: async () => {
-      clock.stop()
-      for (const server of [enhanced, plain, udp, ebusd]) await server?.close()
-    },
+    stop,
   }
 }
 

@@ -40,6 +40,7 @@ const REPLY_MS = 1.5
 const GAP_MS = 0.3
 /** 133..289 µs after the stop bit of the SYN. */
 const ARBITRATION_MS = 0.2
+/** A device gives up in the end, and a list of errands must not grow behind a bus that is stuck. */
 const MAX_ATTEMPTS = 8
 const OUTBOX_LIMIT = 64
 
@@ -84,6 +85,7 @@ export class Station implements Participant {
     if (heard?.kind === 'exchange') {
       this.#initiatorsHeard.add(heard.exchange.telegram.source)
       this.#options.overhear?.(heard.exchange, nowMs)
+      // Heard, and acted on; nobody answers a broadcast.
       if (heard.exchange.telegram.target === BROADCAST) this.#options.answer(heard.exchange.telegram)
     }
     if (this.#conversation !== undefined) return this.#converse(continueConversation(this.#conversation, symbol))
@@ -152,10 +154,12 @@ export class Station implements Participant {
     const target = line.command[1] ?? BROADCAST
     if (line.phase !== 'command-ack' || !this.#isMine(target)) return undefined
     const afterMs = REPLY_MS + (this.#options.delayMs?.() ?? 0)
+    // A wrong checksum is refused, and the sender says it once more.
     if (!line.partGood) return { symbol: NAK, afterMs }
     const answer = this.#options.answer(readCommand(line))
     if (answer === undefined) return undefined
     if (answer === 'refuse') return { symbol: NAK, afterMs }
+    // Behind the acknowledge of a target comes its answer; another initiator only acknowledges.
     if (telegramForm(target) === 'initiator-target') this.#response = { wire: encodeResponse(answer), at: -1 }
     return { symbol: ACK, afterMs }
   }

@@ -18,6 +18,7 @@ export class Timeline {
     this.#tasks.splice(index, 0, { atMs, run })
   }
 
+  /** From the planned moment, not from when it ran: a late waking shifts nothing. */
   every(everyMs: number, firstMs: number, run: (nowMs: number) => void): void {
     this.at(firstMs, (nowMs) => {
       this.every(everyMs, firstMs + everyMs, run)

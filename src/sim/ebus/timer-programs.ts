@@ -9,6 +9,7 @@ import type { Slot, WeekProgram } from '../house-state.ts'
 import type { Plant } from './plant.ts'
 import { changeZone } from './plant.ts'
 
+/** Codes of an A6 answer; the first and third also stand before the answers to questions. */
 const OK = 0x00
 const OUT_OF_RANGE = 0x01
 const UNAVAILABLE = 0x03
@@ -41,6 +42,7 @@ function findProgram(plant: Plant, zone: number, channel: number): Program | und
       week: found.program,
       store: (program) => changeZone(plant, zone, { program }),
     }
+  // Hot water has no zone, and takes 0 for it as well.
   if (zone !== DHW_ZONE && zone !== 0) return undefined
   const short = { maxSlots: MAX_SHORT_SLOTS } as const
   if (channel === 2)
@@ -123,8 +125,10 @@ function writeSlot(plant: Plant, program: Program | undefined, data: Uint8Array)
     celsius: program.kind === 'heating' ? tenths / 10 : undefined,
   }
   const wholeDay = slot.startMinute === 0 && slot.endMinute === 1_440
+  // A quirk of real 720 controllers: the whole day with a temperature is only taken for zone 0.
   if (program.kind === 'dhw' && zone === DHW_ZONE && wholeDay && tenths !== NO_TEMPERATURE) return INVALID
   const before = program.week[day] ?? []
+  // A day whose slots are written one by one has empty ones in between.
   const unused: Slot = { startMinute: 0, endMinute: 0, celsius: slot.celsius }
   const after = Array.from({ length: count }, (_, at) => (at === index ? slot : (before[at] ?? unused)))
   program.store(program.week.map((slots, at) => (at === day ? after : slots)))
@@ -153,6 +157,7 @@ export function answerShortTimer(plant: Plant, opcode: number, selector: Uint8Ar
       const slot = slots[at]
       return slot === undefined ? [TTM_END, TTM_END] : [slot.startMinute / 10, slot.endMinute / 10].map(Math.floor)
     })
+    // The first byte says whether the day has any slot.
     return Uint8Array.from([Number(slots.length > 0), ...pairs.flat()])
   }
   const steps = selector.subarray(4)

@@ -75,6 +75,7 @@ export class VirtualBus {
   /** A symbol from outside the bus's own rhythm. Whoever speaks into a symbol garbles it. */
   send(participant: Participant, symbol: number, nowMs: number): void {
     this.advance(nowMs)
+    // A low level wins: the bus is a wired AND.
     if (this.#current !== undefined) this.#current.symbol &= symbol
     else this.#participants.set(participant, { symbol, startMs: nowMs })
     this.advance(nowMs)
@@ -114,6 +115,7 @@ export class VirtualBus {
     const { disturbance } = this.#options
     if (disturbance?.isStuck(endMs) === true) return
     this.#symbols++
+    // Distorted once, for everybody: noise on the wire is heard by all, its sender too.
     const arriving = disturbance === undefined ? symbol : disturbance.distort(symbol, endMs)
     if (arriving === undefined) return
     for (const participant of this.#participants.keys()) {
@@ -123,6 +125,7 @@ export class VirtualBus {
     }
   }
 
+  /** Whoever generates the SYN does so after 40 ms of quiet; here it is the bus itself. */
   #synDueMs(): number {
     const { outsidePatienceMs = 0 } = this.#options
     let patienceMs = AUTO_SYN_MS

@@ -68,6 +68,7 @@ export class VirtualClock {
   #wakeLater(): void {
     clearTimeout(this.#timer)
     if (this.#stopped) return
+    // Timers are never early; what is late is caught up with in one waking, at its own virtual time.
     const inMs = (this.#system.nextMs() - this.now()) / this.#speed
     this.#timer = setTimeout(() => this.#wake(), Math.max(1, Math.ceil(inMs)))
   }

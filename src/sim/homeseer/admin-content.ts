@@ -10,6 +10,7 @@ import { changed, refuse, type OperationResult, type Operations } from './admin-
 import type { World } from './world.ts'
 import type { SimCamera, SimEvent } from './system.ts'
 
+/** Names and arguments are those of the admin adapter's protocol (homeseer/wire/admin-adapter.ts). */
 export const CONTENT_OPERATIONS: Operations = {
   'cameras.list': ({ system }) => ok({ cameras: system.cameras.map((camera) => ({ ...camera })) }),
   'cameras.config.create': createCamera,
@@ -78,6 +79,7 @@ function createCamera({ system }: World, args: JsonObject): OperationResult {
   const name = textField(args, 'name') ?? ''
   const streamUrl = textField(args, 'streamUrl') ?? ''
   if (name === '' || streamUrl === '') return refuse('invalid', 'a camera needs a name and a stream')
+  // Ids are not used again, as long as the newest is not deleted: enough for a simulator.
   const camId = Math.max(0, ...system.cameras.map((camera) => camera.camId)) + 1
   const camera = {
     camId,

@@ -52,6 +52,7 @@ export const MACHINE_OPERATIONS: Operations = {
   'system.restore.start': ({ system }, args) => {
     const backup = system.backups.find((one) => one.id === textField(args, 'backupId'))
     if (backup === undefined) return refuse('not-found', 'no such backup')
+    // `running` is looked at by tests; nothing here really stops.
     if (booleanField(args, 'verifyOnly') !== true) system.running = 'restarting'
     return changed(null, { ...backup, restored: booleanField(args, 'verifyOnly') !== true })
   },

@@ -14,6 +14,7 @@ interface Refusal {
 }
 
 export type OperationResult = Result<JsonObject, Refusal>
+/** Refuses before it changes anything. */
 type Operation = (world: World, args: JsonObject, nowMs: number) => OperationResult
 export type Operations = Readonly<Record<string, Operation>>
 

@@ -29,6 +29,7 @@ function createUser({ system }: World, args: JsonObject): OperationResult {
   const username = textField(args, 'username') ?? ''
   if (username === '') return refuse('invalid', 'a user needs a name')
   if (system.users.some((user) => user.username === username)) return refuse('conflict', `there is a user ${username}`)
+  // 8 is a normal user.
   const blank = { id: username, username, password: '', displayName: '', email: '', rights: 8, enabled: true }
   const user = withUserArgs(blank, args)
   system.users = [...system.users, user]
@@ -55,6 +56,7 @@ function changeUser(
   if (before === undefined) return refuse('not-found', 'no such user')
   const after = change(before)
   const rest = system.users.map((user) => (user === before ? after : user)).filter((user) => user !== undefined)
+  // Somebody must be able to let the others in again.
   if (!rest.some((user) => user.enabled && (user.rights & 2) !== 0))
     return refuse('conflict', 'the last administrator stays')
   system.users = rest

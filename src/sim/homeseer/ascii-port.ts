@@ -25,6 +25,7 @@ export function answerLine(
     return 'ok'
   }
   const user = asciiUsers.get(address)
+  // Login is by address: a second connection of the same client need not log in again.
   if (user === undefined && system.passwordRequired) return 'error, not authorized'
   const by = { user: user?.username ?? 'local', nowMs }
   switch (command?.kind) {
@@ -60,6 +61,7 @@ function listed(world: World, ref: number | undefined, lineOf: (world: World, re
 function statusLine({ house }: World, ref: number): string {
   const record = house.record(ref)
   const parent = record?.relationship === 4 ? (record.associatedRefs[0] ?? 0) : 0
+  // Commas in names are escaped by `joinParts`; they are what the parts are told apart by.
   return joinParts([
     ref,
     parent,

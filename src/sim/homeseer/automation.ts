@@ -40,6 +40,7 @@ export function eventsFile(system: System): Json {
     mvarGroupRef: system.groupRefs.get(event.group) ?? 0,
     Name: event.name,
     sType: '',
+    // Fixed, so that two runs write equal files.
     Last_Trigger_Time: '2026-01-03T18:00:00',
     Voice_Rec_Tag: event.voiceCommand,
     Flag_Enabled: event.enabled,
@@ -61,6 +62,7 @@ function triggerOf({ ref, value }: { readonly ref: number; readonly value: numbe
     TriggerSubType: 7,
     mvarOperationSelected: true,
     mvarValue_or_Start: value,
+    // HomeSeer's own number for "no end given".
     ValEnd_Spec: -99_999.987_65,
   }
 }

@@ -55,6 +55,7 @@ export const HOME_REFS = {
   eveningDevice: 199,
 } as const
 
+/** Bits of `misc`: can only be read; asks before it acts by voice; is a light that dims. */
 const STATUS_ONLY = 0x10
 const VOICE_CONFIRM = 0x400
 const DIMMABLE_LIGHT = 0x6000
@@ -63,6 +64,7 @@ export function hardCases(): readonly Part[] {
   return [...lights(), ...ways(), ...climate(), ...oddities(), ...troublemakers(), ...namesakes()].map(part)
 }
 
+/** A root with its features, linked both ways as HomeSeer links them. */
 function zwave(root: PartOptions, ...features: readonly PartOptions[]): readonly PartOptions[] {
   const place = { location: root.location ?? '', location2: root.location2 ?? '', interfaceName: 'Z-Wave' }
   return [

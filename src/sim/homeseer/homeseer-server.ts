@@ -67,6 +67,7 @@ export async function startHomeseerSimulator(options: HomeseerSimulatorOptions):
 
   function publish(change: HouseChange): void {
     for (const refs of world.changedSince.values()) refs.add(change.ref)
+    // Before the web hooks: the port pushes from inside HomeSeer, hooks are sent when it gets to them.
     if (!faults.pushSilent) ascii.push(change)
     const record = house.record(change.ref)
     if (record !== undefined) hooks.send({ ...record, value: change.value }, system.zone)

@@ -52,6 +52,7 @@ interface Later {
   readonly stored?: Position
 }
 
+/** Bit of `misc`: changes of this device do not move its time of last change. */
 const SET_KEEPS_LAST_CHANGE = 0x1000
 
 export class House {
@@ -74,6 +75,7 @@ export class House {
       hardware: position,
       stored: position,
       lastChangeMs: undefined,
+      // A lamp that was never on has none, and goes full on.
       lastLevel: value > 0 ? value : undefined,
     })
   }
@@ -217,6 +219,7 @@ export class House {
   ): boolean {
     const fitted = this.#fitted.get(ref)
     if (fitted === undefined || this.#faults.refused.has(ref)) return false
+    // HomeSeer says no more than `error` to a user without the right.
     if (fitted.record.userAccess !== 'Any' && fitted.record.userAccess !== command.user) return false
     const { nowMs } = command
     const to = landing(command.pair, command.position, fitted)

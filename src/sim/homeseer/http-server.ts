@@ -58,9 +58,11 @@ async function serve(world: World, { request, response, settle }: Served): Promi
     request.socket.destroy()
     return
   }
+  // An announced status replaces the act: a proxy in front of HomeSeer would not have let it through.
   const answer = failing(faults) ?? route(world, request, body)
   settle()
   if (faults.replyDelayMs > 0) await wait(faults.replyDelayMs)
+  // Done and not told: the case in which nobody may say that nothing happened.
   if (taken(faults, 'dropAfter')) {
     request.socket.destroy()
     return
@@ -116,6 +118,7 @@ function send(faults: World['faults'], response: ServerResponse, answer: Answer)
   response.statusCode = answer.status
   if (type !== undefined) response.setHeader('Content-Type', type)
   if (answer.status === 401) response.setHeader('WWW-Authenticate', 'Basic realm="HomeSeer"')
+  // The whole length even of an answer that will be cut: the client must notice.
   response.setHeader('Content-Length', bytes.length)
   if (!taken(faults, 'truncate')) {
     response.end(bytes)

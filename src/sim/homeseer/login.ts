@@ -18,6 +18,7 @@ const LOCAL: SimUser = {
   password: '',
   displayName: 'Local user',
   email: '',
+  // Admin and local.
   rights: 6,
   enabled: true,
 }

@@ -55,11 +55,13 @@ export interface PairOptions {
   readonly range?: ControlRange
 }
 
+/** `device_type.Device_API` of HS4: a device is 512, a feature 513. */
 const HS4_DEVICE_API = 512
 const HS4_FEATURE_API = 513
 
 export function part(options: PartOptions): Part {
   const { pairs = [], display, behaviour, value, text, ...record } = options
+  // Standalone, as HS3 left them.
   const relationship = record.relationship ?? 3
   return {
     record: {
@@ -114,6 +116,7 @@ export const REVERSED_VALVE: readonly PairOptions[] = [
   { label: 'Off', value: 255, use: 'Off' },
 ]
 
+/** A Z-Wave dimmer ends at 99; 255 is "as bright as last time". There is no 100. */
 export const DIMMER: readonly PairOptions[] = [
   { label: 'Off', value: 0, use: 'Off' },
   {
@@ -128,11 +131,13 @@ export const DIMMER: readonly PairOptions[] = [
 ]
 export const DIMMED: Partial<Display> = { prefix: 'Dim ', suffix: '%' }
 
+/** 254 between the two is no control: a lock on its way shows it. */
 export const LOCK: readonly PairOptions[] = [
   { label: 'Unlock', value: 0, use: 'DoorUnLock' },
   { label: 'Lock', value: 255, use: 'DoorLock' },
 ]
 
+/** Says On and Off of itself: only its name tells that this is a door. */
 export const GARAGE: readonly PairOptions[] = [
   { label: 'Closed', value: 0, use: 'Off' },
   { label: 'Open', value: 100, use: 'On' },

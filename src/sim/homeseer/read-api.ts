@@ -25,6 +25,7 @@ export interface Question {
 
 type ReadRequest = (world: World, question: Question) => Answer
 
+/** Ids are whatever callers choose; each keeps a set of refs. */
 const MAX_CHANGE_IDS = 100
 
 /** `undefined` when the request is not one of these. */

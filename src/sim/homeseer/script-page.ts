@@ -23,6 +23,7 @@ import { noteDeed } from './system.ts'
 import { lookUp } from './table.ts'
 import type { World } from './world.ts'
 
+/** Answers that are remembered for a client that lost one and asks again. */
 const MAX_PERFORMED = 200
 const OPERATIONS: Operations = { ...USER_OPERATIONS, ...MACHINE_OPERATIONS, ...CONTENT_OPERATIONS }
 
@@ -30,6 +31,7 @@ export function answerScriptPage(world: World, { parameters, user, nowMs }: Ques
   const command = parameters.get('scriptcommand')
   if (parameters.get('action')?.toLowerCase() !== 'run_script_command' || command === undefined)
     return pageAnswer(200, 'Run script')
+  // Status 200 all the same: the page has no other.
   if (!isAdmin(user)) return dataAnswer(['response', 'Error: not authorized'])
   const request = world.faults.adapterMissing ? undefined : decodeAdapterCommand(command)
   if (request === undefined) return dataAnswer(['response', runPlainScript(world, command)])
@@ -60,6 +62,7 @@ function performOnce(world: World, request: AdapterRequest, nowMs: number): Adap
   const before = world.performed.get(request.id)
   if (before !== undefined) return before
   const reply = perform(world, request, nowMs)
+  // Reads are answered afresh: an old list would be a wrong one.
   if (!(ADAPTER_WRITES as readonly string[]).includes(request.op)) return reply
   noteDeed(world.system, { kind: 'admin', op: request.op, done: reply.ok })
   const [oldest] = world.performed.keys()

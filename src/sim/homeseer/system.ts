@@ -101,8 +101,10 @@ export interface System {
   readonly deeds: Deed[]
 }
 
+/** A load test must be able to look at what it did, and a demo of a week must not fill the memory. */
 const MAX_DEEDS = 10_000
 
+/** Answers with `done`, so that noting can stand where the outcome is used. */
 export function noteDeed(system: System, deed: Deed): boolean {
   if (system.deeds.length >= MAX_DEEDS) system.deeds.shift()
   system.deeds.push(deed)

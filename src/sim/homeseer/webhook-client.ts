@@ -22,6 +22,7 @@ export class WebhookSender {
     for (const target of this.#targets) {
       if (target.waiting.length >= MAX_WAITING) target.waiting.shift()
       target.waiting.push(body)
+      // Only the first starts the sender; the others are found by it.
       if (target.waiting.length === 1) void this.#drain(target)
     }
   }

@@ -18,6 +18,7 @@ export interface ChatRequest {
   readonly maxTokens?: number | undefined
 }
 
+/** `length`: cut off by `maxTokens`, or by the model's own limit. */
 export interface ChatEnd {
   readonly finishReason: 'stop' | 'length'
   readonly tokensIn: number
@@ -25,10 +26,12 @@ export interface ChatEnd {
 }
 
 export interface Embeddings {
+  /** One per text, in their order, all of one length. */
   readonly vectors: readonly (readonly number[])[]
   readonly tokensIn: number
 }
 
+/** Faults are values: a backend throws only for a bug of its own. An aborted signal ends it at the next piece. */
 export interface Backend {
   /** What metrics call it. */
   readonly name: string

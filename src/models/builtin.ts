@@ -11,7 +11,9 @@ import { utf8 } from '../core/bytes.ts'
 import { ok } from '../core/result.ts'
 import type { Backend } from './backend.ts'
 
+/** Named so that nobody takes it for more than it is. */
 export const BUILTIN_MODEL = 'hearthbus-echo'
+/** Few enough to read in a test, enough that unrelated words rarely share a place. */
 const DIMENSIONS = 64
 const DEFAULT_MAX_TOKENS = 512
 
@@ -19,6 +21,7 @@ export const builtinBackend: Backend = {
   name: 'builtin',
   chat: async function* ({ messages, maxTokens = DEFAULT_MAX_TOKENS }, signal) {
     const asked = messages.filter(({ role }) => role === 'user')
+    // The number of turns shows whether a conversation stayed with one provider.
     const words = wordsOf(`Turn ${asked.length}: ${asked.at(-1)?.content ?? ''}`)
     const said = words.slice(0, maxTokens)
     for (const [index, word] of said.entries()) {
@@ -41,6 +44,7 @@ export const builtinBackend: Backend = {
 function vectorOf(text: string): readonly number[] {
   const vector = Array.from({ length: DIMENSIONS }, () => 0)
   for (const word of wordsOf(text.toLowerCase())) {
+    // A sign from the hash keeps long texts from all pointing the same way.
     const [place = 0, sign = 0] = blake3(utf8(word))
     const at = place % DIMENSIONS
     vector[at] = (vector[at] ?? 0) + (sign % 2 === 0 ? 1 : -1)

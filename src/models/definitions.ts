@@ -11,6 +11,7 @@ import { z } from 'zod'
 import { busFamily } from '../bus/family.ts'
 import { defineTool } from '../bus/tool.ts'
 
+/** One model of one server: what the bus lists, counts and quarantines by itself. */
 export interface Instance {
   readonly model: string
   readonly backend: string
@@ -18,6 +19,7 @@ export interface Instance {
   readonly timeoutSeconds: number
 }
 
+/** Bounds of what a peer may make us hold: a long evening of talk, a book of a message. */
 const MAX_MESSAGES = 512
 const MAX_TEXT = 262_144
 
@@ -58,8 +60,10 @@ export const chatTool = ({ model, backend, maxConcurrent, timeoutSeconds }: Inst
     effect: 'reads',
     idempotent: false,
     family: busFamily,
+    // Spec 2's levels: any node of the community may ask, no stranger.
     trustRequired: 'member',
     params: { model, backend },
+    // Spec 2 § 5.5 as data: `params.model` of a request against that of the instance; absent fits all.
     matches: { model: 'equals' },
     anywhere: true,
     maxConcurrent,
@@ -78,6 +82,7 @@ export const embedTool = ({ model, backend, maxConcurrent, timeoutSeconds }: Ins
         .strictObject({ model: z.string().max(128).exactOptional().describe('Which model; any if absent.') })
         .default({}),
       input: z.strictObject({
+        // What common embedding models take at once; longer texts belong in pieces.
         texts: z.array(z.string().max(8_192)).min(1).max(256).describe('1 to 256 texts of at most 8192 characters.'),
       }),
     }),

@@ -18,9 +18,11 @@ export interface OpenAiOptions {
   readonly key: string | undefined
 }
 
+/** 256 texts of 16,384 numbers would be more; what real models answer is a tenth of this. */
 const MAX_ANSWER_BYTES = 33_554_432
 const MAX_LINE = 1_048_576
 
+/** Lenient: servers leave out, null and add what they like. Only what is used here is looked at. */
 const chunk = z.object({
   choices: z
     .array(
@@ -47,9 +49,10 @@ export function openAiBackend(options: OpenAiOptions): Backend {
       const answered = await post(options, '/embeddings', { model, input: texts }, signal)
       if (!answered.ok) return answered
       const parsed = embeddings.safeParse(await readJson(answered.value))
-      if (!parsed.success || parsed.data.data.length !== texts.length)
+      const inOrder = parsed.success ? parsed.data.data.toSorted((left, right) => left.index - right.index) : []
+      // A number twice would give one text the vector of another.
+      if (!parsed.success || inOrder.length !== texts.length || inOrder.some(({ index }, at) => index !== at))
         return fail(nonsense(`${name} did not answer one vector per text.`))
-      const inOrder = parsed.data.data.toSorted((left, right) => left.index - right.index)
       return ok({
         vectors: inOrder.map(({ embedding }) => embedding),
         tokensIn: parsed.data.usage?.prompt_tokens ?? words(texts.join(' ')),
@@ -67,6 +70,7 @@ async function* chat(
     model,
     messages,
     stream: true,
+    // Otherwise most servers do not count tokens of a stream.
     stream_options: { include_usage: true },
     ...(temperature === undefined ? {} : { temperature }),
     ...(maxTokens === undefined ? {} : { max_tokens: maxTokens }),
@@ -111,6 +115,7 @@ async function post(
     response = await fetch(`${url.replace(/\/$/, '')}${path}`, {
       method: 'POST',
       signal,
+      // A redirect would carry the key to an address that the owner did not write down.
       redirect: 'error',
       headers: { 'content-type': 'application/json', ...(key === undefined ? {} : { authorization: `Bearer ${key}` }) },
       body: JSON.stringify(body),
@@ -120,12 +125,14 @@ async function post(
     return fail({ kind: 'offline', code: 'partition', message: `The model server at ${url} cannot be reached.` })
   }
   if (response.ok) return ok(response)
+  // What it says about its refusal is not repeated: it may hold the key.
   await response.body?.cancel()
   return fail(statusFault(url, response))
 }
 
 function statusFault(url: string, { status, headers }: Response): Fault {
   const seconds = Number(headers.get('retry-after'))
+  // `busy` makes the router try another instance, and leave this one alone for so long.
   if (status === 429 || status === 503)
     return {
       kind: 'busy',
@@ -137,28 +144,38 @@ function statusFault(url: string, { status, headers }: Response): Fault {
   return { kind: 'failed', code: 'internal_error', message: `The model server at ${url} answered ${status}.` }
 }
 
-async function* lines(response: Response): AsyncGenerator<string, void, void> {
-  let [held, length] = ['', 0]
+/** Throws when the answer is longer than anything that was asked for. */
+async function* pieces(response: Response): AsyncGenerator<string, void, void> {
+  let length = 0
   const decoder = new TextDecoder()
   for await (const part of response.body ?? []) {
     length += part.length
-    held += decoder.decode(part, { stream: true })
-    if (length > MAX_ANSWER_BYTES || held.length > MAX_LINE) throw new RangeError('the answer does not end')
+    if (length > MAX_ANSWER_BYTES) throw new RangeError('the answer does not end')
+    yield decoder.decode(part, { stream: true })
+  }
+}
+
+/** The lines of an event stream; a token is never longer than a line may be. */
+async function* lines(response: Response): AsyncGenerator<string, void, void> {
+  let held = ''
+  for await (const piece of pieces(response)) {
+    held += piece
     const whole = held.split('\n')
     held = whole.pop() ?? ''
+    if (held.length > MAX_LINE) throw new RangeError('a line of the answer does not end')
     yield* whole
   }
   if (held !== '') yield held
 }
 
 async function readJson(response: Response): Promise<unknown> {
-  const text: string[] = []
+  let text = ''
   try {
-    for await (const line of lines(response)) text.push(line)
+    for await (const piece of pieces(response)) text += piece
   } catch {
     return undefined
   }
-  return parsedJson(text.join('\n'))
+  return parsedJson(text)
 }
 
 function parsedJson(text: string): unknown {

@@ -165,6 +165,31 @@ describe('OpenAI-compatible server', () => {
     })
   })
 
+  it('may answer many long vectors in one line', async () => {
+    const url = await serve((_, response) => {
+      const embedding = Array.from({ length: 1_024 }, (_each, at) => (at + 1) / 3)
+      const data = Array.from({ length: 128 }, (_each, index) => ({ index, embedding }))
+      response.writeHead(200).end(JSON.stringify({ data }))
+    })
+    const texts = Array.from({ length: 128 }, () => 'a')
+    const outcome = await busWith(endpointsOf(url, 'big')).call('embed.text', [1, 0], { input: { texts } }, ME)
+    expect(outcome).toMatchObject({ ok: true, value: { data: { meta: { dimensions: 1_024 } } } })
+  })
+
+  it('that gives two texts one number is not believed', async () => {
+    const url = await serve((_, response) => {
+      const data = [0, 0].map((index) => ({ index, embedding: [1, 1] }))
+      response.writeHead(200).end(JSON.stringify({ data }))
+    })
+    const outcome = await busWith(endpointsOf(url, 'big')).call(
+      'embed.text',
+      [1, 0],
+      { input: { texts: ['a', 'b'] } },
+      ME,
+    )
+    expect(outcome).toMatchObject({ ok: false, fault: { kind: 'failed' } })
+  })
+
   it('is let go of when nobody waits for it any more', async () => {
     const { promise: closed, resolve } = Promise.withResolvers<void>()
     const url = await serve((request, response) => {

@@ -19,6 +19,7 @@ export interface ModelsParts {
   readonly clock: Clock
 }
 
+/** It answers in microseconds; the bounds only have to be there. */
 const BUILTIN_CONCURRENT = 16
 const BUILTIN_SECONDS = 30
 
@@ -26,6 +27,7 @@ export function createModels({ config, environment, clock }: ModelsParts): Servi
   const capabilities = [
     ...(config.builtin ? builtin(clock) : []),
     ...config.endpoints.flatMap(({ url, keyVariable, chat, embed, maxConcurrent, timeoutSeconds }) => {
+      // By name: a key in the configuration file would be in every backup of it.
       const key = keyVariable === undefined ? undefined : environment[keyVariable]
       const backend = openAiBackend({ url, key })
       const of = (model: string): Instance => ({ model, backend: backend.name, maxConcurrent, timeoutSeconds })
@@ -41,6 +43,7 @@ export function createModels({ config, environment, clock }: ModelsParts): Servi
     capabilities: () => capabilities,
     start: async () => undefined,
     stop: async () => undefined,
+    // A server that is away shows in the health of its instances on the bus, which is measured call by call.
     health: () => ({ status: 'ok', details: { instances: capabilities.length } }),
   }
 }
@@ -62,6 +65,7 @@ function chatWith(backend: Backend, instance: Instance, clock: Clock): Capabilit
     const request = { model, messages: input.messages, temperature: params.temperature, maxTokens: params.max_tokens }
     const pieces = backend.chat(request, signal)
     let content = ''
+    // By hand rather than with for-await, which would throw away how it ended.
     for (let step = await pieces.next(); ; step = await pieces.next()) {
       if (step.done === true) {
         if (!step.value.ok) return step.value

@@ -38,6 +38,7 @@ export function createCosigning(
       return
     }
     for (const fault of round.value.faults) logger.warn({ fault }, 'a witness did not cosign')
-    if (round.value.faults.length === 0) cosignedSize = ledger.size()
+    // Not the size of now: what was recorded while they were asked still has to be signed.
+    if (round.value.faults.length === 0) cosignedSize = round.value.signed.checkpoint.size
   })
 }

@@ -1,0 +1,50 @@
+import { generateKeyPairSync } from 'node:crypto'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { LedgerFixture, ORIGIN } from '../../test/ledger-fixture.ts'
+import { configSchema } from '../config/schema.ts'
+import { Database } from '../core/database-store.ts'
+import { silentLogger } from '../core/logger.ts'
+import { cosigner, formatVerifierKey } from '../ledger/note-key.ts'
+import { startWitness } from '../ledger/witness-server.ts'
+import { witnessMigrations, WitnessStore } from '../ledger/witness-store.ts'
+import { createCosigning } from './cosigning-client.ts'
+
+let fixture: LedgerFixture
+beforeEach(async () => {
+  fixture = await LedgerFixture.open()
+})
+afterEach(() => fixture.remove())
+
+describe('cosigning', () => {
+  it('signs in its next round what was recorded while a witness was asked', async () => {
+    const { ledger, clock } = fixture
+    let meanwhile: Promise<unknown> | undefined
+    const signer = cosigner('witness.test/w', generateKeyPairSync('ed25519').privateKey, () => {
+      meanwhile ??= ledger.append({ kind: 'test' })
+      return clock.now()
+    })
+    const database = new Database({ path: join(fixture.directory, 'witness.db'), migrations: [witnessMigrations] })
+    const logs = new Map([[ORIGIN, [fixture.signer.key]]])
+    const witness = await startWitness(new WitnessStore({ database, signer, logs }), { host: '127.0.0.1', port: 0 })
+    const witnesses = [{ vkey: formatVerifierKey(signer.key), url: witness.url }]
+    const cosign = createCosigning(configSchema.parse({ ledger: { witnesses } }), ledger, silentLogger)
+    if (!cosign.ok) throw new Error(cosign.fault.message)
+    await ledger.append({ kind: 'test' })
+    await cosign.value()
+    await meanwhile
+    expect(ledger.latestCheckpoint()?.checkpoint.size).toBe(1)
+    await cosign.value()
+    expect(ledger.latestCheckpoint()?.checkpoint.size).toBe(2)
+    await witness.close()
+    database.close()
+  })
+
+  it('refuses a key that is none', () => {
+    const config = configSchema.parse({ ledger: { witnesses: [{ vkey: 'none', url: 'http://192.0.2.1' }] } })
+    expect(createCosigning(config, fixture.ledger, silentLogger)).toMatchObject({
+      ok: false,
+      fault: { kind: 'misconfigured' },
+    })
+  })
+})

@@ -50,6 +50,20 @@ describe('idempotency key', () => {
     expect(valve.calls).toHaveLength(1)
   })
 
+  it('is not free while its call is under way, although the clock was set by more than its time', async () => {
+    using house = openHouse()
+    const again: Outcome[] = []
+    const valve = actuator(async () => {
+      house.clock.advance(2 * GUARD_CONFIG.keys.ttlMs)
+      await house.guard.sweep()
+      if (valve.calls.length === 1) again.push(await send(house, valve, { key: 'k1', open: 40 }))
+      return ok({ data: 'done' })
+    })
+    expect(await send(house, valve, { key: 'k1', open: 40 })).toMatchObject({ ok: true })
+    expect(again).toMatchObject([{ fault: { kind: 'busy', reasons: [{ rule: 'key-in-flight' }] } }])
+    expect(valve.calls).toHaveLength(1)
+  })
+
   it('is refused for another call', async () => {
     using house = openHouse()
     const valve = actuator()

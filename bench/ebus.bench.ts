@@ -13,21 +13,22 @@ import { ebusSection } from '../src/config/ebus.ts'
 import { systemClock } from '../src/core/clock.ts'
 import { Database } from '../src/core/database-store.ts'
 import { silentLogger } from '../src/core/logger.ts'
+import type { BusEvent } from '../src/ebus/adapter/bus.ts'
 import { createEbus } from '../src/ebus/ebus.ts'
-import { Installation } from '../src/ebus/installation.ts'
-import { WARM_UP } from '../src/ebus/observe/warm-up.ts'
 import { PLANES } from '../src/ebus/semantic/planes.ts'
 import { ebusMigrations } from '../src/ebus/values-store.ts'
 import { encodeAdapterMessage } from '../src/ebus/wire/enhanced.ts'
 import { encodeExchange } from '../src/ebus/wire/exchange.ts'
+import type { Heard } from '../src/ebus/wire/line.ts'
 import { newLine, step } from '../src/ebus/wire/line.ts'
 import { SYMBOL_MS, SYN } from '../src/ebus/wire/symbol.ts'
 import { HeatingSystem } from '../src/sim/ebus/heating-system.ts'
+import { listeningInstallation, situationAt } from '../test/listening-installation.ts'
 
 const WIRE_PER_SECOND = 240
 const DAY_S = 86_400
 const HOUR_MS = 3_600_000
-const ROUNDS = 3
+const ROUNDS = 5
 const LATENCY_ROUNDS = 500
 
 type Sink = (symbols: Uint8Array, times: number) => void
@@ -77,51 +78,41 @@ function fullMinute(): Uint8Array {
   return Uint8Array.from(symbols)
 }
 
-function installation(): Installation {
-  return new Installation({
-    nowMs: 0,
-    pollMs: 60_000,
-    listens: true,
-    thresholds: WARM_UP,
-    flags: {
-      observe_first_enabled: true,
-      passive_state_direct_apply: true,
-      passive_config_direct_apply: true,
-      external_write_policy: 'record_and_invalidate',
-    },
-    seeds: [],
-  })
-}
-
 const lineOnly: Sink = (symbols, times) => {
   const line = newLine()
   for (let round = 0; round < times; round++) for (const symbol of symbols) step(line, symbol)
 }
 
+/** As the adapter tells it. */
+function eventOf(heard: Heard, atMs: number): BusEvent {
+  return heard.kind === 'exchange'
+    ? { kind: 'exchange', exchange: heard.exchange, own: false, atMs }
+    : { ...heard, own: false, atMs }
+}
+
 const everything: Sink = (symbols, times) => {
   const line = newLine()
-  const heating = installation()
-  heating.hear({ kind: 'connected', atMs: 0 }, { nowMs: 0, symbols: 0, address: 0xff, passive: 'symbols' })
+  const heating = listeningInstallation()
+  heating.hear({ kind: 'connected', atMs: 0 }, situationAt(0))
   for (let round = 0; round < times; round++)
     for (const symbol of symbols) {
       const heard = step(line, symbol)
       if (heard === undefined) continue
       const nowMs = line.symbols * SYMBOL_MS
-      heating.hear(
-        { ...heard, own: false, atMs: nowMs },
-        { nowMs, symbols: line.symbols, address: 0xff, passive: 'symbols' },
-      )
+      heating.hear(eventOf(heard, nowMs), situationAt(nowMs, line.symbols))
     }
   for (const name of PLANES)
     if (name !== 'runtime_status' && name !== 'adapter_info') heating.plane(name, line.symbols * SYMBOL_MS)
 }
 
+/** Processor time, collecting garbage included: what else runs on the machine is not our doing. */
 function best(sink: Sink, symbols: Uint8Array, times: number): number {
   let bestMs = Infinity
   for (let round = 0; round < ROUNDS; round++) {
-    const startedMs = performance.now()
+    const before = process.cpuUsage()
     sink(symbols, times)
-    bestMs = Math.min(bestMs, performance.now() - startedMs)
+    const { user, system } = process.cpuUsage(before)
+    bestMs = Math.min(bestMs, (user + system) / 1_000)
   }
   return bestMs
 }
@@ -146,7 +137,7 @@ function throughput(): void {
           through,
           'symbols/s': Math.round(perSecond).toLocaleString('en'),
           'times a full wire': Math.round(perSecond / WIRE_PER_SECOND).toLocaleString('en'),
-          'a day takes': `${(ms / 1_000).toFixed(2)} s`,
+          'a day takes (cpu)': `${(ms / 1_000).toFixed(2)} s`,
         }
       }),
     ),
@@ -157,8 +148,8 @@ function throughput(): void {
 function memory(): void {
   globalThis.gc?.()
   const before = process.memoryUsage().heapUsed
-  const heating = installation()
-  heating.hear({ kind: 'connected', atMs: 0 }, { nowMs: 0, symbols: 0, address: 0xff, passive: 'symbols' })
+  const heating = listeningInstallation()
+  heating.hear({ kind: 'connected', atMs: 0 }, situationAt(0))
   const sources = [0x00, 0x10, 0x30, 0x70, 0xf0, 0x03, 0xf1]
   for (let turn = 0; turn < 40_000; turn++) {
     const register = turn % 6_000
@@ -176,7 +167,7 @@ function memory(): void {
         atMs: turn,
         exchange: { telegram, response: Uint8Array.of(1, 2, 3), commandRepeats: 0, responseRepeats: 0 },
       },
-      { nowMs: turn, symbols: turn, address: 0xff, passive: 'symbols' },
+      situationAt(turn),
     )
   }
   globalThis.gc?.()

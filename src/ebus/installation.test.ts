@@ -2,11 +2,10 @@
 import { describe, expect, it } from 'vitest'
 import { fromHex } from '../core/bytes.ts'
 import type { Json, JsonObject } from '../core/json.ts'
+import { ALL_ALLOWED, listeningInstallation } from '../../test/listening-installation.ts'
 import { sharedData } from '../../test/shared-data.ts'
 import type { BusEvent } from './adapter/bus.ts'
-import { Installation } from './installation.ts'
-import type { FeatureFlags } from './observe/status.ts'
-import { WARM_UP } from './observe/warm-up.ts'
+import type { Installation } from './installation.ts'
 import type { HeatingPlane } from './semantic/planes.ts'
 import { registerKey } from './semantic/read-key.ts'
 import { readPlan } from './semantic/read-plan.ts'
@@ -18,23 +17,7 @@ import { newLine, step } from './wire/line.ts'
 import { SYN } from './wire/symbol.ts'
 
 const AT = Date.UTC(2026, 0, 5, 12)
-const FLAGS: FeatureFlags = {
-  observe_first_enabled: true,
-  passive_state_direct_apply: true,
-  passive_config_direct_apply: true,
-  external_write_policy: 'record_and_invalidate',
-}
-
-function installation(flags: Partial<FeatureFlags> = {}): Installation {
-  return new Installation({
-    nowMs: 0,
-    pollMs: 60_000,
-    listens: true,
-    thresholds: WARM_UP,
-    flags: { ...FLAGS, ...flags },
-    seeds: [],
-  })
-}
+const installation = listeningInstallation
 
 /** Somebody else asks the regulator, and it answers. */
 function overhear(heating: Installation, register: Register, value: string, instance = 0, atMs = AT): void {
@@ -329,7 +312,7 @@ describe('what is overheard', () => {
       shadow: heating.shadow,
       plan,
       tooling: new Set(),
-      flags: { ...FLAGS, observe_first_enabled: false },
+      flags: { ...ALL_ALLOWED, observe_first_enabled: false },
     })
     expect(off['direct_apply_eligibility_classes']).toContainEqual({ class: 'state_eligible', count: 0 })
   })

@@ -60,7 +60,9 @@ export class Installation {
   #askedRevision = -1
   #messagesTold = 0
   #startup: Startup
-  #changes = new Set<Change>()
+  readonly #changes = new Set<Change>()
+  /** What `planesOf` said about values that changed; the same few lists again and again. */
+  readonly #planes = new Set<readonly HeatingPlane[]>()
 
   constructor({ nowMs, pollMs, listens, thresholds, flags, seeds }: InstallationOptions) {
     this.observatory = new Observatory({ nowMs, listens, thresholds })
@@ -102,7 +104,7 @@ export class Installation {
     if (verdict !== 'changed' && verdict !== 'same') return
     this.topology.learn(key, payload, how.nowMs)
     if (how.source !== 'cache') this.#noteLive(key)
-    if (verdict === 'changed') for (const plane of planesOf(key)) this.#changes.add(plane)
+    if (verdict === 'changed') this.#planes.add(planesOf(key))
   }
 
   /** What is known about these is no longer true. */
@@ -131,9 +133,10 @@ export class Installation {
 
   /** What changed since the last time somebody asked. */
   takeChanges(): ReadonlySet<Change> {
-    if (this.#changes.size === 0) return NO_CHANGES
-    const changes = this.#changes
-    this.#changes = new Set()
+    if (this.#changes.size === 0 && this.#planes.size === 0) return NO_CHANGES
+    const changes = new Set([...[...this.#planes].flat(), ...this.#changes])
+    this.#changes.clear()
+    this.#planes.clear()
     return changes
   }
 

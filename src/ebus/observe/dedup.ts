@@ -57,7 +57,8 @@ export class Dedup {
 
   /** What is certain now: usually the event itself, sometimes nothing yet, sometimes one that waited. */
   hear(event: ExchangeEvent, ourAddress: number | undefined, nowMs: number): readonly Classified[] {
-    const settled = this.tick(nowMs)
+    // Where symbols are seen nothing waits here, and nothing has to be looked through.
+    const settled = this.#active.size === 0 && this.#pending.size === 0 ? NOTHING : this.tick(nowMs)
     const now = this.#classify(event, ourAddress, nowMs)
     if (now === undefined) return settled
     this.#count(nowMs)

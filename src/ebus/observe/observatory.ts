@@ -181,7 +181,7 @@ export class Observatory {
     this.#repeats.command += event.exchange.commandRepeats
     this.#repeats.response += event.exchange.responseRepeats
     if (disposition === 'own') return
-    this.#warm({ kind: 'frame', good: true }, situation)
+    if (this.#warmUp.state !== 'available') this.#warm({ kind: 'frame', good: true }, situation)
     if (this.#warmUp.state !== 'unavailable') this.periodicity.see(observation, this.#dedup.epoch)
   }
 

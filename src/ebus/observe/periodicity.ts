@@ -53,7 +53,8 @@ export class PeriodicityTable {
   see(observation: Observation, epoch: number): void {
     const { source, target, primary, secondary, atMs, family } = observation
     if (source === undefined || target === undefined || primary === undefined || secondary === undefined) return
-    const key = ((source << 24) | (target << 16) | (primary << 8) | secondary) >>> 0
+    // Signed, because what fits into 32 bits with a sign is found faster.
+    const key = (source << 24) | (target << 16) | (primary << 8) | secondary
     const known = this.#tuples.get(key)
     if (known === undefined) {
       this.#makeRoom(atMs)

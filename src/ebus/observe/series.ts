@@ -5,7 +5,7 @@
  */
 export class BoundedSeries {
   readonly #capacity: number
-  readonly #counts = new Map<number, number>()
+  readonly #counts = new Map<number, { count: number }>()
   #other = 0
 
   constructor(capacity: number) {
@@ -22,13 +22,16 @@ export class BoundedSeries {
   }
 
   add(label: number): void {
-    const count = this.#counts.get(label)
-    if (count === undefined && this.#counts.size >= this.#capacity) this.#other++
-    else this.#counts.set(label, (count ?? 0) + 1)
+    const known = this.#counts.get(label)
+    if (known !== undefined) known.count++
+    else if (this.#counts.size < this.#capacity) this.#counts.set(label, { count: 1 })
+    else this.#other++
   }
 
   /** Largest first. */
   top(count: number): readonly (readonly [label: number, count: number])[] {
-    return [...this.#counts].toSorted((left, right) => right[1] - left[1] || left[0] - right[0]).slice(0, count)
+    return Array.from(this.#counts, ([label, counted]) => [label, counted.count] as const)
+      .toSorted((left, right) => right[1] - left[1] || left[0] - right[0])
+      .slice(0, count)
   }
 }

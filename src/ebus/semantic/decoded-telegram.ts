@@ -8,7 +8,6 @@
  *
  * Pure.
  */
-import { hex } from '../../core/bytes.ts'
 import type { RegisterTable } from '../registry/product.ts'
 import type { CalendarDate, FieldValue, TimeOfDay } from '../wire/datatype.ts'
 import { BROADCAST } from '../wire/symbol.ts'
@@ -43,10 +42,10 @@ export function decodeTelegram(exchange: Exchange, asked: Asked): DecodedTelegra
 /** The same verdict for less: almost every telegram of a busy bus is about a register. */
 export function isKnownTelegram(exchange: Exchange, asked: Asked): boolean {
   const { primary, secondary, data } = exchange.telegram
-  const [opcode = 0, verb = 0, group = 0, , low = 0, high = 0] = data
-  if (primary === VAILLANT && secondary === 0x24 && asked.extended && data.length === 6 && verb === 0x00)
-    return nameRegister(opcode, group, high * 256 + low) !== undefined
-  return decodeTelegram(exchange, asked) !== undefined
+  if (primary === VAILLANT && secondary === 0x24 && asked.extended && data.length === 6 && data[1] === 0x00)
+    return nameRegister(data[0] ?? 0, data[2] ?? 0, (data[5] ?? 0) * 256 + (data[4] ?? 0)) !== undefined
+  if (findBlock(exchange.telegram) !== undefined) return true
+  return primary === VAILLANT && decodeVaillant(exchange, asked) !== undefined
 }
 
 function decodeVaillant(exchange: Exchange, asked: Asked): DecodedTelegram | undefined {
@@ -118,8 +117,8 @@ function wordFor(words: Readonly<Record<string, number>>, number: number): Regis
 }
 
 function decodeBlock(telegram: Telegram, response: Uint8Array | undefined): DecodedTelegram | undefined {
-  const { primary, secondary, target, data } = telegram
-  const found = findBlock(hex(Uint8Array.of(primary, secondary)), hex(data))
+  const { target, data } = telegram
+  const found = findBlock(telegram)
   if (found === undefined) return undefined
   const { block, chosenBy } = found
   const broadcast = target === BROADCAST

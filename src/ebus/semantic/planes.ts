@@ -64,9 +64,13 @@ const BY_GROUP: ReadonlyMap<number, readonly HeatingPlane[]> = new Map<number, r
   [0x05, ['cylinders']],
 ])
 const REMOTE: readonly HeatingPlane[] = ['radio_devices', 'fm5_mode', 'zones', 'circuits', 'solar', 'cylinders']
+const BOILER: readonly HeatingPlane[] = ['boiler_status']
+const TIMER: readonly HeatingPlane[] = ['schedules']
+const ENERGY: readonly HeatingPlane[] = ['energy_totals']
+const CLOCK: readonly HeatingPlane[] = ['system', 'energy_totals']
 const NONE: readonly HeatingPlane[] = []
 
-/** Planes that may look different after this value has changed. */
+/** Planes that may look different after this value has changed; the very same list for values of one kind. */
 export function planesOf(key: ReadKey): readonly HeatingPlane[] {
   switch (kindOf(key)) {
     case KIND.register: {
@@ -75,14 +79,14 @@ export function planesOf(key: ReadKey): readonly HeatingPlane[] {
     }
     case KIND.boiler:
     case KIND.status:
-      return ['boiler_status']
+      return BOILER
     case KIND.timer:
     case KIND.shortTimer:
-      return ['schedules']
+      return TIMER
     case KIND.energy:
-      return ['energy_totals']
+      return ENERGY
     case KIND.clock:
-      return ['system', 'energy_totals']
+      return CLOCK
     default:
       return NONE
   }

@@ -95,8 +95,8 @@ export function addressOf(key: ReadKey): number {
 
 /** The five bytes behind the address. */
 export function bytesOf(key: ReadKey): readonly [number, number, number, number, number] {
-  // The lower four fit into 32 bits, where taking bytes out is cheap.
-  const low = (key % FIRST_UNIT) | 0
+  // The lower four are the lower 32 bits, where taking bytes out is cheap.
+  const low = key | 0
   return [Math.floor(key / FIRST_UNIT) & 0xff, low >>> 24, (low >> 16) & 0xff, (low >> 8) & 0xff, low & 0xff]
 }
 
@@ -172,8 +172,10 @@ function value(key: ReadKey, payload: Uint8Array): Meaning {
 }
 
 function extendedMeaning({ target, data }: Telegram, response: Uint8Array): Meaning | undefined {
-  const [opcode = 0, verb = 0, group = 0, instance = 0, low = 0, high = 0] = data
+  const opcode = data[0] ?? 0
   if ((opcode === 0x02 || opcode === 0x06) && data.length >= 6) {
+    // One by one: taking a typed array apart in one go costs several times as much, and this is the commonest telegram.
+    const [verb, group, instance, low, high] = [data[1] ?? 0, data[2] ?? 0, data[3] ?? 0, data[4] ?? 0, data[5] ?? 0]
     const key = registerKeyAt(target, opcode, group, instance, high * 256 + low)
     if (verb === 0x01) return { kind: 'write', keys: [key] }
     if (verb !== 0x00 || data.length > 6) return undefined

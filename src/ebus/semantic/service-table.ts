@@ -8,8 +8,10 @@
  *
  * Pure.
  */
+import { fromHex } from '../../core/bytes.ts'
 import type { Datatype, FieldValue } from '../wire/datatype.ts'
 import { datatype } from '../wire/datatypes.ts'
+import type { Telegram } from '../wire/telegram.ts'
 
 export interface ServiceField {
   readonly name: string
@@ -176,27 +178,37 @@ const ROWS: readonly BlockRow[] = [
   { at: 'fe01', name: 'error_text', part: 'command', fields: [['text', 'STR:10']] },
 ]
 
-/** By the hex of the service and its first two, one or no data bytes. */
-const BLOCKS: ReadonlyMap<string, ServiceBlock> = new Map(
-  ROWS.map(({ at, name, part, writes = false, fields }) => [
-    at.replaceAll(' ', ''),
-    { name, part, writes, fields: fields.map(fieldOf) },
-  ]),
-)
-
 const LONGEST_CHOICE = 2
 
-/** The block and how many data bytes chose it. */
-export function findBlock(
-  service: string,
-  data: string,
-): { readonly block: ServiceBlock; readonly chosenBy: number } | undefined {
-  for (let chosenBy = LONGEST_CHOICE; chosenBy >= 0; chosenBy--) {
-    if (data.length < chosenBy * 2) continue
-    const block = BLOCKS.get(service + data.slice(0, chosenBy * 2))
+const BLOCKS: ReadonlyMap<number, ServiceBlock> = new Map(
+  ROWS.map(({ at, name, part, writes = false, fields }) => {
+    const [primary = 0, secondary = 0, ...choice] = fromHex(at)
+    const place = placeOf(primary, secondary, { data: Uint8Array.from(choice), chosenBy: choice.length })
+    return [place, { name, part, writes, fields: fields.map(fieldOf) }]
+  }),
+)
+
+/** The block that the first two, one or no data bytes choose, and how many they were. */
+export function findBlock({
+  primary,
+  secondary,
+  data,
+}: Omit<Telegram, 'source' | 'target'>): { readonly block: ServiceBlock; readonly chosenBy: number } | undefined {
+  for (let chosenBy = Math.min(LONGEST_CHOICE, data.length); chosenBy >= 0; chosenBy--) {
+    const block = BLOCKS.get(placeOf(primary, secondary, { data, chosenBy }))
     if (block !== undefined) return { block, chosenBy }
   }
   return undefined
+}
+
+/** A service and the bytes that choose within it, as one number. */
+function placeOf(
+  primary: number,
+  secondary: number,
+  { data, chosenBy }: { readonly data: Uint8Array; readonly chosenBy: number },
+): number {
+  const choice = (chosenBy > 0 ? (data[0] ?? 0) : 0) * 256 + (chosenBy > 1 ? (data[1] ?? 0) : 0)
+  return ((primary * 256 + secondary) * (LONGEST_CHOICE + 1) + chosenBy) * 65_536 + choice
 }
 
 /** Throws for a type that is none: it is written above. */

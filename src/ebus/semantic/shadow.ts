@@ -4,8 +4,8 @@
  *   applied ▸ present ──somebody wrote──▶ invalidated ──read again──▶ present
  *       └ an empty answer ▸ tombstone: known not to be there
  *
- * Bounded: what the plan or a confirmation needs is pinned, within a budget; the rest makes room, least recently used
- * first. An older answer never replaces a newer one, and an answer to a question asked before a change is not believed.
+ * Bounded: what the plan or a confirmation needs is pinned, within a budget; the rest makes room in turn, and what was
+ * brought again since its last turn is passed over once. An older answer never replaces a newer one, and an answer to a question asked before a change is not believed.
  *
  * Pure, but for the shadow it is given.
  */
@@ -50,11 +50,13 @@ interface MutableEntry extends Entry {
   atMs: number
   source: ValueSource
   state: EntryState
+  /** Brought again since it was last passed over. */
+  used: boolean
 }
 
 export class Shadow {
   readonly #entries = new Map<ReadKey, MutableEntry>()
-  /** Not pinned, least recently used first. */
+  /** Not pinned, whose turn it is to go first. */
   readonly #evictable = new Set<ReadKey>()
   readonly #generations = new Map<ReadKey, number>()
   #pins: ReadonlySet<ReadKey> = new Set()
@@ -97,7 +99,7 @@ export class Shadow {
     if (askedAt !== undefined && askedAt !== this.generation(key)) return 'generation_advanced'
     const known = this.#entries.get(key)
     const state: EntryState = isEmpty(key, payload) ? 'tombstone' : 'present'
-    if (known === undefined) return this.#add({ key, payload, atMs, source, state })
+    if (known === undefined) return this.#add({ key, payload, atMs, source, state, used: false })
     if (atMs < known.atMs && known.atMs - atMs < CLOCK_SLACK_MS) return 'stale_timestamp'
     // Of two answers at one moment, the one we asked for ourselves counts.
     if (atMs === known.atMs && isPassive(source) && !isPassive(known.source) && known.state === 'present')
@@ -107,8 +109,8 @@ export class Shadow {
     known.source = source
     known.state = state
     if (!same) known.payload = payload
+    known.used = true
     this.#updatedAtMs = atMs
-    if (this.#evictable.delete(key)) this.#evictable.add(key)
     return same ? 'same' : 'changed'
   }
 
@@ -173,14 +175,26 @@ export class Shadow {
 
   #add(entry: MutableEntry): ApplyVerdict {
     if (this.#entries.size >= SHADOW_LIMITS.capacity) {
-      const [oldest] = this.#evictable
-      if (oldest === undefined) return 'full'
-      this.#drop(oldest)
+      const next = this.#nextToGo()
+      if (next === undefined) return 'full'
+      this.#drop(next)
     }
     this.#entries.set(entry.key, entry)
     this.#updatedAtMs = entry.atMs
     if (!this.#pins.has(entry.key) && !this.#confirming.has(entry.key)) this.#evictable.add(entry.key)
     return 'changed'
+  }
+
+  /** Passes over everything at most once: who is passed over has no second excuse. */
+  #nextToGo(): ReadKey | undefined {
+    for (const key of this.#evictable) {
+      const entry = this.#entries.get(key)
+      if (entry?.used !== true) return key
+      entry.used = false
+      this.#evictable.delete(key)
+      this.#evictable.add(key)
+    }
+    return undefined
   }
 
   #drop(key: ReadKey): void {

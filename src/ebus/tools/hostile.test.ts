@@ -1,9 +1,9 @@
 /** Whatever a bus says, every plane keeps the shape that clients were promised, and no store grows without end. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { Installation } from '../installation.ts'
+import { listeningInstallation, situationAt } from '../../../test/listening-installation.ts'
+import type { Installation } from '../installation.ts'
 import type { BusEvent } from '../adapter/bus.ts'
-import { WARM_UP } from '../observe/warm-up.ts'
 import { HEATING_PLANES } from '../semantic/planes.ts'
 import { readPlan } from '../semantic/read-plan.ts'
 import {
@@ -33,21 +33,7 @@ const REGISTERS: readonly Register[] = [
   ...REMOTE_GROUPS.map(remoteRegisters),
 ].flatMap((group) => Object.values<Register>(group))
 
-function installation(): Installation {
-  return new Installation({
-    nowMs: 0,
-    pollMs: 60_000,
-    listens: true,
-    thresholds: WARM_UP,
-    flags: {
-      observe_first_enabled: true,
-      passive_state_direct_apply: true,
-      passive_config_direct_apply: true,
-      external_write_policy: 'record_and_invalidate',
-    },
-    seeds: [],
-  })
-}
+const installation = listeningInstallation
 
 /** What does not fit its schema. */
 function misshapen(heating: Installation): readonly unknown[] {
@@ -149,11 +135,8 @@ describe('a hostile bus', () => {
         (events) => {
           const heating = installation()
           for (const [index, event] of events.entries())
-            heating.hear(
-              { ...event, atMs: AT + index },
-              { nowMs: index, symbols: index, address: 0xff, passive: 'symbols' },
-            )
-          heating.tick({ nowMs: 10_000, symbols: 0, address: 0xff, passive: 'symbols' }, AT)
+            heating.hear({ ...event, atMs: AT + index }, situationAt(index))
+          heating.tick(situationAt(10_000, 0), AT)
           expect(misshapen(heating)).toEqual([])
         },
       ),
@@ -171,7 +154,7 @@ describe('a hostile bus', () => {
           ...exchange(turn % 0xfe, [0xb5, 0x24], data, Uint8Array.from([1, group, low, high, turn & 0xff])),
           atMs: AT + turn,
         },
-        { nowMs: turn, symbols: turn, address: 0xff, passive: 'symbols' },
+        situationAt(turn),
       )
     }
     expect(heating.shadow.size).toBeLessThanOrEqual(4_096)

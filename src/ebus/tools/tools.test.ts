@@ -1,10 +1,9 @@
 /** The parts of the tools that need no bus. */
 import { describe, expect, it } from 'vitest'
+import { listeningInstallation } from '../../../test/listening-installation.ts'
 import type { Offer } from '../../bus/capability.ts'
 import type { Fault } from '../../core/fault.ts'
 import type { JsonObject } from '../../core/json.ts'
-import { Installation } from '../installation.ts'
-import { WARM_UP } from '../observe/warm-up.ts'
 import { dataHash, ebusFamily } from './envelope.ts'
 import { readFault, writeFault } from './faults.ts'
 import { freshnessOf } from './house.ts'
@@ -114,19 +113,8 @@ describe('faults', () => {
 })
 
 function view(atMs = NOW): View {
-  const installation = new Installation({
-    nowMs: 0,
-    pollMs: 60_000,
-    listens: true,
-    thresholds: WARM_UP,
-    flags: {
-      observe_first_enabled: true,
-      passive_state_direct_apply: true,
-      passive_config_direct_apply: true,
-      external_write_policy: 'record_and_invalidate',
-    },
-    seeds: [0x15],
-  })
+  const installation = listeningInstallation()
+  installation.registry.seed([0x15])
   return liveView({
     busId: 'main',
     installation,

@@ -20,14 +20,19 @@ for (const [rank, nibble] of NIBBLES.entries()) RANK[nibble] = rank
 /** All 25, most important first. */
 export const INITIATORS: readonly number[] = NIBBLES.flatMap((low) => NIBBLES.map((high) => (high << 4) | low))
 
+/** Looked up for every telegram, so it is worked out once. */
+const KINDS: readonly AddressKind[] = Array.from({ length: 256 }, (_, address) => {
+  if (address === SYN || address === ESC) return 'reserved'
+  if (address === BROADCAST) return 'broadcast'
+  return INITIATORS.includes(address) ? 'initiator' : 'target'
+})
+
 export function isInitiator(address: number): boolean {
-  return rank(address >> 4) >= 0 && rank(address & 0xf) >= 0
+  return KINDS[address] === 'initiator'
 }
 
 export function addressKind(address: number): AddressKind {
-  if (address === SYN || address === ESC) return 'reserved'
-  if (address === BROADCAST) return 'broadcast'
-  return isInitiator(address) ? 'initiator' : 'target'
+  return KINDS[address] ?? 'reserved'
 }
 
 /** 0 is served first, 4 last. Throws for an address that is no initiator: only we can ask that. */

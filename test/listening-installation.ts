@@ -1,0 +1,32 @@
+/**
+ * Listening installation: what a gateway knows of a bus on which it may use everything it hears, without bus or gateway.
+ *
+ * Pure.
+ */
+import { Installation } from '../src/ebus/installation.ts'
+import type { Situation } from '../src/ebus/observe/observatory.ts'
+import type { FeatureFlags } from '../src/ebus/observe/status.ts'
+import { WARM_UP } from '../src/ebus/observe/warm-up.ts'
+
+export const ALL_ALLOWED: FeatureFlags = {
+  observe_first_enabled: true,
+  passive_state_direct_apply: true,
+  passive_config_direct_apply: true,
+  external_write_policy: 'record_and_invalidate',
+}
+
+export function listeningInstallation(flags: Partial<FeatureFlags> = {}): Installation {
+  return new Installation({
+    nowMs: 0,
+    pollMs: 60_000,
+    listens: true,
+    thresholds: WARM_UP,
+    flags: { ...ALL_ALLOWED, ...flags },
+    seeds: [],
+  })
+}
+
+/** A bus whose symbols are heard, with an address of our own on it. */
+export function situationAt(nowMs: number, symbols = nowMs): Situation {
+  return { nowMs, symbols, address: 0xff, passive: 'symbols' }
+}

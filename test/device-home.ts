@@ -16,7 +16,7 @@ import type { GatewayProcess, Home } from './gateway-process.ts'
 /** The firmware's waits, shortened where a test would otherwise only sit. */
 const QUICK = { activateMs: 20, activateErrorMs: 50, reconnectMs: 50, rebootMs: 20 }
 
-export type Transport = 'websocket' | 'mqtt'
+export type Transport = 'websocket' | 'mqtt' | 'mqtt-broker'
 
 export interface DeviceHome {
   readonly home: Home

@@ -110,7 +110,8 @@ async function spread({ seconds, perSecond }: Load, call: (index: number) => Pro
   const start = performance.now()
   for (let index = 0; index < total; index++) {
     const dueMs = start + (index * 1_000) / perSecond
-    if (dueMs > performance.now()) await new Promise((resolve) => setTimeout(resolve, dueMs - performance.now()))
+    const restMs = dueMs - performance.now()
+    if (restMs > 0) await new Promise((resolve) => setTimeout(resolve, restMs))
     running.push(timed(index))
   }
   await Promise.all(running)
@@ -137,7 +138,8 @@ async function bare(): Promise<Commands> {
 
 function devices(): Commands {
   const fleets: SimulatedFleet[] = []
-  const timing = { activateMs: 100, activateErrorMs: 100, reconnectMs: 500 }
+  // Patient: a hundred of them boot at once, and other programs may want the machine, too.
+  const timing = { activateMs: 100, activateErrorMs: 100, reconnectMs: 500, helloMs: 60_000 }
   const all = () => fleets.flatMap((fleet) => fleet.devices)
   const greeters: WebSocket[] = []
   return {
@@ -211,6 +213,7 @@ function models(): Commands {
     return value.endsWith(nonce) ? 'right' : 'crossed'
   }
   return {
+    cpuMs,
     connect: async (url: string, count: number) => {
       for (let each = 0; each < count; each++) {
         const client = new Client(

@@ -1,0 +1,32 @@
+/**
+ * Auto-subscribing broker: somebody else's MQTT broker, set up as EMQX is for devices that never subscribe. Whoever
+ * connects as a device is subscribed to its own topic by the broker.
+ *
+ * Does I/O.
+ */
+import type { AddressInfo } from 'node:net'
+import { createServer } from 'node:net'
+import { Aedes } from 'aedes'
+
+export interface OtherBroker {
+  readonly port: number
+  readonly stop: () => Promise<void>
+}
+
+export async function startAutoSubscribingBroker(): Promise<OtherBroker> {
+  const broker = await Aedes.createBroker()
+  broker.on('clientReady', (client) => {
+    const mac = client.id.split('@@@')[1]
+    if (mac !== undefined) client.subscribe({ topic: `devices/down/${mac}`, qos: 0 }, () => undefined)
+  })
+  const server = createServer((socket) => void broker.handle(socket))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    port: (server.address() as AddressInfo).port,
+    stop: async () => {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()))
+      await new Promise<void>((resolve) => broker.close(() => resolve()))
+      await closed
+    },
+  }
+}

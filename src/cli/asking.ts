@@ -8,11 +8,11 @@ import type { TopologySnapshot } from '../bus/topology.ts'
 import { isJsonObject } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import type { CallView, StatusView, ToolView } from '../web/api.ts'
-import type { SeriesView, TraceView } from '../web/views.ts'
+import type { SeriesView, SettingsView, TraceView } from '../web/views.ts'
 import { ask } from './command-client.ts'
 import { EXIT } from './print.ts'
 import { callAnswer, plainAnswer, statusAnswer, toolsAnswer, tracesAnswer } from './remote.ts'
-import { historyAnswer, toolAnswer, topologyAnswer } from './views-text.ts'
+import { historyAnswer, profilesAnswer, toolAnswer, topologyAnswer } from './views-text.ts'
 import { wholeNumber } from './whole-number.ts'
 
 export function addAskingCommands(program: Command): void {
@@ -73,6 +73,12 @@ export function addAskingCommands(program: Command): void {
       ask(command, { path: `/api/history?${series.map((id) => `id=${encodeURIComponent(id)}`).join('&')}` }, (value) =>
         historyAnswer(value as unknown as SeriesView[], Date.now()),
       ),
+    )
+  program
+    .command('profiles')
+    .description('named subsets of the tools, served at /mcp/<name>')
+    .action((_, command: Command) =>
+      ask(command, { path: '/api/settings' }, (value) => profilesAnswer(value as unknown as SettingsView)),
     )
   program
     .command('topology')

@@ -15,12 +15,14 @@ import type { Finding } from '../ledger/finding.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { formatVerifierKey, parseVerifierKey } from '../ledger/note-key.ts'
 import { refusalSentence } from '../ledger/refusal.ts'
+import type { EntryView } from '../web/views.ts'
 import { ask, configOf, dataRootOf, globalOptions, say } from './command-client.ts'
 import { findGateway } from './gateway-client.ts'
 import { originOf, verifierKeyIn, verifyFiles, withLedger } from './ledger-files-client.ts'
 import type { LedgerCondition } from './ledger-files-client.ts'
 import { EXIT } from './print.ts'
 import type { Answer } from './print.ts'
+import { entriesAnswer } from './views-text.ts'
 import { wholeNumber } from './whole-number.ts'
 
 export function addLedgerCommands(program: Command): void {
@@ -42,6 +44,17 @@ export function addLedgerCommands(program: Command): void {
     .description('a proof that an entry is in the log, which anybody can check offline')
     .addArgument(new Argument('<seq>', 'number of the entry').argParser(wholeNumber(0, Number.MAX_SAFE_INTEGER)))
     .action((seq: number, _, command: Command) => prove(command, seq))
+  ledger
+    .command('entries')
+    .description('what the log says, newest first')
+    .option('--limit <n>', 'how many', wholeNumber(1, 500), 20)
+    .option('--before <seq>', 'older than this entry', wholeNumber(0, Number.MAX_SAFE_INTEGER))
+    .action((options: { limit: number; before?: number }, command: Command) => {
+      const before = options.before === undefined ? '' : `&before=${options.before}`
+      return ask(command, { path: `/api/ledger/entries?limit=${options.limit}${before}` }, (value) =>
+        entriesAnswer(value as unknown as EntryView[]),
+      )
+    })
   ledger
     .command('key')
     .description('the log’s public key, for witnesses and for whoever checks a copy or a proof')

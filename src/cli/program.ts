@@ -15,6 +15,7 @@ import { addRunningCommands } from './running.ts'
 import { addSettingUpCommands } from './setting-up.ts'
 import { EXIT } from './print.ts'
 import { VERSION } from './version-store.ts'
+import { addWatchingCommands } from './watch-client.ts'
 
 export const program = new Command('hearthbus')
   .description('Safe hands for AI agents in a real home.')
@@ -36,6 +37,7 @@ addDevicesCommands(program)
 addLedgerCommands(program)
 addMeshCommands(program)
 addSettingUpCommands(program)
+addWatchingCommands(program)
 
 /** Its own commands are added by whoever wants them. */
 export const sim = program.command('sim').description('parts of the virtual house, for any client to be tested against')

@@ -7,7 +7,7 @@
 import type { TopologySnapshot } from '../bus/topology.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { isJsonObject } from '../core/json.ts'
-import type { SeriesView, ToolView } from '../web/views.ts'
+import type { EntryView, SeriesView, SettingsView, ToolView } from '../web/views.ts'
 import { ageText, EXIT, harmless, table } from './print.ts'
 import type { Answer } from './print.ts'
 
@@ -72,6 +72,29 @@ export function historyAnswer(series: readonly SeriesView[], nowMs: number): Ans
   })
   const text = table(['series', 'now', 'in 24 hours', 'points', 'measured'], rows)
   return { json: series as unknown as Json, text: harmless(text) }
+}
+
+export function profilesAnswer({ profiles }: SettingsView): Answer {
+  const rows = profiles.map(({ name, tools, builtIn }) => [
+    name,
+    String(tools),
+    builtIn ? 'built in' : 'the configuration',
+  ])
+  return { json: profiles, text: harmless(table(['profile', 'tools', 'from'], rows)) }
+}
+
+/** The words of an entry that tell most, in this order. */
+const TELLING = ['tool', 'principal', 'outcome', 'approval', 'grant', 'name', 'title', 'by'] as const
+
+export function entriesAnswer(entries: readonly EntryView[]): Answer {
+  const rows = entries.map(({ seq, at, kind, entry }) => {
+    const words = TELLING.flatMap((field) => {
+      const value = entry[field]
+      return typeof value === 'string' ? [value] : []
+    })
+    return [String(seq), at, kind, words.slice(0, 3).join(', ')]
+  })
+  return { json: entries as unknown as Json, text: harmless(table(['entry', 'when', 'kind', ''], rows)) }
 }
 
 /** One tool as a person has to know it who wants to call it. */

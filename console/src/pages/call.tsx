@@ -102,7 +102,7 @@ function Detail({ detail }: { readonly detail: CallDetailView }): JSX.Element {
           <JsonTree value={detail.result} />
         )}
       </Section>
-      <Section title="In the ledger" note="Each entry can be proven to anybody, offline: hearthbus ledger verify.">
+      <Section title="In the ledger" note="Each entry can be proven to anybody, offline, with this node’s public key.">
         {entries.length === 0 ? (
           <Empty title="The ledger says nothing about it." />
         ) : (

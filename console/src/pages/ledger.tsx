@@ -159,7 +159,7 @@ function Export({ vkey }: { readonly vkey: string }): JSX.Element {
   const write = async (): Promise<void> => {
     setSaid('')
     await post('/api/ledger/export', { folder })
-    setSaid(`Written to ${folder}. Anybody can check it with: hearthbus ledger verify ${folder} --key …`)
+    setSaid(`Written to ${folder}. Anybody can check it with: hearthbus ledger verify --export ${folder} --vkey …`)
   }
   return (
     <Section title="Take it along" note="This key checks all that this node signs.">

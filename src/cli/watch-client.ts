@@ -1,0 +1,106 @@
+/**
+ * Watch: what happens in the gateway, as it happens: the same stream that the console reads, a line for each event.
+ *
+ *   12:00:01  calls      hs4.devices.set ok, server_ping ok
+ *   12:00:02  approval   requested: Front door, by kitchen-agent
+ *
+ * Does I/O.
+ */
+import { readFileSync } from 'node:fs'
+import type { Command } from 'commander'
+import { dataDirectory } from '../config/data-directory.ts'
+import { isJsonObject } from '../core/json.ts'
+import type { Json } from '../core/json.ts'
+import { globalOptions } from './command-client.ts'
+import { findGateway } from './gateway-client.ts'
+import { EXIT, harmless } from './print.ts'
+
+export function addWatchingCommands(program: Command): void {
+  program
+    .command('watch')
+    .description('what happens, as it happens: calls, approvals, changes; Ctrl-C ends it')
+    .option('--after <id>', 'go on after this event, as far as the gateway still knows')
+    .action((options: { after?: string }, command: Command) => watch(command, options.after))
+}
+
+async function watch(command: Command, after: string | undefined): Promise<void> {
+  const gateway = findGateway(globalOptions(command).data)
+  if (!gateway.ok) return complain(gateway.fault.message)
+  const { note, dataRoot } = gateway.value
+  const open = (token: string | undefined): Promise<Response> =>
+    fetch(`${note.url}/api/events`, {
+      headers: {
+        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+        ...(after === undefined ? {} : { 'last-event-id': after }),
+      },
+    })
+  const given = process.env['HEARTHBUS_TOKEN']
+  try {
+    let response = await open(given)
+    if (response.status === 401 && given === undefined) response = await open(ownerToken(dataRoot))
+    if (!response.ok || response.body === null) return complain(`The gateway answered ${response.status}.`)
+    for await (const event of eventsOf(response.body)) {
+      const line = globalOptions(command).json === true ? JSON.stringify(event) : lineOf(event)
+      process.stdout.write(`${line}\n`)
+    }
+    complain('The gateway ended the stream.')
+  } catch {
+    complain(`The gateway at ${note.url} does not answer.`)
+  }
+}
+
+interface Heard {
+  readonly id: string
+  readonly event: string
+  readonly data: Json
+}
+
+/** Our own gateway writes the three fields in this order, each on one line. */
+const EVENT = /^id: (.*)\nevent: (.*)\ndata: (.*)$/
+
+async function* eventsOf(body: ReadableStream<Uint8Array>): AsyncGenerator<Heard> {
+  const decoder = new TextDecoder()
+  let rest = ''
+  for await (const chunk of body) {
+    const frames = (rest + decoder.decode(chunk, { stream: true })).split('\n\n')
+    rest = frames.pop() ?? ''
+    for (const frame of frames) {
+      const [, id, event, data] = EVENT.exec(frame) ?? []
+      if (id !== undefined && event !== undefined && data !== undefined)
+        yield { id, event, data: JSON.parse(data) as Json }
+    }
+  }
+}
+
+function lineOf({ event, data }: Heard): string {
+  return `${new Date().toLocaleTimeString('en-GB')}  ${event.padEnd(12)} ${harmless(summaryOf(event, data))}`
+}
+
+function summaryOf(event: string, data: Json): string {
+  if (!isJsonObject(data)) return ''
+  if (event === 'calls' && Array.isArray(data['calls']))
+    return data['calls'].map((call: Json) => `${field(call, 'capability')} ${field(call, 'result')}`).join(', ')
+  if (event === 'approval') {
+    const [shown, binding] = [data['shown'] ?? null, data['binding'] ?? null]
+    return `${field(data, 'state')}: ${field(shown, 'label') || field(shown, 'title')}, by ${field(binding, 'principal')}`
+  }
+  return JSON.stringify(data).slice(0, 200)
+}
+
+function field(value: Json, name: string): string {
+  const found = isJsonObject(value) ? value[name] : undefined
+  return typeof found === 'string' ? found : ''
+}
+
+function ownerToken(dataRoot: string): string | undefined {
+  try {
+    return readFileSync(dataDirectory(dataRoot).ownerToken, 'utf8').trim()
+  } catch {
+    return undefined
+  }
+}
+
+function complain(message: string): void {
+  process.stderr.write(`${message}\n`)
+  process.exitCode = EXIT.unreachable
+}

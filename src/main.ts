@@ -59,15 +59,18 @@ export interface Gateway extends Spine {
 /** What has been started, to be undone last first. */
 type Undo = (() => void | Promise<void>)[]
 
+/** How often what has lapsed (approvals, prepared changes, keys) is cleared away: within a second of its time. */
 const SWEEP_MS = 1_000
 /** How soon after a new checkpoint the other nodes are asked to cosign it. */
 const COSIGN_MS = 5_000
 
 export async function startGateway(options: GatewayOptions): Promise<Result<Gateway, StartFault>> {
   const data = dataDirectory(options.dataRoot)
+  // 0700 before the first key is in it.
   mkdirSync(data.keys, { recursive: true, mode: 0o700 })
   const lock = takeProcessLock(data.lock)
   if (lock === undefined) return fail({ kind: 'running-already', message: `A gateway runs for ${data.root} already.` })
+  // The lock goes last: the next gateway may only come in when nothing of this one is left.
   const undo: Undo = [() => lock.release()]
   const stop = async (): Promise<void> => {
     for (const step of undo.splice(0).toReversed()) {
@@ -98,6 +101,7 @@ async function build(
   const { config, logger, version } = options
   const opened = await openRecords(options, data, undo)
   if (!opened.ok) return opened
+  // The order from here on is the order of dependence; every start pushes its own undoing.
   const { database, ledger, key } = opened.value
   const { id } = key
   const mesh = config.mesh.enabled ? await loadMesh({ config, data, key, version, logger }) : ok(undefined)
@@ -111,6 +115,7 @@ async function build(
     guard: guardConfig(config),
     bus: { nodeId: id, config: config.bus, families: familyEnvelopes, log: logger, ...mesh.value?.forBus },
   })
+  // Who ran, and when, is part of the record; a start without a stop before it was a crash.
   await ledger.append({ kind: 'node.start', node: id, version, mode: config.mode })
   undo.push(async () => {
     await ledger.append({ kind: 'node.stop', node: id })
@@ -121,6 +126,7 @@ async function build(
   const services = [...families.value, ...(await modelsServices(config)), ...(options.services?.(spine) ?? [])]
   for (const service of services) await startService(service, spine, undo)
   undo.push(everyMs(SWEEP_MS, () => spine.guard.sweep(), logger))
+  // Signs regularly even without witnesses: `ledger.checkpointSeconds` is a promise of its own.
   const cosign = createCosigning(config, ledger, logger)
   if (!cosign.ok) return cosign
   undo.push(everyMs(config.ledger.checkpointSeconds * 1_000, cosign.value, logger))
@@ -130,6 +136,7 @@ async function build(
   if (mesh.value !== undefined) undo.push(mesh.value.stop)
   if (meshed !== undefined) undo.push(everyMs(COSIGN_MS, meshed.value.cosign, logger))
 
+  // From what is offered, not from what was configured: a family of a service of one's own counts, too.
   const familyNames = [...new Set(spine.bus.offers().map((offer) => offer.family.name))].toSorted()
   const gateway = { ...spine, nodeId: id, families: familyNames, mesh: meshed?.value.state }
   if (!options.listen) return ok({ ...gateway, url: undefined })
@@ -137,6 +144,7 @@ async function build(
   if (!faces.ok) return faces
   undo.push(faces.value.stop)
   const { url } = faces.value
+  // How commands find this gateway (cli/gateway-client.ts); only the owner can read where it is.
   writeFileSync(data.gateway, JSON.stringify({ url, pid: process.pid, version }), { mode: 0o600 })
   undo.push(() => rmSync(data.gateway, { force: true }))
   return ok({ ...gateway, url })
@@ -161,6 +169,7 @@ async function openRecords(
     clock: systemClock,
   })
   const state = ledger.state()
+  // A ledger that is not what was signed is not written to: starting would bury the evidence.
   if (state.kind === 'refusing') return refused(ledgerFaultSentence(state.fault))
   return ok({ database: database.value, ledger, key: key.value })
 }

@@ -15,6 +15,7 @@ import { WitnessClient } from '../ledger/witness-client.ts'
 import { misconfigured } from './start-fault.ts'
 import type { StartFault } from './start-fault.ts'
 
+/** For one witness; all are asked at once. */
 const TIMEOUT_MS = 10_000
 
 /** A witness that is away is a line in the log; one that remembers another tree of ours stops the ledger. */
@@ -29,6 +30,7 @@ export function createCosigning(
     if (!key.ok) return misconfigured(`ledger.witnesses: ${vkey} is no witness's key: ${key.fault.reason}`)
     witnesses.push(new WitnessClient({ url, key: key.value, timeoutMs: TIMEOUT_MS }))
   }
+  // What every witness has signed already: a quiet house need not ask them again every minute.
   let cosignedSize = -1
   return ok(async () => {
     if (ledger.state().kind === 'refusing' || ledger.size() === cosignedSize) return

@@ -17,6 +17,7 @@ export function createExamination(
   services: readonly Pick<Service, 'name' | 'examine'>[],
   { monotonic }: Pick<Clock, 'monotonic'>,
 ): () => Promise<readonly string[]> {
+  // Whoever asks while one is under way waits for the same one.
   let underWay: Promise<readonly string[]> | undefined
   let last: { readonly atMs: number; readonly failing: readonly string[] } | undefined
   const look = async (): Promise<readonly string[]> => {
@@ -38,6 +39,7 @@ async function isFailing({ examine }: Pick<Service, 'examine'>): Promise<boolean
   const impatience = new AbortController()
   const late = rest(PATIENCE_MS, 'failing' as const, { signal: impatience.signal, ref: false }).catch(() => undefined)
   try {
+    // Who throws, fails or does not come back in time cannot do its work.
     return (await Promise.race([examine().then(({ status }) => status), late])) === 'failing'
   } catch {
     return true

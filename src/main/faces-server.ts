@@ -50,6 +50,7 @@ export interface Faces {
 export async function startFaces(parts: FaceParts): Promise<Result<Faces, StartFault>> {
   const { config, spine, version, logger, families } = parts
   const { host, maxBodyBytes, maxSessions, anonymous } = config.listen
+  // Refused rather than warned about: an open port without a credential is the whole house (design.md § 6).
   if (!isLoopback(host) && spine.guard.tokens.list().length === 0) return misconfigured(noToken(host))
   const owner = openOwnerToken(parts.data.ownerToken)
   const authenticate = createAuthenticate({ findToken: spine.guard.tokens.find, isOwner: owner.matches, anonymous })
@@ -63,7 +64,9 @@ export async function startFaces(parts: FaceParts): Promise<Result<Faces, StartF
     families,
     limits: { maxBodyBytes, maxSessions },
   })
+  // A token that was revoked or has expired takes its sessions with it (ADR 79).
   const stopForgetting = spine.guard.tokens.onEnd((name) => mcp.forget(name))
+  // Known only when the port is: with port 0 the system chooses it.
   let url = ''
   const status = statusView(parts, () => url)
   const people = createPeople(parts, { authenticate, status, tooMany })

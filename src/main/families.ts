@@ -33,6 +33,7 @@ export interface FamilyParts {
   readonly logger: Logger
 }
 
+/** All of them, whatever is switched on: a family that is switched off and on again finds its records. */
 export const familyMigrations: readonly Migrations[] = [
   runtimeMigrations,
   devicesMigrations,
@@ -47,6 +48,7 @@ export const familyEnvelopes: readonly Family[] = [runtimeFamily, devicesFamily,
 
 /** Nothing is contacted before `start`. A family that the configuration does not ask for is not even loaded. */
 export async function createFamilies(parts: FamilyParts): Promise<Result<readonly Service[], StartFault>> {
+  // The only one that can refuse: its file of names may be unreadable.
   const homeseer = await homeseerServices(parts)
   if (!homeseer.ok) return homeseer
   return ok([

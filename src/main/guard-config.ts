@@ -17,6 +17,7 @@ const MINUTE_MS = 60_000
 export function guardConfig(config: Config): GuardConfig {
   const { guard } = config
   const openMs = guard.approvalMinutes * MINUTE_MS
+  // A minute's worth may come at once: agents act in bursts, and the actuator limit protects each device.
   const writes = { perMinute: guard.writesPerMinute, burst: guard.writesPerMinute }
   return {
     mode: config.mode,
@@ -26,9 +27,11 @@ export function guardConfig(config: Config): GuardConfig {
       calls: { perMinute: guard.callsPerMinute, burst: guard.callsPerMinute },
       effects: { writes, sensitive: writes, admin: writes },
       actuator: { minIntervalMs: guard.actuatorIntervalMs, writesPerDay: guard.actuatorWritesPerDay },
+      // Callers and devices whose recent use is remembered; more than a house has, less than a flood could invent.
       maxTracked: 10_000,
     },
     approvals: {
+      // As long to decide as, afterwards, to use the decision.
       openMs,
       useMs: openMs,
       maxOpen: guard.maxPendingApprovals,
@@ -37,6 +40,7 @@ export function guardConfig(config: Config): GuardConfig {
     },
     changes: {
       maxPrepared: config.homeseer.changeTokenEntries,
+      // An eighth: one caller that prepares and never commits leaves room for seven others.
       maxPreparedPerPrincipal: Math.ceil(config.homeseer.changeTokenEntries / 8),
       keepMs: DAY_MS,
     },
@@ -44,6 +48,7 @@ export function guardConfig(config: Config): GuardConfig {
       ttlMs: guard.idempotencyHours * HOUR_MS,
       maxKeys: 20_000,
       maxKeysPerPrincipal: 5_000,
+      // Of a longer one only that it happened is kept; a repeat is refused and says so.
       maxOutcomeBytes: 65_536,
     },
     profileHolds: (profile, offer) => profileHolds(config, new Set([offer.family.name]))(profile, offer) ?? false,

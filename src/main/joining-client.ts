@@ -27,6 +27,7 @@ export interface Joining {
   readonly useNkey: boolean
 }
 
+/** A member list of thousands of nodes; and how long the issuer may take to let us in. */
 const MAX_ANSWER_BYTES = 4_194_304
 const TIMEOUT_MS = 15_000
 
@@ -42,6 +43,7 @@ export async function joinByInvitation(joining: Joining): Promise<Result<Communi
   try {
     const outbound = new Outbound({
       identity,
+      // The one that we are about to belong to: the question is signed for it.
       communityId: () => invitation.communityId,
       transports: { http, nats: nats?.caller },
       clock: systemClock,
@@ -63,6 +65,7 @@ export async function joinByInvitation(joining: Joining): Promise<Result<Communi
     const community = readCommunity(answer.value['community'], invitation.communityId)
     if (!community.ok)
       return fail(`The answer is no member list of ${invitation.communityName} (${community.fault.kind}).`)
+    // A list that is signed and lacks us would be kept, and lock us out of our own mesh.
     if (standingOf(community.value, identity.id).kind !== 'member')
       return fail('The member list came without this node.')
     return ok(community.value)

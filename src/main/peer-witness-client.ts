@@ -37,12 +37,14 @@ export interface PeerWitness {
   readonly close: () => void
 }
 
+/** For one question to one node; a second try corrects what we believed of it, a third is for a race. */
 const ASK_MS = 10_000
 const TRIES = 3
 
 export function openPeerWitness(parts: PeerWitnessParts): PeerWitness {
   const { identity, ledger, mesh, logger } = parts
   const database = new Database({ path: parts.path, migrations: [witnessMigrations] })
+  // Filled as nodes come: a witness of the mesh learns its logs from their manifests.
   const logs = new Map<string, readonly VerifierKey[]>()
   const owners = new Map<string, string>()
   const store = new WitnessStore({
@@ -53,6 +55,7 @@ export function openPeerWitness(parts: PeerWitnessParts): PeerWitness {
   const originOf = (peer: string): string | undefined => {
     const origin = mesh.peers.find(({ nodeId }) => nodeId === peer)?.manifest.ledgerOrigin
     const publicKey = publicKeyOf(peer)
+    // A plus sign or a blank in a name would end the key's line in a signed note.
     if (origin === undefined || publicKey === undefined || /[\s+]/.test(origin)) return undefined
     const owner = owners.get(origin)
     if (owner !== undefined && owner !== peer) {
@@ -63,6 +66,7 @@ export function openPeerWitness(parts: PeerWitnessParts): PeerWitness {
     logs.set(origin, [verifierKey(origin, ED25519, publicKey)])
     return origin
   }
+  // Per node, the size it cosigned last: only a guess, which its 409 corrects.
   const remembered = new Map<string, number>()
   let lastSize = -1
   return {
@@ -72,6 +76,7 @@ export function openPeerWitness(parts: PeerWitnessParts): PeerWitness {
         const added = await store.addCheckpoint(body)
         if (added.ok) return { status: 200, text: added.value }
         const { fault } = added
+        // C2SP tlog-witness: a conflict answers with the size that is remembered.
         return { status: fault.status, text: fault.status === 409 ? `${fault.size}\n` : fault.reason }
       },
       latest: (peer) => {
@@ -112,6 +117,7 @@ async function askOne(
     }
     const other = status === 409 && typeof text === 'string' ? parseDecimal(text.slice(0, -1)) : undefined
     if (other === undefined) {
+      // 422: our proof does not lead from its tree to ours. Anything else is about the request, not about the log.
       if (status !== 422) return undefined
       break
     }

@@ -33,6 +33,7 @@ export interface People {
   readonly stop: () => void
 }
 
+/** As mcp/profile.ts has them; families are added as they are found. */
 const BUILT_IN = ['all', 'read']
 
 export interface PeopleFace {
@@ -112,6 +113,7 @@ function settingsView(parts: FaceParts, status: StatusView): SettingsView {
 
 /** What a node can say about itself; whether the whole ledger still holds is for `verify` to find out. */
 function findingsOf(data: DataDirectory, ledger: Ledger, status: StatusView): SettingsView['findings'] {
+  // Configuration: this process has read it. Ledger: said below, from its state, without reading everything again.
   const outside = new Set(['configuration', 'ledger'])
   const sound = ledger.state().kind === 'sound'
   return [

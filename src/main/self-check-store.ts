@@ -18,10 +18,11 @@ export function selfCheck(data: DataDirectory, status: StatusView): DoctorFacts 
     configFile: undefined,
     dataWritable: isWritable(data.root),
     freeBytes: bavail * bsize,
-    looseKeys: [data.nodeKey, data.ownerToken]
+    looseKeys: [data.nodeKey, data.ownerToken, data.devicesKey]
       .filter((path) => existsSync(path))
       .map((path) => ({ path, mode: (statSync(path).mode & 0o777).toString(8) }))
       .filter(({ mode }) => mode !== '600' && mode !== '400'),
+    // It answers: whoever reads this was answered by it. So its port is taken, by itself.
     gateway: { url: status.url, answers: true },
     portTaken: false,
     port: 0,

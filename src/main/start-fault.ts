@@ -7,6 +7,7 @@ import { fail } from '../core/result.ts'
 
 export interface StartFault {
   /** `misconfigured`: another setting would do. `refused`: the records or keys are not what they should be. */
+  // Each has an exit code of its own (cli/start-server.ts).
   readonly kind: 'running-already' | 'misconfigured' | 'refused'
   readonly message: string
 }

@@ -21,6 +21,7 @@ export interface ConfigProblem {
 /** `name` is for the sentences only. An empty file is a valid configuration: everything has a default. */
 export function readConfig(name: string, text: string): Result<Config, readonly ConfigProblem[]> {
   const lines = new LineCounter()
+  // As a document, not as a value: only the document knows which line a key stands in.
   const document = parseDocument(text, { lineCounter: lines, uniqueKeys: true })
   if (document.errors.length > 0) {
     return fail(
@@ -32,6 +33,7 @@ export function readConfig(name: string, text: string): Result<Config, readonly 
       })),
     )
   }
+  // The alias limit keeps nested references from growing into gigabytes.
   const parsed = configSchema.safeParse(document.toJS({ maxAliasCount: 100 }) ?? {})
   if (parsed.success) return ok(parsed.data)
   const where = (path: readonly PropertyKey[]): number | undefined => lineOf(document, lines, path)
@@ -63,6 +65,7 @@ function sentence(issue: z.core.$ZodIssue): string {
   return reason ?? issue.message
 }
 
+/** Follows the path through Zod's own description of the schema, so that no list of keys has to be kept up here. */
 function knownKeys(path: readonly PropertyKey[]): string {
   let schema: unknown = configSchema
   for (const step of path) schema = inner(schema, step)
@@ -70,6 +73,7 @@ function knownKeys(path: readonly PropertyKey[]): string {
   return shape === undefined ? 'see docs/running.md' : `known here: ${Object.keys(shape).join(', ')}`
 }
 
+/** One step down: a member of an object, an element of a list, a value of a record. */
 function inner(schema: unknown, step: PropertyKey): unknown {
   const shape = shapeOf(schema)
   if (shape !== undefined) return shape[String(step)]
@@ -85,6 +89,7 @@ function shapeOf(schema: unknown): Record<string, unknown> | undefined {
   return typeof shape === 'object' && shape !== null ? (shape as Record<string, unknown>) : undefined
 }
 
+/** Defaults, optionals and prefaults are wrapped around what they are about. */
 function unwrap(schema: unknown): unknown {
   let current = schema
   while (definition(current)?.['innerType'] !== undefined) current = definition(current)?.['innerType']

@@ -47,6 +47,7 @@ export function loadConfig(
   try {
     text = readFileSync(path, 'utf8')
   } catch (error) {
+    // Any other trouble with the usual file (rights, a directory of that name) is not taken for its absence.
     const absent = error instanceof Error && 'code' in error && error.code === 'ENOENT'
     if (named || !absent)
       return fail([
@@ -60,6 +61,7 @@ export function loadConfig(
     present = false
   }
   const read = readConfig(path, text)
+  // The environment comes last: spec 4's variables override the file.
   const config = read.ok ? withHomeseerEnvironment(read.value, environment) : read
   if (!config.ok) return config
   return ok({ config: config.value, path: present ? path : undefined, notes: environmentNotes(environment) })

@@ -24,6 +24,7 @@ const mqttSection = z
   })
   .prefault({})
 
+/** One of the two placeholders, once: without it all devices would share a topic. Wildcards are for readers. */
 const topic = (word: string) =>
   z.string().regex(/^[^+#{}]*\{(?:device|client)\}[^+#{}]*$/, `a topic such as devices/${word}/{device}`)
 
@@ -79,6 +80,7 @@ export const devicesSection = z
       .describe('How devices connect that are approved without a choice.'),
     mqtt: mqttSection,
     broker: brokerSection.exactOptional().describe('Somebody else’s MQTT broker, with topics for each device.'),
+    // Below the 120 s after which firmware takes its channel for closed.
     keepAliveSeconds: z
       .int()
       .min(0)

@@ -12,6 +12,7 @@ function mayInitiate(address: number): boolean {
   return INITIATOR_NIBBLES.has(address >> 4) && INITIATOR_NIBBLES.has(address & 0xf)
 }
 
+/** ebusd's own spelling of devices, so that a line can be copied from one configuration to the other. */
 const ADAPTER = /^((enh|ens|tcp|udp|ebusd):(\[[0-9a-f:]+\]|[^:/\s]+):\d{1,5}|(enh|ens|serial):(\/\S+|COM\d+))$/i
 
 const bus = z.strictObject({

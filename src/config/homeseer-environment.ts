@@ -53,7 +53,7 @@ const VARIABLES: Readonly<Record<string, Variable>> = {
   HS4_ADMIN_CAMERAS_ENABLED: to('homeseer.admin.cameras', boolean),
   HS4_ADMIN_EVENTS_ENABLED: to('homeseer.admin.events', boolean),
   HS4_ADMIN_CONFIG_ENABLED: to('homeseer.admin.config', boolean),
-  HS4_ADMIN_MAINTENANCE_WINDOW_ID: to('homeseer.admin.maintenanceWindowId', optionalText),
+  HS4_ADMIN_MAINTENANCE_WINDOW_ID: to('homeseer.admin.maintenanceWindowId', text),
   HS4_ADMIN_ALLOWED_MAINTENANCE_WINDOW_IDS: to('homeseer.admin.allowedMaintenanceWindowIds', list),
   // The older spelling first, so that the contract's own wins where both are set.
   HS4_REQUIRE_CHANGE_TICKET: to('homeseer.admin.requireChangeTicket', boolean),
@@ -67,7 +67,7 @@ const VARIABLES: Readonly<Record<string, Variable>> = {
   HS4_ADMIN_ALLOWED_INTERFACE_IDS: to('homeseer.admin.allowedInterfaceIds', list),
   HS4_ADMIN_ALLOWED_CATEGORY_IDS: to('homeseer.admin.allowedCategoryIds', list),
   HS4_ALIAS_LEARNED_ENABLED: to('homeseer.learnAliases', boolean),
-  HS4_ALIAS_CONFIG_PATH: to('homeseer.aliasFile', optionalText),
+  HS4_ALIAS_CONFIG_PATH: to('homeseer.aliasFile', text),
   HS4_CHANGE_TOKEN_TTL_SEC: to('homeseer.changeTokenSeconds', number),
   HS4_CHANGE_TOKEN_MAX_ENTRIES: to('homeseer.changeTokenEntries', number),
   MCP_HTTP_HOST: to('listen.host', text),
@@ -135,10 +135,6 @@ function text(value: string): Read {
   return { value }
 }
 
-function optionalText(value: string): Read {
-  return { value }
-}
-
 function boolean(value: string): Read {
   if (/^(1|true|yes|on)$/i.test(value)) return { value: true }
   if (/^(0|false|no|off)$/i.test(value)) return { value: false }
@@ -170,12 +166,14 @@ function baseUrl(value: string): Read {
   return { value: url.href.replace(/\/+$/, '') }
 }
 
+/** A copy with one key set, or taken out; sections on the way are made where they are missing. */
 function replaced(from: unknown, [step = '', ...rest]: readonly string[], value: unknown): unknown {
   const { [step]: inner, ...others } = (from ?? {}) as Record<string, unknown>
   if (rest.length > 0) return { ...others, [step]: replaced(inner, rest, value) }
   return value === undefined ? others : { ...others, [step]: value }
 }
 
+/** The variable that set what the schema complains about, or the key itself. */
 function sourceOf(sources: ReadonlyMap<string, string>, path: readonly string[]): string {
   for (let length = path.length; length > 0; length--) {
     const name = sources.get(path.slice(0, length).join('.'))

@@ -17,6 +17,7 @@ const nameList = z.array(z.string().min(1).max(200)).exactOptional()
 
 const path = z.string().min(1).max(1_000)
 
+/** Names are compared without regard to case (homeseer/tools/allow-list.ts). */
 const allowSection = z
   .strictObject({
     devices: idList.describe('Refs that may be changed, also as ranges (`100-110`); absent: all.'),
@@ -27,6 +28,7 @@ const allowSection = z
   })
   .prefault({})
 
+/** All off: spec 4 asks for one yes for administration, and one more per domain. */
 const adminSection = z
   .strictObject({
     enabled: z.boolean().default(false).describe('Whether `hs4.admin.*` may change anything.'),
@@ -37,6 +39,7 @@ const adminSection = z
     cameras: z.boolean().default(false).describe('Whether it may change the configuration of cameras.'),
     events: z.boolean().default(false).describe('Whether it may change events.'),
     config: z.boolean().default(false).describe('Whether it may change names, places and categories of devices.'),
+    // Words that callers must repeat: here case counts.
     maintenanceWindowId: z.string().min(1).exactOptional().describe('The one maintenance window that is open.'),
     allowedMaintenanceWindowIds: nameList.describe('Maintenance windows that may be named; absent: any.'),
     requireChangeTicket: z.boolean().default(true).describe('Whether a change needs a ticket.'),
@@ -67,6 +70,7 @@ const pushSection = z
       .max(65_535)
       .exactOptional()
       .describe('HomeSeer’s ASCII port (usually 11000), which pushes changes; absent: everything is polled.'),
+    // HomeSeer cannot sign what it posts; a secret in the address is all that there is.
     webhookKey: z
       .string()
       .min(16)

@@ -29,6 +29,7 @@ const ownerRule = z
     'a rule that trusts everything would leave nothing to approve',
   )
 
+/** Part of the ledger's name, so a change of it begins what looks like another log: see `ledger.origin`. */
 const nodeSection = z
   .strictObject({
     name: z
@@ -43,6 +44,7 @@ const listenSection = z
   .strictObject({
     host: z.string().min(1).default('127.0.0.1').describe('Address of the listener for agents and people.'),
     port: z.int().min(0).max(65_535).default(7420).describe('Port of that listener; 0 takes a free one.'),
+    // Only programs on this machine can be anonymous; from anywhere else a token is always asked for.
     anonymous: z
       .enum(['agent', 'observer', 'off'])
       .default('agent')
@@ -73,6 +75,7 @@ const busSection = z
     preferLocal: z.boolean().default(true).describe('Choose a local provider while it is not too busy.'),
     localLoadThreshold: z.number().min(0).max(1).default(0.8).describe('How busy it may be for that, 0 to 1.'),
     freshnessSeconds: z.int().min(1).default(60).describe('A peer not heard of for so long is not chosen.'),
+    // Spec 2 § 5.4 is greedy, and sends everybody to the fastest at once.
     strategy: z
       .enum(['peak-ewma', 'spec'])
       .default('peak-ewma')
@@ -87,10 +90,10 @@ const guardSection = z
     maxPendingPerPrincipal: z.int().min(1).default(8).describe('Requests open at once for one caller.'),
     callsPerMinute: z.int().min(1).default(6_000).describe('Calls of one caller in a minute, of any kind.'),
     writesPerMinute: z.int().min(1).default(120).describe('Changes by one caller in a minute.'),
+    // Relays and valves wear out; a model in a loop must not be able to wear one out in a night.
     actuatorIntervalMs: z.int().min(0).default(250).describe('Rest between two changes of one device.'),
     actuatorWritesPerDay: z.int().min(1).default(2_000).describe('Changes of one device in a day.'),
     idempotencyHours: z.int().min(1).default(24).describe('How long the outcome of an idempotency key is kept.'),
-    changeTokenSeconds: z.int().min(10).default(300).describe('How long a prepared change can be committed.'),
     rules: z
       .array(ownerRule)
       .default([])
@@ -105,6 +108,7 @@ const ledgerSection = z
       .regex(/^[^\s+]{1,128}$/, 'a name without spaces or plus signs, such as example.com/house')
       .optional()
       .describe('Name of the log in its checkpoints; made from the node name if absent.'),
+    // What no checkpoint covers yet could be rewritten by somebody who has the disk: this bounds how much that is.
     checkpointSeconds: z.int().min(1).default(60).describe('A new checkpoint is signed at least so often.'),
     witnesses: z
       .array(

@@ -42,6 +42,7 @@ export function configOf(command: Command): Config | undefined {
   return undefined
 }
 
+/** stdout has the answer and nothing else, so that it can be piped; everything beside it goes to stderr. */
 export function say(command: Command, { json, text, exit = EXIT.ok }: Answer): void {
   process.stdout.write(`${globalOptions(command).json === true ? JSON.stringify(json) : text}\n`)
   process.exitCode = exit
@@ -69,6 +70,7 @@ function complain(command: Command, fault: ClientFault): void {
   process.exitCode = exitOf(fault)
 }
 
+/** Denied is told from failed: a script may ask somebody for the approval and try again. */
 function exitOf(fault: ClientFault): ExitCode {
   if (fault.kind !== 'refused') return EXIT.unreachable
   return fault.status === 401 || fault.status === 403 ? EXIT.denied : EXIT.failed

@@ -9,6 +9,7 @@ import type { Answer } from './print.ts'
 
 export function connect(client: ClientName, facts: ConnectFacts): Answer {
   const { where, what } = snippetFor(client, facts)
+  // The token itself is shown once, when it is made, and never here.
   const note = facts.needsToken ? '\n\nWith a token for hb_…: hearthbus token create NAME --role agent' : ''
   return { json: { client, where, snippet: what }, text: `${where}\n\n${what}${note}` }
 }

@@ -13,6 +13,7 @@ import { plainAnswer } from './remote.ts'
 const ROLES = ['observer', 'agent', 'approver', 'admin'] as const
 
 export function addConsoleCommands(program: Command): void {
+  // The underscore keeps clear of the global of that name.
   const console_ = program.command('console').description('the page in the browser')
   console_
     .command('link', { isDefault: true })

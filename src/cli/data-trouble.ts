@@ -5,6 +5,7 @@
  */
 import { sep } from 'node:path'
 
+/** Node's code for whatever SQLite says; the lower eight bits of `errcode` are SQLite's primary result code. */
 const SQLITE_ERROR = 'ERR_SQLITE_ERROR'
 const SQLITE_NOTADB = 26
 const SQLITE_CORRUPT = 11

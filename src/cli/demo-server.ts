@@ -34,6 +34,7 @@ interface DemoDevice {
 const HOST = '127.0.0.1'
 /** A room takes hours to warm up; nobody who tries something out has hours. */
 const HOUSE_SPEED = 30
+/** Always the same house, so that what the documentation shows is what people see. */
 const SEED = 7
 /** Let in by the demo itself; one more waits with its code, so that there is something to approve. */
 const DEVICES: readonly DemoDevice[] = [

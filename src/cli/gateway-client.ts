@@ -72,6 +72,7 @@ export async function request(gateway: GatewayConnection, question: ApiRequest):
   const token = process.env['HEARTHBUS_TOKEN']
   const answer = await requestWith(gateway, question, token)
   if (answer.ok || token !== undefined || answer.fault.kind !== 'refused' || answer.fault.status !== 401) return answer
+  // Only for looking: a change is made with a credential that somebody chose to show.
   if ((question.method ?? 'GET') === 'GET' && owner !== undefined) return requestWith(gateway, question, owner)
   return fail({ ...answer.fault, message: `${answer.fault.message} Set HEARTHBUS_TOKEN to one.` })
 }
@@ -124,6 +125,7 @@ function readText(path: string): string | undefined {
   }
 }
 
+/** Signal 0 asks without sending. */
 function isAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0)

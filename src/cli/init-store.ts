@@ -8,6 +8,7 @@ import { dirname } from 'node:path'
 import { EXIT } from './print.ts'
 import type { Answer } from './print.ts'
 
+/** Only what a newcomer decides on the first day: a file with every key is one that nobody reads. */
 const FIRST = `# Hearthbus. Every key, with its default: docs/running.md. An unknown key refuses to start.
 
 # readonly refuses every change, whoever asks: a good first week.

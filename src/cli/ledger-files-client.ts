@@ -48,6 +48,7 @@ async function verifyIn(dataRoot: string, origin: string): Promise<Result<Verify
   if (!existsSync(data.database)) return fail(`There is no ledger in ${dataRoot}.`)
   const key = await loadKey(data.nodeKey)
   if (!key.ok) return fail(keyFaultSentence(key.fault))
+  // Read-only and without migrations: checking must not change what it checks.
   const database = new Database({ path: data.database, migrations: [], readOnly: true })
   try {
     const stored = {

@@ -56,6 +56,7 @@ function pad(cell: string, width: number): string {
   return cell + ' '.repeat(Math.max(0, width - displayWidth(cell)))
 }
 
+/** Characters, not UTF-16 units; wide ones of other scripts are not looked up for a table. */
 function displayWidth(cell: string): number {
   return Array.from(cell).length
 }

@@ -19,6 +19,7 @@ export async function withQuietGateway<Value>(
   work: (gateway: Gateway) => Promise<Value>,
 ): Promise<Result<Value, StartFault>> {
   const { url: _, ...homeseer } = config.homeseer
+  // Without the families and the mesh: the step is about our own records, and nobody in the house hears of it.
   const alone: Config = {
     ...config,
     homeseer,

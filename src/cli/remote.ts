@@ -78,13 +78,17 @@ export function plainAnswer(value: Json, sentence?: string): Answer {
 }
 
 function summary(details: JsonObject): string {
-  return Object.entries(details)
-    .filter(([, value]) => !isJsonObject(value) && !Array.isArray(value))
-    .map(([key, value]) => `${key} ${text(value)}`)
-    .slice(0, 4)
-    .join(', ')
+  return (
+    Object.entries(details)
+      .filter(([, value]) => !isJsonObject(value) && !Array.isArray(value))
+      .map(([key, value]) => `${key} ${text(value)}`)
+      // What fits on a line; the rest is in --json.
+      .slice(0, 4)
+      .join(', ')
+  )
 }
 
+/** Up to a full stop with a blank behind it: `hs4.devices.set` is no end of a sentence. */
 function firstSentence(description: string): string {
   return (/^[\s\S]*?\.(?=\s|$)/.exec(description)?.[0] ?? description).replaceAll(/\s+/g, ' ').slice(0, 120)
 }

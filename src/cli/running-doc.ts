@@ -21,6 +21,7 @@ export function withKeyTable(document: string): string {
 }
 
 function keyTable(): string {
+  // What may be written, not what comes out: keys with a default are optional to whoever writes the file.
   const root = z.toJSONSchema(configSchema, { io: 'input' }) as JsonSchema
   return ['| Key | Type | Default | What it does |', '| --- | --- | --- | --- |', ...rows(root, '')].join('\n')
 }
@@ -32,6 +33,7 @@ function rows(schema: JsonSchema, prefix: string): readonly string[] {
     if (property['properties'] !== undefined) return rows(property, key)
     const items = property['items'] as JsonSchema | undefined
     const values = property['additionalProperties'] as JsonSchema | boolean | undefined
+    // A list or a record of sections has a row for itself and one for each key of a section.
     const inner =
       items?.['properties'] === undefined
         ? typeof values === 'object' && values['properties'] !== undefined

@@ -25,6 +25,7 @@ export function addRunningCommands(program: Command): void {
       const root = dataRootOf(command)
       const neighbour = neighbourAt(config.listen.port, options.demo === true ? demoRoot(root) : root, root)
       if (neighbour !== undefined) return command.error(neighbour, { exitCode: EXIT.usage })
+      // Loaded only by who runs it: `hearthbus status` should not pay for a gateway.
       const { up } = await import('./up-server.ts')
       const shared = { version: VERSION, command: shortCommand(process.argv[1] ?? '', process.cwd()) }
       if (options.demo !== true) {
@@ -62,6 +63,7 @@ export function addRunningCommands(program: Command): void {
     .command('witness')
     .description('cosign the checkpoints of gateways elsewhere')
     .option('--host <address>', 'listen on', '127.0.0.1')
+    // Beside 7420 (people and agents), 7421 (devices), 7423 (HomeSeer's web hook) and 7424 (MQTT).
     .option('--port <n>', 'port; 0 takes a free one', wholeNumber(0, 65_535), 7422)
     .option('--name <name>', 'what it signs as', 'hearthbus.local/witness')
     .option('--log <vkey...>', 'public key of a log to watch over', [])

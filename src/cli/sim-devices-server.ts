@@ -31,6 +31,7 @@ interface SimOptions {
   readonly fault: readonly FaultName[]
 }
 
+/** What is typed, and the switch of the simulator that it is. */
 const FAULTS = {
   'no-pong': 'noPong',
   'drop-on-call': 'dropOnCall',

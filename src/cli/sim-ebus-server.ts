@@ -96,6 +96,7 @@ async function orReason<Value>(work: Promise<Value>): Promise<Value | string> {
   }
 }
 
+/** The last colon parts them, so that an IPv6 address in brackets works, too. */
 function hostAndPort(text: string): { readonly host: string; readonly port: number } {
   const at = text.lastIndexOf(':')
   const host = text.slice(0, at).replaceAll(/[[\]]/g, '')

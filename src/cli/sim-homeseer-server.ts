@@ -24,6 +24,7 @@ interface Address {
   readonly port: number
 }
 
+/** The gateway shows 20,000 devices at most; the house of hard cases needs some of them. */
 const MAX_SENSORS = 15_000
 
 export function addHomeseerSim(sim: Command): void {
@@ -63,7 +64,11 @@ async function run(options: SimOptions): Promise<number> {
     sensors,
     webhooks,
     ...(dataDirectory === undefined ? {} : { dataDirectory }),
-  })
+  }).catch((error: unknown) => (error instanceof Error ? error.message : String(error)))
+  if (typeof simulator === 'string') {
+    process.stderr.write(`HomeSeer cannot be simulated there: ${simulator}\n`)
+    return EXIT.usage
+  }
   simulator.system.passwordRequired = options.openSubnet !== true
   simulator.faults.adapterMissing = options.withoutAdapter === true
   const { events, groups } = simulator.eventFiles ?? {}

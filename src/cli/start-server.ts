@@ -25,6 +25,7 @@ export async function tryToStart(options: GatewayOptions): Promise<Result<Gatewa
 }
 
 export function exitOfStart({ kind }: StartFault): ExitCode {
+  // Not a wrong setting: whoever runs has what was asked for.
   if (kind === 'running-already') return EXIT.unreachable
   return kind === 'misconfigured' ? EXIT.usage : EXIT.integrity
 }

@@ -59,6 +59,7 @@ async function become(
 ): Promise<ExitCode | 'another-was-first'> {
   if (token === undefined && config.listen.anonymous === 'off')
     return refuse('listen.anonymous is off, so nobody may act without a token: set HEARTHBUS_TOKEN.', EXIT.denied)
+  // Listening as well: the next client that starts its server is put through to this one.
   const started = await tryToStart({ config, dataRoot, version, logger, listen: true })
   if (!started.ok && started.fault.kind === 'running-already' && !isLastTry) return 'another-was-first'
   if (!started.ok) return refuse(started.fault.message, exitOfStart(started.fault))
@@ -82,6 +83,7 @@ async function become(
     await gateway.stop()
     return refuse(`There is no profile named ${profile}.`, EXIT.usage)
   }
+  // Ends the session; the gateway is stopped behind it, in order.
   process.once('SIGINT', () => void served.close())
   process.once('SIGTERM', () => void served.close())
   let expelled = false

@@ -171,6 +171,16 @@ describe('simulated HomeSeer over HTTP', () => {
   })
 })
 
+describe('ports of the simulated HomeSeer', () => {
+  it('are both open or none is', async () => {
+    const taken = { host: '127.0.0.1', httpPort: 0, asciiPort: simulator.asciiPort }
+    await expect(startHomeseerSimulator(taken)).rejects.toThrow('EADDRINUSE')
+    const open = (): readonly string[] => process.getActiveResourcesInfo().filter((each) => each === 'TCPServerWrap')
+    // Those of the first one.
+    await expect.poll(open).toHaveLength(2)
+  })
+})
+
 describe('simulated HomeSeer on the ASCII port', () => {
   async function call() {
     const socket = connect(simulator.asciiPort, '127.0.0.1')

@@ -61,7 +61,13 @@ export async function startHomeseerSimulator(options: HomeseerSimulatorOptions):
   const world = newWorld(house, system, faults)
   const { settle } = alarm
   const http = await startHttpServer(world, { host: options.host, port: options.httpPort, settle })
-  const ascii = await startAsciiServer(world, { host: options.host, port: options.asciiPort, settle })
+  const ascii = await startAsciiServer(world, { host: options.host, port: options.asciiPort, settle }).catch(
+    async (error: unknown) => {
+      // Both ports or none.
+      await http.stop()
+      throw error
+    },
+  )
   const hooks = new WebhookSender(options.webhooks ?? [])
   house.onChange((change) => publish(change))
 

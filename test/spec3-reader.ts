@@ -37,7 +37,7 @@ export class Spec3Reader {
     })
     const answer = this.#next('backend')
     expect(answer).toMatchObject({ type: 'hello', transport, session_id: expect.stringMatching(/^[\da-f]{32}$/) })
-    this.#sessionId = String(answer['session_id'])
+    this.#sessionId = answer['session_id'] as string
   }
 
   /** "Initialize the MCP session". */
@@ -52,11 +52,11 @@ export class Spec3Reader {
     let cursor: string | undefined = ''
     while (cursor !== undefined) {
       const { result }: JsonObject = this.#exchange('tools/list', { cursor, withUserTools: false })
-      const { tools, nextCursor, ...rest } = result as { tools: JsonObject[]; nextCursor?: string }
+      const { tools, nextCursor, ...rest } = result as { tools: { name: string }[]; nextCursor?: string }
       expect(rest).toEqual({})
       for (const tool of tools) {
         expect(Object.keys(tool)).toEqual(['name', 'description', 'inputSchema'])
-        names.push(String(tool['name']))
+        names.push(tool.name)
       }
       cursor = nextCursor
     }

@@ -72,8 +72,8 @@ function addApprovals(program: Command): void {
   approvals
     .command('approve <id>')
     .description('let that exact call happen once; with --uses and --minutes, also calls like it')
-    .option('--uses <n>', 'so many more calls like it', wholeNumber(1, 10_000))
-    .option('--minutes <n>', 'for so long', wholeNumber(1, 525_600))
+    .option('--uses <n>', 'so many more calls like it', wholeNumber(1, 1_000))
+    .option('--minutes <n>', 'for so long', wholeNumber(1, 43_200))
     .option('--any-device', 'on every device that the tool reaches')
     .option('--bounds <json>', 'arguments that may vary, e.g. {"value":{"min":18,"max":22}}')
     .action((id: string, options: GrantOptions, command: Command) =>

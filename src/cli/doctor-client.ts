@@ -13,9 +13,13 @@ import { dataDirectory, dataRoot } from '../config/data-directory.ts'
 import type { Config } from '../config/schema.ts'
 import type { Json } from '../core/json.ts'
 import { findingSentence } from '../ledger/finding.ts'
+import { parseVerifierKey } from '../ledger/note-key.ts'
+import { parseNote, verifyNote } from '../ledger/note.ts'
 import type { StatusView } from '../web/api.ts'
 import type { DoctorFacts } from '../web/doctor.ts'
+import type { LedgerView } from '../web/views.ts'
 import { findGateway, request } from './gateway-client.ts'
+import type { GatewayConnection } from './gateway-client.ts'
 import { originOf, verifyFiles } from './ledger-files-client.ts'
 
 export async function gatherFacts(given: { readonly data?: string; readonly config?: string }): Promise<DoctorFacts> {
@@ -37,6 +41,7 @@ export async function gatherFacts(given: { readonly data?: string; readonly conf
     portTaken: !running.ok && port !== 0 && (await isTaken(port, config)),
     port,
     ledger: config === undefined ? 'unknown' : await ledgerFacts(root, config),
+    ...(running.ok && config !== undefined ? await cosigningFacts(running.value, config) : {}),
     services: status?.ok === true ? servicesOf(status.value) : await familiesAlone(config),
     configNotes: loaded.ok ? loaded.value.notes : [],
   }
@@ -90,6 +95,20 @@ async function ledgerFacts(root: string, config: Config): Promise<DoctorFacts['l
   const report = await verifyFiles(root, originOf(config))
   if (!report.ok) return { entries: 0, findings: [report.fault] }
   return { entries: report.value.size, findings: report.value.findings.map(findingSentence) }
+}
+
+async function cosigningFacts(
+  gateway: GatewayConnection,
+  { ledger: { witnesses, checkpointSeconds } }: Config,
+): Promise<Pick<DoctorFacts, 'cosigning'>> {
+  const answer = await request(gateway, { path: '/api/ledger' })
+  if (!answer.ok) return {}
+  const { checkpoint } = answer.value as unknown as LedgerView
+  const vkeys = witnesses.map(({ vkey }) => parseVerifierKey(vkey)).flatMap((key) => (key.ok ? [key.value] : []))
+  const note = parseNote(checkpoint ?? '')
+  const verified = note.ok ? verifyNote(note.value, vkeys) : note
+  const cosignatures = verified.ok ? verified.value.length : 0
+  return { cosigning: { witnesses: vkeys.length, cosignatures, everySeconds: checkpointSeconds } }
 }
 
 function servicesOf(status: Json): DoctorFacts['services'] {

@@ -17,8 +17,12 @@ type Entry = TopologySnapshot['capabilitiesLocal'][number]
 export function topologyAnswer(topology: TopologySnapshot): Answer {
   const { ourNodeId, peers, capabilitiesLocal, capabilitiesRemote } = topology
   const names = new Map(peers.map(({ nodeId, displayName }) => [nodeId, displayName ?? nodeId]))
-  const groups = Map.groupBy([...capabilitiesLocal, ...capabilitiesRemote], ({ nodeId, owner }) => `${nodeId} ${owner}`)
-  const rows = [...groups.values()].map((entries) => groupRow(entries, names))
+  // Which service of a peer offers something is the peer's own affair.
+  const groups = [
+    ...Map.groupBy(capabilitiesLocal, ({ owner }) => owner).values(),
+    ...Map.groupBy(capabilitiesRemote, ({ nodeId }) => nodeId).values(),
+  ]
+  const rows = groups.map((entries) => groupRow(entries, names))
   const parts = [
     `This node is ${ourNodeId}${peers.length === 0 ? ' and knows no others.' : '.'}`,
     table(['node', 'service', 'offers', 'calls now', 'slowest', 'quarantined'], rows),
@@ -33,7 +37,7 @@ function groupRow(entries: readonly Entry[], names: ReadonlyMap<string, string>)
   const slowest = entries.toSorted((left, right) => right.p50Ms - left.p50Ms)[0]
   return [
     first === undefined || first.isLocal ? 'here' : (names.get(first.nodeId) ?? first.nodeId),
-    first?.owner ?? '',
+    first?.isLocal === true ? first.owner : '–',
     String(entries.length),
     String(entries.reduce((sum, { inFlight }) => sum + inFlight, 0)),
     slowest === undefined || slowest.samples === 0 ? '–' : `${slowest.name} ${slowest.p50Ms.toFixed(0)} ms`,

@@ -22,6 +22,8 @@ export interface DoctorFacts {
   readonly port: number
   /** `undefined`: there is none. `unknown`: without a configuration nobody knows what it is called. */
   readonly ledger: { readonly entries: number; readonly findings: readonly string[] } | 'unknown' | undefined
+  /** Witnesses that were configured, and how many of them cosigned the newest checkpoint. */
+  readonly cosigning?: { readonly witnesses: number; readonly cosignatures: number; readonly everySeconds: number }
   readonly services: readonly { readonly name: string; readonly status: string; readonly advice: string | undefined }[]
 }
 
@@ -39,6 +41,7 @@ export function diagnose(facts: DoctorFacts): readonly Finding[] {
     })),
     gatewayFinding(facts),
     ...ledgerFindings(facts),
+    ...cosigningFindings(facts),
     ...facts.services.map(({ name, status, advice }): Finding => ({
       level: status === 'ok' ? 'ok' : status === 'degraded' ? 'warn' : 'fail',
       about: name,
@@ -106,6 +109,20 @@ function gatewayFinding({ gateway, portTaken, port }: DoctorFacts): Finding {
       sentence: `port ${port} belongs to another program. Stop that, or set listen.port.`,
     }
   return { level: 'warn', about: 'gateway', sentence: 'none runs. Start one with `hearthbus up`.' }
+}
+
+function cosigningFindings({ cosigning }: DoctorFacts): readonly Finding[] {
+  if (cosigning === undefined || cosigning.witnesses === 0) return []
+  const { witnesses, cosignatures, everySeconds } = cosigning
+  const count = `${cosignatures} of ${witnesses} witnesses have cosigned the newest checkpoint`
+  if (cosignatures >= witnesses) return [{ level: 'ok', about: 'witnesses', sentence: `${count}.` }]
+  return [
+    {
+      level: 'warn',
+      about: 'witnesses',
+      sentence: `${count}. They are asked every ${everySeconds} s; if it stays so, are they running, and do they know the key that \`hearthbus ledger key\` prints? The gateway's log says why.`,
+    },
+  ]
 }
 
 function ledgerFindings({ ledger }: DoctorFacts): readonly Finding[] {

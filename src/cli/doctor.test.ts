@@ -1,0 +1,15 @@
+import { describe, expect, it } from 'vitest'
+import { doctorAnswer } from './doctor.ts'
+
+function closing(...levels: readonly ('ok' | 'warn' | 'fail')[]): readonly unknown[] {
+  const { text, exit } = doctorAnswer(levels.map((level) => ({ level, about: 'something', sentence: 'is as it is.' })))
+  return [text.split('\n').at(-1), exit]
+}
+
+describe('doctor', () => {
+  it('says that all is well only when nothing is marked', () => {
+    expect(closing('ok', 'ok')).toEqual(['All is well.', 0])
+    expect(closing('ok', 'warn')).toEqual(['Nothing is broken; what is marked ! may need you.', 0])
+    expect(closing('warn', 'fail')).toEqual(['Something is wrong (✗).', 5])
+  })
+})

@@ -1,0 +1,40 @@
+import { describe, expect, it } from 'vitest'
+import { diagnose } from './doctor.ts'
+import type { DoctorFacts } from './doctor.ts'
+
+const WELL: DoctorFacts = {
+  nodeVersion: 'v24.21.0',
+  dataRoot: '/data',
+  configProblems: [],
+  configFile: '/etc/hearthbus.yaml',
+  dataWritable: true,
+  freeBytes: 5e9,
+  looseKeys: [],
+  gateway: { url: 'http://127.0.0.1:7420', answers: true },
+  portTaken: false,
+  port: 7420,
+  ledger: { entries: 3, findings: [] },
+  services: [{ name: 'runtime', status: 'ok', advice: undefined }],
+}
+
+function about(name: string, facts: Partial<DoctorFacts>): unknown {
+  return diagnose({ ...WELL, ...facts }).filter((finding) => finding.about === name)
+}
+
+describe('doctor', () => {
+  it('does not call a ledger new that it could not look at', () => {
+    expect(about('ledger', { ledger: undefined })).toMatchObject([{ level: 'ok', sentence: 'not begun yet.' }])
+    expect(about('ledger', { ledger: 'unknown' })).toMatchObject([
+      { level: 'warn', sentence: expect.stringMatching(/^not checked/) },
+    ])
+  })
+
+  it('asks after witnesses that do not cosign', () => {
+    const cosigning = { witnesses: 2, cosignatures: 1, everySeconds: 60 }
+    expect(about('witnesses', { cosigning })).toMatchObject([
+      { level: 'warn', sentence: expect.stringMatching(/^1 of 2 witnesses .*hearthbus ledger key/) },
+    ])
+    expect(about('witnesses', { cosigning: { ...cosigning, cosignatures: 2 } })).toMatchObject([{ level: 'ok' }])
+    expect(about('witnesses', { cosigning: { ...cosigning, witnesses: 0 } })).toEqual([])
+  })
+})

@@ -7,7 +7,7 @@ import { sharedData } from '../../test/shared-data.ts'
 import type { BusEvent } from './adapter/bus.ts'
 import type { Installation } from './installation.ts'
 import type { HeatingPlane } from './semantic/planes.ts'
-import { registerKey } from './semantic/read-key.ts'
+import { errorsKey, registerKey } from './semantic/read-key.ts'
 import { readPlan } from './semantic/read-plan.ts'
 import { CIRCUIT, HOT_WATER, SYSTEM, ZONE, remoteRegisters } from './semantic/register-map.ts'
 import type { Register } from './semantic/register.ts'
@@ -71,6 +71,34 @@ function house(...more: readonly (readonly [Register, string, number?])[]): Inst
   for (const [register, value, instance] of [...base, ...more]) overhear(heating, register, value, instance)
   return heating
 }
+
+describe('boiler', () => {
+  const complaints = (heating: Installation): unknown =>
+    (data(heating, 'boiler_status') as { diagnostics: JsonObject } | null)?.diagnostics
+  const overheard = (heating: Installation, question: string, answer: string): void =>
+    hear(heating, {
+      telegram: { source: 0xf1, target: 0x08, primary: 0xb5, secondary: 0x03, data: fromHex(question) },
+      response: fromHex(answer),
+    })
+
+  it('says what it complains about, and nothing about what nobody asked', () => {
+    const heating = house()
+    identify(heating, 0x08, 'BAI00')
+    expect(complaints(heating)).not.toHaveProperty('current_errors')
+    overheard(heating, '0001', '1901ffffffffffffffff')
+    overheard(heating, '0002', 'ffffffffffffffffffff')
+    expect(complaints(heating)).toMatchObject({ current_errors: [281], current_service_messages: [] })
+    overheard(heating, '0001', 'ffffffffffffffffffff')
+    expect(complaints(heating)).toMatchObject({ current_errors: [] })
+  })
+
+  it('is asked for its complaints', () => {
+    const heating = house()
+    identify(heating, 0x08, 'BAI00')
+    const keys = readPlan(heating.topology, heating.shadow).map(({ key }) => key)
+    expect(keys).toEqual(expect.arrayContaining([errorsKey(0x08, [0, 1]), errorsKey(0x08, [0, 2])]))
+  })
+})
 
 const zone = (
   heating: Installation,

@@ -228,6 +228,9 @@ describe('methods', () => {
 
   it.each([
     ['system', 'get_operational_data', { op: 0 }, '00'],
+    ['system', 'get_errors', {}, '0001'],
+    ['system', 'get_errors', { kind: 'service' }, '0002'],
+    ['system', 'get_error_history', { index: 3 }, '010103'],
     ['system', 'get_register', { addr: '1800' }, '0d1800'],
     ['system', 'get_register', { addr: 0x1800 }, '0d1800'],
     ['system', 'get_register', { addr: [0x18, 0x00] }, '0d1800'],
@@ -315,6 +318,13 @@ describe('methods', () => {
     expect(prepared('system', 'get_register', { addr: 1 }).decode(fromHex('00'))).toMatchObject({
       value: { valid: false },
     })
+  })
+
+  it('reads the numbers of errors, and no text that nobody has written down', () => {
+    const read = prepared('system', 'get_errors', {})
+    expect(read.decode(fromHex('1901 2800 ffff ffff ffff'))).toMatchObject({ codes: { value: [281, 40], valid: true } })
+    expect(read.decode(fromHex('ffff ffff ffff ffff ffff'))).toMatchObject({ codes: { value: [], valid: true } })
+    expect(read.decode(fromHex('1901'))).toMatchObject({ codes: { value: null, valid: false } })
   })
 
   it('reads the time from both forms of the answer', () => {

@@ -5,6 +5,8 @@
  */
 import { z } from 'zod'
 import { equalBytes, hex } from '../../core/bytes.ts'
+import { decodeErrorCodes } from '../semantic/error-codes.ts'
+import { ERRORS_BEFORE, ERRORS_NOW, ERROR_KINDS } from '../semantic/read-key.ts'
 import { numeric } from '../wire/datatypes.ts'
 import { fromBcd } from '../wire/digit-type.ts'
 import { EXTENDED_METHODS } from './extended-methods.ts'
@@ -142,7 +144,47 @@ const setRegister = defineMethod({
   },
 })
 
+const errorKind = z.enum(['errors', 'service']).default('errors')
+
+const getErrors = defineMethod({
+  plane: 'system',
+  name: 'get_errors',
+  secondary: 0x03,
+  readOnly: true,
+  params: z.strictObject({ ...commonParams, kind: errorKind }),
+  prepare: ({ kind }) => ({
+    data: Uint8Array.of(ERRORS_NOW, ERROR_KINDS[kind]),
+    effect: 'reads',
+    actuator: `b503/${kind}`,
+    decode: (response) => {
+      const codes = decodeErrorCodes(response)
+      return {
+        kind: valid(kind),
+        payload: bytesValue(response),
+        codes: codes === undefined ? INVALID : valid([...codes]),
+      }
+    },
+  }),
+})
+
+const getErrorHistory = defineMethod({
+  plane: 'system',
+  name: 'get_error_history',
+  secondary: 0x03,
+  readOnly: true,
+  params: z.strictObject({ ...commonParams, kind: errorKind, index: byte }),
+  prepare: ({ kind, index }) => ({
+    data: Uint8Array.of(ERRORS_BEFORE, ERROR_KINDS[kind], index),
+    effect: 'reads',
+    actuator: `b503/${kind}`,
+    // What stands where in an entry is written nowhere, so the bytes are all there is to say.
+    decode: (response) => ({ kind: valid(kind), index: valid(index), payload: bytesValue(response) }),
+  }),
+})
+
 export const SYSTEM_METHODS: readonly Method[] = [
+  getErrors,
+  getErrorHistory,
   getOperationalData,
   setOperationalData,
   getRegister,

@@ -7,10 +7,11 @@ import type { Json, JsonObject } from '../../core/json.ts'
 import { numeric } from '../wire/datatypes.ts'
 import type { BoilerRegister } from './boiler-map.ts'
 import { BOILER_CONFIG, BOILER_DIAGNOSTICS, BOILER_STATE } from './boiler-map.ts'
+import { decodeErrorCodes } from './error-codes.ts'
 import { dhwModeText } from './hot-water.ts'
 import { PlaneReader, known, newest } from './plane-reader.ts'
 import type { Plane, PlaneParts, Reading } from './plane-reader.ts'
-import { statusKey } from './read-key.ts'
+import { ERRORS_NOW, ERROR_KINDS, errorsKey, statusKey } from './read-key.ts'
 import type { RegisterValue } from './register.ts'
 import { CIRCUIT, HOT_WATER } from './register-map.ts'
 
@@ -41,6 +42,7 @@ export function boilerStatusPlane(parts: PlaneParts): Plane {
         dhw_status_raw: reader.number('diagnostics.dhw_status_raw', HOT_WATER.status),
       }),
       ...part(reader, 'diagnostics', BOILER_DIAGNOSTICS),
+      ...complaints(reader),
     },
   })
 }
@@ -50,6 +52,19 @@ function part(reader: PlaneReader, name: string, registers: Readonly<Record<stri
   for (const [field, register] of Object.entries(registers))
     fields[field] = reader.take(`${name}.${field}`, reader.boilerReading(register))
   return known(fields)
+}
+
+/** An empty list is an answer: the boiler was asked and has nothing to complain about. */
+function complaints(reader: PlaneReader): JsonObject {
+  const address = reader.topology.boiler?.address ?? 0
+  const codes = (field: string, kind: number): Json | undefined => {
+    const key = errorsKey(address, [ERRORS_NOW, kind])
+    return reader.take(`diagnostics.${field}`, reader.readingOf(key, 'state_slow', decodeErrorCodes))?.slice()
+  }
+  return known({
+    current_errors: codes('current_errors', ERROR_KINDS.errors),
+    current_service_messages: codes('current_service_messages', ERROR_KINDS.service),
+  })
 }
 
 /** The regulator asks for them every few seconds: where its question is newer than ours, its answer counts. */

@@ -79,6 +79,8 @@ describe('decoded telegram', () => {
       'boiler_status read flow_temperature=28 °C return_temperature=24 °C outside_temperature=4.9375 °C dhw_temperature=35 °C storage_temperature=41 °C pump=hot water',
     ],
     ['1008b5110102/06033c5a466e58', 'boiler_limits read dhw_mode=auto'],
+    ['1008b5110107/0109', 'heat_pump_status read state=heating'],
+    ['1008b5110107/0181', 'heat_pump_status read state=hot water'],
     ['1008b512020064/00', 'circulation_pump write power=100 %'],
     ['10feb516080048182020100523', 'date_and_time broadcast time=20:18:48 date=2023-10-20'],
     ['10feb5160301f00d', 'outside_temperature broadcast outside_temperature=13.9375 °C'],

@@ -79,6 +79,7 @@ export function planesOf(key: ReadKey): readonly HeatingPlane[] {
     }
     case KIND.boiler:
     case KIND.status:
+    case KIND.errors:
       return BOILER
     case KIND.timer:
     case KIND.shortTimer:

@@ -32,6 +32,8 @@ export const KIND = {
   operational: 7,
   /** 07 00, broadcast only. */
   clock: 8,
+  /** B503 00 and 01: error and service messages, now and earlier. */
+  errors: 9,
 } as const
 type Kind = (typeof KIND)[keyof typeof KIND]
 
@@ -83,6 +85,17 @@ export function statusKey(address: number, block: number): ReadKey {
   return keyOf(KIND.status, address, [block])
 }
 
+/** B503's first byte: what there is now, or what there was. The others clear and take over, and read nothing. */
+export const ERRORS_NOW = 0x00
+export const ERRORS_BEFORE = 0x01
+/** B503's second byte. */
+export const ERROR_KINDS = { errors: 0x01, service: 0x02 } as const
+
+/** `00 kind`, or `01 kind index`. */
+export function errorsKey(address: number, bytes: readonly number[]): ReadKey {
+  return keyOf(KIND.errors, address, bytes)
+}
+
 export const CLOCK_KEY: ReadKey = keyOf(KIND.clock, 0, [])
 
 export function kindOf(key: ReadKey): number {
@@ -126,6 +139,8 @@ export function requestOf(key: ReadKey, energyTarget?: number): BusRequest {
       return ask(0x11, [first])
     case KIND.operational:
       return ask(0x04, [first])
+    case KIND.errors:
+      return ask(0x03, first === ERRORS_NOW ? [first, second] : [first, second, third])
     default:
       throw new RangeError(`key ${key} cannot be asked for`)
   }
@@ -158,6 +173,8 @@ export function meaningOf({ telegram, response }: Exchange): Meaning | undefined
       return energyAnswer(telegram.data, response)
     case 0x11:
       return telegram.data.length === 1 ? value(statusKey(target, telegram.data[0] ?? 0), response) : undefined
+    case 0x03:
+      return errorsMeaning(telegram, response)
     case 0x04:
       return telegram.data.length === 1
         ? value(keyOf(KIND.operational, target, [telegram.data[0] ?? 0]), response)
@@ -209,6 +226,13 @@ function timerMeaning({ target, data }: Telegram, response: Uint8Array): Meaning
     timerKey(target, [TIMER_SLOT, zone, channel, day, slot]),
   )
   return { kind: 'write', keys: [timerKey(target, [TIMER_COUNTS, zone, channel]), ...slots] }
+}
+
+function errorsMeaning({ target, data }: Telegram, response: Uint8Array): Meaning | undefined {
+  const [when, kind] = data
+  if (kind !== ERROR_KINDS.errors && kind !== ERROR_KINDS.service) return undefined
+  const asks = (when === ERRORS_NOW && data.length === 2) || (when === ERRORS_BEFORE && data.length === 3)
+  return asks ? value(errorsKey(target, [...data]), response) : undefined
 }
 
 const ENERGY_SELECTOR = 8

@@ -12,7 +12,7 @@ import type { BoilerRegister } from './boiler-map.ts'
 import { busDate, energySelectors } from './energy-selector.ts'
 import { fm5Interpretable } from './fm5.ts'
 import type { ReadKey } from './read-key.ts'
-import { boilerKey, energyKey, registerKey } from './read-key.ts'
+import { ERRORS_NOW, ERROR_KINDS, boilerKey, energyKey, errorsKey, registerKey } from './read-key.ts'
 import type { FreshnessClass, Register } from './register.ts'
 import {
   CIRCUIT,
@@ -95,10 +95,13 @@ export function readPlan(topology: Topology, shadow: Shadow): readonly PlannedRe
       for (const selector of energySelectors(date)) plan.push({ key: energyKey(selector), freshness: 'config' })
     for (let instance = 3; instance < INSTANCES; instance++) add([ZONE.index, CIRCUIT.type], instance)
   }
-  if (boiler?.registers === 'bai')
+  if (boiler?.registers === 'bai') {
+    for (const kind of Object.values(ERROR_KINDS))
+      plan.push({ key: errorsKey(boiler.address, [ERRORS_NOW, kind]), freshness: 'state_slow' })
     for (const part of [BOILER_STATE, BOILER_CONFIG, BOILER_DIAGNOSTICS])
       for (const register of Object.values<BoilerRegister>(part))
         plan.push({ key: boilerKey(boiler.address, register.number), freshness: register.freshness })
+  }
   return inOrder(unique(plan))
 }
 

@@ -150,6 +150,12 @@ const ROWS: readonly BlockRow[] = [
     fields: [['dhw_mode', 'UCH', { ...OFF_ON, 3: 'auto' }]],
   },
   {
+    at: 'b511 07',
+    name: 'heat_pump_status',
+    part: 'response',
+    fields: [['state', 'UCH', { 1: 'ready', 9: 'heating', 11: 'error', 17: 'cooling', 129: 'hot water' }]],
+  },
+  {
     at: 'b512 00',
     name: 'circulation_pump',
     part: 'command',

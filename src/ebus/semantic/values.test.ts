@@ -15,6 +15,7 @@ import {
   boilerKey,
   bytesOf,
   energyKey,
+  errorsKey,
   kindOf,
   meaningOf,
   registerKey,
@@ -110,6 +111,10 @@ describe('read keys', () => {
       .tuple(fc.nat(0xfd), fc.nat(255), fc.nat(4), fc.nat(6), fc.nat(11))
       .map(([address, ...rest]) => timerKey(address, [0xa5, ...rest])),
     fc.array(fc.nat(255), { minLength: 5, maxLength: 5 }).map(energyKey),
+    fc.tuple(fc.nat(0xfd), fc.constantFrom(1, 2)).map(([address, kind]) => errorsKey(address, [0, kind])),
+    fc
+      .tuple(fc.nat(0xfd), fc.constantFrom(1, 2), fc.nat(255))
+      .map(([address, kind, index]) => errorsKey(address, [1, kind, index])),
   )
 
   it('name the telegram that reads them, and the telegram names them', () => {
@@ -162,6 +167,11 @@ describe('read keys', () => {
     expect(told).toMatchObject({ key: energyKey([3, 4, 3, 0x00, 0x32]), payload: fromHex('00e0ce4a') })
     expect(answerValue(energyKey([3, 4, 3, 0x00, 0x32]), new Uint8Array())).toEqual(new Uint8Array())
     expect(meaningOf(exchange('10 fe 0700 f00d 54091806100321'))).toMatchObject({ key: CLOCK_KEY })
+  })
+
+  it('leave alone what clears an error memory or takes over the display', () => {
+    expect(meaningOf(exchange('f1 08 b503 0201', '00'))).toBeUndefined()
+    expect(meaningOf(exchange('f1 08 b503 0003', '6400ffffffffffffffff'))).toBeUndefined()
   })
 
   it('understand nothing else, and never throw', () => {

@@ -12,6 +12,7 @@ import { CHANNELS, WEEKDAYS } from '../semantic/schedule.ts'
 /** Absent, never null and never zero: a sensor that is not there has not measured nothing. */
 const number = z.number().exactOptional()
 const flag = z.boolean().exactOptional()
+const codes = z.array(z.int()).exactOptional()
 const text = z.string().exactOptional()
 
 /** Demand and valve position are in the contract; no register that gives them is known, so they never come. */
@@ -127,6 +128,8 @@ const boilerStatus = z.object({
     fan_hours: number,
     deactivations_ifc: number,
     deactivations_templimiter: number,
+    current_errors: codes.describe('Numbers of the errors that the boiler reports now; empty when there is none.'),
+    current_service_messages: codes.describe('Likewise, of what it wants serviced.'),
   }),
 })
 

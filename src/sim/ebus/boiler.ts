@@ -105,8 +105,7 @@ export function answerBoiler(plant: Plant, telegram: Telegram): Answer {
   if (primary !== 0xb5) return undefined
   switch (secondary) {
     case 0x03:
-      // Five fault numbers, none of them set.
-      return data[1] === 0x01 || data[1] === 0x02 ? new Uint8Array(10).fill(0xff) : EMPTY
+      return errorMemory(plant.house, data)
     case 0x04:
       return data[0] === 0x00 ? dateTime(plant.house) : EMPTY
     case 0x09:
@@ -121,6 +120,17 @@ export function answerBoiler(plant: Plant, telegram: Telegram): Answer {
     default:
       return 'refuse'
   }
+}
+
+/** Below this the boiler locks itself out: F.22, too little water. */
+const DRY_BAR = 0.5
+const TOO_LITTLE_WATER = 22
+
+/** Five numbers of what is wrong now; nothing was ever wrong before, and nothing wants service. */
+function errorMemory({ boiler }: House, [when, kind]: Uint8Array): Answer {
+  if (when !== 0x00 || (kind !== 0x01 && kind !== 0x02)) return EMPTY
+  const codes = kind === 0x01 && boiler.pressureBar < DRY_BAR ? [TOO_LITTLE_WATER] : []
+  return Uint8Array.from([0, 1, 2, 3, 4].flatMap((place) => [...uin.encode(codes[place])]))
 }
 
 function answerRegister(plant: Plant, data: Uint8Array): Answer {

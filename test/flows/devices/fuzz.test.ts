@@ -12,6 +12,9 @@ import { openHouse } from './house.ts'
 import { chance, mutatedBytes, mutatedFrame } from './mutation.ts'
 
 const VOLUME = 'self.audio_speaker.set_volume'
+/** Over each transport; HEARTHBUS_FUZZ_FRAMES=50000 makes it a hundred thousand over real sockets. */
+const FRAMES = Number(process.env['HEARTHBUS_FUZZ_FRAMES'] ?? 5_000)
+const BATCH = 250
 
 describe('mutated frames', () => {
   it('ninety thousand of them leave a session whole', () => {
@@ -54,12 +57,24 @@ describe('over real sockets', () => {
   let house: House
   let calm: readonly SimulatedDevice[]
   let sessions: readonly string[]
+  /** Texts that a session was fed, by device. */
+  const heard = new Map<string, number>()
   beforeAll(async () => {
-    house = await openHouse()
+    const onStep = (device: string, { kind }: Input) => {
+      if (kind === 'text') heard.set(device, (heard.get(device) ?? 0) + 1)
+    }
+    house = await openHouse({ fleet: { onStep } })
     calm = [await house.enrol('websocket'), await house.enrol('mqtt')]
     sessions = calm.map((device) => device.sessionId())
   })
   afterAll(() => house.stop())
+
+  /** The last of a batch: what was sent before it has been taken, too. */
+  const heardOf = async (method: string) => {
+    for await (const event of house.fleet.subscribe(AbortSignal.timeout(20_000)))
+      if (event.kind === 'notification' && event.method === method) return
+    throw new Error(`${method} was not heard`)
+  }
 
   /** Whether every other device still answers. */
   const isCalm = async () => {
@@ -67,12 +82,16 @@ describe('over real sockets', () => {
     return (await Promise.all(calls)).every(({ ok }) => ok)
   }
 
-  it.each(['websocket', 'mqtt'] as const)('five thousand frames over %s disturb nobody else', async (transport) => {
+  const patience = { timeout: 20_000 + FRAMES * 10 }
+  it.each(['websocket', 'mqtt'] as const)('frames over %s disturb nobody else', patience, async (transport) => {
     const random = chance(7)
     const mad = await house.enrol(transport)
-    for (let batch = 0; batch < 20; batch++) {
+    for (let batch = 0; batch < FRAMES / BATCH; batch++) {
       await mad.wake().catch(() => undefined)
-      for (let each = 0; each < 250; each++) mad.say(mutatedFrame(random))
+      const heardAll = heardOf(`batch/${batch}`)
+      for (let each = 0; each < BATCH; each++) mad.say(mutatedFrame(random))
+      mad.notify(`batch/${batch}`, {})
+      await heardAll
       expect(await isCalm()).toBe(true)
       // A fresh connection has a fresh budget; without it the gateway would hang up on a device this talkative.
       const gone = house.until(mad.identity.deviceId, ({ online }) => !online)
@@ -81,6 +100,8 @@ describe('over real sockets', () => {
       await house.until(mad.identity.deviceId, ({ phase }) => phase === 'ready')
     }
     expect(await house.fleet.call(mad.identity.deviceId, VOLUME, { volume: 5 })).toMatchObject({ ok: true })
+    // Some were too long for a device to send at all.
+    expect(heard.get(mad.identity.deviceId)).toBeGreaterThan(FRAMES * 0.95)
   })
 
   const strew = async (port: number, make: (random: () => number) => Uint8Array) => {

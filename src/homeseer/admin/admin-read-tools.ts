@@ -156,6 +156,7 @@ export async function pluginCatalog({ catalog }: Homeseer, includeRaw: boolean):
   return ok({ total: shown.length, plugins: shown })
 }
 
+/** HomeSeer has no list of interfaces; those that devices name are the ones that matter. */
 export async function interfaceList(homeseer: Homeseer, includeRefs: boolean): Promise<Result<Json, Fault>> {
   const house = await readHouse(homeseer)
   if (!house.ok) return house
@@ -242,6 +243,7 @@ function diagnostics(homeseer: Homeseer): Capability {
   })
 }
 
+/** The gates are this gateway's own; HomeSeer is asked for its version and nothing else. */
 function systemConfig(homeseer: Homeseer): Capability {
   return defineTool({
     ...common,

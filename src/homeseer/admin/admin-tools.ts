@@ -122,6 +122,7 @@ async function definitionEffect({ catalog }: Homeseer, definition: Json | undefi
   return house.ok && isHarmless(definition, house.value) ? 'admin' : 'sensitive'
 }
 
+/** Only what is understood to the last member: an unknown key may be a script. */
 function isHarmless(definition: Json, house: House): boolean {
   if (!isJsonObject(definition)) return false
   const { enabled: _, actions = [], ...unknown } = definition

@@ -3,6 +3,7 @@
  *
  * Holds memory; otherwise pure.
  */
+/** By operation, without `hs4.admin.`. In memory: a HomeSeer that was updated is tried again after a restart. */
 export interface CapabilityCache {
   readonly isUnsupported: (op: string) => boolean
   readonly learnUnsupported: (op: string) => void

@@ -13,6 +13,7 @@ const word = z.string().min(1).max(200)
 const maybe = word.exactOptional()
 const camId = z.int().min(0)
 const eventName = { eventId: z.int().min(0).exactOptional(), group: maybe, name: maybe }
+/** The shape that the adapter takes; what it does not name stays as it was. */
 const definition = z
   .record(z.string(), z.json())
   .exactOptional()
@@ -59,6 +60,7 @@ export const CONTENT_OPERATIONS: readonly Operation[] = [
   },
   {
     ...cameras,
+    // A camera made anew has another id, so nothing here brings it back.
     op: 'cameras.config.delete',
     title: 'Remove a camera',
     description: 'Removes a camera from HomeSeer.',
@@ -102,7 +104,7 @@ export const CONTENT_OPERATIONS: readonly Operation[] = [
         ? {
             op: 'events.update',
             args: {
-              eventId: args['eventId'] ?? 0,
+              ...whichEvent(args),
               definition: { enabled: before['enabled'], actions: before['actions'] as readonly JsonObject[] },
             },
           }
@@ -110,6 +112,7 @@ export const CONTENT_OPERATIONS: readonly Operation[] = [
   },
   {
     ...events,
+    // Nor an event: its triggers are nowhere but in HomeSeer.
     op: 'events.delete',
     title: 'Delete an event',
     description: 'Deletes an event of HomeSeer.',
@@ -149,6 +152,11 @@ export const CONTENT_OPERATIONS: readonly Operation[] = [
         : { op: 'config.category.upsert', args: { category: args['category'] ?? '', rooms: before['rooms'] ?? [] } },
   },
 ]
+
+/** As the plan named it: an event without an id is named by group and name, never by a number that may be another's. */
+function whichEvent({ eventId, group = '', name = '' }: JsonObject): JsonObject {
+  return eventId === undefined ? { group, name } : { eventId }
+}
 
 /** What an event is made to do, it does for whoever may run it: the owner's list of devices speaks for that, too. */
 function actionRefs(given: Json | undefined): readonly number[] {

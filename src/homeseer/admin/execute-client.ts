@@ -39,6 +39,7 @@ export interface NotExecuted {
 
 /** The file that the owner's list of scripts would name. */
 export const ADAPTER_SCRIPT_ID = 'hearthbus_admin.cs'
+/** `steps[].transport` of the envelope. */
 const TRANSPORT = 'script:adapter'
 
 export interface Task {
@@ -184,6 +185,7 @@ function unsupported(op: string, why: string): Fault {
   })
 }
 
+/** Codes of the adapter's own protocol (docs/protocols/homeseer.md § 4). */
 function adapterFault(op: string, reply: AdapterReply & { readonly ok: false }): Fault {
   const message = `${op}: ${reply.message}`
   switch (reply.code) {

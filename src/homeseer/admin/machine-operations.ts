@@ -18,6 +18,7 @@ const plugins = {
   target: ({ pluginId }: JsonObject) => `plugin:${textOf(pluginId)}`,
   touched: ({ pluginId }: JsonObject) => ({ pluginIds: [textOf(pluginId)] }),
 }
+/** `name` is the argument that says which: the name of a new one, the id of one that is there. */
 const interfaces = (name: string) => ({
   domain: 'interfaces' as const,
   target: (args: JsonObject) => `interface:${textOf(args[name])}`,
@@ -42,6 +43,7 @@ export const MACHINE_OPERATIONS: readonly Operation[] = [
   },
   {
     ...plugins,
+    // The version that was cannot be had back from HomeSeer's updater.
     op: 'plugins.update',
     title: 'Update a plug-in',
     description: 'Updates a plug-in of HomeSeer. Its devices may be away meanwhile.',

@@ -71,6 +71,20 @@ describe('operations', () => {
     ],
     ['config.device_metadata.set', { ref: 1, property: 'Address', value: 'b' }, { name: 'a' }, {}, undefined],
     [
+      'events.update',
+      { eventId: 7, definition: { enabled: false } },
+      { enabled: true, actions: [] },
+      {},
+      { op: 'events.update', args: { eventId: 7, definition: { enabled: true, actions: [] } } },
+    ],
+    [
+      'events.update',
+      { group: 'g', name: 'n', definition: { enabled: false } },
+      { enabled: true, actions: [] },
+      {},
+      { op: 'events.update', args: { group: 'g', name: 'n', definition: { enabled: true, actions: [] } } },
+    ],
+    [
       'config.category.upsert',
       { category: 'c', rooms: [] },
       undefined,

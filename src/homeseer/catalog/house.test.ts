@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../core/json.ts'
 import { decodePairs, type ControlPair } from '../wire/control-pair.ts'
 import { decodeStatus } from '../wire/device.ts'
-import { eventSensitivity, findEvents } from './event.ts'
+import { eventNumbers, eventSensitivity, findEvents } from './event.ts'
 import { decodeDefinitions } from './event-definition.ts'
 import { buildHouse, groupDevices, withChildren, type House } from './house.ts'
 
@@ -150,5 +150,14 @@ describe('event', () => {
     const events = [event('A'), { ...event('B'), id: 2 }, { ...event('b '), id: 3 }]
     expect(findEvents(events, { id: 2 }).map((one) => one.name)).toEqual(['B'])
     expect(findEvents(events, { group: 'g', name: 'b' }).map((one) => one.id)).toEqual([2, 3])
+  })
+
+  it('has a number of its own in every list, with or without an id', () => {
+    const [first, second, third] = [
+      { ...event('A'), id: undefined },
+      { ...event('B'), id: 0 },
+      { ...event('C'), id: undefined },
+    ]
+    expect([...eventNumbers([first, second, third]).values()]).toEqual([-2, 0, -1])
   })
 })

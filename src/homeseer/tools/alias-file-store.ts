@@ -15,6 +15,7 @@ import { configuredAliases, type Alias, type AliasFileFault } from '../resolve/a
 const MAX_BYTES = 1_000_000
 const MAX_NAMED = 5
 
+/** At the start only: a change of the file counts after the next one. The fault is a sentence for the owner. */
 export function readAliasFile(path: string): Result<readonly Alias[], string> {
   const text = readText(path)
   if (!text.ok) return fail(sentence(path, text.fault))
@@ -34,6 +35,7 @@ function readText(path: string): Result<string, string> {
   try {
     const { size } = statSync(path)
     if (size > MAX_BYTES) return fail(`has ${size} bytes, and ${MAX_BYTES} are read at most`)
+    // Editors on Windows begin a file with a byte-order mark.
     return ok(readFileSync(path, 'utf8').replace(/^\uFEFF/, ''))
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown'

@@ -3,6 +3,7 @@
  *
  * Pure.
  */
+/** A list made ready to ask. */
 export type Allows<Item> = (item: Item) => boolean
 
 interface Span {

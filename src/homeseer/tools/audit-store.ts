@@ -58,6 +58,7 @@ export function createAuditTrail({ database, body }: AuditSource): AuditTrail {
   }
 }
 
+/** A stride at a time, so that a question which is answered early has read little. */
 function* newestFirst(select: StatementSync): Generator<Readonly<Record<string, unknown>>> {
   let before = Number.MAX_SAFE_INTEGER
   for (let looked = 0; looked < MAX_LOOKED_AT; looked += STRIDE) {

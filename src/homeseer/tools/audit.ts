@@ -63,6 +63,7 @@ export function auditEntry({ entry, end, args, result }: Recorded): JsonObject {
   }
 }
 
+/** After the entry has been made: `action` and `result` are words of the contract, not of the ledger. */
 export function passes(entry: JsonObject, filter: AuditFilter): boolean {
   const { tool, action, result, since, traceId } = filter
   if (tool !== undefined && entry['tool'] !== tool) return false

@@ -105,6 +105,7 @@ async function findCamera(homeseer: Homeseer, id: number): Promise<Result<Receiv
   return fail(hs4Fault('NOT_FOUND', `HomeSeer has no camera ${id}.`, { details, next: [{ name: 'hs4.cameras.list' }] }))
 }
 
+/** A fixed camera would take the request and not move: better said before. */
 async function movableCamera(homeseer: Homeseer, id: number): Promise<Result<ReceivedCamera, Fault>> {
   const camera = await findCamera(homeseer, id)
   if (!camera.ok || camera.value.supportsPanTilt) return camera

@@ -51,6 +51,7 @@ function prepareTool(homeseer: Homeseer, preparable: Preparable): Capability {
         .describe('For the record.'),
     }),
     output: z.looseObject({ prepared: z.boolean(), token: z.string(), toolName: z.string() }),
+    // Nothing in the house changes, so no gate about changes applies; who may change what is judged inside.
     effect: 'records',
     timeoutSeconds: 60,
   }).handledBy((input, call) => prepare(homeseer, preparable, { ...input, call }))
@@ -71,6 +72,7 @@ async function prepare(homeseer: Homeseer, preparable: Preparable, staging: Stag
   const accepted = offer.accept?.(staging.args) ?? ok(staging.args)
   if (!accepted.ok) return fail(badStagedArguments(offer, accepted.fault))
   const args = accepted.value
+  // Twice: as a dry run it must be permitted at all; as it stands, the caller learns what would still refuse it.
   const rehearsed = await judged(homeseer, found.value, { call, args: { ...args, dryRun: true } })
   if (!rehearsed.ok) return rehearsed
   const { decision } = rehearsed.value
@@ -100,6 +102,7 @@ async function prepare(homeseer: Homeseer, preparable: Preparable, staging: Stag
     policy: policyJson(real.value, offer),
     target: targetJson(offer, args, real.value),
     ...(real.value.assessment.preview === undefined ? {} : { preview: real.value.assessment.preview }),
+    // Spec 4's audit linkage: the ledger entries of preparing and committing.
     preparedAuditRef: `ledger:${preparedSeq}`,
   })
 }
@@ -133,10 +136,13 @@ async function commit(
   const { tool: name, args } = peeked.value
   const found = findTool(preparable, name)
   if (!found.ok) return found
+  // Before the token is taken: a rehearsal must not use it up.
   if (isDry(homeseer.rules, args)) return commitDry(homeseer, { call, change: peeked.value, token })
+  // A copy: plans are kept by the body they were made from, and this one belongs to this judgement.
   const verdict = await judged(homeseer, found.value, { call, args: { ...args } })
   if (!verdict.ok) return verdict
   if (verdict.value.decision.verdict === 'deny') return fail(denied(verdict.value.decision))
+  // Durable before the act (design.md § 5): of any number of commits of one token, one goes on.
   const taken = await changes.take(token, principal)
   if (!taken.ok) return taken
   const outcome = await homeseer.bus.call(name, undefined, taken.value.args, nested(homeseer, call))
@@ -192,6 +198,7 @@ async function commitDry(
   })
 }
 
+/** The guard's decision and, unless it is a no, the mistake that the tool's own plan found. */
 async function judged(
   homeseer: Homeseer,
   tool: GuardedTool,
@@ -239,6 +246,7 @@ function policyJson({ decision, assessment }: Judgement, offer: Offer): JsonObje
   }
 }
 
+/** Spec 4's target summary: the arguments of any preparable tool that say what it is about. */
 const TARGET_ARGUMENTS = new Set(['ref', 'camId', 'id', 'group', 'name', 'command', 'plugin', 'functionName'])
 
 function targetJson(offer: Offer, args: JsonObject, { assessment }: Judgement): JsonObject {

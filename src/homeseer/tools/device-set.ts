@@ -244,6 +244,7 @@ function storedJson({ value, text }: SetPath & { readonly kind: 'store' }): Json
   return { ...(value === undefined ? {} : { value }), ...(text === undefined ? {} : { statusText: text }) }
 }
 
+/** A refusal of one device is most often about rights: who may use it is told with it. */
 function refused(device: Device, fault: LinkFault): Fault {
   const plain = writeFault(fault, `telling ${device.name}`)
   if (fault.kind !== 'refused') return plain

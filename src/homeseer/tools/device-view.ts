@@ -45,6 +45,7 @@ export function deviceView(
   }
 }
 
+/** `None` is HomeSeer's word for a control without a purpose: not worth saying. */
 function pairView(pair: ControlPair): JsonObject {
   return {
     label: pair.label,

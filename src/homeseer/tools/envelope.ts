@@ -82,6 +82,7 @@ function hintFor({ kind }: Fault, code: Hs4Code): string {
   return kind === 'busy' ? LATER_HINT : HINTS[code]
 }
 
+/** Spec 4's `suggestedNextToolCalls`, by code; every failure names at least one call that can be made as it stands. */
 function usualNext(code: Hs4Code, { name }: Offer): readonly NextCall[] {
   const health: NextCall = { name: 'hs4.health.get' }
   const selftest: NextCall = { name: 'hs4.selftest.run' }

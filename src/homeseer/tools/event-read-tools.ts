@@ -9,7 +9,7 @@ import { defineTool } from '../../bus/tool.ts'
 import type { Fault } from '../../core/fault.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
-import { findEvents } from '../catalog/event.ts'
+import { eventNumbers, findEvents } from '../catalog/event.ts'
 import type { ReceivedEvent } from '../wire/event.ts'
 import { answer, definitionOf, type Homeseer } from './dependencies.ts'
 import { blockJson, triggerJson } from './event-definition-view.ts'
@@ -62,6 +62,7 @@ function agrees(event: ReceivedEvent, { group, name }: EventName): boolean {
   return same(event.group, group) && same(event.name, name)
 }
 
+/** With a search for what was meant, where there is a name to search with. */
 export function noEvent(wanted: EventName): Fault {
   const { id, group = '', name = '' } = wanted
   const what = id === undefined ? `${group} / ${name}` : String(id)
@@ -100,10 +101,12 @@ function list(homeseer: Homeseer): Capability {
     const events = await homeseer.catalog.events()
     if (!events.ok) return fail(readFault(events.fault, 'reading the events'))
     const holds = (text: string, part = ''): boolean => text.toLowerCase().includes(part.toLowerCase())
+    const numbers = eventNumbers(events.value)
+    const numberOf = (event: ReceivedEvent): number => numbers.get(event) ?? 0
     const found = events.value
       .filter(({ group, name }) => holds(group, filters.groupContains) && holds(name, filters.nameContains))
-      .toSorted((left, right) => (left.id ?? 0) - (right.id ?? 0))
-    const page = pageOf(found, ({ id }) => id ?? 0, { list: 'events', filters, limit, offset: 0, cursor })
+      .toSorted((left, right) => numberOf(left) - numberOf(right))
+    const page = pageOf(found, numberOf, { list: 'events', filters, limit, offset: 0, cursor })
     if (!page.ok) return page
     return answer({
       total: found.length,

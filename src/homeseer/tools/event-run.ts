@@ -39,6 +39,7 @@ export function eventRun(homeseer: Homeseer): GuardedTool {
     effect: 'writes',
     // The id may be hidden behind a name, so the lock is on running events as such.
     lock: 'homeseer:events',
+    // HomeSeer answers when the event has begun, not when it is through.
     timeoutSeconds: 30,
     plan: (input) => planRun(homeseer, input),
     weigh: (plan) => weighRun(plan, homeseer.rules),
@@ -61,6 +62,7 @@ export function eventRun(homeseer: Homeseer): GuardedTool {
   })
 }
 
+/** With the house, because an event is as sensitive as what it touches. */
 async function planRun(homeseer: Homeseer, wanted: EventName): Promise<Result<Plan, Fault>> {
   const found = await findEvent(homeseer, wanted)
   if (!found.ok) return found
@@ -94,6 +96,7 @@ function devicesOf(definition: EventDefinition | undefined, { events }: Rules): 
   return events === undefined && definition !== undefined ? { refs: definition.actionRefs } : {}
 }
 
+/** For the person who approves: in the words of the event, not of HomeSeer's file. */
 function actionsOf({ blocks }: EventDefinition): readonly JsonObject[] {
   return blocks
     .flatMap((block) => block.actions)

@@ -56,6 +56,7 @@ export function hs4Fault(code: Hs4Code, message: string, { details, next, fixHin
   return { kind: KINDS[code], code, message, ...(Object.keys(carried).length === 0 ? {} : { details: carried }) }
 }
 
+/** Without `args` where there are none: the contract has them optional. */
 export function nextJson({ name, args }: NextCall): JsonObject {
   return args === undefined ? { name } : { name, args }
 }

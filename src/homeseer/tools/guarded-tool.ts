@@ -49,6 +49,7 @@ export interface Weighed {
   readonly preview: JsonObject
 }
 
+/** `effect` of the definition is the most it can be, for listings; what a call is, `weigh` says. */
 export interface GuardedDefinition<Input extends z.ZodType<JsonObject & Claims, unknown>, Plan> extends Omit<
   ToolDefinition<Input>,
   'assess' | 'family'

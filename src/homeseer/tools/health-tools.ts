@@ -139,6 +139,7 @@ async function fileChecks({ eventFiles, config }: Homeseer): Promise<readonly Ch
   return [{ check, status: 'warn', reason: files.fault.kind, path: config.eventsPath }]
 }
 
+/** Names that only some sources could give are a warning: what is found under them is still right. */
 async function nameCheck({ resolver }: Homeseer): Promise<Check> {
   const current = await resolver.current()
   if (!current.ok) return checkOf('alias_refresh', current, 'warn', () => ({}))

@@ -12,6 +12,7 @@ import type { Device } from '../catalog/device.ts'
 import { chooseControl, type ControlChoice } from '../catalog/control.ts'
 import { normalise, tokensOf } from '../resolve/normalise.ts'
 import { resolveCameras, resolveDevices, resolveEvents, type Resolver } from '../resolve/resolve.ts'
+import { argumentsFor } from './help-arguments.ts'
 
 type HelpMode = 'read_only' | 'dry_run' | 'mutate'
 
@@ -31,6 +32,8 @@ export interface Goal {
   readonly mode: HelpMode
   readonly resolver: Resolver
   readonly offers: readonly Offer[]
+  /** Ids of the installed plug-ins. */
+  readonly plugins: readonly string[]
 }
 
 /** English, as the contract's keyword routes; names of things are found in any language, by the resolver. */
@@ -57,6 +60,7 @@ export function helpRoutes(goal: Goal): readonly Route[] {
     .slice(0, MAX_ROUTES)
 }
 
+/** Looking comes first, even where the goal is to change: a model acts on refs, not on words. */
 function deviceRoute({ goal, mode, resolver }: Goal, words: ReadonlySet<string>): Route | undefined {
   const [top] = resolveDevices(resolver, goal).candidates
   if (top === undefined) return undefined
@@ -84,26 +88,33 @@ function eventRoute({ goal, mode, resolver }: Goal, words: ReadonlySet<string>):
   return { route: 'event_execution', confidence: confidence(top.score, words, 'event'), steps }
 }
 
-function cameraRoute({ goal, resolver }: Goal, words: ReadonlySet<string>): Route | undefined {
+/** A goal that speaks of a camera and names none gets the first: most houses have one. */
+function cameraRoute({ goal, mode, resolver }: Goal, words: ReadonlySet<string>): Route | undefined {
   const [named] = resolveCameras(resolver, goal).candidates
   const [first] = resolver.cameras.values()
   const camera = named?.target ?? (hits(words, 'camera') > 0 ? first : undefined)
   if (camera === undefined) return undefined
+  const { camId, supportsPanTilt } = camera
+  const look: readonly Step[] = [
+    { tool: 'hs4.cameras.list', argsTemplate: {} },
+    { tool: 'hs4.cameras.snapshot.get', argsTemplate: { camId } },
+  ]
+  const side = ['left', 'right', 'up', 'down'].find((word) => words.has(word))
+  const turns = side !== undefined && supportsPanTilt && mode !== 'read_only'
+  const pan = turns ? changing('hs4.cameras.pan', { camId, direction: `${side}start` }, { mode, goal }) : []
   return {
     route: 'camera_control',
     confidence: confidence(named?.score ?? 0, words, 'camera'),
-    steps: [
-      { tool: 'hs4.cameras.list', argsTemplate: {} },
-      { tool: 'hs4.cameras.snapshot.get', argsTemplate: { camId: camera.camId } },
-    ],
+    steps: [...look, ...pan],
   }
 }
 
-/** Tools whose own words the goal uses, or that it names. */
-function toolRoutes({ goal, offers }: Goal, words: ReadonlySet<string>): readonly Route[] {
+/** Tools whose own words the goal uses, or that it names; none that changes anything where the route may only read. */
+function toolRoutes(asked: Goal, words: ReadonlySet<string>): readonly Route[] {
+  const { goal, mode, offers } = asked
   return (
     offers
-      .filter(({ face }) => face.kind === 'tool')
+      .filter(({ face, effect }) => face.kind === 'tool' && (mode !== 'read_only' || effect === 'reads'))
       .map((offer) => ({ offer, share: shareOf(offer, goal, words) }))
       .filter(({ share }) => share >= LEAST)
       .toSorted((left, right) => right.share - left.share)
@@ -112,9 +123,18 @@ function toolRoutes({ goal, offers }: Goal, words: ReadonlySet<string>): readonl
       .map(({ offer, share }) => ({
         route: `tool:${offer.name}`,
         confidence: round(share),
-        steps: [{ tool: offer.name, argsTemplate: templateOf(offer) }],
+        steps: toolSteps(offer, asked),
       }))
   )
+}
+
+/** A tool that takes the guard's claims is planned first; the others are called as they are. */
+function toolSteps(offer: Offer, { goal, mode, resolver, plugins }: Goal): readonly Step[] {
+  const args = argumentsFor(offer, goal, { resolver, plugins })
+  const takes = (name: string): boolean => Object.hasOwn((offer.requestSchema['properties'] ?? {}) as object, name)
+  if (!takes('dryRun') || takes('execute')) return [{ tool: offer.name, argsTemplate: args }]
+  const ticket = takes('changeTicket') ? { maintenanceWindowId: '<string>', changeTicket: '<string>' } : {}
+  return changing(offer.name, { ...args, ...ticket }, { mode, goal })
 }
 
 function diagnosticRoute(words: ReadonlySet<string>): Route {
@@ -172,13 +192,6 @@ function shareOf({ name, title }: Offer, goal: string, words: ReadonlySet<string
   const shared = own.filter((word) => words.has(word)).length
   // One word in common is chance. The share is the harmonic mean, as the resolver scores names.
   return shared < 2 ? 0 : Math.min(0.9, (2 * shared) / (own.length + words.size))
-}
-
-/** Required arguments, each as its schema describes it. */
-function templateOf({ requestSchema }: Offer): JsonObject {
-  const required = Array.isArray(requestSchema['required']) ? (requestSchema['required'] as readonly string[]) : []
-  const properties = (requestSchema['properties'] ?? {}) as Readonly<Record<string, { readonly type?: string }>>
-  return Object.fromEntries(required.map((name) => [name, `<${properties[name]?.type ?? 'value'}>`]))
 }
 
 function round(value: number): number {

@@ -18,6 +18,7 @@ import { hs4Fault, readFault } from './faults.ts'
 
 const READING = 'reading the devices'
 
+/** All devices, no older than the owner allows; `fresh` asks HomeSeer in any case. */
 export async function readHouse(homeseer: Homeseer, fresh = false): Promise<Result<House, Fault>> {
   const { catalog, link } = homeseer
   if (fresh || isStale(homeseer, link.mirror.entries.values())) {
@@ -47,6 +48,7 @@ function isStale({ link: { mirror }, config }: Homeseer, entries: Iterable<Mirro
   return false
 }
 
+/** From the mirror, without asking; `undefined` for a device that it does not hold. */
 export function seenNow(
   { link: { mirror } }: Homeseer,
   ref: number,

@@ -48,6 +48,7 @@ export function intentTools(homeseer: Homeseer): readonly Capability[] {
   return [setByName(homeseer), runByName(homeseer), activateScene(homeseer)]
 }
 
+/** `source` is for HomeSeer's log; it goes along with the wish and is no part of it. */
 function setByName(homeseer: Homeseer): Capability {
   return defineTool({
     ...common,
@@ -78,6 +79,7 @@ function setByName(homeseer: Homeseer): Capability {
   })
 }
 
+/** `groupHint` narrows by part of a group's name, after the scores (spec 4, resolve.events). */
 function runByName(homeseer: Homeseer): Capability {
   return defineTool({
     ...common,

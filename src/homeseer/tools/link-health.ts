@@ -13,6 +13,7 @@ export interface LinkHealth {
   readonly last: () => AttemptNote | undefined
 }
 
+/** Told of every attempt by the link; asked by `health` and the doctor. */
 export function createLinkHealth(): LinkHealth {
   let last: AttemptNote | undefined
   return {

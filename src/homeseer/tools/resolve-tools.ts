@@ -26,11 +26,13 @@ import { readFault } from './faults.ts'
 const common = { family: homeseerFamily, effect: 'reads' } as const
 
 export const queryArgument = z.string().min(1).max(200).describe('What a person would say.')
+/** Spec 4's default and bound. */
 const limit = z.int().min(1).max(100).default(10)
 const includeEvidence = z.boolean().default(true).describe('With the name that matched, and where it is from.')
 const output = z.looseObject({
   query: z.string(),
   totalMatches: z.int(),
+  // Ours: whether one may act on it. Scores alone do not say (ADR 7, ADR 23).
   verdict: z.looseObject({ kind: z.enum(['act', 'ask', 'none']) }),
   items: z.array(z.looseObject({ score: z.number(), confidence: z.enum(['high', 'medium', 'low']) })),
 })
@@ -45,6 +47,7 @@ export async function currentNames({ resolver }: Homeseer): Promise<Result<Curre
   return current.ok ? ok(current.value) : fail(readFault(current.fault, 'reading names'))
 }
 
+/** `match` decides whether one may act (exact), `score` is spec 4's number and only ranks. */
 export function candidateJson(candidate: Candidate<unknown>, withEvidence: boolean): JsonObject {
   const { score, confidence, match, evidence } = candidate
   return {
@@ -64,6 +67,7 @@ export function candidateJson(candidate: Candidate<unknown>, withEvidence: boole
   }
 }
 
+/** How much the answer rests on; a source that failed is a warning, not a failure, while others have names. */
 export function refreshJson({ resolver, warnings }: CurrentResolver, { clock }: Homeseer): JsonObject {
   return {
     generatedAt: isoTime(clock.now()),

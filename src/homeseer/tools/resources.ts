@@ -59,6 +59,7 @@ export function resource(homeseer: Homeseer, { path, title, description, read }:
   }).handledBy(async () => answerOf(await read(homeseer)))
 }
 
+/** Eleven; the other five are about administration and stand in admin/admin-resources.ts. */
 export const RESOURCES: readonly ResourceDefinition[] = [
   {
     path: 'devices/catalog',
@@ -225,6 +226,7 @@ async function summaryJson(homeseer: Homeseer): Promise<Result<Json, Fault>> {
   })
 }
 
+/** Names that follow from HomeSeer are computed, so they are as new as this answer. */
 async function aliasesJson(homeseer: Homeseer): Promise<Result<Json, Fault>> {
   const current = await currentNames(homeseer)
   if (!current.ok) return current

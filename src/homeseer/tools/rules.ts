@@ -13,6 +13,7 @@ import type { HomeseerConfig } from '../../config/homeseer.ts'
 import type { Reason } from '../../core/fault.ts'
 import { allowExactly, allowNames, allowNumbers, type Allows } from './allow-list.ts'
 
+/** Spec 4, Admin Guard: the second word of `hs4.admin.<domain>.*`. */
 export const ADMIN_DOMAINS = ['users', 'plugins', 'interfaces', 'system', 'cameras', 'events', 'config'] as const
 export type AdminDomain = (typeof ADMIN_DOMAINS)[number]
 
@@ -113,6 +114,7 @@ export function scriptIdOf(command: string): string {
   return id.trim().toLowerCase()
 }
 
+/** `read_only` first: nothing that follows could be put right by the caller then. */
 function claimReasons(rules: Rules, { confirm, intent, reason }: Claims): readonly Reason[] {
   const reasons: Reason[] = []
   if (rules.readOnly) reasons.push({ rule: 'safe-mode', message: 'HomeSeer is set to read_only here.' })

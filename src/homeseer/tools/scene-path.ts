@@ -8,6 +8,7 @@
 export const PATHS = ['auto', 'event', 'device_fallback'] as const
 export type PreferredPath = (typeof PATHS)[number]
 
+/** Spec 4's `selection` metadata; the reasons are its words. */
 export interface ScenePath {
   readonly selectedPath: 'event' | 'device_fallback'
   readonly reason:

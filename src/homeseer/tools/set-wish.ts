@@ -35,6 +35,7 @@ export interface SetWish {
   readonly statusText?: string
 }
 
+/** What will be sent: a control to the hardware, or a rewrite of what HomeSeer remembers. */
 export type SetPath =
   | { readonly kind: 'control'; readonly choice: ControlChoice; readonly autoSwitch: string | undefined }
   | { readonly kind: 'store'; readonly value: number | undefined; readonly text: string | undefined }
@@ -96,6 +97,7 @@ function controlWish({ value, label, statusText, controlUse, text }: SetWish): R
     : ok({ kind: 'value', value })
 }
 
+/** Each with what the device does take, so that the next attempt can be right. */
 function noControl(device: Device, fault: ControlFault, wish: SetWish): Fault {
   const details: JsonObject = { ref: device.ref, ...('offers' in fault ? { offers: [...fault.offers] } : {}) }
   switch (fault.kind) {
@@ -151,6 +153,7 @@ function nearest(device: Device, value: number): { readonly next: readonly NextC
     : { next: [{ name: 'hs4.devices.set', args: { ref: device.ref, value: near, dryRun: true } }, get] }
 }
 
+/** As arguments again, without what is the default: for calls that are suggested or staged. */
 export function wishJson(wish: SetWish): JsonObject {
   const { mode, value, label, controlUse, text, statusText } = wish
   return {

@@ -19,6 +19,7 @@ export const INTENT_GUARD = {
   ...BASE_GUARD,
 }
 
+/** `execute` is whether it was done, not whether it was asked for. */
 export interface Staged {
   readonly execute: boolean
   readonly prepared: JsonObject

@@ -44,6 +44,7 @@ const MOVING_FACTOR = 3
 /** A relay that falls back does so within this; a person does not notice it. */
 const SETTLE_MS = 200
 
+/** Only pushes count as evidence: a read that shows the value may be an echo of our own write. */
 export function watch(mirror: MirrorClient, ref: number): Watch {
   let heard = false
   const end = mirror.subscribe((changes) => {
@@ -122,6 +123,7 @@ function observationOf({ value, status }: LiveValue): Observation {
   return { value, status: status ?? '' }
 }
 
+/** Spec 4's `verification`; `checks` beside the verdict say what it rests on. */
 export function verificationJson(
   { matched, attempts, observed, lastChangeMoved, pushHeard, fault }: Verification,
   { wanted, before }: { readonly wanted: JsonObject; readonly before: LiveValue },

@@ -6,6 +6,7 @@
  */
 import type { CapabilityBus } from '../src/bus/bus.ts'
 import type { Capability } from '../src/bus/capability.ts'
+import type { RemoteProvider } from '../src/bus/peer.ts'
 import { systemClock } from '../src/core/clock.ts'
 import { silentLogger } from '../src/core/logger.ts'
 import { createDesk } from '../src/mesh/desk.ts'
@@ -20,9 +21,11 @@ import type { NodeIdentity } from '../src/mesh/identity/node-key.ts'
 import { Inbound } from '../src/mesh/inbound.ts'
 import { NatsTransport } from '../src/mesh/nats/nats-transport.ts'
 import { Outbound } from '../src/mesh/outbound.ts'
+import { PacketProvider } from '../src/mesh/packets/packet-provider.ts'
 import { RateBudget } from '../src/mesh/rate-budget.ts'
 import { ReplayCache } from '../src/mesh/replay-cache.ts'
 import { GivenSessions } from '../src/mesh/sessions.ts'
+import type { Signatures } from '../src/mesh/sessions.ts'
 import type { PeerAddress, Way } from '../src/mesh/transport.ts'
 import { manifestOf, node } from './bus-village.ts'
 import { until } from './mesh-house.ts'
@@ -50,17 +53,23 @@ interface Side {
   readonly identity: NodeIdentity
   readonly bus: CapabilityBus
   readonly inbound: Inbound
+  readonly packets: PacketProvider
   readonly sessions: GivenSessions
 }
 
 const [callerKey, rootKey, providerKey] = [identityOf(11), identityOf(12), identityOf(13)]
 
-export async function httpPair(level: Level = 'trusted'): Promise<MeshPair> {
+export interface PairOptions {
+  readonly level?: Level
+  readonly signatures?: Signatures
+}
+
+export async function httpPair({ level = 'trusted', signatures = 'session' }: PairOptions = {}): Promise<MeshPair> {
   const community = pairCommunity(level)
   const client = new HttpClient({ tls: tlsOf(callerKey), maxAnswerBytes: 4 * MAX_BODY_BYTES })
   let address: PeerAddress = { nodeId: providerKey.id, ways: [] }
-  const outbound = outboundOf(community, { http: client })
-  const provider = side(providerKey, community)
+  const outbound = outboundOf(community, { http: client }, signatures)
+  const provider = side(providerKey, community, { signatures })
   const caller = node(callerKey.id, { clock: systemClock, remote: outbound })
   const listen = (port: number): Promise<HttpServer> => listenFor(provider, community, port)
   let server = await listen(0)
@@ -78,14 +87,14 @@ export async function httpPair(level: Level = 'trusted'): Promise<MeshPair> {
   })
 }
 
-export async function natsPair(level: Level = 'trusted'): Promise<MeshPair> {
+export async function natsPair({ level = 'trusted', signatures = 'session' }: PairOptions = {}): Promise<MeshPair> {
   const community = pairCommunity(level)
   const broker = await startNats()
-  const provider = side(providerKey, community)
+  const provider = side(providerKey, community, { signatures })
   const silent = side(callerKey, community)
   const [far, near] = [natsOf(provider, community, broker.url), natsOf(silent, community, broker.url)]
   await until('both are connected', () => far.isConnected && near.isConnected)
-  const caller = node(callerKey.id, { clock: systemClock, remote: outboundOf(community, { nats: near }) })
+  const caller = node(callerKey.id, { clock: systemClock, remote: outboundOf(community, { nats: near }, signatures) })
   const address: PeerAddress = { nodeId: providerKey.id, ways: [{ transport: 'nats' }] }
   return pairOf(caller, provider, () => address, {
     cut: async () => {
@@ -111,11 +120,26 @@ export interface FarSide {
   readonly close: () => Promise<void>
 }
 
+export interface SideOptions {
+  readonly signatures?: Signatures
+  /** A bus with more, or less, around it than the bench of a transport needs. */
+  readonly openBus?: (nodeId: string, remote: RemoteProvider | undefined) => Promise<CapabilityBus>
+}
+
+async function plainBus(nodeId: string, remote: RemoteProvider | undefined): Promise<CapabilityBus> {
+  return node(nodeId, { clock: systemClock, ...(remote === undefined ? {} : { remote }) })
+}
+
 /** One side of a pair in a process of its own; the keys are fixed, so both know the community. */
-export async function meshSide(role: 'caller' | 'provider', kind: 'http' | 'nats', url: string): Promise<FarSide> {
+export async function meshSide(
+  role: 'caller' | 'provider',
+  kind: 'http' | 'nats',
+  url: string,
+  { openBus = plainBus, signatures = 'session' }: SideOptions = {},
+): Promise<FarSide> {
   const community = pairCommunity('trusted')
   const identity = role === 'caller' ? callerKey : providerKey
-  const own = side(identity, community)
+  const own = side(identity, community, { bus: await openBus(identity.id, undefined), signatures })
   const nats = kind === 'nats' ? natsOf(own, community, url) : undefined
   const server = kind === 'http' && role === 'provider' ? await listenFor(own, community, 0) : undefined
   const http = new HttpClient({ tls: tlsOf(callerKey), maxAnswerBytes: MAX_BODY_BYTES })
@@ -123,10 +147,7 @@ export async function meshSide(role: 'caller' | 'provider', kind: 'http' | 'nats
   const way: Way =
     server === undefined ? { transport: 'nats' } : { transport: 'http', host: '127.0.0.1', port: server.port }
   return {
-    bus:
-      role === 'provider'
-        ? own.bus
-        : node(identity.id, { clock: systemClock, remote: outboundOf(community, { http, nats }) }),
+    bus: role === 'provider' ? own.bus : await openBus(identity.id, outboundOf(community, { http, nats }, signatures)),
     providerId: providerKey.id,
     address: { nodeId: providerKey.id, ways: [way] },
     close: async () => {
@@ -137,13 +158,14 @@ export async function meshSide(role: 'caller' | 'provider', kind: 'http' | 'nats
   }
 }
 
-function listenFor({ identity, inbound }: Side, community: Community, port: number): Promise<HttpServer> {
+function listenFor({ identity, inbound, packets }: Side, community: Community, port: number): Promise<HttpServer> {
   return startHttpServer({
     host: '127.0.0.1',
     port,
     tls: tlsOf(identity),
     maxBodyBytes: MAX_BODY_BYTES,
     inbound,
+    packets,
     views: {
       isMember: (id) => community.members.has(id),
       manifest: () => undefined,
@@ -174,20 +196,27 @@ function pairOf(
   }
 }
 
-function side(identity: NodeIdentity, community: Community): Side {
-  const bus = node(identity.id, { clock: systemClock })
-  const sessions = new GivenSessions(identity.id, systemClock)
+function side(
+  identity: NodeIdentity,
+  community: Community,
+  {
+    bus = node(identity.id, { clock: systemClock }),
+    signatures = 'session',
+  }: { bus?: CapabilityBus; signatures?: Signatures } = {},
+): Side {
+  const sessions = new GivenSessions(identity.id, systemClock, signatures)
   const rate = new RateBudget({ callsPerSecond: 1_000_000, callsPerSecondPerCapability: 1_000_000 })
+  const gate = {
+    self: identity.id,
+    community: () => community,
+    sessions,
+    replay: new ReplayCache(systemClock.monotonic()),
+    rate,
+    clock: systemClock,
+  }
   const inbound = new Inbound({
     identity,
-    gate: {
-      self: identity.id,
-      community: () => community,
-      sessions,
-      replay: new ReplayCache(systemClock.monotonic()),
-      rate,
-      clock: systemClock,
-    },
+    gate,
     bus: () => bus,
     desk: createDesk({
       self: identity.id,
@@ -203,10 +232,11 @@ function side(identity: NodeIdentity, community: Community): Side {
       throw error
     },
   })
-  return { identity, bus, inbound, sessions }
+  const packets = new PacketProvider({ identity, gate, inbound, maxBodyBytes: MAX_BODY_BYTES })
+  return { identity, bus, inbound, packets, sessions }
 }
 
-function natsOf({ identity, inbound }: Side, community: Community, url: string): NatsTransport {
+function natsOf({ identity, inbound, packets }: Side, community: Community, url: string): NatsTransport {
   return new NatsTransport({
     servers: [url],
     useNkey: false,
@@ -215,6 +245,7 @@ function natsOf({ identity, inbound }: Side, community: Community, url: string):
     version: '1.0.0',
     communityId: () => community.id,
     inbound,
+    packets,
     maxBodyBytes: MAX_BODY_BYTES,
     clock: systemClock,
     logger: silentLogger,
@@ -224,8 +255,10 @@ function natsOf({ identity, inbound }: Side, community: Community, url: string):
 function outboundOf(
   community: Community,
   transports: ConstructorParameters<typeof Outbound>[0]['transports'],
+  signatures: Signatures = 'session',
 ): Outbound {
-  return new Outbound({ identity: callerKey, communityId: () => community.id, transports, clock: systemClock })
+  const communityId = (): string => community.id
+  return new Outbound({ identity: callerKey, communityId, transports, clock: systemClock, signatures })
 }
 
 function pairCommunity(level: Level): Community {

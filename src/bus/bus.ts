@@ -62,6 +62,12 @@ export interface NodeOutcome {
   readonly outcome: Outcome
 }
 
+/** A call of another node under way here. */
+export interface Serving {
+  readonly outcome: Promise<Outcome>
+  readonly withdraw: (why: string) => void
+}
+
 const ALL_LIMIT = 8
 const ALL_TIMEOUT_MS = 5_000
 const SILENT: BusLog = { warn: () => undefined, error: () => undefined }
@@ -186,6 +192,15 @@ export class CapabilityBus {
     const parent = inbound.signal
     if (emit === undefined) return this.#through(call, ticket, { offer, parent, proceed: this.#proceed })
     return this.#throughStreaming(call, ticket, { offer, parent, emit })
+  }
+
+  /** The same for a transport that says itself when its caller has gone: nothing has to listen to a signal per call. */
+  serve(inbound: Omit<Call, 'signal'>): Serving {
+    const offer = this.registry.offer(inbound.capability, inbound.versionReq, inbound.node)
+    const ticket = openTicket(offer, this.#clock, inbound.deadlineMs - this.#clock.monotonic())
+    const call = receivedCall(inbound, ticket, false)
+    const outcome = this.#through(call, ticket, { offer, parent: undefined, proceed: this.#proceed })
+    return { outcome, withdraw: (why) => ticket.end('cancelled', new DOMException(why, 'AbortError')) }
   }
 
   /** What faces list: one per name, this node's own first; or only what one node offers. */

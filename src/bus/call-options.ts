@@ -75,7 +75,7 @@ export function newCall(
 }
 
 /** A peer's call with this node's deadline and signal; what the peer says about hops is believed up to a bound. */
-export function receivedCall(inbound: Call, ticket: LiveTicket, stream: boolean): Call {
+export function receivedCall(inbound: Omit<Call, 'signal'>, ticket: LiveTicket, stream: boolean): Call {
   const hopBudget = Math.min(Math.max(0, Math.floor(inbound.hopBudget)), MAX_HOPS)
   return { ...inbound, deadlineMs: ticket.deadlineMs, signal: ticket.signal, stream, hopBudget, ticket }
 }

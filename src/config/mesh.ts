@@ -46,9 +46,30 @@ export const meshSection = z
     mdns: z.boolean().default(true).describe('Find nodes on the local network, and be found there.'),
     witness: z.boolean().default(true).describe('Cosign other nodes’ checkpoints and have them cosign ours.'),
     maxBodyBytes: z.int().min(1_024).default(1_048_576).describe('Largest call, and largest answer, between nodes.'),
+    signatures: z
+      .enum(['session', 'none'])
+      .default('session')
+      .describe(
+        '`none` leaves out the MAC of small calls that only read, where the other node does so too: they carry a secret of the session instead. Changes are always signed.',
+      ),
     rate: rateSection,
     nats: natsSection,
   })
+  // Without a MAC a call is as safe as what carries it: HTTP between nodes is always sealed, a broker may be anything.
+  .refine(({ signatures, nats }) => signatures === 'session' || isSealed(nats), {
+    path: ['signatures'],
+    error:
+      '`none` over NATS needs mesh.nats.nkey: true, and servers that begin with tls:// or are on this machine. Otherwise anybody on the way could call in a member’s name',
+  })
   .prefault({})
+
+/** Whether nobody but the broker, and whom it knows by key, sees what goes over it. */
+function isSealed({ servers, nkey }: z.output<typeof natsSection>): boolean {
+  return servers.length === 0 || (nkey && servers.every((server) => server.startsWith('tls://') || isHere(server)))
+}
+
+function isHere(server: string): boolean {
+  return /^(?:nats:\/\/)?(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/.test(server)
+}
 
 export type MeshConfig = z.output<typeof meshSection>

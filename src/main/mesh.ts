@@ -124,7 +124,7 @@ async function brokerFor(
   if (servers.length === 0) return {}
   const { NatsTransport } = await import('../mesh/nats/nats-transport.ts')
   return {
-    broker: (inbound) =>
+    broker: (inbound, packets) =>
       new NatsTransport({
         servers,
         useNkey,
@@ -133,6 +133,7 @@ async function brokerFor(
         version,
         communityId: () => store.community()?.id,
         inbound,
+        packets,
         maxBodyBytes: config.mesh.maxBodyBytes,
         clock: systemClock,
         logger,

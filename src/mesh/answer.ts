@@ -47,7 +47,11 @@ export function encodeOutcome(outcome: Outcome): WireAnswer {
 
 /** Whatever a peer sends becomes an outcome: its own, or that it talks nonsense. */
 export function decodeOutcome(status: number, text: string): Outcome {
-  const body = parsed(text)
+  return outcomeOf(status, parsed(text))
+}
+
+/** The same for what has been parsed already. */
+export function outcomeOf(status: number, body: unknown): Outcome {
   if (!isJsonObject(body)) return fail(nonsense('The peer did not answer JSON.'))
   return status === 200 ? decodeReply(body) : fail(decodeFault(body))
 }

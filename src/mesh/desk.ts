@@ -49,7 +49,10 @@ export interface DeskParts {
 
 const MAX_HASHES = 256
 
-const sessionBody = z.object({ ephemeral: z.string().length(43) })
+const sessionBody = z.object({
+  ephemeral: z.string().length(43),
+  signatures: z.enum(['session', 'none']).default('session'),
+})
 const exchangeBody = z.object({
   manifest: z.json(),
   community: z.object({ revision: z.int().min(1), digest: z.string().max(64) }),
@@ -62,8 +65,8 @@ type Answer = Result<Json, Fault>
 export function createDesk(parts: DeskParts): Desk {
   const questions: Readonly<Record<string, (body: JsonObject, asker: string) => Promise<Answer> | Answer>> = {
     [SESSION_QUESTION]: (body, asker) => {
-      const { ephemeral } = sessionBody.parse(body)
-      const given = parts.sessions.give(asker, ephemeral)
+      const { ephemeral, signatures } = sessionBody.parse(body)
+      const given = parts.sessions.give(asker, ephemeral, signatures)
       return given === undefined ? fail(misread('no key')) : ok(given)
     },
     [JOIN_QUESTION]: async (body, asker) => {

@@ -47,9 +47,13 @@ export interface Envelope {
 export type EnvelopeFields = Readonly<Record<string, string>>
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9_./:-]{0,127}$/
-const MAX_SESSION = 256
-const MAX_DEADLINE_MS = 86_400_000
-const MAX_HOPS = 16
+export const MAX_SESSION = 256
+export const MAX_DEADLINE_MS = 86_400_000
+export const MAX_HOPS = 16
+
+export function isCapabilityName(name: string): boolean {
+  return NAME.test(name)
+}
 
 export function envelopeFields(envelope: Envelope): EnvelopeFields {
   const { keyId, session, schemaHash, traceparent } = envelope
@@ -128,7 +132,7 @@ export function readEnvelope(field: (name: string) => string | undefined): Resul
   const hops = integer(field('hops') ?? '0', MAX_HOPS)
   const [keyId, session, schemaHash] = [field('key_id'), field('session'), field('schema_hash')]
   const wrong = [
-    !NAME.test(capability) && 'capability',
+    !isCapabilityName(capability) && 'capability',
     version === undefined && 'version',
     !isUlid(requestId) && 'request_id',
     !isNodeId(from) && 'from',

@@ -96,14 +96,25 @@ function checkAddress(
 }
 
 /** After the proof: a stranger must neither use up a member's budget nor make its ids look used. */
-function checkNew({ from, requestId, capability }: Envelope, { replay, rate, clock }: GateParts): Fault | undefined {
-  const nowMs = clock.monotonic()
-  const waitMs = rate.take(from, capability, nowMs)
-  if (waitMs > 0)
-    return refusal('rate_limited', 'rate', `${from} calls ${capability} too often.`, { retryAfterMs: waitMs })
-  const seen = replay.see(from, requestId, nowMs)
+function checkNew({ from, requestId, capability }: Envelope, parts: GateParts): Fault | undefined {
+  const nowMs = parts.clock.monotonic()
+  const tooOften = checkBudget({ from, capability }, nowMs, parts)
+  if (tooOften !== undefined) return tooOften
+  const seen = parts.replay.see(from, requestId, nowMs)
   if (seen === 'new') return undefined
   return seen === 'full'
     ? refusal('rate_limited', 'rate', 'Too many messages at once.', { retryAfterMs: 1_000 })
     : refusal('expired', 'replayed', `The request ${requestId} was here before. Send it anew, under a new id.`)
+}
+
+/** One more call of `capability` by `from`, if it may. */
+export function checkBudget(
+  { from, capability }: Pick<Envelope, 'from' | 'capability'>,
+  nowMs: number,
+  { rate }: Pick<GateParts, 'rate'>,
+): Fault | undefined {
+  const waitMs = rate.take(from, capability, nowMs)
+  return waitMs > 0
+    ? refusal('rate_limited', 'rate', `${from} calls ${capability} too often.`, { retryAfterMs: waitMs })
+    : undefined
 }

@@ -7,18 +7,18 @@
  *
  * Pure: the transports do the I/O.
  */
-import type { CapabilityBus } from '../bus/bus.ts'
+import type { CapabilityBus, Serving } from '../bus/bus.ts'
 import type { Call, Outcome } from '../bus/call.ts'
 import type { Emit } from '../bus/peer.ts'
+import { satisfies } from '../bus/capability.ts'
 import { schemaHash } from '../bus/schema-hash.ts'
-import { fromUtf8 } from '../core/bytes.ts'
 import type { Fault } from '../core/fault.ts'
-import { isJsonObject } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { encodeOutcome } from './answer.ts'
 import type { WireAnswer } from './answer.ts'
+import { parsedBody } from './body.ts'
 import { answerText, bodyHash, FramesHash, readEnvelope } from './envelope.ts'
 import type { Envelope } from './envelope.ts'
 import { admit } from './gate.ts'
@@ -52,6 +52,16 @@ export interface Arrived {
   readonly body: Uint8Array | undefined
 }
 
+/** Of an envelope, what the bus needs. */
+export interface ServedRequest extends Pick<
+  Envelope,
+  'capability' | 'version' | 'schemaHash' | 'session' | 'deadlineMs' | 'hops'
+> {
+  readonly traceId: string
+  readonly parentSpan?: string | undefined
+  readonly body: JsonObject
+}
+
 export interface ServeOptions {
   readonly signal: AbortSignal
   /** Where frames of a streamed answer go. Not called for a message that asks for no stream. */
@@ -60,15 +70,10 @@ export interface ServeOptions {
 
 export class Inbound {
   readonly #parts: InboundParts
-  #inFlight = 0
   #stopping = false
 
   constructor(parts: InboundParts) {
     this.#parts = parts
-  }
-
-  get inFlight(): number {
-    return this.#inFlight
   }
 
   /** Whether this very process has given that session key. */
@@ -83,15 +88,6 @@ export class Inbound {
 
   /** Never rejects. Always proven, refusals included: "nothing was tried" is worth lying about. */
   async receive(arrived: Arrived, options: ServeOptions): Promise<Delivered> {
-    this.#inFlight++
-    try {
-      return await this.#receive(arrived, options)
-    } finally {
-      this.#inFlight--
-    }
-  }
-
-  async #receive(arrived: Arrived, options: ServeOptions): Promise<Delivered> {
     const envelope = readEnvelope(arrived.field)
     if (!envelope.ok) return this.#answer(arrived.field('request_id') ?? '', fail(envelope.fault), undefined)
     const { requestId } = envelope.value
@@ -110,7 +106,7 @@ export class Inbound {
     }
     const outcome = body.ok
       ? await this.#serve(envelope.value, admitted.value, body.value, { ...options, emit }).catch((error: unknown) =>
-          this.#mistake(error),
+          this.mistake(error),
         )
       : body
     return this.#answer(requestId, outcome, admitted.value, frames.digest())
@@ -123,15 +119,40 @@ export class Inbound {
       const answer = await answered
       return answer.ok ? ok({ data: answer.value }) : answer
     }
-    const bus = this.#parts.bus()
-    if (bus === undefined) return fail(refusal('partition', 'stopping', 'This node is starting.'))
-    const wrong = this.#checkContract(bus, envelope, admitted)
-    if (wrong !== undefined) return fail(wrong)
-    const call = this.#callOf(envelope, admitted, { body, signal: options.signal })
-    return envelope.stream ? bus.handleCall(call, options.emit) : bus.handleCall(call)
+    const { signal } = options
+    const request = { ...envelope, ...readTraceparent(envelope.traceparent), body }
+    return this.#serveCall(request, admitted, envelope.stream ? { signal, emit: options.emit } : { signal })
   }
 
-  #mistake(error: unknown): Outcome {
+  /**
+   * A call out of a packet that has come through its gate: one that only reads, under a session key. May throw: a mistake
+   * of ours.
+   */
+  servePacketCall(request: ServedRequest, caller: Admitted['caller']): Result<Serving, Fault> {
+    const bus = this.#servingBus(request, false)
+    return bus.ok ? ok(bus.value.serve(this.#callOf(request, caller, false))) : bus
+  }
+
+  #serveCall(
+    request: ServedRequest,
+    { caller, isSigned }: Admitted,
+    { signal, emit }: { readonly signal: AbortSignal; readonly emit?: Emit },
+  ): Promise<Outcome> {
+    const bus = this.#servingBus(request, isSigned)
+    if (!bus.ok) return Promise.resolve(bus)
+    return bus.value.handleCall({ ...this.#callOf(request, caller, emit !== undefined), signal }, emit)
+  }
+
+  /** The bus, if it may have this call. */
+  #servingBus(request: ServedRequest, isSigned: boolean): Result<CapabilityBus, Fault> {
+    const bus = this.#parts.bus()
+    if (bus === undefined || this.#stopping)
+      return fail(refusal('partition', 'stopping', 'This node is starting or stopping.'))
+    const wrong = checkContract(bus, request, isSigned)
+    return wrong === undefined ? ok(bus) : fail(wrong)
+  }
+
+  mistake(error: unknown): Extract<Outcome, { ok: false }> {
     this.#parts.report(error)
     return fail({
       kind: 'internal',
@@ -140,60 +161,38 @@ export class Inbound {
     })
   }
 
-  /** What was signed for has to be what is offered; what changes something has to be signed for. */
-  #checkContract(
-    bus: CapabilityBus,
-    { capability, version, schemaHash: asked }: Envelope,
-    { isSigned }: Admitted,
-  ): Fault | undefined {
-    const offers = bus.registry.find(capability, version).filter((entry) => entry.isLocal)
-    if (!isSigned && offers.some(({ offer }) => offer.effect !== 'reads'))
-      return refusal(
-        'invalid_signature',
-        'needs-signature',
-        `${capability} changes something: sign the call with the node's key.`,
-      )
-    const [first] = offers
-    if (asked === undefined || first === undefined || offers.some(({ offer }) => schemaHash(offer) === asked))
-      return undefined
-    const expected = schemaHash(first.offer)
-    return refusal('schema_mismatch', 'schema-hash', `${capability} has another contract here than the caller's.`, {
-      details: { schema_hash_expected: expected },
-    })
-  }
-
-  #callOf(envelope: Envelope, { caller }: Admitted, { body, signal }: { body: JsonObject; signal: AbortSignal }): Call {
-    const { session } = envelope
+  #callOf(request: ServedRequest, caller: Admitted['caller'], stream: boolean): Omit<Call, 'signal'> {
+    const { session } = request
     return {
-      capability: envelope.capability,
-      versionReq: envelope.version,
-      body,
+      capability: request.capability,
+      versionReq: request.version,
+      body: request.body,
       caller,
       channel: 'mesh',
-      ...readTraceparent(envelope.traceparent),
+      traceId: request.traceId,
+      parentSpan: request.parentSpan,
       // Sessions of two peers are two sessions, whatever they call them.
       sessionId: session === undefined ? undefined : `${caller.id} ${session}`,
-      deadlineMs: this.#parts.gate.clock.monotonic() + envelope.deadlineMs,
-      stream: envelope.stream,
-      signal,
-      hopBudget: envelope.hops,
+      deadlineMs: this.#parts.gate.clock.monotonic() + request.deadlineMs,
+      stream,
+      hopBudget: request.hops,
       rehearsal: false,
-      heldLocks: [],
+      heldLocks: NO_LOCKS,
     }
   }
 
   /** A handler may answer what no text can say (a cycle, a depth without end): that is its mistake, and an answer. */
-  #encoded(outcome: Outcome): WireAnswer {
+  encoded(outcome: Outcome): WireAnswer {
     try {
       return encodeOutcome(outcome)
     } catch (error) {
-      return encodeOutcome(this.#mistake(error))
+      return encodeOutcome(this.mistake(error))
     }
   }
 
   #answer(requestId: string, outcome: Outcome, admitted: Admitted | undefined, framesHash?: string): Delivered {
     const { identity } = this.#parts
-    const { status, text } = this.#encoded(outcome)
+    const { status, text } = this.encoded(outcome)
     const covered = answerText({ requestId, from: identity.id, status, bodyHash: bodyHash(text), framesHash })
     const session = admitted?.isSigned === false ? admitted.session : undefined
     return {
@@ -204,34 +203,30 @@ export class Inbound {
   }
 }
 
-/** Whatever walks a value walks it by recursion: nobody's stack may hang on what a peer sends. */
-const MAX_DEPTH = 128
-const [QUOTE, BACKSLASH] = [0x22, 0x5c]
+const NO_LOCKS: readonly string[] = []
 
-function depthOf(text: string): number {
-  let [depth, deepest, isString] = [0, 0, false]
-  for (let at = 0; at < text.length; at++) {
-    const unit = text.charCodeAt(at)
-    if (isString) {
-      if (unit === BACKSLASH) at++
-      else if (unit === QUOTE) isString = false
-    } else if (unit === QUOTE) isString = true
-    // { and [ are 0x7b and 0x5b, } and ] two more each.
-    else if ((unit & 0xdf) === 0x5b) deepest = Math.max(deepest, ++depth)
-    else if ((unit & 0xdf) === 0x5d) depth--
+/** What was signed for has to be what is offered; what changes something has to be signed for. */
+function checkContract(
+  bus: CapabilityBus,
+  { capability, version, schemaHash: asked }: ServedRequest,
+  isSigned: boolean,
+): Fault | undefined {
+  let expected: string | undefined
+  let isKnown = asked === undefined
+  for (const { offer, isLocal } of bus.registry.named(capability)) {
+    if (!isLocal || !satisfies(offer.version, version)) continue
+    if (!isSigned && offer.effect !== 'reads')
+      return refusal(
+        'invalid_signature',
+        'needs-signature',
+        `${capability} changes something: sign the call with the node's key.`,
+      )
+    const hash = schemaHash(offer)
+    expected ??= hash
+    isKnown ||= hash === asked
   }
-  return deepest
-}
-
-function parsedBody(bytes: Uint8Array): Result<JsonObject, Fault> {
-  const text = fromUtf8(bytes)
-  if (text !== undefined && depthOf(text) > MAX_DEPTH)
-    return fail(refusal('bad_request', 'not-json', `The body is nested deeper than ${MAX_DEPTH} levels.`))
-  try {
-    const value: unknown = text === undefined ? undefined : JSON.parse(text)
-    if (isJsonObject(value)) return ok(value)
-  } catch {
-    // Falls through to the one refusal for whatever is not an object.
-  }
-  return fail(refusal('bad_request', 'not-json', 'The body is not a JSON object.'))
+  if (isKnown || expected === undefined) return undefined
+  return refusal('schema_mismatch', 'schema-hash', `${capability} has another contract here than the caller's.`, {
+    details: { schema_hash_expected: expected },
+  })
 }

@@ -34,6 +34,7 @@ import type { NodeIdentity } from './identity/node-key.ts'
 import { Inbound } from './inbound.ts'
 import { Neighbourhood } from './neighbourhood-client.ts'
 import { Outbound } from './outbound.ts'
+import { PacketProvider } from './packets/packet-provider.ts'
 import { PeerBook } from './peer-book.ts'
 import type { Peer } from './peer-book.ts'
 import { RateBudget } from './rate-budget.ts'
@@ -56,7 +57,7 @@ export interface MeshOptions {
   readonly name: string
   readonly store: MeshStore
   /** Absent: nodes reach each other directly or not at all. */
-  readonly broker?: (inbound: Inbound) => Broker
+  readonly broker?: (inbound: Inbound, packets: PacketProvider) => Broker
   readonly clock: Clock
   readonly logger: Logger
 }
@@ -86,6 +87,7 @@ export class Mesh {
   readonly #options: MeshOptions
   readonly #outbound: Outbound
   readonly #inbound: Inbound
+  readonly #packets: PacketProvider
   readonly #sessions: GivenSessions
   readonly #http: HttpClient
   readonly #nats: Broker | undefined
@@ -109,7 +111,7 @@ export class Mesh {
       certificate: nodeCertificate(identity),
       key: identity.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
     }
-    this.#sessions = new GivenSessions(identity.id, clock)
+    this.#sessions = new GivenSessions(identity.id, clock, config.signatures)
     this.#http = new HttpClient({ tls: this.#tls, maxAnswerBytes: config.maxBodyBytes })
     const gate: GateParts = {
       self: identity.id,
@@ -126,12 +128,15 @@ export class Mesh {
       desk: (question, body, asker) => this.#desk.answer(question, body, asker),
       report: (error) => logger.error({ err: error }, 'a message of another node failed here'),
     })
-    this.#nats = options.broker?.(this.#inbound)
+    const { maxBodyBytes } = config
+    this.#packets = new PacketProvider({ identity, gate, inbound: this.#inbound, maxBodyBytes })
+    this.#nats = options.broker?.(this.#inbound, this.#packets)
     this.#outbound = new Outbound({
       identity,
       communityId: () => store.community()?.id,
       transports: { http: this.#http, nats: this.#nats },
       clock,
+      signatures: config.signatures,
       onUnreachable: (nodeId) => this.#neighbourhood?.doubt(nodeId),
     })
   }
@@ -253,6 +258,7 @@ export class Mesh {
       tls: this.#tls,
       maxBodyBytes: config.maxBodyBytes,
       inbound: this.#inbound,
+      packets: this.#packets,
       views: {
         isMember,
         manifest: () => this.#self?.manifest()?.full,

@@ -21,24 +21,29 @@ import type { Json, JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { decodeOutcome, nonsense } from './answer.ts'
-import { answerText, bodyHash, callText, envelopeFields, FramesHash } from './envelope.ts'
+import { answerText, bodyHash, callText, envelopeFields, FramesHash, MAX_SESSION } from './envelope.ts'
 import type { Envelope } from './envelope.ts'
 import { SESSION_QUESTION } from './gate.ts'
 import type { NodeIdentity } from './identity/node-key.ts'
 import { timeText } from './identity/time.ts'
+import { MAX_CALL_BYTES } from './packets/packet.ts'
+import { encodePacketCall } from './packets/packet-call.ts'
+import { PacketCaller } from './packets/packet-caller.ts'
 import { isProven, macProof, signatureProof } from './proof.ts'
 import { reasonOf } from './refusal.ts'
 import { offerSession, takeSession } from './sessions.ts'
-import type { Session } from './sessions.ts'
+import type { Session, Signatures } from './sessions.ts'
 import { traceparentOf } from './traceparent.ts'
-import { lostAnswer, unreachable } from './transport.ts'
-import type { Delivered, MeshTransport, Message, PeerAddress, Way } from './transport.ts'
+import { causeOf, lostAnswer, unreachable } from './transport.ts'
+import type { Delivered, MeshTransport, Message, PacketWire, PeerAddress, Way } from './transport.ts'
 
 export interface OutboundParts {
   readonly identity: NodeIdentity
   readonly communityId: () => string | undefined
   readonly transports: { readonly [Kind in Way['transport']]?: MeshTransport<Kind> | undefined }
   readonly clock: Clock
+  /** What this node asks for when it makes a session. */
+  readonly signatures?: Signatures
   /** Told when a peer could not be reached at all. */
   readonly onUnreachable?: (nodeId: string) => void
 }
@@ -58,7 +63,6 @@ interface Draft {
 }
 
 const QUESTION_VERSION = [1, 0] as const
-const MAX_SESSION = 256
 
 export class Outbound implements RemoteProvider {
   readonly #parts: OutboundParts
@@ -67,12 +71,18 @@ export class Outbound implements RemoteProvider {
 
   readonly #badWays = new Map<string, number>()
 
+  readonly #packets: PacketCaller
+
   constructor(parts: OutboundParts) {
     this.#parts = parts
+    this.#packets = new PacketCaller(parts.clock)
+    parts.transports.http?.onPackets?.(this.#packets)
+    parts.transports.nats?.onPackets?.(this.#packets)
   }
 
+  /** What only reads goes in packets, where it can. */
   call(entry: CapabilityEntry, call: Call): Promise<Outcome> {
-    return this.#invoke(entry, call)
+    return entry.offer.effect === 'reads' ? this.#inPacket(entry, call) : this.#invoke(entry, call)
   }
 
   stream(entry: CapabilityEntry, call: Call, emit: Emit): Promise<Outcome> {
@@ -128,11 +138,63 @@ export class Outbound implements RemoteProvider {
     return isCutOff ? fail(cutOff(call, offer.effect, causeOf(call.signal))) : delivered
   }
 
+  /** With whatever else goes there in this moment, if there is a wire for it and it is small. */
+  #inPacket(entry: CapabilityEntry, call: Call): Promise<Outcome> {
+    const peer = entry.endpoint as PeerAddress
+    const session = this.#sessions.get(peer.nodeId)
+    // Nearly always both are there, and nothing has to be waited for.
+    if (session === undefined || session instanceof Promise || session.endsMs <= this.#parts.clock.monotonic())
+      return this.#inFirstPacket(entry, call)
+    const wire = session.takesPackets ? this.#wire(peer) : undefined
+    if (wire instanceof Promise) return wire.then((open) => this.#alongWire(open, session, { entry, call }))
+    return this.#alongWire(wire, session, { entry, call })
+  }
+
+  async #inFirstPacket(entry: CapabilityEntry, call: Call): Promise<Outcome> {
+    const peer = entry.endpoint as PeerAddress
+    const communityId = this.#parts.communityId()
+    if (communityId === undefined) return this.#invoke(entry, call)
+    const session = await this.#session(peer, { communityId })
+    if (!session.ok) return session
+    const wire = session.value.takesPackets ? await this.#wire(peer) : undefined
+    return this.#alongWire(wire, session.value, { entry, call })
+  }
+
+  #alongWire(
+    wire: PacketWire | undefined,
+    session: Session,
+    { entry, call }: { readonly entry: CapabilityEntry; readonly call: Call },
+  ): Promise<Outcome> {
+    const { offer, announced } = entry
+    if (wire === undefined) return this.#invoke(entry, call)
+    const hash = announced?.schemaHash ?? schemaHash(offer)
+    const deadlineMs = Math.max(0, Math.floor(call.deadlineMs - this.#parts.clock.monotonic()))
+    const text = encodePacketCall(offer, hash, { call, deadlineMs })
+    if (text.length > MAX_CALL_BYTES) return this.#invoke(entry, call)
+    return this.#packets.call(wire, session, {
+      text,
+      idempotent: offer.idempotent,
+      call,
+      otherwise: (why) => {
+        if (why === 'stale' && this.#sessions.get(session.peer) === session) this.#sessions.delete(session.peer)
+        return this.#invoke(entry, call)
+      },
+    })
+  }
+
+  #wire(peer: PeerAddress): PacketWire | Promise<PacketWire | undefined> | undefined {
+    const { nodeId } = peer
+    const { http, nats } = this.#parts.transports
+    const [way] = this.#inOrder(peer)
+    if (way?.transport === 'http') return http?.wire?.({ nodeId, way })
+    return way?.transport === 'nats' ? nats?.wire?.({ nodeId, way }) : undefined
+  }
+
   async #deliver(peer: PeerAddress, draft: Draft, options: DeliveryOptions): Promise<Outcome> {
     const communityId = this.#parts.communityId()
     if (communityId === undefined) return fail(unreachable(peer.nodeId, 'this node belongs to no community'))
     for (let again = false; ; again = true) {
-      const session = await this.#session(peer, { communityId, signal: options.signal })
+      const session = await this.#session(peer, { communityId })
       if (!session.ok) return session
       const outcome = await this.#attempt(peer, draft, { ...options, session: session.value, communityId })
       if (again || outcome.ok || reasonOf(outcome.fault) !== 'unknown-session') return outcome
@@ -141,10 +203,7 @@ export class Outbound implements RemoteProvider {
     }
   }
 
-  async #session(
-    peer: PeerAddress,
-    options: { communityId: string; signal: AbortSignal },
-  ): Promise<Result<Session, Fault>> {
+  async #session(peer: PeerAddress, options: { communityId: string }): Promise<Result<Session, Fault>> {
     const known = this.#sessions.get(peer.nodeId)
     if (known instanceof Promise) return known
     if (known !== undefined && known.endsMs > this.#parts.clock.monotonic()) return ok(known)
@@ -164,7 +223,7 @@ export class Outbound implements RemoteProvider {
     peer: PeerAddress,
     options: { communityId: string; signal: AbortSignal },
   ): Promise<Result<Session, Fault>> {
-    const offer = offerSession()
+    const offer = offerSession(this.#parts.signatures)
     const draft = { ...question(SESSION_QUESTION, offer.body), isSigned: true, idempotent: true }
     const answer = dataOf(await this.#attempt(peer, draft, { ...options, session: undefined }))
     if (!answer.ok) {
@@ -290,10 +349,6 @@ interface DeliveryOptions {
 interface AttemptOptions extends DeliveryOptions {
   readonly session: Session | undefined
   readonly communityId: string
-}
-
-function causeOf({ reason }: AbortSignal): 'deadline' | 'cancelled' {
-  return reason instanceof DOMException && reason.name === 'TimeoutError' ? 'deadline' : 'cancelled'
 }
 
 function wayKey(nodeId: string, way: Way): string {

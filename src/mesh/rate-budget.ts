@@ -13,7 +13,7 @@ export interface RateLimits {
 
 /** So many seconds' worth may come at once. */
 const BURST_SECONDS = 5
-/** Beyond it buckets that are full again are forgotten; peers are members and capabilities are ours, so it is rare. */
+/** Beyond it those per capability begin anew; names are whatever a member says, so there has to be an end. */
 const MAX_BUCKETS = 20_000
 
 interface Bucket {
@@ -21,9 +21,15 @@ interface Bucket {
   atMs: number
 }
 
+interface Budget {
+  readonly all: Bucket
+  readonly byCapability: Map<string, Bucket>
+}
+
 export class RateBudget {
   readonly #limits: RateLimits
-  readonly #buckets = new Map<string, Bucket>()
+  readonly #byPeer = new Map<string, Budget>()
+  #count = 0
 
   constructor(limits: RateLimits) {
     this.#limits = limits
@@ -32,8 +38,9 @@ export class RateBudget {
   /** 0 when the call may come in; otherwise in how many milliseconds it may. Only a call that may is counted. */
   take(peer: string, capability: string, nowMs: number): number {
     const { callsPerSecond, callsPerSecondPerCapability } = this.#limits
-    const all = this.#bucket(peer, callsPerSecond, nowMs)
-    const one = this.#bucket(`${peer} ${capability}`, callsPerSecondPerCapability, nowMs)
+    const budget = this.#budget(peer, nowMs)
+    const all = refilled(budget.all, callsPerSecond, nowMs)
+    const one = refilled(this.#bucket(budget, capability, nowMs), callsPerSecondPerCapability, nowMs)
     const waitMs = Math.max(wait(all, callsPerSecond), wait(one, callsPerSecondPerCapability))
     if (waitMs > 0) return waitMs
     all.tokens--
@@ -41,18 +48,36 @@ export class RateBudget {
     return 0
   }
 
-  #bucket(key: string, perSecond: number, nowMs: number): Bucket {
-    const full = perSecond * BURST_SECONDS
-    let bucket = this.#buckets.get(key)
-    if (bucket === undefined) {
-      if (this.#buckets.size >= MAX_BUCKETS) this.#buckets.clear()
-      bucket = { tokens: full, atMs: nowMs }
-      this.#buckets.set(key, bucket)
+  #budget(peer: string, nowMs: number): Budget {
+    let budget = this.#byPeer.get(peer)
+    if (budget === undefined) {
+      budget = { all: { tokens: this.#limits.callsPerSecond * BURST_SECONDS, atMs: nowMs }, byCapability: new Map() }
+      this.#byPeer.set(peer, budget)
     }
-    bucket.tokens = Math.min(full, bucket.tokens + ((nowMs - bucket.atMs) / 1_000) * perSecond)
-    bucket.atMs = nowMs
+    return budget
+  }
+
+  #bucket({ byCapability }: Budget, capability: string, nowMs: number): Bucket {
+    let bucket = byCapability.get(capability)
+    if (bucket === undefined) {
+      if (this.#count >= MAX_BUCKETS) this.#forget()
+      bucket = { tokens: this.#limits.callsPerSecondPerCapability * BURST_SECONDS, atMs: nowMs }
+      byCapability.set(capability, bucket)
+      this.#count++
+    }
     return bucket
   }
+
+  #forget(): void {
+    for (const { byCapability } of this.#byPeer.values()) byCapability.clear()
+    this.#count = 0
+  }
+}
+
+function refilled(bucket: Bucket, perSecond: number, nowMs: number): Bucket {
+  bucket.tokens = Math.min(perSecond * BURST_SECONDS, bucket.tokens + ((nowMs - bucket.atMs) / 1_000) * perSecond)
+  bucket.atMs = nowMs
+  return bucket
 }
 
 function wait({ tokens }: Bucket, perSecond: number): number {

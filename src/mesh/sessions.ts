@@ -8,7 +8,7 @@ import type { KeyObject } from 'node:crypto'
 import { chanceBytes } from '../core/chance.ts'
 import type { Clock } from '../core/clock.ts'
 import type { JsonObject } from '../core/json.ts'
-import { newEphemeral, sessionIdText, sessionKey } from './identity/session-key.ts'
+import { macText, newEphemeral, SESSION_ID_LENGTH, sessionIdText, sessionKey } from './identity/session-key.ts'
 import type { Ephemeral } from './identity/session-key.ts'
 
 export const SESSION_LIFE_MS = 3_600_000
@@ -20,22 +20,36 @@ export interface Session {
   readonly peer: string
   readonly key: KeyObject
   readonly endsMs: number
+  /** Whether the other side takes packets. */
+  readonly takesPackets: boolean
+  /** What stands in packets instead of MACs, where both sides leave those out (ADR 62). */
+  readonly tokens: Tokens | undefined
 }
+
+export interface Tokens {
+  readonly call: string
+  readonly answer: string
+}
+
+/** How much of a message is proven: `none` means packets under a token instead of a MAC, never that nobody asks. */
+export type Signatures = 'session' | 'none'
 
 /** As provider. Only members get one, so the number of peers is the community's. */
 export class GivenSessions {
   readonly #self: string
   readonly #clock: Clock
+  readonly #signatures: Signatures
   readonly #byId = new Map<string, Session>()
   readonly #byPeer = new Map<string, string[]>()
 
-  constructor(self: string, clock: Clock) {
+  constructor(self: string, clock: Clock, signatures: Signatures = 'session') {
     this.#self = self
     this.#clock = clock
+    this.#signatures = signatures
   }
 
   /** The answer to a handshake; `undefined` when the caller's key is none. */
-  give(caller: string, callerKey: string): JsonObject | undefined {
+  give(caller: string, callerKey: string, wanted: Signatures = 'session'): JsonObject | undefined {
     const own = newEphemeral()
     const id = sessionIdText(chanceBytes(16))
     const parties = { sessionId: id, from: caller, to: this.#self, callerKey, providerKey: own.publicKey }
@@ -45,8 +59,17 @@ export class GivenSessions {
     this.#byPeer.set(caller, ids)
     ids.push(id)
     for (const old of ids.splice(0, Math.max(0, ids.length - MAX_PER_PEER))) this.#byId.delete(old)
-    this.#byId.set(id, { id, peer: caller, key, endsMs: this.#clock.monotonic() + SESSION_LIFE_MS })
-    return { session_id: id, ephemeral: own.publicKey, expires_in_seconds: SESSION_LIFE_MS / 1_000 }
+    // Either side alone can insist on proofs.
+    const signatures = this.#signatures === 'none' ? wanted : 'session'
+    const endsMs = this.#clock.monotonic() + SESSION_LIFE_MS
+    this.#byId.set(id, { id, peer: caller, key, endsMs, takesPackets: true, tokens: tokensFor(key, signatures) })
+    return {
+      session_id: id,
+      ephemeral: own.publicKey,
+      expires_in_seconds: SESSION_LIFE_MS / 1_000,
+      packets: 1,
+      signatures,
+    }
   }
 
   find(id: string): Session | undefined {
@@ -64,26 +87,42 @@ export class GivenSessions {
 /** A caller's half-made session. */
 export interface SessionOffer {
   readonly ephemeral: Ephemeral
+  readonly signatures: Signatures
   readonly body: JsonObject
 }
 
-export function offerSession(): SessionOffer {
+export function offerSession(signatures: Signatures = 'session'): SessionOffer {
   const ephemeral = newEphemeral()
-  return { ephemeral, body: { ephemeral: ephemeral.publicKey } }
+  return { ephemeral, signatures, body: { ephemeral: ephemeral.publicKey, signatures } }
 }
 
 /** `undefined` when the provider answered something that is no session. */
 export function takeSession(
-  { ephemeral }: SessionOffer,
+  { ephemeral, signatures }: SessionOffer,
   answer: JsonObject,
   { self, peer, nowMs }: { readonly self: string; readonly peer: string; readonly nowMs: number },
 ): Session | undefined {
-  const { session_id: id, ephemeral: providerKey, expires_in_seconds: seconds } = answer
+  const { session_id: id, ephemeral: providerKey, expires_in_seconds: seconds, packets, signatures: given } = answer
   if (typeof id !== 'string' || id.length > 64 || typeof providerKey !== 'string' || typeof seconds !== 'number')
     return undefined
   const parties = { sessionId: id, from: self, to: peer, callerKey: ephemeral.publicKey, providerKey }
   const key = sessionKey(ephemeral, providerKey, parties)
   // A little less than the provider's hour: a call must not arrive just after its end.
   const lifeMs = Math.min(seconds * 1_000, SESSION_LIFE_MS) * 0.9
-  return key === undefined ? undefined : { id, peer, key, endsMs: nowMs + lifeMs }
+  if (key === undefined) return undefined
+  const tokens = tokensFor(key, given === 'none' ? signatures : 'session')
+  return {
+    id,
+    peer,
+    key,
+    endsMs: nowMs + lifeMs,
+    takesPackets: packets === 1 && id.length === SESSION_ID_LENGTH,
+    tokens,
+  }
+}
+
+/** One for each direction: who has heard an answer cannot call. */
+function tokensFor(key: KeyObject, signatures: Signatures): Tokens | undefined {
+  if (signatures === 'session') return undefined
+  return { call: `token:${macText(key, 'packet token call')}`, answer: `token:${macText(key, 'packet token answer')}` }
 }

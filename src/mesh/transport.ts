@@ -57,6 +57,30 @@ export interface MeshTransport<Kind extends Way['transport'] = Way['transport']>
     message: Message,
     options: { readonly signal: AbortSignal; readonly emit: Emit },
   ) => Promise<Result<StreamDelivered, Fault>>
+  /** What carries packets to a node; a promise while it is being made. Without one, messages of their own go. */
+  readonly wire?: (to: Destination<Kind>) => PacketWire | Promise<PacketWire | undefined> | undefined
+  /** Who hears what comes back. */
+  readonly onPackets?: (events: PacketEvents) => void
+}
+
+/** A way to one node that is open. */
+export interface PacketWire {
+  readonly nodeId: string
+  /** Whether an answer can get lost without the wire breaking. */
+  readonly mayLose: boolean
+  /** Kept by whoever calls through it. */
+  inFlight: number
+  /** `false` when nothing of it left. The number is told to `nobody` where a broker finds nobody. */
+  readonly send: (packet: Uint8Array, keyId: string, number: number) => boolean
+  /** A call that was sent then has not been answered. */
+  readonly doubt: (sinceMs: number) => void
+}
+
+export interface PacketEvents {
+  readonly hear: (packet: Uint8Array) => void
+  readonly broke: (wire: PacketWire, why: string) => void
+  readonly nobody: (keyId: string, number: number) => void
+  readonly tick: () => void
 }
 
 export function unreachable(nodeId: string, why: string): Fault {
@@ -76,4 +100,9 @@ export function lostAnswer(nodeId: string, idempotent: boolean, why: string): Fa
 
 export function withdrawn(): Fault {
   return { kind: 'cancelled', code: 'cancelled', message: 'The call was withdrawn.' }
+}
+
+/** Why a signal has aborted, in the bus's words. */
+export function causeOf({ reason }: AbortSignal): 'deadline' | 'cancelled' {
+  return reason instanceof DOMException && reason.name === 'TimeoutError' ? 'deadline' : 'cancelled'
 }

@@ -15,8 +15,13 @@ import { idToken, isNodeId } from '../identity/node-key.ts'
 
 export const SERVICE_TYPE = 'hearthbus'
 
+/** A node belongs to one community; every message over NATS asks for its mark. */
+let known = { id: '', mark: '' }
+
 export function communityMark(communityId: string): string {
-  return base64url(blake3(utf8(`hearthbus-community\n${communityId}`))).slice(0, 16)
+  if (known.id !== communityId)
+    known = { id: communityId, mark: base64url(blake3(utf8(`hearthbus-community\n${communityId}`))).slice(0, 16) }
+  return known.mark
 }
 
 export function announcementText(nodeId: string, communityId: string): Readonly<Record<string, string>> {

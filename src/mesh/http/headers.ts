@@ -7,6 +7,9 @@
 import type { EnvelopeFields } from '../envelope.ts'
 
 export const CALL_PATH = '/bus/v1/call'
+/** Where a member turns a connection over to packets. */
+export const PACKETS_PATH = '/bus/v1/packets'
+export const PACKETS_PROTOCOL = 'hearthbus-packets'
 export const SIGNATURE_HEADER = 'x-hearthnet-signature'
 
 /** Field → header. What a session is called comes from outside, so it is percent-encoded. */

@@ -15,8 +15,17 @@ import type { Fault } from '../../core/fault.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
 import { lostAnswer, unreachable, withdrawn } from '../transport.ts'
-import type { Delivered, Destination, MeshTransport, Message, StreamDelivered } from '../transport.ts'
+import type {
+  Delivered,
+  Destination,
+  MeshTransport,
+  Message,
+  PacketEvents,
+  PacketWire,
+  StreamDelivered,
+} from '../transport.ts'
 import { CALL_PATH, headersOf, SIGNATURE_HEADER } from './headers.ts'
+import { PacketLinks } from './packet-link-client.ts'
 import { PinnedAgent } from './pinned-agent-client.ts'
 import type { TlsIdentity } from './pinned-agent-client.ts'
 import { SseParser } from './sse.ts'
@@ -41,14 +50,29 @@ interface Posted {
 }
 
 const MAX_AGENTS = 1_024
+/** What a packet has around its answers. */
+const ROOM_BYTES = 65_536
 
 export class HttpClient implements MeshTransport<'http'> {
   readonly name = 'http'
   readonly #options: HttpClientOptions
   readonly #agents = new Map<string, PinnedAgent>()
+  readonly #links: PacketLinks
 
   constructor(options: HttpClientOptions) {
     this.#options = options
+    this.#links = new PacketLinks({
+      agent: (to) => this.#agent(to),
+      maxAnswerBytes: options.maxAnswerBytes + ROOM_BYTES,
+    })
+  }
+
+  wire(to: HttpDestination): PacketWire | Promise<PacketWire | undefined> | undefined {
+    return this.#links.wire(to)
+  }
+
+  onPackets(events: PacketEvents): void {
+    this.#links.onPackets(events)
   }
 
   async send(to: HttpDestination, message: Message, signal: AbortSignal): Promise<Result<Delivered, Fault>> {
@@ -74,6 +98,11 @@ export class HttpClient implements MeshTransport<'http'> {
   }
 
   close(): void {
+    this.#links.close()
+    this.#closeAgents()
+  }
+
+  #closeAgents(): void {
     for (const agent of this.#agents.values()) agent.destroy()
     this.#agents.clear()
   }
@@ -176,7 +205,7 @@ export class HttpClient implements MeshTransport<'http'> {
     const key = `${nodeId} ${way.host} ${way.port}`
     let agent = this.#agents.get(key)
     if (agent === undefined) {
-      if (this.#agents.size >= MAX_AGENTS) this.close()
+      if (this.#agents.size >= MAX_AGENTS) this.#closeAgents()
       agent = new PinnedAgent({ host: way.host, port: way.port, nodeId, tls: this.#options.tls })
       this.#agents.set(key, agent)
     }

@@ -2,6 +2,7 @@
  * HTTP server: the mesh listener. Calls come in here, and nothing else of the gateway can be reached through it.
  *
  *   POST /bus/v1/call                    sealed messages from members (and from whoever holds an invitation)
+ *   GET  /bus/v1/packets                 a member's connection from here on carries packets
  *   GET  /manifest  /community/manifest  for whoever shows a member's certificate
  *   GET  /health  /ready                 for anybody      GET /metrics  for members and for this machine
  *
@@ -18,7 +19,9 @@ import { faultBody } from '../answer.ts'
 import { idInCertificate } from '../identity/certificate.ts'
 import type { Inbound } from '../inbound.ts'
 import { refusal } from '../refusal.ts'
+import type { PacketProvider } from '../packets/packet-provider.ts'
 import { CALL_PATH, fieldReader, SIGNATURE_HEADER } from './headers.ts'
+import { PacketLinkServer } from './packet-link-server.ts'
 import type { TlsIdentity } from './pinned-agent-client.ts'
 import { encodeEnd, encodeFrame } from './sse.ts'
 
@@ -28,6 +31,7 @@ export interface HttpServerOptions {
   readonly tls: TlsIdentity
   readonly maxBodyBytes: number
   readonly inbound: Inbound
+  readonly packets: PacketProvider
   readonly views: MeshViews
 }
 
@@ -74,6 +78,12 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     },
   )
   server.maxConnections = MAX_CONNECTIONS
+  const links = new PacketLinkServer({
+    provider: options.packets,
+    maxBodyBytes: options.maxBodyBytes,
+    memberOf: (request) => memberOf(request, options.views),
+  })
+  server.on('upgrade', (request, socket, head: Buffer) => links.accept(request, socket, head))
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen({ host: options.host, port: options.port }, () => {
@@ -81,7 +91,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
       resolve()
     })
   })
-  return { port: (server.address() as AddressInfo).port, stop: () => close(server) }
+  return { port: (server.address() as AddressInfo).port, stop: () => close(server, links) }
 }
 
 async function answer(options: HttpServerOptions, request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -99,7 +109,7 @@ async function answer(options: HttpServerOptions, request: IncomingMessage, resp
   }
   const view = VIEWS[path]
   if (view === undefined) return sendJson(response, 404, { error: 'not_found', message: 'Nothing lives here.' })
-  if (!isKnown(request, views) && !(path === '/metrics' && isFromHere(request)))
+  if (memberOf(request, views) === undefined && !(path === '/metrics' && isFromHere(request)))
     return sendJson(response, 401, faultBody(refusal('unauthorized', 'stranger', 'Show a member’s certificate.')))
   return view(views, response)
 }
@@ -176,10 +186,10 @@ async function readBody(request: IncomingMessage, maxBytes: number): Promise<Uin
   return parts.length === 1 ? parts[0] : Buffer.concat(parts)
 }
 
-function isKnown(request: IncomingMessage, { isMember }: MeshViews): boolean {
+function memberOf(request: IncomingMessage, { isMember }: MeshViews): string | undefined {
   const certificate = (request.socket as TLSSocket).getPeerX509Certificate()
   const id = certificate === undefined ? undefined : idInCertificate(certificate)
-  return id !== undefined && isMember(id)
+  return id !== undefined && isMember(id) ? id : undefined
 }
 
 function isFromHere({ socket }: IncomingMessage): boolean {
@@ -192,8 +202,12 @@ function sendJson(response: ServerResponse, status: number, body: object): void 
 }
 
 /** Idle connections go at once, busy ones when they are done, and nobody can keep us from stopping. */
-function close(server: Server): Promise<void> {
-  const impatience = setTimeout(() => server.closeAllConnections(), 1_000)
+function close(server: Server, links: PacketLinkServer): Promise<void> {
+  const impatience = setTimeout(() => {
+    server.closeAllConnections()
+    links.destroy()
+  }, 1_000)
+  links.stop()
   return new Promise((resolve) => {
     server.close(() => {
       clearTimeout(impatience)

@@ -67,6 +67,9 @@ export function isMac(key: KeyObject, text: string, given: string): boolean {
   return bytes?.length === right.length && timingSafeEqual(bytes, right)
 }
 
+/** 16 bytes in base64url. */
+export const SESSION_ID_LENGTH = 22
+
 export function sessionIdText(chance: Uint8Array): string {
   return base64url(chance)
 }

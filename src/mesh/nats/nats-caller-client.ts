@@ -20,9 +20,11 @@ import type { Fault } from '../../core/fault.ts'
 import type { Json } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
+import { SESSION_ID_LENGTH } from '../identity/session-key.ts'
 import { verifyText } from '../identity/node-key.ts'
 import { lostAnswer, unreachable, withdrawn } from '../transport.ts'
-import type { Destination, MeshTransport, Message, StreamDelivered } from '../transport.ts'
+import type { Destination, MeshTransport, Message, PacketEvents, PacketWire, StreamDelivered } from '../transport.ts'
+import { isPacket } from '../packets/packet.ts'
 import { ACK_EVERY, KEEP_ALIVE_MS, WINDOW_FRAMES } from './credit.ts'
 import type { Link } from './link-client.ts'
 import { decodeFromNode, encodeMessage } from './message.ts'
@@ -52,6 +54,9 @@ const AGAIN_MS = 500
 /** Most calls are answered by then; the others are asked about. */
 const PATIENCE_MS = 1_000
 const MAX_MISSED = 4
+const MAX_WIRES = 1_024
+/** Reply subjects of packets end in this, the session's id and the first call's number: the broker says when nobody listens. */
+const PACKET_TOKEN = '-'
 
 export interface CallerOptions {
   readonly link: Link
@@ -65,6 +70,9 @@ export class NatsCaller implements MeshTransport<'nats'> {
   readonly #process = base64url(chanceBytes(12))
   readonly #pending = new Map<string, Pending>()
   #subscribed: string | undefined
+  #communityId: string | undefined
+  #packets: PacketEvents | undefined
+  readonly #wires = new Map<string, PacketWire>()
   #count = 0
   readonly #timer: NodeJS.Timeout
 
@@ -79,6 +87,8 @@ export class NatsCaller implements MeshTransport<'nats'> {
     const prefix = replyPrefix(communityId, this.#options.self, this.#process)
     if (this.#subscribed === prefix) return
     this.#subscribed = prefix
+    this.#communityId = communityId
+    this.#wires.clear()
     this.#options.link.subscribe(`${prefix}.*`, (message) => this.#hear(message))
   }
 
@@ -94,6 +104,22 @@ export class NatsCaller implements MeshTransport<'nats'> {
     return this.#start(to, message, options)
   }
 
+  onPackets(events: PacketEvents): void {
+    this.#packets = events
+  }
+
+  wire({ nodeId }: Destination<'nats'>): PacketWire | undefined {
+    const communityId = this.#communityId
+    if (communityId === undefined || this.#packets === undefined || !this.#options.link.isUp) return undefined
+    let wire = this.#wires.get(nodeId)
+    if (wire === undefined) {
+      wire = this.#newWire(nodeId, callSubject(communityId, nodeId))
+      if (this.#wires.size >= MAX_WIRES) this.#wires.clear()
+      this.#wires.set(nodeId, wire)
+    }
+    return wire
+  }
+
   /** Streams have lost frames. What else is under way will be asked for. */
   linkLost(): void {
     for (const { emit, settle, nodeId, message } of this.#pending.values())
@@ -104,6 +130,23 @@ export class NatsCaller implements MeshTransport<'nats'> {
     clearInterval(this.#timer)
     for (const { settle, nodeId, message } of this.#pending.values())
       settle(fail(lostAnswer(nodeId, message.idempotent, 'this node stops')))
+    for (const wire of this.#wires.values()) this.#packets?.broke(wire, 'this node stops')
+  }
+
+  #newWire(nodeId: string, subject: string): PacketWire {
+    const { link } = this.#options
+    return {
+      nodeId,
+      mayLose: true,
+      inFlight: 0,
+      send: (packet, keyId, number) => {
+        const { connection } = link
+        if (connection === undefined) return false
+        connection.publish(subject, packet, { reply: `${this.#subscribed ?? ''}.${PACKET_TOKEN}${keyId}${number}` })
+        return true
+      },
+      doubt: () => undefined,
+    }
   }
 
   #start(
@@ -152,7 +195,18 @@ export class NatsCaller implements MeshTransport<'nats'> {
   }
 
   #hear(message: Msg): void {
-    const pending = this.#pending.get(lastToken(message.subject))
+    if (isPacket(message.data)) {
+      this.#packets?.hear(message.data)
+      return
+    }
+    const token = lastToken(message.subject)
+    if (token.startsWith(PACKET_TOKEN)) {
+      const { length } = PACKET_TOKEN
+      const keyId = token.slice(length, length + SESSION_ID_LENGTH)
+      if (message.headers?.code === 503) this.#packets?.nobody(keyId, Number(token.slice(length + SESSION_ID_LENGTH)))
+      return
+    }
+    const pending = this.#pending.get(token)
     if (pending === undefined) return
     if (message.headers?.code === 503) {
       if (pending.questions === 0) pending.settle(fail(unreachable(pending.nodeId, 'nobody listens there')))
@@ -211,6 +265,7 @@ export class NatsCaller implements MeshTransport<'nats'> {
 
   #tick(): void {
     this.#ticks++
+    if (this.#options.link.isUp) this.#packets?.tick()
     const isKeepAlive = this.#ticks % (KEEP_ALIVE_MS / AGAIN_MS) === 0
     for (const pending of this.#pending.values()) {
       const { subject, reply, taken, message } = pending

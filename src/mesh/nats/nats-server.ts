@@ -14,6 +14,8 @@ import { answerText, bodyHash } from '../envelope.ts'
 import { signText } from '../identity/node-key.ts'
 import type { NodeIdentity } from '../identity/node-key.ts'
 import type { Inbound } from '../inbound.ts'
+import { isPacket } from '../packets/packet.ts'
+import type { PacketProvider } from '../packets/packet-provider.ts'
 import { refusal } from '../refusal.ts'
 import type { Delivered } from '../transport.ts'
 import { ACK_TIMEOUT_MS, Credit, WINDOW_FRAMES } from './credit.ts'
@@ -26,6 +28,7 @@ export interface NatsServerOptions {
   readonly link: Link
   readonly identity: NodeIdentity
   readonly inbound: Inbound
+  readonly packets: PacketProvider
   readonly maxBodyBytes: number
   readonly clock: Clock
   /** Whether a session key is one that this very process has given. */
@@ -49,6 +52,8 @@ export class NatsServer {
   readonly #kept = new Map<string, { readonly payload: Uint8Array; readonly untilMs: number }>()
   readonly #timer: NodeJS.Timeout
   #subscribed: string | undefined
+  /** Until then there were replies that are not kept any more. */
+  #forgetfulUntilMs = 0
   /** For `$SRV.STATS`. */
   readonly stats = { requests: 0, errors: 0, busyMs: 0, lastError: '' }
 
@@ -75,6 +80,10 @@ export class NatsServer {
   }
 
   #hear(message: Msg): void {
+    if (isPacket(message.data)) {
+      this.#packet(message)
+      return
+    }
     const decoded = decodeToNode(message.data)
     if (!decoded.ok) return
     const { head, body } = decoded.value
@@ -89,6 +98,27 @@ export class NatsServer {
       served.heardMs = this.#options.clock.monotonic()
       served.credit.take(head.n)
     }
+  }
+
+  #packet({ data, reply }: Msg): void {
+    if (reply === undefined || reply === '') return
+    const { packets, link } = this.#options
+    packets.receive(data, {
+      shownBy: undefined,
+      mayLose: true,
+      maxBytes: link.connection?.info?.max_payload ?? 1_048_576,
+      running: 0,
+      answer: (packet) => this.#publish(reply, packet),
+      served: (status, ms) => this.#count(status, ms),
+    })
+  }
+
+  #count(status: number, ms: number): void {
+    this.stats.requests++
+    this.stats.busyMs += ms
+    if (status < 500) return
+    this.stats.errors++
+    this.stats.lastError = `${status}`
   }
 
   async #serve(reply: string, head: Extract<ToNode, { t: 'call' }>, body: Uint8Array): Promise<void> {
@@ -109,12 +139,7 @@ export class NatsServer {
       { signal: served.controller.signal, emit: (frame) => this.#frame(reply, served, frame) },
     )
     this.#running.delete(reply)
-    this.stats.requests++
-    this.stats.busyMs += clock.monotonic() - startedMs
-    if (delivered.status >= 500) {
-      this.stats.errors++
-      this.stats.lastError = `${delivered.status}`
-    }
+    this.#count(delivered.status, clock.monotonic() - startedMs)
     this.#answer(reply, delivered, head.f['request_id'] ?? '')
   }
 
@@ -123,10 +148,11 @@ export class NatsServer {
     let payload = encodeMessage({ t: 'reply', s: delivered.status, p: delivered.proof }, delivered.text)
     const limit = link.connection?.info?.max_payload ?? 1_048_576
     if (payload.length > limit) payload = this.#tooLarge(requestId, limit)
-    if (payload.length <= MAX_KEPT_BYTES) {
-      if (this.#kept.size >= MAX_KEPT_REPLIES) this.#kept.delete(this.#kept.keys().next().value ?? '')
-      this.#kept.set(reply, { payload, untilMs: clock.monotonic() + KEEP_REPLIES_MS })
-    }
+    const untilMs = clock.monotonic() + KEEP_REPLIES_MS
+    const isFull = this.#kept.size >= MAX_KEPT_REPLIES
+    if (isFull || payload.length > MAX_KEPT_BYTES) this.#forgetfulUntilMs = untilMs
+    if (isFull) this.#kept.delete(this.#kept.keys().next().value ?? '')
+    if (payload.length <= MAX_KEPT_BYTES) this.#kept.set(reply, { payload, untilMs })
     this.#publish(reply, payload)
   }
 
@@ -152,8 +178,10 @@ export class NatsServer {
       this.#publish(reply, kept.payload)
       return
     }
-    // A process that has restarted knows nothing of what the one before it did, and must not say that it was nothing.
-    if (keyId === undefined || !this.#options.knowsSession(keyId)) {
+    // A process that has restarted knows nothing of what the one before it did, and must not say that it was nothing;
+    // nor must one whose replies were too large or too many to keep.
+    const isForgetful = this.#options.clock.monotonic() < this.#forgetfulUntilMs
+    if (keyId === undefined || isForgetful || !this.#options.knowsSession(keyId)) {
       this.#publish(reply, encodeMessage({ t: 'forgotten' }))
       return
     }

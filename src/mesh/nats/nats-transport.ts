@@ -12,7 +12,8 @@ import type { NodeIdentity } from '../identity/node-key.ts'
 import { idToken } from '../identity/node-key.ts'
 import type { Inbound } from '../inbound.ts'
 import type { Broker } from '../mesh-server.ts'
-import type { Delivered, Destination, Message, StreamDelivered } from '../transport.ts'
+import type { PacketProvider } from '../packets/packet-provider.ts'
+import type { Delivered, Destination, Message, PacketEvents, PacketWire, StreamDelivered } from '../transport.ts'
 import { Link } from './link-client.ts'
 import { NatsCaller } from './nats-caller-client.ts'
 import { NatsServer } from './nats-server.ts'
@@ -28,6 +29,7 @@ export interface NatsOptions {
   readonly version: string
   readonly communityId: () => string | undefined
   readonly inbound: Inbound
+  readonly packets: PacketProvider
   readonly maxBodyBytes: number
   readonly clock: Clock
   readonly logger: Logger
@@ -46,7 +48,7 @@ export class NatsTransport implements Broker {
   #answersVerbs = false
 
   constructor(options: NatsOptions) {
-    const { identity, communityId, inbound, maxBodyBytes, clock, logger } = options
+    const { identity, communityId, inbound, packets, maxBodyBytes, clock, logger } = options
     this.#options = options
     this.#startedAt = new Date(clock.now()).toISOString()
     this.#link = new Link(options, {
@@ -62,6 +64,7 @@ export class NatsTransport implements Broker {
       link: this.#link,
       identity,
       inbound,
+      packets,
       maxBodyBytes,
       clock,
       knowsSession: (keyId) => inbound.knowsSession(keyId),
@@ -90,6 +93,14 @@ export class NatsTransport implements Broker {
     options: { readonly signal: AbortSignal; readonly emit: Emit },
   ): Promise<Result<StreamDelivered, Fault>> {
     return this.#caller.stream(to, message, options)
+  }
+
+  wire(to: Destination<'nats'>): PacketWire | undefined {
+    return this.#caller.wire(to)
+  }
+
+  onPackets(events: PacketEvents): void {
+    this.#caller.onPackets(events)
   }
 
   async close(): Promise<void> {

@@ -1,0 +1,166 @@
+/**
+ * Packet link, caller's end: one connection to a node that HTTP has opened and packets have taken over.
+ *
+ *   GET /bus/v1/packets, Upgrade: hearthbus-packets ─▶ 101 ─▶ frames both ways      anything else ─▶ POST as before
+ *
+ * It is opened with the first call, closed when it has rested, and left alone when nothing comes through it any more: a
+ * fresh one takes over, since TCP can take minutes to find out that a network is back.
+ *
+ * Does I/O.
+ */
+import { request } from 'node:http'
+import type { Agent } from 'node:http'
+import type { Socket } from 'node:net'
+import type { Destination, PacketEvents, PacketWire } from '../transport.ts'
+import { PACKETS_PATH, PACKETS_PROTOCOL } from './headers.ts'
+import { framed, FrameReader } from './packet-frames.ts'
+
+const REST_MS = 30_000
+/** A node that speaks no packets is asked again after so long; one that could not be reached, sooner. */
+const REFUSED_MS = 60_000
+const FAILED_MS = 1_000
+/** Those who wait for it would rather go by POST then. */
+const OPEN_MS = 2_000
+/** Unsent bytes beyond which calls go another way. */
+const MAX_UNSENT_BYTES = 4_194_304
+const MAX_LINKS = 1_024
+
+interface Place {
+  link: PacketLink | undefined
+  opening: Promise<PacketWire | undefined> | undefined
+  notBeforeMs: number
+}
+
+export interface PacketLinksOptions {
+  readonly agent: (to: Destination<'http'>) => Agent
+  readonly maxAnswerBytes: number
+}
+
+export class PacketLinks {
+  readonly #options: PacketLinksOptions
+  readonly #places = new Map<string, Place>()
+  #events: PacketEvents | undefined
+
+  constructor(options: PacketLinksOptions) {
+    this.#options = options
+  }
+
+  onPackets(events: PacketEvents): void {
+    this.#events = events
+  }
+
+  wire(to: Destination<'http'>): PacketWire | Promise<PacketWire | undefined> | undefined {
+    const key = `${to.nodeId} ${to.way.host} ${to.way.port}`
+    let place = this.#places.get(key)
+    if (place === undefined) {
+      if (this.#places.size >= MAX_LINKS) this.close()
+      place = { link: undefined, opening: undefined, notBeforeMs: 0 }
+      this.#places.set(key, place)
+    }
+    if (place.link?.isOpen === true) return place.link
+    // A hundred first calls wait for one connection rather than make sixty-four.
+    if (place.opening === undefined && performance.now() >= place.notBeforeMs) place.opening = this.#open(to, place)
+    return place.opening
+  }
+
+  close(): void {
+    for (const { link } of this.#places.values()) link?.destroy('this node stops')
+    this.#places.clear()
+  }
+
+  #open(to: Destination<'http'>, place: Place): Promise<PacketWire | undefined> {
+    const events = this.#events
+    if (events === undefined) return Promise.resolve(undefined)
+    return new Promise((resolve) => {
+      const settle = (waitMs: number, link?: PacketLink): void => {
+        clearTimeout(impatience)
+        place.opening = undefined
+        place.notBeforeMs = performance.now() + waitMs
+        place.link = link
+        resolve(link)
+      }
+      const asking = request({
+        agent: this.#options.agent(to),
+        path: PACKETS_PATH,
+        host: to.way.host,
+        port: to.way.port,
+        headers: { connection: 'Upgrade', upgrade: PACKETS_PROTOCOL },
+      })
+      const impatience = setTimeout(() => asking.destroy(new Error('no answer')), OPEN_MS)
+      asking.once('upgrade', (_, socket: Socket, head) => {
+        if (head.length > 0) socket.unshift(head)
+        settle(0, new PacketLink(to.nodeId, socket, { events, maxBytes: this.#options.maxAnswerBytes }))
+      })
+      asking.once('response', (response) => {
+        response.resume()
+        settle(REFUSED_MS)
+      })
+      asking.once('error', () => settle(FAILED_MS))
+      asking.end()
+    })
+  }
+}
+
+class PacketLink implements PacketWire {
+  readonly nodeId: string
+  readonly mayLose = false
+  inFlight = 0
+  readonly #socket: Socket
+  readonly #events: PacketEvents
+  #isOpen = true
+  #heardMs = performance.now()
+
+  constructor(
+    nodeId: string,
+    socket: Socket,
+    { events, maxBytes }: { readonly events: PacketEvents; readonly maxBytes: number },
+  ) {
+    this.nodeId = nodeId
+    this.#socket = socket
+    this.#events = events
+    const reader = new FrameReader(maxBytes)
+    socket.on('data', (chunk: Buffer) => {
+      this.#heardMs = performance.now()
+      const packets = reader.feed(chunk)
+      if (packets === undefined) this.destroy(`its answer has more than ${maxBytes} bytes`)
+      else for (const packet of packets) events.hear(packet)
+    })
+    socket.once('end', () => this.#ended('it hung up'))
+    socket.once('close', () => this.#ended('the connection broke'))
+    // Followed by `close`.
+    socket.on('error', () => undefined)
+    socket.setTimeout(REST_MS, () => this.#rest())
+  }
+
+  get isOpen(): boolean {
+    return this.#isOpen
+  }
+
+  send(packet: Uint8Array): boolean {
+    if (!this.#isOpen || this.#socket.writableLength > MAX_UNSENT_BYTES) return false
+    this.#socket.write(framed(packet))
+    return true
+  }
+
+  doubt(sinceMs: number): void {
+    // Calls that are under way may still be answered; new ones take another connection.
+    if (this.#heardMs < sinceMs) this.#isOpen = false
+  }
+
+  destroy(why: string): void {
+    this.#ended(why)
+    this.#socket.destroy()
+  }
+
+  #rest(): void {
+    if (this.inFlight > 0 && this.#isOpen) return
+    this.#isOpen = false
+    if (this.inFlight === 0) this.#socket.end()
+    else this.destroy('nothing came for too long')
+  }
+
+  #ended(why: string): void {
+    this.#isOpen = false
+    this.#events.broke(this, why)
+  }
+}

@@ -1,0 +1,296 @@
+/**
+ * Packet caller: small calls on their way to other nodes. Those that are made in one moment go in one packet.
+ *
+ *   made ─▶ gathered until the moment is over ─▶ sent ─▶ answered
+ *                  │ the wire takes nothing            │ the wire broke: nobody knows, unless it may happen twice
+ *                  ▼                                   │ nobody listens there: as good as never sent
+ *               unsent                                 │ a second without answer, where the wire may lose some ─▶ asked about
+ *
+ * Pure: wires do the I/O; a moment is over when the process has nothing left to do for now.
+ */
+import { cutOff } from '../../bus/attempt.ts'
+import type { Call, Outcome } from '../../bus/call.ts'
+import { LiveTicket } from '../../bus/ticket.ts'
+import type { Worker } from '../../bus/ticket.ts'
+import type { Clock } from '../../core/clock.ts'
+import { fromUtf8 } from '../../core/bytes.ts'
+import { fail } from '../../core/result.ts'
+import { outcomeOf } from '../answer.ts'
+import { verifyText } from '../identity/node-key.ts'
+import { reasonOf } from '../refusal.ts'
+import type { Session } from '../sessions.ts'
+import { causeOf, lostAnswer } from '../transport.ts'
+import type { PacketEvents, PacketWire } from '../transport.ts'
+import { coveredHead, decodePacket, encodePacket, MAX_CALLS_PER_PACKET, MAX_GATHERED_BYTES } from './packet.ts'
+import type { Packet, PacketHead } from './packet.ts'
+import { isPacketProven, packetProof } from './packet-proof.ts'
+
+/** `unsent`: no byte of it left. `stale`: the peer knows the session no longer. Either way nothing was tried. */
+export type Untried = 'unsent' | 'stale'
+
+export interface PacketRequest {
+  /** As `encodePacketCall` made it. */
+  readonly text: string
+  readonly idempotent: boolean
+  readonly call: Call
+  /** What is done instead, then. */
+  readonly otherwise: (why: Untried) => Promise<Outcome>
+}
+
+/** Most calls are answered by then; the others are asked about, where a wire may lose some. */
+const PATIENCE_MS = 1_000
+const MAX_MISSED = 4
+
+class Waiting implements Worker {
+  readonly request: PacketRequest
+  readonly calls: SessionCalls
+  readonly wire: PacketWire
+  readonly #resolve: (outcome: Outcome | Promise<Outcome>) => void
+  readonly #withdraw: (waiting: Waiting) => void
+  /** Where the end of the call is heard: at its ticket, which costs less than listening to a signal. */
+  readonly #ticket: LiveTicket | undefined
+  readonly #aborted: (() => void) | undefined
+  /** 0 until it is sent. */
+  number = 0
+  /** The first call of its packet. */
+  first = 0
+  sentMs = 0
+  questions = 0
+  missed = 0
+  isSettled = false
+
+  constructor(
+    calls: SessionCalls,
+    wire: PacketWire,
+    how: { request: PacketRequest; resolve: Waiting['settle']; withdraw: (it: Waiting) => void },
+  ) {
+    this.calls = calls
+    this.wire = wire
+    this.request = how.request
+    this.#resolve = how.resolve
+    this.#withdraw = how.withdraw
+    const { ticket, signal } = how.request.call
+    // A hedged call has a signal of its own.
+    this.#ticket = ticket instanceof LiveTicket && ticket.signal === signal ? ticket : undefined
+    wire.inFlight++
+    if (this.#ticket !== undefined) this.#ticket.employ(this)
+    else {
+      this.#aborted = () => this.callEnded()
+      signal.addEventListener('abort', this.#aborted, { once: true })
+    }
+  }
+
+  callEnded(): void {
+    this.#withdraw(this)
+  }
+
+  settle(outcome: Outcome | Promise<Outcome>): void {
+    if (this.isSettled) return
+    this.isSettled = true
+    this.wire.inFlight--
+    this.calls.waiting.delete(this.number)
+    if (this.#ticket !== undefined) this.#ticket.dismiss(this)
+    else if (this.#aborted !== undefined) this.request.call.signal.removeEventListener('abort', this.#aborted)
+    this.#resolve(outcome)
+  }
+
+  untried(why: Untried): void {
+    if (!this.isSettled) this.settle(this.request.otherwise(why))
+  }
+
+  lose(why: string): void {
+    this.settle(fail(lostAnswer(this.wire.nodeId, this.request.idempotent, why)))
+  }
+}
+
+/** What is under way in one session. Numbers are a session's own, and count up: the far end remembers which it has seen. */
+interface SessionCalls {
+  readonly session: Session
+  readonly waiting: Map<number, Waiting>
+  /** Made in this moment, all for one wire. */
+  gathered: Waiting[]
+  gatheredBytes: number
+  next: number
+}
+
+export class PacketCaller implements PacketEvents {
+  readonly #clock: Clock
+  readonly #sessions = new Map<string, SessionCalls>()
+  readonly #due: SessionCalls[] = []
+  readonly #flushAll = (): void => {
+    for (const calls of this.#due.splice(0)) this.#flush(calls)
+  }
+
+  readonly #withdraw = (waiting: Waiting): void => {
+    const { wire, calls, number, sentMs } = waiting
+    if (number !== 0) {
+      const keyId = calls.session.id
+      wire.send(encodePacket(coveredHead({ kind: 'cancel', keyId, number })), keyId, 0)
+      // Nothing has come since: perhaps nothing comes through at all.
+      if (this.#clock.monotonic() - sentMs >= PATIENCE_MS) wire.doubt(sentMs)
+    }
+    waiting.settle(cutOffRead(waiting.request.call))
+  }
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  call(wire: PacketWire, session: Session, request: PacketRequest): Promise<Outcome> {
+    const { call, text } = request
+    if (call.signal.aborted) return Promise.resolve(cutOffRead(call))
+    const calls = this.#callsOf(session)
+    const [other] = calls.gathered
+    const isFull =
+      calls.gatheredBytes + text.length > MAX_GATHERED_BYTES || calls.gathered.length >= MAX_CALLS_PER_PACKET
+    if (other !== undefined && (isFull || other.wire !== wire)) this.#flush(calls)
+    return new Promise((resolve) => {
+      calls.gathered.push(new Waiting(calls, wire, { request, resolve, withdraw: this.#withdraw }))
+      calls.gatheredBytes += text.length
+      if (calls.gathered.length > 1) return
+      if (this.#due.length === 0) process.nextTick(this.#flushAll)
+      this.#due.push(calls)
+    })
+  }
+
+  /** Whatever came in over a wire. What is not proven is not heard; the call then ends by its deadline. */
+  hear(bytes: Uint8Array): void {
+    const packet = decodePacket(bytes)
+    const calls = packet && this.#sessions.get(packet.head.keyId)
+    if (packet === undefined || calls === undefined) return
+    const { head } = packet
+    if (head.kind === 'answer') this.#answers(packet, calls)
+    else if (head.kind === 'refusal') this.#refused(head, packet, calls)
+    else if (head.kind === 'forgotten')
+      calls.waiting.get(head.number)?.lose('it has restarted, or too much happened since')
+    else if (head.kind === 'unknown') this.#unknown(head.number, packet, calls)
+  }
+
+  broke(wire: PacketWire, why: string): void {
+    for (const calls of this.#sessions.values()) {
+      for (const waiting of calls.gathered.filter((each) => each.wire === wire)) waiting.untried('unsent')
+      for (const waiting of calls.waiting.values()) if (waiting.wire === wire) waiting.lose(why)
+    }
+  }
+
+  /** The broker says that a packet, or a question about one of its calls, found nobody. */
+  nobody(keyId: string, number: number): void {
+    const calls = this.#sessions.get(keyId)
+    for (let at = number; at < number + MAX_CALLS_PER_PACKET; at++) {
+      const waiting = calls?.waiting.get(at)
+      if (waiting === undefined) continue
+      if (waiting.questions === 0 && waiting.first === number) waiting.untried('unsent')
+      // It may be reconnecting, with the answer in hand.
+      else if (waiting.questions > 0 && at === number && ++waiting.missed >= MAX_MISSED)
+        waiting.lose('nobody listens there any more')
+    }
+  }
+
+  /** Now and then: asks about what has not been answered. */
+  tick(): void {
+    const nowMs = this.#clock.monotonic()
+    for (const [keyId, { waiting }] of this.#sessions)
+      for (const each of waiting.values()) {
+        if (!each.wire.mayLose || nowMs - each.sentMs < PATIENCE_MS) continue
+        each.questions++
+        each.wire.send(encodePacket(coveredHead({ kind: 'again', keyId, number: each.number })), keyId, each.number)
+      }
+  }
+
+  #flush(calls: SessionCalls): void {
+    const { session } = calls
+    const gathered = calls.gathered.filter(({ isSettled }) => !isSettled)
+    calls.gathered = []
+    calls.gatheredBytes = 0
+    const wire = gathered[0]?.wire
+    if (wire === undefined) return
+    const first = calls.next
+    calls.next += gathered.length
+    const sentMs = this.#clock.monotonic()
+    let payload = `[${this.#clock.now()}`
+    for (const [index, waiting] of gathered.entries()) {
+      waiting.number = first + index
+      waiting.first = first
+      waiting.sentMs = sentMs
+      calls.waiting.set(waiting.number, waiting)
+      payload += `,${waiting.request.text}`
+    }
+    payload += ']'
+    const covered = coveredHead({ kind: 'call', keyId: session.id, first, count: gathered.length })
+    const packet = encodePacket(covered, packetProof('call', covered, payload, session), payload)
+    if (wire.send(packet, session.id, first)) return
+    for (const waiting of gathered) waiting.untried('unsent')
+  }
+
+  #answers(packet: Packet, { session, waiting }: SessionCalls): void {
+    if (!isPacketProven('answer', packet, session)) return
+    const answers = parsed(packet.payload)
+    if (!Array.isArray(answers)) return
+    const share = Math.round(packet.payload.length / Math.max(1, answers.length))
+    for (const answer of answers as readonly unknown[]) {
+      if (!Array.isArray(answer)) continue
+      const [number, status, body] = answer as readonly unknown[]
+      const waited = typeof number === 'number' ? waiting.get(number) : undefined
+      if (waited === undefined || typeof status !== 'number') continue
+      waited.request.call.ticket?.bytes(share, waited.request.text.length)
+      waited.settle(outcomeOf(status, body))
+    }
+  }
+
+  #refused(
+    { first, count }: Extract<PacketHead, { kind: 'call' | 'refusal' }>,
+    { covered, proof, payload }: Packet,
+    { session, waiting }: SessionCalls,
+  ): void {
+    const text = fromUtf8(payload)
+    if (text === undefined || !verifyText(session.peer, `packet ${covered}${text}`, proof)) return
+    const [status, body] = parsedPair(text)
+    const outcome = outcomeOf(status, body)
+    const isStale = !outcome.ok && reasonOf(outcome.fault) === 'unknown-session'
+    for (let number = first; number < first + count; number++) {
+      if (isStale) waiting.get(number)?.untried('stale')
+      else waiting.get(number)?.settle(outcome)
+    }
+  }
+
+  /** Its own signed word that the call never came, and never will be carried out. */
+  #unknown(number: number, { covered, proof }: Packet, { session, waiting }: SessionCalls): void {
+    if (verifyText(session.peer, `packet ${covered}`, proof)) waiting.get(number)?.untried('unsent')
+  }
+
+  #callsOf(session: Session): SessionCalls {
+    const known = this.#sessions.get(session.id)
+    if (known !== undefined) return known
+    const nowMs = this.#clock.monotonic()
+    for (const [keyId, old] of this.#sessions)
+      if (old.session.endsMs < nowMs && old.waiting.size === 0 && old.gathered.length === 0)
+        this.#sessions.delete(keyId)
+    const calls: SessionCalls = { session, waiting: new Map(), gathered: [], gatheredBytes: 0, next: 1 }
+    this.#sessions.set(session.id, calls)
+    return calls
+  }
+}
+
+/** What the bus says of any provider that was cut off. */
+function cutOffRead(call: Call): Outcome {
+  return fail(cutOff(call, 'reads', causeOf(call.signal)))
+}
+
+function parsed(payload: Uint8Array): unknown {
+  const text = fromUtf8(payload)
+  try {
+    return text === undefined ? undefined : JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+function parsedPair(text: string): readonly [number, unknown] {
+  try {
+    const value: unknown = JSON.parse(text)
+    if (Array.isArray(value) && typeof value[0] === 'number') return [value[0], value[1]]
+  } catch {
+    // Signed nonsense is still an answer: that it talks nonsense.
+  }
+  return [500, undefined]
+}

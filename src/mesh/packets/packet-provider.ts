@@ -1,0 +1,302 @@
+/**
+ * Packet provider: small calls of other nodes, served as they come, answered together where they are done together.
+ *
+ *   packet ─▶ gate ─▶ each call: not too often? not seen before? ─▶ bus ─▶ answers of one moment ─▶ one packet
+ *
+ * Answers over a wire that may lose them are kept for a while; what was neither answered nor seen is signed to be so,
+ * and from then on never carried out.
+ *
+ * Pure: whoever brings packets in takes the answers out.
+ */
+import type { Serving } from '../../bus/bus.ts'
+import type { Outcome } from '../../bus/call.ts'
+import type { Fault } from '../../core/fault.ts'
+import { fail } from '../../core/result.ts'
+import type { Result } from '../../core/result.ts'
+import { encodeOutcome } from '../answer.ts'
+import { checkBudget } from '../gate.ts'
+import type { Admitted, GateParts } from '../gate.ts'
+import { signText } from '../identity/node-key.ts'
+import type { NodeIdentity } from '../identity/node-key.ts'
+import type { Inbound } from '../inbound.ts'
+import { refusal } from '../refusal.ts'
+import type { Session } from '../sessions.ts'
+import { KeptAnswers } from './kept-answers.ts'
+import { coveredHead, decodePacket, encodePacket, MAX_CALLS_PER_PACKET, MAX_GATHERED_BYTES } from './packet.ts'
+import type { Packet, PacketHead } from './packet.ts'
+import { decodePacketCall } from './packet-call.ts'
+import type { PacketCall } from './packet-call.ts'
+import { admitPacket } from './packet-gate.ts'
+import { packetProof } from './packet-proof.ts'
+import { SequenceWindow } from './sequence-window.ts'
+
+/** Where packets come from, and answers go. */
+export interface PacketSource {
+  /** The node whose key is at the other end; `undefined` where a broker is. */
+  readonly shownBy: string | undefined
+  readonly mayLose: boolean
+  /** Largest packet that it takes. */
+  readonly maxBytes: number
+  /** Calls of it that run. */
+  running: number
+  readonly answer: (packet: Uint8Array) => void
+  readonly served?: (status: number, ms: number) => void
+}
+
+export interface PacketProviderParts {
+  readonly identity: NodeIdentity
+  readonly gate: GateParts
+  readonly inbound: Inbound
+  readonly maxBodyBytes: number
+}
+
+interface Running {
+  readonly serving: Serving
+  readonly source: PacketSource
+}
+
+interface Served {
+  readonly session: Session
+  readonly seen: SequenceWindow
+  readonly running: Map<number, Running>
+  readonly kept: KeptAnswers
+  /** Answers of this moment, all for one source. */
+  gathered: string[]
+  gatheredBytes: number
+  source: PacketSource
+}
+
+export class PacketProvider {
+  readonly #parts: PacketProviderParts
+  readonly #served = new Map<string, Served>()
+  readonly #due: Served[] = []
+  readonly #flushAll = (): void => {
+    for (const served of this.#due.splice(0)) this.#flush(served)
+  }
+
+  constructor(parts: PacketProviderParts) {
+    this.#parts = parts
+  }
+
+  /** Never throws. */
+  receive(bytes: Uint8Array, source: PacketSource): void {
+    const packet = decodePacket(bytes)
+    if (packet === undefined) return
+    const { head } = packet
+    if (head.kind === 'call') this.#calls(head, packet, source)
+    else if (head.kind === 'cancel')
+      this.#served.get(head.keyId)?.running.get(head.number)?.serving.withdraw('the caller withdrew')
+    else if (head.kind === 'again') this.#again(head.keyId, head.number, source)
+  }
+
+  /** Nobody is at the other end any more. */
+  gone(source: PacketSource): void {
+    for (const { running } of this.#served.values())
+      for (const run of running.values()) if (run.source === source) run.serving.withdraw('the caller went away')
+  }
+
+  /** The node stops: whoever still works is told. */
+  close(): void {
+    for (const { running } of this.#served.values())
+      for (const { serving } of running.values()) serving.withdraw('the node stops')
+  }
+
+  #calls(head: Extract<PacketHead, { kind: 'call' | 'refusal' }>, packet: Packet, source: PacketSource): void {
+    const admitted = admitPacket(packet, source.shownBy, this.#parts.gate)
+    if (!admitted.ok) {
+      this.#refuse(head, admitted.fault, source)
+      return
+    }
+    const { session, caller, calls } = admitted.value
+    if (calls.length !== head.count) {
+      this.#refuse(
+        head,
+        refusal('bad_request', 'envelope', 'The packet holds another number of calls than it says.'),
+        source,
+      )
+      return
+    }
+    const served = this.#servedOf(session, source)
+    const mayBeTooLarge = packet.payload.length > this.#parts.maxBodyBytes
+    for (const [index, raw] of calls.entries())
+      this.#serve(served, head.first + index, { raw, caller, source, mayBeTooLarge })
+  }
+
+  #serve(
+    served: Served,
+    number: number,
+    {
+      raw,
+      caller,
+      source,
+      mayBeTooLarge,
+    }: { raw: unknown; caller: Admitted['caller']; source: PacketSource; mayBeTooLarge: boolean },
+  ): void {
+    const startedMs = this.#parts.gate.clock.monotonic()
+    const request = decodePacketCall(raw)
+    const wrong = this.#wrong(served, number, { request, caller, mayBeTooLarge, nowMs: startedMs })
+    if (wrong !== undefined || request === undefined) {
+      this.#answer(served, number, { outcome: fail(wrong ?? garbled()), source, startedMs })
+      return
+    }
+    const serving = this.#start(request, caller)
+    if (!serving.ok) {
+      this.#answer(served, number, { outcome: serving, source, startedMs })
+      return
+    }
+    served.running.set(number, { serving: serving.value, source })
+    source.running++
+    void this.#finish(served, number, { serving: serving.value, source, startedMs })
+  }
+
+  async #finish(
+    served: Served,
+    number: number,
+    { serving, source, startedMs }: { serving: Serving; source: PacketSource; startedMs: number },
+  ): Promise<void> {
+    // It never rejects: what goes wrong inside is an outcome.
+    const outcome = await serving.outcome
+    served.running.delete(number)
+    source.running--
+    this.#answer(served, number, { outcome, source, startedMs })
+  }
+
+  #start(request: PacketCall, caller: Admitted['caller']): Result<Serving, Fault> {
+    const { inbound } = this.#parts
+    try {
+      return inbound.servePacketCall(request, caller)
+    } catch (error) {
+      return inbound.mistake(error)
+    }
+  }
+
+  #wrong(
+    { seen }: Served,
+    number: number,
+    about: {
+      request: ReturnType<typeof decodePacketCall>
+      caller: Admitted['caller']
+      mayBeTooLarge: boolean
+      nowMs: number
+    },
+  ): Fault | undefined {
+    const { request, caller, mayBeTooLarge, nowMs } = about
+    if (request === undefined) return garbled()
+    const { maxBodyBytes, gate } = this.#parts
+    if (mayBeTooLarge && Buffer.byteLength(JSON.stringify(request.body)) > maxBodyBytes)
+      return refusal('bad_request', 'too-large', 'The body is larger than this node takes.')
+    const late = checkBudget({ from: caller.id, capability: request.capability }, nowMs, gate)
+    if (late !== undefined) return late
+    return seen.see(number)
+      ? undefined
+      : refusal(
+          'expired',
+          'replayed',
+          `Call ${number} of this session was here before. Send it anew, under a new number.`,
+        )
+  }
+
+  #answer(
+    served: Served,
+    number: number,
+    { outcome, source, startedMs }: { outcome: Outcome; source: PacketSource; startedMs: number },
+  ): void {
+    const { inbound, gate } = this.#parts
+    const { status, text } = inbound.encoded(outcome)
+    source.served?.(status, gate.clock.monotonic() - startedMs)
+    const answer =
+      text.length * MAX_BYTES_PER_CHARACTER < source.maxBytes || Buffer.byteLength(text) < source.maxBytes - HEAD_BYTES
+        ? `[${number},${status},${text}]`
+        : tooLarge(number, source.maxBytes)
+    this.#gather(served, answer, source)
+  }
+
+  #gather(served: Served, answer: string, source: PacketSource): void {
+    const isFull =
+      served.gatheredBytes + answer.length > MAX_GATHERED_BYTES || served.gathered.length >= MAX_CALLS_PER_PACKET
+    if (served.gathered.length > 0 && (isFull || (served.source !== source && !source.mayLose))) this.#flush(served)
+    served.source = source
+    served.gathered.push(answer)
+    served.gatheredBytes += answer.length
+    if (served.gathered.length > 1) return
+    if (this.#due.length === 0) process.nextTick(this.#flushAll)
+    this.#due.push(served)
+  }
+
+  #flush(served: Served): void {
+    const { session, gathered, source } = served
+    if (gathered.length === 0) return
+    const payload = `[${gathered.join(',')}]`
+    served.gathered = []
+    served.gatheredBytes = 0
+    if (source.mayLose) served.kept.keep(payload)
+    const covered = coveredHead({ kind: 'answer', keyId: session.id })
+    source.answer(encodePacket(covered, packetProof('answer', covered, payload, session), payload))
+  }
+
+  /** Signed, since there may be no session to prove it by: "nothing was tried" is worth lying about. */
+  #refuse(
+    { keyId, first, count }: Extract<PacketHead, { kind: 'call' | 'refusal' }>,
+    fault: Fault,
+    source: PacketSource,
+  ): void {
+    const { status, text } = encodeOutcome(fail(fault))
+    const payload = `[${status},${text}]`
+    const covered = coveredHead({ kind: 'refusal', keyId, first, count })
+    source.answer(encodePacket(covered, signText(this.#parts.identity, `packet ${covered}${payload}`), payload))
+  }
+
+  /** The caller has waited for long, or lost its connection, and asks what became of a call. */
+  #again(keyId: string, number: number, source: PacketSource): void {
+    const served = this.#served.get(keyId)
+    const session = this.#parts.gate.sessions.find(keyId)
+    // Still at it, or about to say so: its answer will come.
+    if (served?.running.has(number) === true || (served?.gathered.length ?? 0) > 0) return
+    const kept = served?.kept.find(number)
+    if (served !== undefined && kept !== undefined) {
+      this.#gather(served, kept, source)
+      return
+    }
+    // A process that has restarted knows nothing of what the one before it did, and must not say that it was nothing.
+    if (session === undefined || served?.seen.has(number) === true) {
+      source.answer(encodePacket(coveredHead({ kind: 'forgotten', keyId, number })))
+      return
+    }
+    this.#servedOf(session, source).seen.see(number)
+    const covered = coveredHead({ kind: 'unknown', keyId, number })
+    source.answer(encodePacket(covered, signText(this.#parts.identity, `packet ${covered}`)))
+  }
+
+  #servedOf(session: Session, source: PacketSource): Served {
+    const known = this.#served.get(session.id)
+    if (known !== undefined) return known
+    for (const [keyId, { running }] of this.#served)
+      if (running.size === 0 && this.#parts.gate.sessions.find(keyId) === undefined) this.#served.delete(keyId)
+    const served: Served = {
+      session,
+      seen: new SequenceWindow(),
+      running: new Map(),
+      kept: new KeptAnswers(),
+      gathered: [],
+      gatheredBytes: 0,
+      source,
+    }
+    this.#served.set(session.id, served)
+    return served
+  }
+}
+
+/** UTF-16 to UTF-8, at worst. */
+const MAX_BYTES_PER_CHARACTER = 3
+/** Key id, proof, number and status around an answer. */
+const HEAD_BYTES = 256
+
+function garbled(): Fault {
+  return refusal('bad_request', 'envelope', 'The call is not as packets hold them.')
+}
+
+function tooLarge(number: number, limit: number): string {
+  const sentence = `The answer is larger than the ${limit} bytes that can be carried. What was done, was done.`
+  const { status, text } = encodeOutcome(fail(refusal('internal_error', 'too-large', sentence)))
+  return `[${number},${status},${text}]`
+}

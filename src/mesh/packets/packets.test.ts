@@ -1,0 +1,294 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import { answering, callOf, echo, node, offered } from '../../../test/bus-village.ts'
+import { identityOf, NEW_YEAR_MS } from '../../../test/mesh-keys.ts'
+import type { CapabilityBus } from '../../bus/bus.ts'
+import type { Outcome } from '../../bus/call.ts'
+import type { Offer } from '../../bus/capability.ts'
+import { schemaHash } from '../../bus/schema-hash.ts'
+import { manualClock } from '../../core/clock.ts'
+import type { ManualClock } from '../../core/clock.ts'
+import { ok } from '../../core/result.ts'
+import type { GateParts } from '../gate.ts'
+import { foundCommunity, withMember, withoutMember } from '../identity/community.ts'
+import type { Community } from '../identity/community.ts'
+import { Inbound } from '../inbound.ts'
+import { RateBudget } from '../rate-budget.ts'
+import { reasonOf } from '../refusal.ts'
+import { ReplayCache } from '../replay-cache.ts'
+import { GivenSessions, offerSession, takeSession } from '../sessions.ts'
+import type { Session, Signatures } from '../sessions.ts'
+import type { PacketWire } from '../transport.ts'
+import { PacketCaller } from './packet-caller.ts'
+import { encodePacketCall } from './packet-call.ts'
+import { PacketProvider } from './packet-provider.ts'
+import type { PacketSource } from './packet-provider.ts'
+
+const [callerKey, root, providerKey, stranger] = [identityOf(1), identityOf(2), identityOf(3), identityOf(4)]
+const OFFER = offered({ name: 'test.echo' })
+const BY_ROOT = { authority: { self: providerKey, root }, nowMs: NEW_YEAR_MS }
+
+let clock: ManualClock
+let community: Community
+let bus: CapabilityBus
+let sessions: GivenSessions
+let provider: PacketProvider
+let caller: PacketCaller
+let session: Session
+/** What is on its way, and what may be done to it. */
+let meddle: (packet: string) => string
+let isCut: boolean
+let sent: string[]
+let source: PacketSource
+let wire: PacketWire
+
+beforeEach(() => open('session', 'session'))
+
+describe('packets', () => {
+  it('carry the calls of one moment together, and their answers', async () => {
+    const outcomes = await Promise.all([1, 2, 3].map((x) => call({ x })))
+    expect(outcomes).toEqual([1, 2, 3].map((x) => ok({ data: { x } })))
+    expect(sent.map((packet) => packet.split(' ').slice(1, 5).join(' '))).toEqual([`call ${session.id} 1 3`])
+  })
+
+  it('hold no more than thirty-two', async () => {
+    await Promise.all(Array.from({ length: 40 }, (_, x) => call({ x })))
+    expect(sent.map((packet) => packet.split(' ')[4])).toEqual(['32', '8'])
+  })
+
+  it('are refused when somebody has changed them, and nothing is believed of it unsigned', async () => {
+    meddle = (packet) => packet.replace('"x":1', '"x":2')
+    expect(await refusedWith(call({ x: 1 }))).toBe('proof')
+  })
+
+  it('are refused under another node’s connection', async () => {
+    source = { ...source, shownBy: stranger.id }
+    expect(await refusedWith(call({}))).toBe('proof')
+  })
+
+  it('are refused when they come a second time', async () => {
+    await call({})
+    provider.receive(Buffer.from(sent[0] ?? ''), source)
+    await moment()
+    const answers = JSON.parse(lastAnswer) as [number, number, { error?: string }][]
+    expect(answers.map(([number, status, { error }]) => [number, status, error])).toEqual([[1, 410, 'expired']])
+  })
+
+  it('are refused when they are a minute off', async () => {
+    meddle = (packet) => {
+      clock.advance(61_000)
+      return packet
+    }
+    expect(await refusedWith(call({}))).toBe('skew')
+  })
+
+  it('are refused of the revoked', async () => {
+    const without = withoutMember(community, callerKey.id, BY_ROOT)
+    if (!without.ok) throw new Error(without.fault.kind)
+    community = without.value
+    expect(await refusedWith(call({}))).toBe('revoked')
+  })
+
+  it('go another way when the session is forgotten, or nothing can be sent', async () => {
+    sessions.forget(callerKey.id)
+    expect(await call({})).toEqual(ok({ data: 'stale' }))
+    isCut = true
+    expect(await call({})).toEqual(ok({ data: 'unsent' }))
+  })
+
+  it('refuse one call without the others', async () => {
+    bus.registerCapability(answering({ name: 'test.write', effect: 'writes' }, echo))
+    const [first, second] = await Promise.all([
+      call({ x: 1 }),
+      call({}, offered({ name: 'test.write', effect: 'writes' })),
+    ])
+    expect(first).toEqual(ok({ data: { x: 1 } }))
+    expect(second.ok ? '' : reasonOf(second.fault)).toBe('needs-signature')
+  })
+
+  it('never say of a call that was seen that it never came', async () => {
+    wire = { ...wire, mayLose: true }
+    source = { ...source, mayLose: true }
+    meddle = () => ''
+    const lost = call({ x: 1 })
+    await moment()
+    clock.advance(1_000)
+    // It never came: so it is signed, and from then on it is refused should it come after all.
+    meddle = (packet) => packet
+    caller.tick()
+    expect(await lost).toEqual(ok({ data: 'unsent' }))
+    provider.receive(Buffer.from(sent[0] ?? ''), source)
+    await moment()
+    expect(lastAnswer).toContain('"reason":"replayed"')
+  })
+
+  it('bring an answer again that got lost', async () => {
+    wire = { ...wire, mayLose: true }
+    source = { ...source, mayLose: true }
+    const hear = source.answer
+    source = { ...source, answer: () => undefined }
+    const late = call({ x: 1 })
+    await moment()
+    source = { ...source, answer: hear }
+    clock.advance(1_000)
+    caller.tick()
+    expect(await late).toEqual(ok({ data: { x: 1 } }))
+  })
+
+  it('end with the wire, honestly', async () => {
+    source = { ...source, answer: () => undefined }
+    const [safe, unsafe] = [call({}), call({}, OFFER, false)]
+    await moment()
+    caller.broke(wire, 'the connection broke')
+    expect([kindOf(await safe), kindOf(await unsafe)]).toEqual(['failed', 'unknown-outcome'])
+    expect(wire.inFlight).toBe(0)
+  })
+
+  it('tell the handler when a call is withdrawn', async () => {
+    let isAborted = false
+    bus.registerCapability(
+      answering(
+        { name: 'test.wait' },
+        ({ signal }) =>
+          new Promise((resolve) => {
+            signal.addEventListener('abort', () => {
+              isAborted = true
+              resolve(ok({ data: null }))
+            })
+          }),
+      ),
+    )
+    const controller = new AbortController()
+    const waiting = call({}, offered({ name: 'test.wait' }), true, controller.signal)
+    await moment()
+    controller.abort()
+    expect(kindOf(await waiting)).toBe('cancelled')
+    await moment()
+    expect(isAborted).toBe(true)
+  })
+})
+
+describe('packets without signatures', () => {
+  it('carry a token where both nodes leave signatures out', async () => {
+    open('none', 'none')
+    expect(await call({ x: 1 })).toEqual(ok({ data: { x: 1 } }))
+    expect(sent[0]).toMatch(/ token:[\w-]{43}\n/)
+  })
+
+  it('carry a MAC where either insists', async () => {
+    for (const [mine, theirs] of [
+      ['session', 'none'],
+      ['none', 'session'],
+    ] as const) {
+      open(mine, theirs)
+      expect(await call({ x: 1 })).toEqual(ok({ data: { x: 1 } }))
+      expect(sent[0]).toMatch(/ hmac-sha256:/)
+    }
+  })
+
+  it('are refused under any other token, the answers’ too', async () => {
+    open('none', 'none')
+    for (const token of ['', 'token:x', session.tokens?.answer ?? '']) {
+      meddle = (packet) => packet.replace(/ token:\S+/, ` ${token}`)
+      expect(await refusedWith(call({}))).toBe('proof')
+    }
+  })
+
+  it('are no way in for a token where proofs are asked for', async () => {
+    const other = sessionBetween('session', new GivenSessions(providerKey.id, clock, 'none'))
+    meddle = (packet) => packet.replace(/ hmac-sha256:\S+/, ` token:${other.id}`)
+    expect(await refusedWith(call({}))).toBe('proof')
+  })
+})
+
+let lastAnswer = ''
+
+function open(mine: Signatures, theirs: Signatures): void {
+  clock = manualClock(NEW_YEAR_MS)
+  const founder = { nodeId: providerKey.id, name: 'provider' }
+  const founded = foundCommunity({ name: 'village', root, founder, nowMs: NEW_YEAR_MS })
+  const grown = withMember(founded, { nodeId: callerKey.id, name: 'caller', level: 'trusted' }, BY_ROOT)
+  if (!grown.ok) throw new Error(grown.fault.kind)
+  community = grown.value
+  bus = node(providerKey.id, { clock })
+  bus.registerCapability({ offer: OFFER, handle: echo })
+  sessions = new GivenSessions(providerKey.id, clock, theirs)
+  const gate: GateParts = {
+    self: providerKey.id,
+    community: () => community,
+    sessions,
+    replay: new ReplayCache(0),
+    rate: new RateBudget({ callsPerSecond: 1_000, callsPerSecondPerCapability: 1_000 }),
+    clock,
+  }
+  const report = (error: unknown): never => {
+    throw error
+  }
+  const inbound = new Inbound({ identity: providerKey, gate, bus: () => bus, desk: () => undefined, report })
+  provider = new PacketProvider({ identity: providerKey, gate, inbound, maxBodyBytes: 262_144 })
+  caller = new PacketCaller(clock)
+  session = sessionBetween(mine, sessions)
+  meddle = (packet) => packet
+  isCut = false
+  sent = []
+  lastAnswer = ''
+  source = {
+    shownBy: callerKey.id,
+    mayLose: false,
+    maxBytes: 262_144,
+    running: 0,
+    answer: (packet) => {
+      lastAnswer = Buffer.from(packet).toString().split('\n')[1] ?? ''
+      caller.hear(packet)
+    },
+  }
+  wire = {
+    nodeId: providerKey.id,
+    mayLose: false,
+    inFlight: 0,
+    send: (packet) => {
+      if (isCut) return false
+      const text = Buffer.from(packet).toString()
+      sent.push(text)
+      provider.receive(Buffer.from(meddle(text)), source)
+      return true
+    },
+    doubt: () => undefined,
+  }
+}
+
+function sessionBetween(mine: Signatures, given: GivenSessions): Session {
+  const offer = offerSession(mine)
+  const answer = given.give(callerKey.id, offer.ephemeral.publicKey, mine)
+  const taken = answer && takeSession(offer, answer, { self: callerKey.id, peer: providerKey.id, nowMs: 0 })
+  if (taken === undefined) throw new Error('no session')
+  return taken
+}
+
+function call(
+  body: Record<string, number>,
+  offer: Offer = OFFER,
+  idempotent = true,
+  signal?: AbortSignal,
+): Promise<Outcome> {
+  const made = callOf(offer.name, { body, ...(signal === undefined ? {} : { signal }) })
+  return caller.call(wire, session, {
+    text: encodePacketCall(offer, schemaHash(offer), { call: made, deadlineMs: 30_000 }),
+    idempotent,
+    call: made,
+    otherwise: async (why) => ok({ data: why }),
+  })
+}
+
+async function refusedWith(outcome: Promise<Outcome>): Promise<string | undefined> {
+  const ended = await outcome
+  return ended.ok ? undefined : reasonOf(ended.fault)
+}
+
+function kindOf(outcome: Outcome): string {
+  return outcome.ok ? 'ok' : outcome.fault.kind
+}
+
+/** Until everything that can go on has gone on. */
+function moment(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
+}

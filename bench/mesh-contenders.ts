@@ -1,150 +1,118 @@
 /**
- * Mesh contenders: our two transports with everything on (session MAC, envelope, routing, health), Moleculer, and NATS
- * with nothing on top, all echoing the same body in another process.
+ * Mesh contenders: who is compared, and the two processes of each.
  *
  * Does I/O.
  */
-import { spawn } from 'node:child_process'
+import { fork } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { connect } from '@nats-io/transport-node'
-import moleculerPackage from 'moleculer'
-import type { ServiceBroker as Broker } from 'moleculer'
-import type { CapabilityBus } from '../src/bus/bus.ts'
-import { systemClock } from '../src/core/clock.ts'
-import { answering, echo, manifestOf, ME, node } from '../test/bus-village.ts'
-import { meshSide } from '../test/mesh-pair.ts'
-import { until } from '../test/mesh-house.ts'
+import { startNats } from '../test/nats-process.ts'
+import type { Load, Seen } from './far-end/mesh-near-client.ts'
+import type { Ends, Wire } from './mesh-ends.ts'
 
 export interface Contender {
   readonly name: string
-  readonly call: (body: { readonly [key: string]: string }) => Promise<unknown>
+  readonly load: (load: Load) => Promise<Figures>
   readonly stop: () => Promise<void>
 }
 
+export interface Figures extends Pick<Seen, 'perSecond' | 'p50Ms' | 'p99Ms'> {
+  /** Processor time per call, which a neighbour on the same machine does not change. */
+  readonly callerMicros: number
+  readonly providerMicros: number
+}
+
+const NEAR = fileURLToPath(new URL('far-end/mesh-near-client.ts', import.meta.url))
 const FAR = fileURLToPath(new URL('far-end/mesh-far-server.ts', import.meta.url))
-const OFFER = answering({ name: 'bench.echo', maxConcurrent: 10_000 }, echo)
 
-/** Runs in the far process. */
-export async function echoProvider(kind: 'http' | 'nats', url: string): Promise<void> {
-  const provider = await meshSide('provider', kind, url)
-  provider.bus.registerCapability(OFFER)
-  process.stdout.write(`${JSON.stringify(provider.address)}\n`)
-}
+const DIRECT: ReadonlySet<Wire> = new Set(['ours-http', 'moleculer-tcp'])
 
-export async function ours(kind: 'http' | 'nats', url: string): Promise<Contender> {
-  const far = farEnd(kind, url)
-  const address = JSON.parse(await far.line) as object
-  const caller = await meshSide('caller', kind, url)
-  const offering = node(caller.providerId, { clock: systemClock })
-  offering.registerCapability(OFFER)
-  caller.bus.onPeerAdded({ ...manifestOf(offering), endpoint: address })
-  await until('it answers', async () => (await callOn(caller.bus, {})).ok)
-  return {
-    name: `ours over ${kind === 'http' ? 'HTTPS' : 'NATS'}`,
-    call: async (body) => {
-      const outcome = await callOn(caller.bus, body)
-      if (!outcome.ok) throw new Error(outcome.fault.message)
-    },
-    stop: async () => {
-      await caller.close()
-      await far.stop()
-    },
-  }
-}
+type Setting = Omit<Ends, 'url'>
 
-/** One subscription for all answers, as ours has it, and nothing else. */
-export async function rawNats(url: string): Promise<Contender> {
-  const far = farEnd('raw', url)
-  await far.line
-  const connection = await connect({ servers: url })
-  const waiting = new Map<string, () => void>()
-  let count = 0
-  connection.subscribe('bench.reply.*', {
-    callback: (_, message) => {
-      const id = message.subject.slice('bench.reply.'.length)
-      message.json()
-      waiting.get(id)?.()
-      waiting.delete(id)
-    },
+/** By name; those over NATS only where there is a server. The last one is what the others are measured by. */
+export function contendersFor(hasNats: boolean): ReadonlyMap<string, Setting> {
+  const ends = (wire: Wire, more: Partial<Setting> = {}): Setting => ({
+    wire,
+    signatures: 'session',
+    ledger: false,
+    ...more,
   })
+  const direct: [string, Setting][] = [
+    ['HTTPS, session MAC', ends('ours-http')],
+    ['HTTPS, unsigned', ends('ours-http', { signatures: 'none' })],
+    ['HTTPS, both ledgers', ends('ours-http', { ledger: true })],
+    ['Moleculer TCP', ends('moleculer-tcp')],
+  ]
+  if (!hasNats) return new Map(direct)
+  return new Map([
+    ...direct,
+    ['NATS, session MAC', ends('ours-nats')],
+    ['NATS, unsigned', ends('ours-nats', { signatures: 'none' })],
+    ['NATS, both ledgers', ends('ours-nats', { ledger: true })],
+    ['Moleculer NATS', ends('moleculer-nats')],
+    ['raw NATS, nc.request', ends('request')],
+    ['raw NATS, one reply subject', ends('raw')],
+  ])
+}
+
+/** `MESH_BENCH_PROFILE` names a folder for processor profiles of both processes. */
+export async function startContender(name: string, setting: Setting): Promise<Contender> {
+  // A server each: our nodes have the same keys in every row, and would hear each other's calls.
+  const broker = DIRECT.has(setting.wire) ? undefined : await startNats()
+  const ends: Ends = { ...setting, url: broker?.url ?? '' }
+  const far = launch(FAR, [JSON.stringify(ends)])
+  const address = await heard<object>(far)
+  const near = launch(NEAR, [JSON.stringify(ends), JSON.stringify(address)])
+  await heard(near)
   return {
-    name: 'raw NATS, one reply subject',
-    call: (body) =>
-      new Promise<void>((resolve) => {
-        const id = (count++).toString(36)
-        waiting.set(id, resolve)
-        connection.publish('bench.echo', JSON.stringify(body), { reply: `bench.reply.${id}` })
-      }),
+    name,
+    load: async (load) => {
+      const before = await asked<{ cpuMicros: number }>(far, 'cpu')
+      const seen = await asked<Seen>(near, load)
+      const after = await asked<{ cpuMicros: number }>(far, 'cpu')
+      const { perSecond, p50Ms, p99Ms, calls } = seen
+      return {
+        perSecond,
+        p50Ms,
+        p99Ms,
+        callerMicros: seen.cpuMicros / calls,
+        providerMicros: (after.cpuMicros - before.cpuMicros) / calls,
+      }
+    },
     stop: async () => {
-      await connection.close()
-      await far.stop()
+      for (const child of [near, far]) {
+        child.send('stop')
+        await once(child, 'exit')
+      }
+      await broker?.stop()
     },
   }
 }
 
-export async function natsRequest(url: string): Promise<Contender> {
-  const far = farEnd('raw', url)
-  await far.line
-  const connection = await connect({ servers: url })
-  return {
-    name: 'raw NATS, nc.request',
-    call: async (body) => (await connection.request('bench.echo', JSON.stringify(body), { timeout: 10_000 })).json(),
-    stop: async () => {
-      await connection.close()
-      await far.stop()
-    },
-  }
+function launch(path: string, words: readonly string[]): ChildProcess {
+  const folder = process.env['MESH_BENCH_PROFILE']
+  const execArgv = folder === undefined ? [] : ['--cpu-prof', '--cpu-prof-interval=200', `--cpu-prof-dir=${folder}`]
+  const env = { ...process.env, MESH_BENCH_RUN: String(process.pid) }
+  return fork(path, words, { execArgv, env, serialization: 'json' })
 }
 
-export async function moleculerOver(kind: 'moleculer-nats' | 'moleculer-tcp', url: string): Promise<Contender> {
-  const far = farEnd(kind, url)
-  await far.line
-  const broker = moleculer(`near-${process.pid}`, kind === 'moleculer-nats' ? url : '')
-  await broker.start()
-  await broker.waitForServices('bench', 20_000)
-  return {
-    name: `Moleculer over ${kind === 'moleculer-nats' ? 'NATS' : 'TCP'}`,
-    call: (body) => broker.call('bench.echo', body),
-    stop: async () => {
-      await broker.stop()
-      await far.stop()
-    },
-  }
-}
-
-/** Its NATS transporter wants the older `nats` package, which nothing else here needs. */
-export const HAS_MOLECULER_NATS = isInstalled('nats')
-
-export function moleculer(nodeID: string, natsUrl: string): Broker {
-  const { ServiceBroker } = moleculerPackage
-  const common = { nodeID, namespace: 'hearthbus-bench', logger: false } as const
-  if (natsUrl === '') return new ServiceBroker({ ...common, transporter: 'TCP' })
-  return new ServiceBroker({ ...common, transporter: { type: 'NATS', options: { url: natsUrl } } as never })
-}
-
-function isInstalled(name: string): boolean {
+async function heard<Answer>(child: ChildProcess): Promise<Answer> {
+  const done = new AbortController()
+  const gone = once(child, 'exit', { signal: done.signal }).then(([code]) => {
+    throw new Error(`a process of the bench ended: ${code}`)
+  })
   try {
-    return import.meta.resolve(name) !== ''
-  } catch {
-    return false
+    const [answer] = (await Promise.race([once(child, 'message', { signal: done.signal }), gone])) as [Answer]
+    return answer
+  } finally {
+    gone.catch(() => undefined)
+    done.abort()
   }
 }
 
-function callOn(bus: CapabilityBus, body: { readonly [key: string]: string }): ReturnType<CapabilityBus['call']> {
-  return bus.call('bench.echo', [1, 0], body, ME)
-}
-
-function farEnd(...words: readonly string[]): { readonly line: Promise<string>; readonly stop: () => Promise<void> } {
-  const child: ChildProcess = spawn(process.execPath, [FAR, ...words], { stdio: ['ignore', 'pipe', 'inherit'] })
-  const { stdout } = child
-  if (stdout === null) throw new Error('no stdout')
-  return {
-    line: once(stdout, 'data').then(([chunk]: Buffer[]) => String(chunk).trim()),
-    stop: async () => {
-      child.kill('SIGKILL')
-      await once(child, 'exit')
-    },
-  }
+function asked<Answer>(child: ChildProcess, question: object | string): Promise<Answer> {
+  const answer = heard<Answer>(child)
+  child.send(question)
+  return answer
 }

@@ -2,6 +2,9 @@
  * What a call to another node costs: calls per second and latency at 1, 64 and 256 in flight, against Moleculer and
  * against NATS with nothing on top, in one run; how well calls are spread; what a registry of a thousand nodes costs.
  *
+ * MESH_BENCH_ONLY='NATS;TCP' runs those whose names hold one of the words; MESH_BENCH_MS is the length of a round,
+ * MESH_BENCH_IN_FLIGHT=64 how many calls are under way.
+ *
  * Does I/O.
  */
 import { generateKeyPairSync } from 'node:crypto'
@@ -13,81 +16,67 @@ import type { NodeIdentity } from '../src/mesh/identity/node-key.ts'
 import { issueManifest, slim } from '../src/mesh/identity/node-manifest.ts'
 import { PeerBook } from '../src/mesh/peer-book.ts'
 import { node, offered } from '../test/bus-village.ts'
-import { NATS_SERVER, startNats } from '../test/nats-process.ts'
-import { HAS_MOLECULER_NATS, moleculerOver, natsRequest, ours, rawNats } from './mesh-contenders.ts'
-import type { Contender } from './mesh-contenders.ts'
+import { NATS_SERVER } from '../test/nats-process.ts'
+import { contendersFor, startContender } from './mesh-contenders.ts'
+import type { Contender, Figures } from './mesh-contenders.ts'
 import { simulate } from './mesh-routing.ts'
 
-const WARM_UP_MS = 1_000
-const MEASURED_MS = 2_000
-const ROUNDS = 2
-const IN_FLIGHT = [1, 64, 256]
-const BODY = { text: 'x'.repeat(90) }
-
-interface Figures {
-  readonly perSecond: number
-  readonly p50Ms: number
-  readonly p99Ms: number
-}
+const WARM_UP_MS = 2_000
+const MEASURED_MS = Number(process.env['MESH_BENCH_MS'] ?? 1_000)
+const ROUNDS = 5
+const IN_FLIGHT = (process.env['MESH_BENCH_IN_FLIGHT'] ?? '1,64,256').split(',').map(Number)
 
 await remoteCalls()
-routing()
-registry()
+if (process.env['MESH_BENCH_ONLY'] === undefined) {
+  routing()
+  registry()
+}
 
 async function remoteCalls(): Promise<void> {
-  const broker = NATS_SERVER === '' ? undefined : await startNats()
-  if (broker === undefined)
-    process.stdout.write('\n*** NOT RUN: everything over NATS: there is no nats-server here ***\n')
-  if (!HAS_MOLECULER_NATS)
-    process.stdout.write('\n*** NOT RUN: Moleculer over NATS: the `nats` package that it wants is not installed ***\n')
-  const contenders: Contender[] = [await ours('http', ''), await moleculerOver('moleculer-tcp', '')]
-  if (broker !== undefined)
-    contenders.push(
-      await ours('nats', broker.url),
-      ...(HAS_MOLECULER_NATS ? [await moleculerOver('moleculer-nats', broker.url)] : []),
-      await natsRequest(broker.url),
-      await rawNats(broker.url),
-    )
-  for (const contender of contenders) await load(contender, 16, WARM_UP_MS)
+  const hasNats = NATS_SERVER !== ''
+  if (!hasNats) process.stdout.write('\n*** NOT RUN: everything over NATS: there is no nats-server here ***\n')
+  const wanted = process.env['MESH_BENCH_ONLY']?.split(';')
+  const contenders: Contender[] = []
+  for (const [name, setting] of contendersFor(hasNats))
+    if (wanted === undefined || wanted.some((word) => name.includes(word)))
+      contenders.push(await startContender(name, setting))
+  for (const contender of contenders) await contender.load({ inFlight: 64, ms: WARM_UP_MS })
   for (const inFlight of IN_FLIGHT) {
-    const best = new Map<Contender, Figures>()
-    // Interleaved, and the best of each: a neighbour who is busy for a second hits nobody's figure.
+    const rounds = new Map<Contender, Figures[]>(contenders.map((contender) => [contender, []]))
+    // Interleaved, and the median of each: a neighbour who is busy for a second decides nobody's figure.
     for (let round = 0; round < ROUNDS; round++)
-      for (const contender of contenders) {
-        const figures = await load(contender, inFlight, MEASURED_MS)
-        if (figures.perSecond > (best.get(contender)?.perSecond ?? 0)) best.set(contender, figures)
-      }
-    print(inFlight, best)
+      for (const contender of contenders)
+        rounds.get(contender)?.push(await contender.load({ inFlight, ms: MEASURED_MS }))
+    print(inFlight, rounds)
   }
   for (const contender of contenders) await contender.stop()
-  await broker?.stop()
 }
 
-async function load({ call }: Contender, inFlight: number, ms: number): Promise<Figures> {
-  const took: number[] = []
-  const endMs = performance.now() + ms
-  const startedMs = performance.now()
-  const caller = async (): Promise<void> => {
-    while (performance.now() < endMs) {
-      const beginMs = performance.now()
-      await call(BODY)
-      took.push(performance.now() - beginMs)
-    }
+function print(inFlight: number, rounds: ReadonlyMap<Contender, readonly Figures[]>): void {
+  const rows = [...rounds].map(([{ name }, figures]) => ({ name, figures: medianOf(figures) }))
+  const reference = rows.at(-1)?.figures.perSecond ?? Number.NaN
+  process.stdout.write(
+    `\n${inFlight} in flight${' '.repeat(21)}calls/s   of last   p50 ms   p99 ms   CPU µs caller, provider\n`,
+  )
+  for (const { name, figures } of rows) {
+    const { perSecond, p50Ms, p99Ms, callerMicros, providerMicros } = figures
+    const columns = [
+      perSecond.toFixed(0).padStart(8),
+      (perSecond / reference).toFixed(2).padStart(9),
+      p50Ms.toFixed(2).padStart(8),
+      p99Ms.toFixed(2).padStart(8),
+      callerMicros.toFixed(1).padStart(9),
+      providerMicros.toFixed(1).padStart(7),
+    ]
+    process.stdout.write(`  ${name.padEnd(30)}${columns.join(' ')}\n`)
   }
-  await Promise.all(Array.from({ length: inFlight }, caller))
-  const seconds = (performance.now() - startedMs) / 1_000
-  const sorted = Float64Array.from(took).sort()
-  const at = (share: number): number => sorted[Math.floor(sorted.length * share)] ?? Number.NaN
-  return { perSecond: took.length / seconds, p50Ms: at(0.5), p99Ms: at(0.99) }
 }
 
-function print(inFlight: number, best: ReadonlyMap<Contender, Figures>): void {
-  const reference = [...best.values()].at(-1)?.perSecond ?? Number.NaN
-  process.stdout.write(`\n${inFlight} in flight\n`)
-  for (const [{ name }, { perSecond, p50Ms, p99Ms }] of best)
-    process.stdout.write(
-      `  ${name.padEnd(28)} ${perSecond.toFixed(0).padStart(7)}/s  ×${(perSecond / reference).toFixed(2)} of the last   p50 ${p50Ms.toFixed(2)} ms  p99 ${p99Ms.toFixed(2)} ms\n`,
-    )
+function medianOf(figures: readonly Figures[]): Figures {
+  const sorted = figures.toSorted((left, right) => left.perSecond - right.perSecond)
+  const median = sorted[Math.floor(sorted.length / 2)]
+  if (median === undefined) throw new Error('nothing was measured')
+  return median
 }
 
 function routing(): void {

@@ -1,30 +1,17 @@
 /**
- * The other process of the mesh bench: an echo, behind whichever wire is asked for.
- *
- *   node mesh-far-server.ts http | nats <url> | raw <url> | request <url> | moleculer-nats <url> | moleculer-tcp
+ * The provider's process of the mesh bench: an echo, behind whichever wire it is told. Says how much processor time it
+ * has had when it is asked.
  *
  * Does I/O.
  */
-import { connect } from '@nats-io/transport-node'
-import { echoProvider, moleculer } from '../mesh-contenders.ts'
+import { startFar } from '../mesh-ends.ts'
+import type { Ends } from '../mesh-ends.ts'
 
-const [, , kind = '', url = ''] = process.argv
-
-switch (kind) {
-  case 'http':
-  case 'nats':
-    await echoProvider(kind, url)
-    break
-  case 'raw': {
-    const connection = await connect({ servers: url })
-    connection.subscribe('bench.echo', { callback: (_, message) => void message.respond(message.data) })
-    process.stdout.write('ready\n')
-    break
-  }
-  default: {
-    const broker = moleculer(`far-${process.pid}`, kind === 'moleculer-nats' ? url : '')
-    broker.createService({ name: 'bench', actions: { echo: (context: { params: object }) => context.params } })
-    await broker.start()
-    process.stdout.write('ready\n')
-  }
-}
+const address = await startFar(JSON.parse(process.argv[2] ?? '') as Ends)
+process.send?.(address)
+process.on('message', (said) => {
+  // By itself, so that a profile of it gets written.
+  if (said === 'stop') process.exit()
+  const { user, system } = process.cpuUsage()
+  process.send?.({ cpuMicros: user + system })
+})

@@ -37,6 +37,7 @@ const FAULTS = {
   'drop-on-call': 'dropOnCall',
   garbled: 'garbled',
   silent: 'silent',
+  duplicate: 'duplicate',
   'oversized-tool': 'oversizedTool',
   'oversized-reply': 'oversizedReply',
 } as const

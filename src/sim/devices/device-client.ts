@@ -123,6 +123,7 @@ class DeviceClient implements SimulatedDevice {
     }
     if (this.#mqtt !== undefined) await this.#dial()
     if (awake === true) await this.wake()
+    if (this.faults.duplicate && this.#line !== undefined) await this.duplicate()
   }
 
   /** On the main loop: whatever arrives meanwhile is parsed, but nothing is answered before the channel is open. */

@@ -65,6 +65,8 @@ export interface Faults {
   garbled: boolean
   /** Nothing is answered. */
   silent: boolean
+  /** A second connection with the same identity, as soon as the first one is there. */
+  duplicate: boolean
   /** One tool is too large for any page. */
   oversizedTool: boolean
   /** Answers are larger than the 65,535 bytes that fit a WebSocket message of the firmware. */
@@ -77,6 +79,7 @@ export const NO_FAULTS: Faults = {
   dropOnCall: false,
   garbled: false,
   silent: false,
+  duplicate: false,
   oversizedTool: false,
   oversizedReply: false,
 }

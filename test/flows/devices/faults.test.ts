@@ -106,8 +106,11 @@ describe.each(['websocket', 'mqtt'] as const)('over %s', (transport) => {
 
   it('audio is dropped', async () => {
     const device = await house.enrol(transport)
+    const before = house.udp?.packets() ?? 0
     await device.speak(50)
     expect(await volume(device.identity.deviceId, 4)).toMatchObject({ ok: true })
+    // Over MQTT it went to the address that the hello named.
+    if (transport === 'mqtt') await vi.waitFor(() => expect(house.udp?.packets()).toBeGreaterThan(before))
   })
 })
 
@@ -192,6 +195,16 @@ describe('a WebSocket answer larger than firmware can send', () => {
     expect(await volume(id, 1, { timeoutMs: 60 })).toMatchObject({ fault: { kind: 'timed-out' } })
     expect(device.shown()).toContain('server error')
     expect(device.channelOpen()).toBe(false)
+  })
+})
+
+describe.each(['websocket', 'mqtt'] as const)('a board that connects twice over %s', (transport) => {
+  it('is heard on its newest connection, and no call is lost', async () => {
+    const timing = { reconnectMs: 60_000 }
+    const device = await house.enrol(transport, { timing, faults: { duplicate: true } })
+    await vi.waitFor(() => expect(device.connected()).toBe(false))
+    expect(house.fleet.device(device.identity.deviceId)?.online).toBe(true)
+    expect(house.fleet.stats().pendingCalls).toBe(0)
   })
 })
 

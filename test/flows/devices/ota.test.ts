@@ -73,6 +73,20 @@ describe('the OTA endpoint', () => {
   })
 })
 
+describe('with a disk that refuses', () => {
+  it('gives no credentials, and no 5xx, which would send a device to settings it never had', async () => {
+    const broken = await openHouse()
+    const device = await broken.enrol('websocket')
+    const { deviceId, clientId } = device.identity
+    device.stop()
+    broken.database.close()
+    const headers = { 'Device-Id': deviceId, 'Client-Id': clientId }
+    const response = await fetch(broken.ota, { method: 'POST', headers, body: '{}' })
+    expect([response.status, await response.json()]).toEqual([429, { error: 'try again' }])
+    await broken.close()
+  })
+})
+
 const sentences = (findings: readonly Finding[], level: Finding['level']) =>
   findings.filter((finding) => finding.level === level).map(({ text }) => text)
 

@@ -1,0 +1,109 @@
+import type { Socket } from 'node:net'
+import { connect } from 'node:net'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { concat, hex, utf8 } from '../../core/bytes.ts'
+import { encodeConnect, encodePublish } from '../wire/mqtt-packet.ts'
+import type { DeviceLink, LinkEars } from './fleet.ts'
+import type { MqttDevices } from './mqtt-server.ts'
+import { acceptMqttDevices } from './mqtt-server.ts'
+import type { Refusal } from './refusal.ts'
+
+const DEVICE = 'a0:b1:c2:d3:e4:f5'
+const CLIENT_ID = 'GID_x@@@a0_b1_c2_d3_e4_f5@@@7b94d69a-9808-4c59-9c9b-704333b38aff'
+const CONNACK = '20020000'
+
+let devices: MqttDevices
+let links: DeviceLink[]
+let heard: string[]
+let closed: string[]
+let refusals: Refusal[]
+let sockets: Socket[]
+
+beforeEach(async () => {
+  ;[links, heard, closed, refusals, sockets] = [[], [], [], [], []]
+  const ears: LinkEars = { text: (text) => heard.push(text), closed: (reason) => closed.push(reason) }
+  devices = await acceptMqttDevices({
+    host: '127.0.0.1',
+    port: 0,
+    udp: { host: undefined, port: 4_000 },
+    harbour: {
+      attach: (_identity, link) => {
+        links.push(link)
+        return ears
+      },
+    },
+    admit: async (claim) =>
+      claim.kind === 'mqtt' && claim.credentials.password === 'right' ? { deviceId: DEVICE, clientId: 'c' } : undefined,
+    onRefused: (refusal) => refusals.push(refusal),
+  })
+})
+afterEach(async () => {
+  for (const socket of sockets) socket.destroy()
+  await devices.close()
+})
+
+/** A device that says these bytes after its CONNECT, and everything that it hears. */
+function dial(password: string, ...more: readonly Uint8Array[]) {
+  let bytes: Uint8Array = new Uint8Array(0)
+  const socket = connect(devices.port, '127.0.0.1')
+  sockets.push(socket)
+  const opening = encodeConnect({ clientId: CLIENT_ID, username: 'u', password, keepAliveSeconds: 240 })
+  socket.write(concat(opening, ...more))
+  socket.on('data', (chunk: Buffer) => {
+    bytes = concat(bytes, chunk)
+  })
+  socket.on('error', () => undefined)
+  return { socket, said: () => hex(bytes) }
+}
+
+/** PUBLISH to topic `t` with packet id 7 and `{}`, MQTT 3.1.1 § 3.3. */
+const publishWithQos = (qos: 1 | 2) => Uint8Array.of(0x30 | (qos << 1), 7, 0, 1, 0x74, 0, 7, 0x7b, 0x7d)
+
+describe('MQTT server', () => {
+  it('pushes to a device that never subscribed, with QoS 0 and not retained', async () => {
+    const { said } = dial('right')
+    await expect.poll(() => links).toHaveLength(1)
+    links[0]?.send('{"a":1}')
+    const topic = 'devices/p2p/a0_b1_c2_d3_e4_f5'
+    const packet = encodePublish(topic, utf8('{"a":1}'))
+    expect(packet[0]).toBe(0x30)
+    await expect.poll(said).toBe(`${CONNACK}${hex(packet)}`)
+  })
+
+  it('takes what a device publishes, to whatever topic, with QoS 0', async () => {
+    dial('right', encodePublish('device-server', utf8('one')), encodePublish('elsewhere', utf8('two')))
+    await expect.poll(() => heard).toEqual(['one', 'two'])
+  })
+
+  it('takes QoS 1 as well, and acknowledges it', async () => {
+    const { said } = dial('right', publishWithQos(1))
+    await expect.poll(() => heard).toEqual(['{}'])
+    await expect.poll(said).toBe(`${CONNACK}40020007`)
+  })
+
+  it('does not speak QoS 2', async () => {
+    dial('right', publishWithQos(2))
+    await expect.poll(() => closed).toHaveLength(1)
+    expect(heard).toEqual([])
+  })
+
+  it('refuses with code 5, tells nobody’s session, and says who was claimed', async () => {
+    const { said } = dial('wrong', encodePublish('device-server', utf8('x')))
+    await expect.poll(said).toBe('20020005')
+    expect([links, heard]).toEqual([[], []])
+    expect(refusals).toEqual([{ door: 'mqtt', why: 'wrong-credentials', deviceId: DEVICE, remoteAddress: '127.0.0.1' }])
+  })
+
+  it('names the address that the device reached as the one for its audio', async () => {
+    dial('right')
+    await expect.poll(() => links[0]?.udp).toEqual({ server: '127.0.0.1', port: 4_000 })
+  })
+
+  it('notices that a device is gone', async () => {
+    const { socket } = dial('right')
+    await expect.poll(() => devices.connections()).toBe(1)
+    socket.destroy()
+    await expect.poll(() => closed).toEqual(['MQTT connection closed'])
+    expect(devices.connections()).toBe(0)
+  })
+})

@@ -78,3 +78,11 @@ export async function picture(page: Page, name: string): Promise<void> {
 export function overhang(page: Page): Promise<number> {
   return page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
 }
+
+/** Columns of a table that are too narrow to say anything, as `table: column`. */
+export function crampedColumns(page: Page): Promise<readonly string[]> {
+  return page.evaluate<readonly string[]>(`[...document.querySelectorAll('.table')].flatMap((table) =>
+    [...table.querySelectorAll('[role="columnheader"]')]
+      .filter((head) => head.clientWidth < 44 || head.getBoundingClientRect().right > table.getBoundingClientRect().right + 1)
+      .map((head) => table.getAttribute('aria-label') + ': ' + head.textContent))`)
+}

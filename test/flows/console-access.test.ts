@@ -3,15 +3,19 @@
  */
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { stringAt } from '../../console/src/core/json.ts'
+import type { CallView } from '../../src/web/api.ts'
 import { findChromium, openBrowser, openConsoleHouse, signedInPage } from '../console-house.ts'
 import type { ConsoleHouse } from '../console-house.ts'
-import { axeFaults, overhang, PAGES, picture, tabTo, walkTo } from '../console-walk.ts'
+import { axeFaults, crampedColumns, overhang, PAGES, picture, tabTo, walkTo } from '../console-walk.ts'
 import { doors, lamps, rooms, strangers } from '../strange-house.ts'
 
 const chromium = findChromium()
 let house: ConsoleHouse
 let browser: Browser
 let page: Page
+/** What opens from the pages. */
+const within: string[] = []
 
 describe.skipIf(chromium === undefined)('access', () => {
   beforeAll(async () => {
@@ -23,8 +27,10 @@ describe.skipIf(chromium === undefined)('access', () => {
     ])
     browser = await openBrowser()
     page = (await signedInPage(browser, house)).page
-    const body = { tool: 'test.door.open', arguments: { door: 'front' } }
-    await house.api('/api/call', { method: 'POST', body })
+    const asked = await call('test.door.open', { door: 'front' })
+    const task = stringAt((await call('task_create', { title: 'Sweep the chimney' })).structured, 'data', 'id') ?? ''
+    await call('thought_record', { type: 'plan', task_id: task, agent_id: 'ada', content: 'Call the sweep.' })
+    within.push(`calls/${asked.traceId}`, `work/${task}`, 'devices/stranger', 'tools/test.door.open', 'nowhere')
   })
   afterAll(async () => {
     await browser.close()
@@ -36,9 +42,22 @@ describe.skipIf(chromium === undefined)('access', () => {
     expect(await axeFaults(page)).toEqual([])
   })
 
+  it('has none on what opens from them, nor where one signs in', async () => {
+    for (const place of within) {
+      await walkTo(page, place)
+      await page.evaluate("for (const one of document.querySelectorAll('main details')) one.open = true")
+      expect([place, await axeFaults(page)]).toEqual([place, []])
+    }
+    const stranger = await (await browser.newContext()).newPage()
+    await stranger.goto(house.url)
+    await stranger.getByRole('button', { name: 'Sign in' }).waitFor()
+    expect(await axeFaults(stranger)).toEqual([])
+    await stranger.context().close()
+  })
+
   it('has enough contrast in the dark', async () => {
     await page.emulateMedia({ colorScheme: 'dark' })
-    for (const [id] of PAGES) {
+    for (const id of [...PAGES.map(([name]) => name), ...within]) {
       await walkTo(page, id)
       expect([id, await axeFaults(page, ['color-contrast'])]).toEqual([id, []])
       if (id === 'house') await picture(page, 'house-dark')
@@ -48,9 +67,9 @@ describe.skipIf(chromium === undefined)('access', () => {
 
   it('fits a phone', async () => {
     await page.setViewportSize({ width: 380, height: 780 })
-    for (const [id] of PAGES) {
+    for (const id of [...PAGES.map(([name]) => name), ...within]) {
       await walkTo(page, id)
-      expect([id, await overhang(page)]).toEqual([id, 0])
+      expect([id, await overhang(page), await crampedColumns(page)]).toEqual([id, 0, []])
       if (id === 'house' || id === 'approvals') await picture(page, `${id}-phone`)
     }
     await page.getByRole('button', { name: /Menu/ }).click()
@@ -93,4 +112,39 @@ describe.skipIf(chromium === undefined)('access', () => {
     await expect.poll(() => page.getByRole('dialog').count()).toBe(0)
     expect(await page.evaluate<string>('document.activeElement.textContent')).toBe('Approve more …')
   })
+
+  it('lets one decide, write a schedule and stop everything with keys alone', async () => {
+    await call('test.door.open', { door: 'back' })
+    await walkTo(page, 'approvals')
+    await press('Deny …')
+    await page.keyboard.type('Not now.')
+    await press('Deny')
+    await page.getByRole('row').filter({ hasText: 'Not now.' }).waitFor()
+    await press('Approve once')
+    await page.getByText('Nothing waits for you.').waitFor()
+
+    await walkTo(page, 'ebus')
+    await press('Edit')
+    await press('Write this day')
+    await page.locator('dialog .outcome.ok').waitFor()
+    await page.keyboard.press('Escape')
+
+    await press('Stop everything')
+    await page.getByRole('dialog').waitFor()
+    await press('Stop everything')
+    await page.getByText('Everything is stopped').waitFor()
+    await press('Resume')
+    await expect.poll(() => page.getByText('Everything is stopped').count()).toBe(0)
+  })
 })
+
+async function press(name: string): Promise<void> {
+  await tabTo(page, name)
+  await page.keyboard.press('Enter')
+}
+
+/** As an agent on this machine does. */
+async function call(tool: string, body: object): Promise<CallView> {
+  const answer = await house.api('/api/call', { method: 'POST', body: { tool, arguments: body } })
+  return (await answer.json()) as CallView
+}

@@ -4,7 +4,7 @@
  * Does I/O: it decides.
  */
 import type { JSX } from 'preact'
-import { useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import type { ApprovalView, GrantView } from '../../../src/web/views.ts'
 import { get, post, remove } from '../core/api.ts'
 import { useAttempt } from '../core/attempt.ts'
@@ -58,7 +58,7 @@ export function ApprovalsPage(): JSX.Element {
 
 function Request({ approval }: { readonly approval: ApprovalView }): JSX.Element {
   const { shown, binding, id } = approval
-  const [reason, setReason] = useState<string | undefined>(undefined)
+  const [denying, setDenying] = useState(false)
   const [granting, setGranting] = useState(false)
   const { flaw, attempt } = useAttempt()
   const leftMs = approval.expiresAtMs - now.value
@@ -66,9 +66,11 @@ function Request({ approval }: { readonly approval: ApprovalView }): JSX.Element
   const mine = binding.principal === me.value?.principal
 
   const decide = (path: 'approve' | 'deny', body: unknown): Promise<void> =>
-    attempt(async () =>
-      rememberApproval(await post<ApprovalView>(`/api/approvals/${encodeURIComponent(id)}/${path}`, body)),
-    )
+    attempt(async () => {
+      rememberApproval(await post<ApprovalView>(`/api/approvals/${encodeURIComponent(id)}/${path}`, body))
+      // The button that had the focus is gone with its request.
+      document.querySelector<HTMLElement>('main h1')?.focus()
+    })
   return (
     <article class="card request" aria-label={`${line(shown.title)} by ${line(binding.principal)}`}>
       <header>
@@ -116,27 +118,11 @@ function Request({ approval }: { readonly approval: ApprovalView }): JSX.Element
         </p>
       ) : !mayDecide.value ? (
         <p class="note">Your role, {me.value?.role}, does not decide about approvals.</p>
-      ) : reason !== undefined ? (
-        <form
-          class="deny"
-          onSubmit={(event) => {
-            event.preventDefault()
-            void decide('deny', { reason: reason === '' ? 'no reason given' : reason })
-          }}
-        >
-          <label class="field">
-            Why not (the agent reads it)
-            <input value={reason} maxLength={500} onInput={({ currentTarget }) => setReason(currentTarget.value)} />
-          </label>
-          <div class="buttons">
-            <button type="submit" class="danger">
-              Deny
-            </button>
-            <button type="button" class="quiet" onClick={() => setReason(undefined)}>
-              Back
-            </button>
-          </div>
-        </form>
+      ) : denying ? (
+        <Denial
+          onDeny={(why) => void decide('deny', { reason: why === '' ? 'no reason given' : why })}
+          onBack={() => setDenying(false)}
+        />
       ) : (
         <div class="buttons">
           <button type="button" class="primary" onClick={() => void decide('approve', {})}>
@@ -145,7 +131,7 @@ function Request({ approval }: { readonly approval: ApprovalView }): JSX.Element
           <button type="button" onClick={() => setGranting(true)}>
             Approve more …
           </button>
-          <button type="button" class="danger" onClick={() => setReason('')}>
+          <button type="button" class="danger" onClick={() => setDenying(true)}>
             Deny …
           </button>
         </div>
@@ -161,6 +147,40 @@ function Request({ approval }: { readonly approval: ApprovalView }): JSX.Element
         />
       ) : null}
     </article>
+  )
+}
+
+function Denial({
+  onDeny,
+  onBack,
+}: {
+  readonly onDeny: (why: string) => void
+  readonly onBack: () => void
+}): JSX.Element {
+  const [why, setWhy] = useState('')
+  const input = useRef<HTMLInputElement>(null)
+  useEffect(() => input.current?.focus(), [])
+  return (
+    <form
+      class="deny"
+      onSubmit={(event) => {
+        event.preventDefault()
+        onDeny(why)
+      }}
+    >
+      <label class="field">
+        Why not (the agent reads it)
+        <input ref={input} value={why} maxLength={500} onInput={({ currentTarget }) => setWhy(currentTarget.value)} />
+      </label>
+      <div class="buttons">
+        <button type="submit" class="danger">
+          Deny
+        </button>
+        <button type="button" class="quiet" onClick={onBack}>
+          Back
+        </button>
+      </div>
+    </form>
   )
 }
 
@@ -206,7 +226,7 @@ function Grants(): JSX.Element | null {
               { name: 'For', width: 'minmax(0,1fr)', cell: ({ principal }) => <Words text={principal} /> },
               { name: 'Tool', width: 'minmax(0,2fr)', cell: ({ tool }) => <code>{line(tool)}</code> },
               { name: 'Device', width: 'minmax(0,2fr)', minor: true, cell: ({ target }) => line(target ?? 'any') },
-              { name: 'Used', width: '6rem', cell: ({ uses, maxUses }) => `${uses} of ${maxUses}` },
+              { name: 'Used', width: '6rem', minor: true, cell: ({ uses, maxUses }) => `${uses} of ${maxUses}` },
               { name: 'Until', width: '8rem', minor: true, cell: ({ expiresAtMs }) => <Time ms={expiresAtMs} /> },
               {
                 name: 'End',
@@ -241,6 +261,7 @@ function Past(): JSX.Element {
           {
             name: 'When',
             width: '8rem',
+            minor: true,
             cell: ({ decidedAtMs, requestedAtMs }) => <Time ms={decidedAtMs ?? requestedAtMs} />,
           },
           { name: 'State', width: '7rem', cell: ({ state }) => <Badge tone={STATE_TONES[state]}>{state}</Badge> },

@@ -55,7 +55,12 @@ export function BusPage(): JSX.Element {
                         width: 'minmax(0,2fr)',
                         cell: ({ displayName, nodeId }) => <Words text={displayName ?? nodeId} />,
                       },
-                      { name: 'Found by', width: '8rem', cell: ({ source }) => <Words text={source ?? '–'} /> },
+                      {
+                        name: 'Found by',
+                        width: '8rem',
+                        minor: true,
+                        cell: ({ source }) => <Words text={source ?? '–'} />,
+                      },
                       { name: 'Offers', width: '6rem', cell: ({ capabilities }) => count(capabilities) },
                       { name: 'Heard', width: '8rem', cell: ({ seenAgoMs }) => `${tookText(seenAgoMs)} ago` },
                     ]}

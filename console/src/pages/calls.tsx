@@ -68,11 +68,11 @@ export function CallsPage(): JSX.Element {
           )
         }
         columns={[
-          { name: 'Time', width: '7rem', cell: ({ ts }) => <Time ms={Date.parse(ts)} /> },
+          { name: 'Time', width: '7rem', minor: true, cell: ({ ts }) => <Time ms={Date.parse(ts)} /> },
           { name: 'Tool', width: 'minmax(0,3fr)', cell: ({ capability }) => <code>{line(capability)}</code> },
           { name: 'Caller', width: 'minmax(0,1fr)', minor: true, cell: ({ caller }) => <Words text={caller} /> },
-          { name: 'Outcome', width: '10rem', cell: ({ result }) => <ResultBadge result={result} /> },
-          { name: 'Took', width: '5rem', cell: ({ ms }) => tookText(ms) },
+          { name: 'Outcome', width: '9rem', cell: ({ result }) => <ResultBadge result={result} /> },
+          { name: 'Took', width: '5rem', minor: true, cell: ({ ms }) => tookText(ms) },
           { name: 'Stages', width: '7rem', minor: true, cell: (call) => <StageBar trace={call} /> },
           { name: 'Where', width: '8rem', minor: true, cell: where },
         ]}

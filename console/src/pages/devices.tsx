@@ -98,7 +98,7 @@ function Fleet(): JSX.Element {
                 minor: true,
                 cell: (device) => <Words text={stringAt(device, 'transport') ?? ''} />,
               },
-              { name: 'Tools', width: '8rem', cell: toolCount },
+              { name: 'Tools', width: '8rem', minor: true, cell: toolCount },
               {
                 name: 'Heard',
                 width: '8rem',

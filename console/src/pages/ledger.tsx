@@ -229,7 +229,7 @@ function Entries(): JSX.Element {
             onOpen={setOpen}
             columns={[
               { name: 'Number', width: '6rem', cell: ({ seq }) => <span class="mono">#{seq}</span> },
-              { name: 'When', width: '8rem', cell: ({ at }) => <Time ms={Date.parse(at)} /> },
+              { name: 'When', width: '8rem', minor: true, cell: ({ at }) => <Time ms={Date.parse(at)} /> },
               { name: 'Kind', width: '11rem', cell: ({ kind }) => line(kind) },
               { name: 'About', width: 'minmax(0,1fr)', minor: true, cell: about },
             ]}

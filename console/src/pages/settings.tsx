@@ -81,7 +81,12 @@ export function SettingsPage(): JSX.Element {
                 columns={[
                   { name: 'Name', width: 'minmax(0,1fr)', cell: ({ name }) => <code>{line(name)}</code> },
                   { name: 'Tools', width: '6rem', cell: ({ tools }) => tools },
-                  { name: 'From', width: '10rem', cell: ({ builtIn }) => (builtIn ? 'built in' : 'the configuration') },
+                  {
+                    name: 'From',
+                    width: '10rem',
+                    minor: true,
+                    cell: ({ builtIn }) => (builtIn ? 'built in' : 'the configuration'),
+                  },
                 ]}
               />
             </Section>
@@ -117,7 +122,7 @@ function Callers(): JSX.Element {
         empty={<p class="aside">Nobody has called yet.</p>}
         columns={[
           { name: 'Who', width: 'minmax(0,1fr)', cell: ({ caller }) => <Words text={caller} /> },
-          { name: 'Through', width: '8rem', cell: ({ channel }) => line(channel) },
+          { name: 'Through', width: '8rem', minor: true, cell: ({ channel }) => line(channel) },
           { name: 'Calls', width: '6rem', minor: true, cell: ({ count: number }) => number },
           { name: 'Last', width: '8rem', cell: ({ ts }) => <Age ms={Date.parse(ts)} /> },
         ]}

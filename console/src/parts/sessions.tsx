@@ -50,7 +50,12 @@ export function Sessions({ turn, task }: { readonly turn: string; readonly task?
               </p>
             }
             columns={[
-              { name: 'Begun', width: '8rem', cell: (session) => <Time ms={timeAt(session, 'started_at')} /> },
+              {
+                name: 'Begun',
+                width: '8rem',
+                minor: true,
+                cell: (session) => <Time ms={timeAt(session, 'started_at')} />,
+              },
               { name: 'For', width: 'minmax(0,2fr)', cell: (session) => <Words text={at(session, 'intent')} /> },
               {
                 name: 'By',

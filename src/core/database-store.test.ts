@@ -33,6 +33,29 @@ describe('database', () => {
     again.close()
   })
 
+  it('tells nobody what it read before that is on the disk, though the reader wrote nothing itself', async () => {
+    const database = new Database({ path, migrations })
+    const order: string[] = []
+    for (let round = 0; round < 20; round++) {
+      const name = `item ${round}`
+      const written = database
+        .commit((sql) => sql.prepare('INSERT INTO item (name) VALUES (?)').run(name))
+        .then(() => order.push(`${name} is there`))
+      const read = new Promise<void>((resolve) => {
+        // One turn later: the row is committed, and its sync is under way.
+        setImmediate(() => {
+          void database
+            .commit(() => names(database).at(-1))
+            .then((last) => resolve(void order.push(`${String(last)} is read`)))
+        })
+      })
+      await Promise.all([written, read])
+      await database.commit(() => undefined)
+    }
+    expect(order).toEqual(Array.from({ length: 20 }, (_, n) => [`item ${n} is there`, `item ${n} is read`]).flat())
+    database.close()
+  })
+
   it('undoes only the work that throws', async () => {
     const database = new Database({ path, migrations })
     const undone: string[] = []

@@ -5,6 +5,8 @@
  *   commit(work) ─┼─▶ BEGIN IMMEDIATE ▸ work ▸ work ▸ work ▸ COMMIT ─▶ fdatasync of the WAL ─▶ every caller hears
  *   commit(work) ─┘                     the next group runs meanwhile
  *
+ * A node that only looks after itself every second writes nothing and syncs nothing: a card wears out by being flushed.
+ *
  * Each work runs in its own savepoint: one that throws undoes only itself. Works run in the order they were given, so
  * what a later one reads is what an earlier one wrote. A caller is answered only after its group is on the disk.
  *
@@ -17,6 +19,7 @@
  */
 import { closeSync, fdatasync, fdatasyncSync, openSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
+import type { StatementSync } from 'node:sqlite'
 
 /** Rooms bring their own tables; a room's steps are numbered from 1 without gaps and never edited once landed. */
 export interface Migrations {
@@ -74,12 +77,16 @@ export class Database {
   /** Committed and not yet synced. */
   #unsynced: Settled[] = []
   #syncing = false
+  readonly #total: StatementSync
+  /** Rows changed so far, as of the last group that is or will be synced. */
+  #changes: unknown
   /** A disk that failed to sync may have lost what it was given: nothing is promised after that. */
   #broken: Error | undefined
 
   constructor(options: OpenOptions) {
     this.sql = new DatabaseSync(options.path, { readOnly: options.readOnly ?? false })
     this.sql.exec('PRAGMA foreign_keys = ON; PRAGMA busy_timeout = 5000')
+    this.#total = this.sql.prepare('SELECT total_changes() AS total')
     if (options.readOnly === true) {
       this.#wal = undefined
       return
@@ -92,6 +99,7 @@ export class Database {
     migrate(this.sql, options)
     this.sql.exec('PRAGMA synchronous = NORMAL')
     this.#wal = mode === 'wal' ? openSync(`${options.path}-wal`, 'r') : undefined
+    this.#changes = this.#countChanges()
   }
 
   /** Resolves after the work's group is durable; rejects, with the work undone, when it throws or the disk refuses. */
@@ -143,8 +151,16 @@ export class Database {
       return
     }
     for (const follower of this.#followers) follower.groupEnds(true)
+    const changes = this.#countChanges()
+    // A group that wrote nothing has nothing to sync; but what it read must be on the disk before anybody hears of it.
+    if (changes === this.#changes && !this.#syncing && this.#unsynced.length === 0) return answer(settled)
+    this.#changes = changes
     this.#unsynced.push(...settled)
     this.#sync()
+  }
+
+  #countChanges(): unknown {
+    return this.#total.get()?.['total']
   }
 
   /** One sync at a time; whatever was committed meanwhile shares the next. */

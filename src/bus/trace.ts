@@ -28,6 +28,7 @@ export interface CallTraceEvent {
   readonly ms: number
   readonly tokensIn?: number
   readonly tokensOut?: number
+  /** From and to another node; nothing is on any wire for a call that stays here. */
   readonly bytesIn: number
   readonly bytesOut: number
   readonly caller: string

@@ -41,6 +41,8 @@ const REQUEST_TIMEOUT_MS = 60_000
 /** How late the clocks above may be. */
 const LATENESS_MS = 1_000
 const KEEP_ALIVE_MS = 65_000
+/** Files and devices need descriptors, too: strangers who only connect must not use them all up. */
+const MAX_CONNECTIONS = 2_048
 /** What MCP clients send beyond the ordinary. Cookies are not among it: a page elsewhere never acts as a signed-in person. */
 const CORS_HEADERS =
   'accept, authorization, content-type, last-event-id, mcp-method, mcp-name, mcp-protocol-version, mcp-session-id, traceparent'
@@ -67,6 +69,7 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
       })
     },
   )
+  server.maxConnections = MAX_CONNECTIONS
   server.on('clientError', (error, socket) => hangUp(error, socket, underWay.get(socket)))
   await listen(server, options)
   const { port } = server.address() as AddressInfo

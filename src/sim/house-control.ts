@@ -13,6 +13,7 @@ export function weekdayOf(timeMs: number): number {
   return (new Date(timeMs).getUTCDay() + 6) % 7
 }
 
+/** The one that runs now; slots of no length never do. */
 export function activeSlot(program: WeekProgram, timeMs: number): Slot | undefined {
   const minute = Math.floor((timeMs % DAY_MS) / 60_000)
   return program[weekdayOf(timeMs)]?.find(({ startMinute, endMinute }) => minute >= startMinute && minute < endMinute)

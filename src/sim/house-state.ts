@@ -124,6 +124,7 @@ interface Solar {
   readonly pumpHours: number
 }
 
+/** Wh; what a regulator shows for each source and use. */
 export interface EnergyMeter {
   readonly todayWh: number
   readonly monthWh: number

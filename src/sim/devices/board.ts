@@ -23,6 +23,7 @@ export interface Surroundings {
   readonly explain: (question: string, jpeg: Uint8Array) => Promise<string>
 }
 
+/** `state` is for tests and demos: what somebody standing in front of the device would see. */
 export interface Board {
   readonly name: string
   readonly tools: readonly Tool[]

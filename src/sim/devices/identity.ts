@@ -66,6 +66,7 @@ export function helloText(profile: Profile, over: AudioVersion | 'udp'): string 
   })
 }
 
+/** Activation version 2 is that of chips with a serial number, which sign. */
 export function otaHeaders(identity: Identity, profile: Profile, board: string): HeaderLines {
   const { deviceId, clientId, serialNumber } = identity
   return [

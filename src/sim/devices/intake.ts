@@ -34,6 +34,7 @@ export interface Machine {
 const SILENCE: Action = { kind: 'silence' }
 const INT32_MAX = 2_147_483_647
 
+/** In the order of the firmware's own checks: what fails one is never looked at by the next. */
 export function intake(machine: Machine, payload: Json | undefined): Action {
   if (!isJsonObject(payload) || field(payload, 'jsonrpc') !== '2.0') return SILENCE
   const method = field(payload, 'method')
@@ -60,6 +61,7 @@ export function toInt32(value: number): number {
   return Math.trunc(Math.min(Math.max(value, -INT32_MAX - 1), INT32_MAX)) + 0
 }
 
+/** Whatever version is asked for, firmware answers its own. */
 function initialize(machine: Machine, id: number, params: JsonObject | undefined): Action {
   const capabilities = params === undefined ? undefined : field(params, 'capabilities')
   const vision = isJsonObject(capabilities) ? field(capabilities, 'vision') : undefined

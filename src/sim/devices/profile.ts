@@ -3,6 +3,7 @@
  *
  * Pure.
  */
+/** Two generations in the field, the next one, and the Python client that many people run on a computer. */
 export type ProfileName = 'fw-1.9' | 'fw-2.4' | 'fw-next' | 'py'
 
 export interface Profile {

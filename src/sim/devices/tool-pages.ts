@@ -8,6 +8,7 @@ import { fail, ok } from '../../core/result.ts'
 import type { Tool } from './tool.ts'
 import { toolJson } from './tool.ts'
 
+/** The firmware's own bound for one answer. */
 const PAGE_BYTES = 8_000
 /** Room the firmware keeps for the closing bracket and the cursor. */
 const RESERVE = 30

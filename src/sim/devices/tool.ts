@@ -20,6 +20,7 @@ export type Arguments = Readonly<Record<string, boolean | number | string>>
 /** What a tool's body returns in C++. */
 export type Returned = boolean | number | string | JsonObject | { readonly jpeg: Uint8Array }
 
+/** What a C++ tool throws; its text goes to the backend as it is. */
 export class ToolFailed extends Error {}
 
 export interface Tool {

@@ -33,6 +33,7 @@ export function answerEnergy(house: House, selector: Uint8Array): Uint8Array | u
   return Uint8Array.from([period, 0, 0, source, use, high, low, ...WH.encode(value)])
 }
 
+/** With the pattern for "nothing" where nobody counts. */
 export function broadcastEnergy(house: House, selector: Uint8Array): Uint8Array {
   return Uint8Array.from([...selector, ...WH.encode(readSeries(house, selector))])
 }

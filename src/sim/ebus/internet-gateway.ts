@@ -12,6 +12,7 @@ const IDENTITY: Identity = { id: 'NETX3', software: 0x0124, hardware: 0x0404, se
 const REGULATOR = 0x15
 const BOILER = 0x08
 
+/** It reads others and has nothing to be read but who it is. */
 export function answerGateway(telegram: Telegram): Answer {
   const identity = answerIdentity(IDENTITY, telegram)
   if (identity !== undefined) return identity

@@ -48,27 +48,27 @@ export function remoteRows(group: number): readonly Row[] {
     })
   // The empty value of each is what an unpaired slot of a real regulator reads as.
   return [
-    [0x01, U8, 1, slot(() => 1, 0)],
-    [0x02, U8, 1, slot(({ classAddress }) => classAddress, 0xff)],
-    [0x03, U8, 1, slot(() => 0, 0xff)],
-    [0x04, typed('HEX:3'), 1, slot(({ firmware }) => firmware, 'ff ff ff')],
+    [0x01, U8, 1, slot(() => 1, 0)], // connected
+    [0x02, U8, 1, slot(({ classAddress }) => classAddress, 0xff)], // class address
+    [0x03, U8, 1, slot(() => 0, 0xff)], // error
+    [0x04, typed('HEX:3'), 1, slot(({ firmware }) => firmware, 'ff ff ff')], // firmware: major, minor, patch
     [
-      0x07,
+      0x07, // humidity, %
       F32,
       0,
       slot(({ room }, plant) => (room === undefined ? undefined : plant.house.zones[room]?.humidityPct), undefined),
     ],
     [
-      0x0f,
+      0x0f, // room, °C
       F32,
       0,
       slot(({ room }, plant) => (room === undefined ? undefined : plant.house.zones[room]?.roomCelsius), undefined),
     ],
-    [0x12, U8, 1, slot(() => 0, 0xff)],
-    [0x19, U8, 1, slot(({ address }) => address, 0xff)],
-    [0x1e, U8, 1, slot(() => 1, 0)],
-    [0x1f, U8, 0, slot(({ reception }) => reception, 0xff)],
-    [0x23, U16, 1, slot(({ hardware }) => hardware, 0xffff)],
-    [0x25, U8, 3, slot(({ zone: assigned }) => assigned, 0xff)],
+    [0x12, U8, 1, slot(() => 0, 0xff)], // status
+    [0x19, U8, 1, slot(({ address }) => address, 0xff)], // remote address
+    [0x1e, U8, 1, slot(() => 1, 0)], // paired
+    [0x1f, U8, 0, slot(({ reception }) => reception, 0xff)], // reception, 0 to 10
+    [0x23, U16, 1, slot(({ hardware }) => hardware, 0xffff)], // hardware id
+    [0x25, U8, 3, slot(({ zone: assigned }) => assigned, 0xff)], // zone
   ]
 }

@@ -10,6 +10,7 @@ import type { Register, RegisterFlags } from './register.ts'
 import { typed } from './register.ts'
 
 export type Access = Pick<Register, 'read' | 'write'>
+/** A line of a register table, as short as a line can be. */
 export type Row = readonly [register: number, type: Datatype<FieldValue>, flags: RegisterFlags, access: Access]
 
 /** As registers number them. */
@@ -17,9 +18,12 @@ export const MODES: readonly OperatingMode[] = ['off', 'auto', 'manual']
 /** What a date reads as that nobody has set. */
 export const UNSET_DATE: CalendarDate = { year: 2015, month: 1, day: 1 }
 
+/** Read only. */
 export const shown = (read: Register['read']): Access => ({ read })
 export const house = (read: (house: House) => number | undefined): Access => shown((plant) => read(plant.house))
+/** Meters count in Wh; registers show whole kWh. */
 export const kwh = (read: (house: House) => number): Access => house((state) => Math.floor(read(state) / 1_000))
+/** Padded with NUL. */
 export const text = (length: number): Datatype<FieldValue> => typed(`NTS:${length}`)
 
 export const change = (plant: Plant, part: Partial<House>): void => {

@@ -27,13 +27,14 @@ const zone = (read: (zone: House['zones'][number], house: House) => FieldValue |
 
 /** `circuit` and `zone` read as empty for instances that this house does not have, as a regulator's unused ones do. */
 export const CIRCUITS: readonly Row[] = [
+  // Type: 0 none, 1 heating.
   [0x02, U16, 3, shown(({ house: { circuits } }, index) => Number(circuits[index] !== undefined))],
-  [0x06, U8, 3, shown(() => 0)],
-  [0x07, F32, 1, circuit(({ flowSetCelsius }) => flowSetCelsius)],
-  [0x08, F32, 1, circuit(({ flowCelsius }) => flowCelsius)],
-  [0x0e, U16, 3, remembered(1)],
+  [0x06, U8, 3, shown(() => 0)], // cooling enabled
+  [0x07, F32, 1, circuit(({ flowSetCelsius }) => flowSetCelsius)], // flow wanted, °C
+  [0x08, F32, 1, circuit(({ flowCelsius }) => flowCelsius)], // flow, °C
+  [0x0e, U16, 3, remembered(1)], // setback: 0 eco, 1 night
   [
-    0x0f,
+    0x0f, // heating curve
     F32,
     3,
     setting(
@@ -43,7 +44,7 @@ export const CIRCUITS: readonly Row[] = [
     ),
   ],
   [
-    0x10,
+    0x10, // highest flow, °C
     F32,
     3,
     setting(
@@ -53,7 +54,7 @@ export const CIRCUITS: readonly Row[] = [
     ),
   ],
   [
-    0x12,
+    0x12, // lowest flow, °C
     F32,
     3,
     setting(
@@ -63,7 +64,7 @@ export const CIRCUITS: readonly Row[] = [
     ),
   ],
   [
-    0x14,
+    0x14, // summer limit, °C
     F32,
     3,
     setting(
@@ -72,18 +73,20 @@ export const CIRCUITS: readonly Row[] = [
       [10, 99],
     ),
   ],
-  [0x15, U16, 3, remembered(1)],
-  [0x1a, F32, 0, circuit(() => 0)],
-  [0x1b, U8, 1, circuit(({ pumpOn }) => Number(pumpOn))],
-  [0x1c, F32, 1, circuit(() => 0)],
-  [0x1d, F32, 3, circuit(({ frostCelsius }) => frostCelsius)],
-  [0x1e, U16, 1, circuit(({ pumpOn }) => Number(pumpOn))],
-  [0x20, F32, 0, circuit(({ flowSetCelsius }) => flowSetCelsius)],
-  [0x21, F32, 0, circuit(({ hasMixer, mixerPct }) => (hasMixer ? mixerPct : undefined))],
+  [0x15, U16, 3, remembered(1)], // room control: 1 modulating
+  [0x1a, F32, 0, circuit(() => 0)], // mixer movement
+  [0x1b, U8, 1, circuit(({ pumpOn }) => Number(pumpOn))], // state: 0 standby, 1 heating, 2 cooling
+  [0x1c, F32, 1, circuit(() => 0)], // adaption
+  [0x1d, F32, 3, circuit(({ frostCelsius }) => frostCelsius)], // frost protection, °C
+  [0x1e, U16, 1, circuit(({ pumpOn }) => Number(pumpOn))], // pump
+  [0x20, F32, 0, circuit(({ flowSetCelsius }) => flowSetCelsius)], // flow computed, °C
+  [0x21, F32, 0, circuit(({ hasMixer, mixerPct }) => (hasMixer ? mixerPct : undefined))], // mixer, %
+  // Humidity, %.
   [0x22, F32, 0, shown(({ house: { zones } }, index) => zones.find((each) => each.circuit === index)?.humidityPct)],
+  // Dew point, °C.
   [0x23, F32, 0, shown(({ house: { zones } }, index) => dewPoint(zones.find((each) => each.circuit === index)))],
-  [0x24, U32, 0, circuit(({ pumpHours }) => Math.floor(pumpHours))],
-  [0x25, U32, 0, circuit(({ pumpStarts }) => pumpStarts)],
+  [0x24, U32, 0, circuit(({ pumpHours }) => Math.floor(pumpHours))], // pump hours
+  [0x25, U32, 0, circuit(({ pumpStarts }) => pumpStarts)], // pump starts
 ]
 
 /** Magnus formula. */
@@ -99,11 +102,11 @@ const away = ({ holiday }: House['zones'][number], { timeMs }: House): boolean =
   holiday !== undefined && holiday.startMs <= timeMs && timeMs < holiday.endMs
 
 export const ZONES: readonly Row[] = [
-  [0x03, DATE, 2, holidayDate('startMs')],
-  [0x04, DATE, 2, holidayDate('endMs')],
-  [0x05, F32, 2, holidaySetpoint()],
+  [0x03, DATE, 2, holidayDate('startMs')], // holiday from
+  [0x04, DATE, 2, holidayDate('endMs')], // holiday to
+  [0x05, F32, 2, holidaySetpoint()], // holiday, °C
   [
-    0x06,
+    0x06, // mode
     U16,
     3,
     setting(
@@ -113,7 +116,7 @@ export const ZONES: readonly Row[] = [
     ),
   ],
   [
-    0x08,
+    0x08, // quick veto, °C
     F32,
     3,
     setting(
@@ -123,7 +126,7 @@ export const ZONES: readonly Row[] = [
     ),
   ],
   [
-    0x09,
+    0x09, // night, °C
     F32,
     3,
     setting(
@@ -133,7 +136,7 @@ export const ZONES: readonly Row[] = [
     ),
   ],
   [
-    0x0e,
+    0x0e, // special function
     U8,
     3,
     setting(
@@ -143,25 +146,26 @@ export const ZONES: readonly Row[] = [
       [0, 5],
     ),
   ],
-  [0x0f, F32, 1, zone(({ roomCelsius }) => roomCelsius)],
-  [0x12, U8, 1, zone(({ heating }) => Number(heating))],
-  [0x13, U16, 2, zone((self, { zones }) => (zones[0] === self ? 1 : 2))],
-  [0x14, F32, 1, zone(({ targetCelsius }) => targetCelsius)],
-  [0x16, text(6), 3, zone(({ name }) => name.slice(0, 6))],
-  [0x17, text(6), 3, zone(({ name }) => name.slice(0, 6))],
-  [0x18, text(6), 3, zone(({ name }) => name.slice(6, 12))],
-  [0x1b, U16, 1, zone(({ heating }) => Number(heating))],
+  [0x0f, F32, 1, zone(({ roomCelsius }) => roomCelsius)], // room, °C
+  [0x12, U8, 1, zone(({ heating }) => Number(heating))], // valve
+  [0x13, U16, 2, zone((self, { zones }) => (zones[0] === self ? 1 : 2))], // sensor: 1 regulator, 2 the first thermostat
+  [0x14, F32, 1, zone(({ targetCelsius }) => targetCelsius)], // wanted now, °C; computed
+  [0x16, text(6), 3, zone(({ name }) => name.slice(0, 6))], // name, six characters
+  [0x17, text(6), 3, zone(({ name }) => name.slice(0, 6))], // name, its first part
+  [0x18, text(6), 3, zone(({ name }) => name.slice(6, 12))], // name, its second
+  [0x1b, U16, 1, zone(({ heating }) => Number(heating))], // status
+  // Index; FF where there is no such zone.
   [0x1c, U8, 1, shown(({ house: { zones } }, index) => (zones[index] === undefined ? 0xff : index))],
   [
-    0x1e,
+    0x1e, // quick veto until, time
     TIME,
     1,
     zone(({ quickVeto }) => (quickVeto === undefined ? { hour: 0, minute: 0, second: 0 } : timeOf(quickVeto.untilMs))),
   ],
-  [0x20, TIME, 2, zone(({ holiday }) => timeOf(holiday?.endMs ?? 0))],
-  [0x21, TIME, 2, zone(({ holiday }) => timeOf(holiday?.startMs ?? 0))],
+  [0x20, TIME, 2, zone(({ holiday }) => timeOf(holiday?.endMs ?? 0))], // holiday to, time
+  [0x21, TIME, 2, zone(({ holiday }) => timeOf(holiday?.startMs ?? 0))], // holiday from, time
   [
-    0x22,
+    0x22, // day, °C
     F32,
     3,
     setting(
@@ -170,9 +174,11 @@ export const ZONES: readonly Row[] = [
       [5, 30],
     ),
   ],
+  // Quick veto until, date.
   [0x24, DATE, 1, zone(({ quickVeto }) => (quickVeto === undefined ? UNSET_DATE : dateOf(quickVeto.untilMs)))],
+  // Quick veto, h; writing starts it.
   [0x26, F32, 3, setting(vetoHours, (plant, value, index) => setVeto(plant, index, { hours: value }), [0, 12])],
-  [0x28, F32, 0, zone(({ humidityPct }) => humidityPct)],
+  [0x28, F32, 0, zone(({ humidityPct }) => humidityPct)], // humidity, %
 ]
 
 /** 2 quick veto, 3 away, 0 neither; writing 0 ends both. */

@@ -75,6 +75,7 @@ export function answerTimer(plant: Plant, data: Uint8Array): Uint8Array | undefi
   return undefined
 }
 
+/** Status, slots, resolution and least duration in minutes, whether and how many temperatures, °C from and to. */
 function configuration(program: Program | undefined): Uint8Array {
   if (program === undefined) return Uint8Array.of(UNAVAILABLE, 0, 0, 0, 0, 0, 0, 0, 0)
   const { kind, maxSlots, limits } = program

@@ -36,6 +36,7 @@ function createUser({ system }: World, args: JsonObject): OperationResult {
   return changed(null, shownUser(user))
 }
 
+/** What is not given stays; a role that is none leaves the rights alone. */
 function withUserArgs(user: SimUser, args: JsonObject): SimUser {
   return {
     ...user,

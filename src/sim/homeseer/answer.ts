@@ -16,10 +16,12 @@ export function dataAnswer(value: Json): Answer {
   return { status: 200, body: `${JSON.stringify(value)}\r\n` }
 }
 
+/** HomeSeer answers control with a bare word, not with JSON. */
 export function wordAnswer(word: 'ok' | 'error'): Answer {
   return { status: 200, body: `${word}\r\n` }
 }
 
+/** Its form for short texts, errors among them: the status is 200 either way. */
 export function responseAnswer(text: string): Answer {
   return dataAnswer({ Response: text })
 }

@@ -7,6 +7,7 @@ import type { Json } from '../../core/json.ts'
 import { noteDeed, type SimEvent, type System } from './system.ts'
 import type { World } from './world.ts'
 
+/** By name alone the first of that name is taken: HomeSeer does not ask which. */
 export function findEvent(
   system: System,
   wanted: { readonly id: number | undefined; readonly group: string | undefined; readonly name: string | undefined },

@@ -60,6 +60,7 @@ const STATUS_ONLY = 0x10
 const VOICE_CONFIRM = 0x400
 const DIMMABLE_LIGHT = 0x6000
 
+/** A house in which every device is a trap for some client; the numbers are those of the list they come from. */
 export function hardCases(): readonly Part[] {
   return [...lights(), ...ways(), ...climate(), ...oddities(), ...troublemakers(), ...namesakes()].map(part)
 }

@@ -41,6 +41,7 @@ export function mayControl(user: SimUser): boolean {
   return user.rights !== GUEST
 }
 
+/** Scripts and backups are for these. */
 export function isAdmin(user: SimUser): boolean {
   return (user.rights & 2) !== 0
 }

@@ -111,6 +111,7 @@ export function noteDeed(system: System, deed: Deed): boolean {
   return deed.done
 }
 
+/** As after the factory setup and a weekend of its owner. */
 export function newSystem(): System {
   const events = demoEvents()
   const groups = [...new Set(events.map((event) => event.group))]

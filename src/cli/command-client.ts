@@ -22,6 +22,7 @@ export interface GlobalOptions {
   readonly json?: boolean
 }
 
+/** Given before or behind the command: both are understood. */
 export function globalOptions(command: Command): GlobalOptions {
   return command.optsWithGlobals<GlobalOptions>()
 }

@@ -16,6 +16,7 @@ export function addConsoleCommands(program: Command): void {
   // The underscore keeps clear of the global of that name.
   const console_ = program.command('console').description('the page in the browser')
   console_
+    // With the owner's credential, and good once for 15 minutes: a link in somebody's shell history opens nothing.
     .command('link', { isDefault: true })
     .description('print a link that signs in once')
     .addOption(new Option('--role <role>', 'what it may do').choices(ROLES).default('admin'))

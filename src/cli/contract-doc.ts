@@ -65,6 +65,7 @@ function offerPart(offer: Offer): string {
   ].join('\n')
 }
 
+/** One level deep; what an object holds is for the schema in tools/list to say. */
 function argumentRows(schema: JsonSchema): readonly string[] {
   const properties = (schema['properties'] ?? {}) as Record<string, JsonSchema>
   const required = new Set((schema['required'] ?? []) as readonly string[])

@@ -23,6 +23,7 @@ function concerns(path: unknown, root: string): boolean {
   return path === root || path.startsWith(`${root}${sep}`) || root.startsWith(`${path}${sep}`)
 }
 
+/** Codes of the system that a person can do something about; others are not ours to explain. */
 function fileSentence(error: Error & { readonly code: unknown }, root: string): string | undefined {
   switch (error.code) {
     case 'ENOTDIR':

@@ -50,12 +50,14 @@ export async function startDemoHouse(config: Config): Promise<DemoHouse> {
     house: { speed: HOUSE_SPEED },
   })
   const homeseer = await startHomeseerSimulator({ host: HOST, httpPort: 0, asciiPort: 0 })
+  // Chosen here: the devices have to be told before the gateway has opened them.
   const [port, mqttPort] = [await freePort(), await freePort()]
   const awake: SimulatedDevice[] = []
   const bus = { id: 'main', adapter: `enh:${HOST}:${heating.port}`, source: 'auto' as const, readOnly: false }
   return {
     config: {
       ...config,
+      // Five telegrams: whoever tries the demo should not wait for twenty.
       ebus: { ...config.ebus, buses: [{ ...bus, warmUpTransactions: 5 }] },
       homeseer: {
         ...config.homeseer,

@@ -23,6 +23,7 @@ export interface DoctorVisit {
 
 const MARKS = { good: '✓', doubt: '!', problem: '✗' } as const
 
+/** As a stranger unless a device is named: then with its identity, and so with what it would be told. */
 export async function deviceDoctor(command: Command, { device, ota }: DoctorVisit): Promise<void> {
   const enrolment = await enrolmentOf(command, { needed: device !== undefined || ota === undefined })
   if (enrolment === undefined) return

@@ -10,6 +10,7 @@ import { harmless, table } from './print.ts'
 import type { Answer } from './print.ts'
 import { callAnswer } from './remote.ts'
 
+/** As `devices.enrolment.list` answers (devices/tools/enrolment-tools.ts). */
 export interface EnrolmentView {
   readonly pending: readonly {
     readonly code: string
@@ -46,6 +47,7 @@ interface Definition {
   readonly input_schema: JsonObject
 }
 
+/** As `devices.tools.list` answers. */
 export interface ToolsView {
   readonly device: string
   readonly online: boolean
@@ -125,6 +127,7 @@ export function enrolledSentence(view: JsonObject, done: string): string {
   return harmless(`${typeof name === 'string' ? name : 'It'} ${done}.`)
 }
 
+/** The sentence alone for a person; the whole answer stays in `json`. */
 export function refusedAnswer(view: CallView): Answer {
   const answer = callAnswer(view)
   const error = isJsonObject(view.structured) ? view.structured['error'] : undefined

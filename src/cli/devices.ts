@@ -79,6 +79,7 @@ function addToolApproval(devices: Command): void {
       const view = await called(command, 'devices.tools.list', { device })
       if (view === undefined) return
       const shown = view.structured as unknown as ToolsView
+      // What was shown is what is approved: a device that changes its tools meanwhile is refused.
       const digest = options.digest ?? shown.digest ?? ''
       await tell(command, 'devices.enrolment.approve_tools', { device, digest }, (answer) => {
         const { approved } = answer as { readonly approved: readonly string[] }

@@ -49,6 +49,7 @@ export async function writeDocuments(): Promise<readonly string[]> {
   return [...documents.keys()]
 }
 
+/** Of services that are made and never started: the documents need no sockets and no house. */
 async function everyOffer(): Promise<readonly Offer[]> {
   const read = readConfig('everything', EVERYTHING)
   if (!read.ok) throw new Error(JSON.stringify(read.fault))

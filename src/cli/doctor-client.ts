@@ -26,6 +26,7 @@ export async function gatherFacts(given: { readonly data?: string; readonly conf
   const loaded = loadConfig(given.config, process.env, homedir())
   const config = loaded.ok ? loaded.value.config : undefined
   const running = findGateway(given.data)
+  // Where the gateway that runs keeps its records: that may be the demo's.
   const root = running.ok ? running.value.dataRoot : dataRoot(given.data, process.env, homedir())
   const status = running.ok ? await request(running.value, { path: '/api/status' }) : undefined
   const port = config?.listen.port ?? 0
@@ -56,6 +57,7 @@ async function familiesAlone(config: Config | undefined): Promise<DoctorFacts['s
   return findings.map((finding) => ({ name: 'homeseer', ...finding }))
 }
 
+/** A first start makes the directory, so its parent is what has to be writable. */
 function nearestExisting(path: string): string {
   return existsSync(path) ? path : nearestExisting(dirname(path))
 }
@@ -82,6 +84,7 @@ function looseKeys(root: string): DoctorFacts['looseKeys'] {
     .filter(({ mode }) => mode !== '600' && mode !== '400')
 }
 
+/** By trying: whoever asks the system for its sockets needs rights that a doctor should not need. */
 function isTaken(port: number, config: Config | undefined): Promise<boolean> {
   return new Promise((resolve) => {
     const probe = createServer()

@@ -16,6 +16,7 @@ import { isProcessLockHeld } from '../core/process-lock-store.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 
+/** What a gateway writes when it listens and removes when it stops (main.ts). */
 export interface GatewayNote {
   readonly url: string
   readonly pid: number

@@ -26,6 +26,7 @@ import { verifyStored } from '../ledger/verify.ts'
 import type { VerifyReport } from '../ledger/verify.ts'
 import { troubleSentence } from './data-trouble.ts'
 
+/** As main.ts has it: the same name, or every signature would be somebody else's. */
 export function originOf(config: Config): string {
   return config.ledger.origin ?? `hearthbus.local/${config.node.name}`
 }

@@ -66,6 +66,7 @@ export function inviteNode(command: MeshCommand, options: { level: Level; minute
     const community = store.community()
     if (community === undefined) return fail(NO_COMMUNITY)
     if (!mayDecide(community, authority)) return fail('Only an anchor invites. Ask on a node that is one.')
+    // An anchor can admit and revoke others; who makes one is decided by the root key alone (ADR 31).
     if (options.level === 'anchor' && authority.root?.id !== community.id)
       return fail('Only the node with the root key makes anchors.')
     const invitation = {
@@ -75,6 +76,7 @@ export function inviteNode(command: MeshCommand, options: { level: Level; minute
       issuer: authority.self.id,
       level: options.level,
       expiresAtMs: systemClock.now() + options.minutes * MINUTE_MS,
+      // Known to the issuer and to whoever holds the line: it proves that one is invited, once.
       secret: chanceBytes(32),
       addresses: listeningAt(command, store),
     }
@@ -149,8 +151,10 @@ export function revokeNode(command: MeshCommand, which: string): Promise<Answer>
   return withStore(command, async ({ store, authority }) => {
     const community = store.community()
     if (community === undefined) return fail(NO_COMMUNITY)
-    const nodeId = memberCalled(community, which)
+    const [nodeId, ...others] = membersCalled(community, which)
     if (nodeId === undefined) return fail(`No member is called ${which}. hearthbus mesh members lists them.`)
+    if (others.length > 0)
+      return fail(`${others.length + 1} members are called ${which}. Say which by its id: hearthbus mesh members.`)
     if (nodeId === authority.self.id) return fail('A node does not revoke itself.')
     const context = { authority, nowMs: systemClock.now() }
     const decided = await store.decide((current) => withoutMember(current, nodeId, context))
@@ -178,13 +182,18 @@ function listeningAt({ config }: MeshCommand, store: MeshStore): readonly string
   return ownAddresses(config.mesh).map(({ host, port }) => addressText(host, port))
 }
 
-/** By id, by name, or by the short id that lists show. */
-function memberCalled({ members }: Community, which: string): string | undefined {
-  for (const { nodeId, name } of members.values())
-    if (nodeId === which || name === which || shortId(nodeId) === which) return nodeId
-  return undefined
+/**
+ * By id or, where it is none, by name or by the short id that lists show. Nodes name themselves, so a name may be
+ * several nodes', and one node's name another's id: the id itself always wins.
+ */
+export function membersCalled({ members }: Pick<Community, 'members'>, which: string): readonly string[] {
+  if (members.has(which)) return [which]
+  return [...members.values()]
+    .filter(({ nodeId, name }) => name === which || shortId(nodeId) === which)
+    .map(({ nodeId }) => nodeId)
 }
 
+/** The store is the gateway's own and is shared with it: each command opens it for as long as it works. */
 async function withStore(command: MeshCommand, work: (opened: Opened) => Promise<Said>): Promise<Answer> {
   const data = dataDirectory(command.dataRoot)
   const files = meshFiles(data)
@@ -201,6 +210,7 @@ async function withStore(command: MeshCommand, work: (opened: Opened) => Promise
   }
 }
 
+/** Absent on every node but the founder's; a key that cannot be read counts as absent, and decides nothing. */
 async function rootAt(path: string): Promise<NodeIdentity | undefined> {
   const key = await loadKey(path)
   return key.ok ? nodeIdentity(key.value.privateKey) : undefined

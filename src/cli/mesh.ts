@@ -13,6 +13,7 @@ import { wholeNumber } from './whole-number.ts'
 
 type MeshWork = typeof meshClient
 
+/** Spec 2's trust levels of another node; `self` is nobody else's. */
 const LEVELS = ['member', 'trusted', 'anchor'] as const
 
 export function addMeshCommands(program: Command): void {

@@ -13,6 +13,7 @@ import type { StartFault } from '../main/start-fault.ts'
 import { tryToStart } from './start-server.ts'
 import { VERSION } from './version-store.ts'
 
+/** Takes the lock like any gateway, so it fails where one runs. */
 export async function withQuietGateway<Value>(
   config: Config,
   dataRoot: string,

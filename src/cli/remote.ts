@@ -32,6 +32,7 @@ export function toolsAnswer(tools: readonly ToolView[]): Answer {
   return { json: tools as unknown as Json, text: table(['tool', 'effect', ''], rows) }
 }
 
+/** The family's own answer, as a model would see it; the exit code says how it ended. */
 export function callAnswer(view: CallView): Answer {
   const exit = view.outcome === 'ok' ? EXIT.ok : view.outcome === 'denied' ? EXIT.denied : EXIT.failed
   return { json: view as unknown as Json, text: harmless(JSON.stringify(view.structured, null, 2)), exit }

@@ -5,6 +5,7 @@
  */
 import type { JsonSchema } from '../bus/capability.ts'
 
+/** Bars are escaped: they would end the cell. */
 export function typeText(schema: JsonSchema): string {
   const { const: constant, enum: values, anyOf, oneOf, type, items } = schema
   if (constant !== undefined) return `\`${JSON.stringify(constant)}\``

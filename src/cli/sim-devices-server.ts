@@ -91,6 +91,7 @@ async function simulate(options: SimOptions, command: Command): Promise<number> 
       else process.stdout.write(`${deviceId} shows ${code}   hearthbus devices approve ${code}\n`)
     },
   })
+  // A fleet that is still waiting to be let in can be stopped as well.
   const outcome = await Promise.race([started.catch(reason), stopWanted])
   if (typeof outcome === 'string') {
     process.stderr.write(`${outcome}\n`)

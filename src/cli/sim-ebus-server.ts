@@ -78,6 +78,7 @@ async function runEbusSim(options: SimOptions): Promise<number> {
     ...(simulator.ebusdPort === undefined ? [] : [`ebusd:${host}:${simulator.ebusdPort}`]),
   ]
   process.stdout.write(`A heating system answers at ${ways.join(', ')}. Type \`help\`; Ctrl-C stops it.\n`)
+  // Lines, so that a script can pipe faults into it.
   const typed = createInterface({ input: process.stdin })
   typed.on('line', (line) => {
     if (line.trim() !== '') process.stdout.write(`${control(simulator, line)}\n`)

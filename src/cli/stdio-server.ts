@@ -37,6 +37,7 @@ const NO_LONGER_GOOD = 'HEARTHBUS_TOKEN is not, or no longer, good here.'
 
 export async function stdio(options: StdioOptions): Promise<ExitCode> {
   const logger = createLogger(options.config.logLevel)
+  // One patience for all attempts together: a client waits for its server only so long.
   const patience = AbortSignal.timeout(PATIENCE_MS)
   for (;;) {
     const running = findGateway(options.dataRoot)

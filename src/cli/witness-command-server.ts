@@ -44,6 +44,7 @@ async function witness({ folder, name, host, port, logs }: WitnessCommand): Prom
   for (const text of logs) {
     const parsed = parseVerifierKey(text)
     if (!parsed.ok) return refuse(`${text} is not a log's key: ${parsed.fault.reason}`, EXIT.usage)
+    // Several keys under one name: a log that was given a new key is still one log.
     known.set(parsed.value.name, [...(known.get(parsed.value.name) ?? []), parsed.value])
   }
   mkdirSync(folder, { recursive: true, mode: 0o700 })

@@ -11,6 +11,7 @@ import type { Result } from '../core/result.ts'
 import { configSchema } from './schema.ts'
 import type { Config } from './schema.ts'
 
+/** `line` is absent for what no line says, such as a variable of the environment. */
 export interface ConfigProblem {
   readonly file: string
   readonly line: number | undefined

@@ -25,6 +25,7 @@ const ELSEWHERE: Readonly<Record<string, (value: string) => Word>> = {
     /^(stdio|http)$/i.test(value)
       ? { note: `${NO_EFFECT}: \`hearthbus up\` serves HTTP, \`hearthbus mcp\` speaks stdio` }
       : { wrong: `${JSON.stringify(value)} is neither stdio nor http` },
+  // Refused, not ignored: somebody who sets it believes that the door is locked with it.
   MCP_HTTP_AUTH_TOKEN: () => ({
     wrong: `${NO_EFFECT}: tokens are made with \`hearthbus token create\` and stored hashed; set \`listen.anonymous: off\``,
   }),

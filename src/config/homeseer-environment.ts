@@ -90,6 +90,7 @@ export function environmentNotes(environment: Environment): readonly string[] {
   return remarksOn(environment, KNOWN).notes.map(({ name, message }) => `${name} ${message}`)
 }
 
+/** All problems at once. What variables set is checked by the same schema as the file. */
 export function withHomeseerEnvironment(
   config: Config,
   environment: Environment,
@@ -113,6 +114,7 @@ export function withHomeseerEnvironment(
   return fail(parsed.error.issues.map(({ path, message }) => problem(sourceOf(sources, path.map(String)), message)))
 }
 
+/** Last, when `listen.host` is what it will be. */
 function onlyHere(config: Config, environment: Environment): Result<Config, readonly ConfigProblem[]> {
   const said = environment[LOOPBACK_ONLY]
   const allowed = given(said) ? boolean(said.trim()) : { value: true }

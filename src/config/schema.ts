@@ -137,6 +137,7 @@ const profilesSection = z
   .default({})
   .describe('Named subsets of the tools, served at /mcp/<name>.')
 
+/** Strict at every level: a key that nobody knows is a key that does nothing, and somebody relies on it. */
 export const configSchema = z.strictObject({
   mode: z.enum(['full', 'readonly']).default('full').describe('`readonly` refuses every change, whoever asks.'),
   logLevel: z.enum(['silent', 'error', 'warn', 'info', 'debug']).default('info').describe('What goes to stderr.'),

@@ -116,6 +116,7 @@ async function openListener(
   }
 }
 
+/** Computed when asked: the console, `/health` and the CLI all show the same. */
 function statusView({ config, version, spine, services }: FaceParts, url: () => string): () => StatusView {
   const { bus, guard, ledger } = spine
   const startedAt = new Date().toISOString()

@@ -19,6 +19,7 @@ import type { JoinCaller } from '../mesh/nats/join-client.ts'
 import { Outbound } from '../mesh/outbound.ts'
 import type { Way } from '../mesh/transport.ts'
 
+/** The node as it is: joining gives it no new key, only a place in a list. */
 export interface Joining {
   readonly invitation: Invitation
   readonly identity: NodeIdentity

@@ -89,6 +89,7 @@ function profilesOf({ config, spine, families }: FaceParts): Profiles {
   return new Map(names.map((name) => [name, (offer: Offer) => holds(name, offer) === true]))
 }
 
+/** Nothing secret is in it: whoever is signed in at the console may read it. */
 function settingsView(parts: FaceParts, status: StatusView): SettingsView {
   const { config, version, data, spine } = parts
   const tools = spine.bus.offers().filter(({ face }) => face.kind === 'tool')

@@ -4,8 +4,8 @@
  * Pure, apart from the state it holds.
  */
 import type { JsonObject } from '../../core/json.ts'
-import type { Rgb } from './jpeg.ts'
-import { encodeJpeg } from './jpeg.ts'
+import type { Rgb } from '../jpeg.ts'
+import { encodeJpeg } from '../jpeg.ts'
 import type { Tool } from './tool.ts'
 
 /** In blocks of 8 × 8: a picture of 320 × 240. */

@@ -11,8 +11,8 @@ import { encodeWireDate } from '../../homeseer/wire/date.ts'
 import { encodeDevice, type DeviceRecord } from '../../homeseer/wire/device.ts'
 import { encodeEvent } from '../../homeseer/wire/event.ts'
 import { encodePlugin } from '../../homeseer/wire/plugin.ts'
+import { encodeJpeg } from '../jpeg.ts'
 import { BAD_REQUEST, dataAnswer, responseAnswer, type Answer } from './answer.ts'
-import { encodeJpeg } from './jpeg.ts'
 import type { SimCamera, SimUser } from './system.ts'
 import { lookUp } from './table.ts'
 import type { World } from './world.ts'
@@ -155,11 +155,10 @@ function getDevicesChanged({ changedSince }: World, { parameters }: Question): A
 /** A grey slope that moves with the camera, and a bright block that moves with the minute. */
 function cameraPicture(camera: SimCamera, nowMs: number): Uint8Array {
   const bright = Math.floor(nowMs / 60_000) % 16
-  return encodeJpeg({
-    columns: 16,
-    rows: 12,
-    brightness: (column, row) =>
-      row === 0 && column === bright ? 255 : 40 * camera.camId + 8 * (column + camera.pan.x) + 4 * (row + camera.pan.y),
+  return encodeJpeg(16, 12, (column, row) => {
+    const slope = 40 * camera.camId + 8 * (column + camera.pan.x) + 4 * (row + camera.pan.y)
+    const level = row === 0 && column === bright ? 255 : Math.min(Math.max(slope, 0), 255)
+    return [level, level, level]
   })
 }
 

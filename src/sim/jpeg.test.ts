@@ -1,5 +1,6 @@
+import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { hex } from '../../core/bytes.ts'
+import { hex } from '../core/bytes.ts'
 import type { Rgb } from './jpeg.ts'
 import { encodeJpeg } from './jpeg.ts'
 
@@ -44,6 +45,27 @@ describe('JPEG', () => {
     const { segments } = parse(jpeg)
     expect(segments.map(({ marker }) => marker)).toEqual(['ffe0', 'ffdb', 'ffc0', 'ffc4', 'ffc4', 'ffda'])
     expect(hex(segments[2]?.body ?? new Uint8Array(0))).toBe('0800f0014003011100021100031100')
+  })
+
+  it('keeps its markers whatever the picture, also where data bytes are FF', () => {
+    const levels = fc.array(fc.nat(255), { minLength: 72, maxLength: 72 })
+    fc.assert(
+      fc.property(levels, (values) => {
+        const level = (index: number) => values[index] ?? 0
+        const jpeg = encodeJpeg(6, 4, (column, row) => {
+          const at = (row * 6 + column) * 3
+          return [level(at), level(at + 1), level(at + 2)]
+        })
+        const { segments } = parse(jpeg)
+        expect(segments.map(({ marker }) => marker)).toEqual(['ffe0', 'ffdb', 'ffc0', 'ffc4', 'ffc4', 'ffda'])
+        expect(hex(jpeg.subarray(-2))).toBe('ffd9')
+        expect(decode(parse(jpeg).data, 72)).toHaveLength(72)
+      }),
+    )
+  })
+
+  it('refuses what is no picture', () => {
+    expect(() => encodeJpeg(0, 1, () => [0, 0, 0])).toThrow('not a picture')
   })
 
   it('holds the colours it was given', () => {

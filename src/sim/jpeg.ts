@@ -1,5 +1,5 @@
 /**
- * JPEG: a real, if coarse, picture. Baseline DCT, three components, one colour per 8×8 block.
+ * JPEG: the real, if coarse, pictures of the virtual house's cameras. Baseline DCT, three components, one colour per 8×8 block.
  *
  *   SOI APP0 DQT SOF0 DHT(DC) DHT(AC) SOS entropy-coded data EOI          ITU-T T.81
  *
@@ -7,7 +7,7 @@
  *
  * Pure.
  */
-import { concat } from '../../core/bytes.ts'
+import { concat } from '../core/bytes.ts'
 
 export type Rgb = readonly [red: number, green: number, blue: number]
 
@@ -18,8 +18,10 @@ const DC_SIZES = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]
 const END_OF_BLOCK = { code: 0, bits: 1 }
 /** DC of a flat block is 8 × (value − 128); dividing by 8 keeps every value exact. */
 const QUANTISER = 8
+const MAX_SIDE = 8_191
 
 export function encodeJpeg(columns: number, rows: number, colour: (column: number, row: number) => Rgb): Uint8Array {
+  if (columns < 1 || rows < 1 || columns > MAX_SIDE || rows > MAX_SIDE) throw new RangeError('not a picture')
   const width = columns * 8
   const height = rows * 8
   return concat(

@@ -93,7 +93,7 @@ export function guardedTool<Input extends z.ZodType<JsonObject & Claims, unknown
     return { effect, target, label, dryRun, preview, reasons: refusals(rules, input, touched) }
   }
 
-  const tool = defineTool({ ...definition, family: homeseerFamily, assess })
+  const tool = defineTool({ ...definition, ...unlessDry(rules, definition), family: homeseerFamily, assess })
   const capability = tool.handledBy(async (input, call) => {
     const planned = plans.get(call.body)
     if (planned === undefined) throw new Error(`${definition.name} reached its handler without having been weighed`)
@@ -106,6 +106,20 @@ export function guardedTool<Input extends z.ZodType<JsonObject & Claims, unknown
     mistakeIn: (body) => {
       const planned = plans.get(body)
       return planned === undefined || planned.ok ? undefined : planned.fault
+    },
+  }
+}
+
+/** A plan changes nothing, so it waits for nobody: however many there are, none is turned away from a full queue. */
+function unlessDry(
+  rules: Rules,
+  { lock }: Pick<ToolDefinition<z.ZodType<JsonObject>>, 'lock'>,
+): Pick<ToolDefinition<z.ZodType<JsonObject>>, 'lock'> {
+  if (lock === undefined) return {}
+  return {
+    lock: (body) => {
+      if (isDry(rules, body)) return undefined
+      return typeof lock === 'string' ? lock : lock(body)
     },
   }
 }

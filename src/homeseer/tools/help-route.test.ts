@@ -1,7 +1,12 @@
 import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { defineTool } from '../../bus/tool.ts'
+import { ok } from '../../core/result.ts'
 import { buildHouse } from '../catalog/house.ts'
 import { buildResolver } from '../resolve/resolve.ts'
 import { decodeStatus } from '../wire/device.ts'
+import { homeseerFamily } from './envelope.ts'
+import { BASE_GUARD } from './guarded-tool.ts'
 import { helpRoutes } from './help-route.ts'
 
 const button = (Ref: number, CCIndex: number, Label: string, ControlValue: number, ControlUse: number) => ({
@@ -23,8 +28,28 @@ const event = { id: 9, group: 'Evening', name: 'Film', voiceCommand: '', voiceEn
 const camera = { camId: 4, name: 'Drive', supportsPanTilt: true, raw: {} }
 const resolver = buildResolver({ house, events: [event], cameras: [camera], aliases: [] })
 
+const common = { family: homeseerFamily, description: '', output: z.looseObject({}) } as const
+const answered = async () => ok({ data: {} })
+const offers = [
+  defineTool({
+    ...common,
+    name: 'hs4.admin.plugins.restart',
+    title: 'Restart a plug-in',
+    input: z.strictObject({ pluginId: z.string(), changeTicket: z.string().exactOptional(), ...BASE_GUARD }),
+    effect: 'admin',
+  }).handledBy(answered).offer,
+  defineTool({
+    ...common,
+    name: 'hs4.admin.cameras.recording.set',
+    title: 'Switch recording',
+    input: z.strictObject({ camId: z.int(), enabled: z.boolean(), profile: z.enum(['low', 'high']), ...BASE_GUARD }),
+    effect: 'admin',
+  }).handledBy(answered).offer,
+]
+const plugins = ['Hue', 'Hue Sync', 'Z-Wave']
+
 const top = (goal: string, mode: 'read_only' | 'dry_run' | 'mutate' = 'mutate') =>
-  helpRoutes({ goal, mode, resolver, offers: [] })[0]
+  helpRoutes({ goal, mode, resolver, offers, plugins })[0]
 
 describe('help route', () => {
   it('fills in the device and the control that the words ask for', () => {
@@ -52,6 +77,36 @@ describe('help route', () => {
       tool: 'hs4.cameras.snapshot.get',
       argsTemplate: { camId: 4 },
     })
+  })
+
+  it('turns a camera that can turn, where it may', () => {
+    const tools = (mode: 'read_only' | 'dry_run') => top('pan the drive camera left', mode)?.steps.slice(2)
+    expect(tools('dry_run')?.[0]).toEqual({
+      tool: 'hs4.cameras.pan',
+      argsTemplate: { camId: 4, direction: 'leftstart', dryRun: true },
+    })
+    expect(tools('read_only')).toEqual([])
+  })
+
+  it('fills in what the house and the words say to any tool, and leaves a blank for the rest', () => {
+    expect(top('restart the plug-in Hue Sync', 'dry_run')?.steps[0]).toEqual({
+      tool: 'hs4.admin.plugins.restart',
+      argsTemplate: { pluginId: 'Hue Sync', maintenanceWindowId: '<string>', changeTicket: '<string>', dryRun: true },
+    })
+    const goal = 'hs4.admin.cameras.recording.set disable it'
+    expect(
+      helpRoutes({ goal, mode: 'mutate', resolver, offers, plugins })[0]?.steps.at(-1)?.argsTemplate,
+    ).toMatchObject({
+      camId: 4,
+      enabled: false,
+      profile: '<low | high>',
+      confirm: true,
+    })
+  })
+
+  it('names no tool that changes anything where it may only read', () => {
+    const routes = helpRoutes({ goal: 'restart the plug-in Hue', mode: 'read_only', resolver, offers, plugins })
+    expect(routes.map(({ route }) => route)).toEqual(['generic_diagnostics'])
   })
 
   it('falls back to finding out what is wrong', () => {

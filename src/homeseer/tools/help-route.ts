@@ -131,7 +131,7 @@ function toolRoutes(asked: Goal, words: ReadonlySet<string>): readonly Route[] {
 /** A tool that takes the guard's claims is planned first; the others are called as they are. */
 function toolSteps(offer: Offer, { goal, mode, resolver, plugins }: Goal): readonly Step[] {
   const args = argumentsFor(offer, goal, { resolver, plugins })
-  const takes = (name: string): boolean => Object.hasOwn((offer.requestSchema['properties'] ?? {}) as object, name)
+  const takes = (name: string): boolean => Object.hasOwn(offer.requestSchema['properties'] ?? {}, name)
   if (!takes('dryRun') || takes('execute')) return [{ tool: offer.name, argsTemplate: args }]
   const ticket = takes('changeTicket') ? { maintenanceWindowId: '<string>', changeTicket: '<string>' } : {}
   return changing(offer.name, { ...args, ...ticket }, { mode, goal })

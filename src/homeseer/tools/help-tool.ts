@@ -38,7 +38,9 @@ export function helpRoute(homeseer: Homeseer): Capability {
     const resolver = current.ok ? current.value.resolver : NOTHING
     // Only this family's: the contract's help is about HomeSeer.
     const offers = homeseer.bus.offers().filter(({ family }) => family.name === homeseerFamily.name)
-    const routes = helpRoutes({ goal, mode, resolver, offers })
+    const installed = await homeseer.catalog.plugins()
+    const plugins = installed.ok ? [...new Set(installed.value.map(({ id }) => id))] : []
+    const routes = helpRoutes({ goal, mode, resolver, offers, plugins })
     return answer({
       goal,
       mode,

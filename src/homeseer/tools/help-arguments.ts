@@ -1,0 +1,97 @@
+/**
+ * Help arguments: what a tool would be told to reach a goal, filled in from this house and the goal's own words. What
+ * neither of them says stays a blank that names its type.
+ *
+ * Pure.
+ */
+import type { Offer } from '../../bus/capability.ts'
+import type { Json, JsonObject } from '../../core/json.ts'
+import { normalise, tokensOf } from '../resolve/normalise.ts'
+import { resolveCameras, resolveDevices, resolveEvents, type Resolver } from '../resolve/resolve.ts'
+import { textOf } from './json-text.ts'
+
+export interface KnownHouse {
+  readonly resolver: Resolver
+  /** Ids of the installed plug-ins. */
+  readonly plugins: readonly string[]
+}
+
+interface ArgumentSchema {
+  readonly type?: string
+  readonly enum?: readonly Json[]
+}
+
+/** The schema bounds what a query may be. */
+const MAX_QUERY = 200
+
+/** Arguments that the tool demands, and those of its others that the house and the words have an answer to. */
+export function argumentsFor({ name: tool, requestSchema }: Offer, goal: string, known: KnownHouse): JsonObject {
+  const required = new Set(Array.isArray(requestSchema['required']) ? (requestSchema['required'] as string[]) : [])
+  const properties = Object.entries((requestSchema['properties'] ?? {}) as Record<string, ArgumentSchema>)
+  const filled = properties.flatMap(([name, schema]): [string, Json][] => {
+    const value = FILLERS[name]?.({ goal, known, tool, schema })
+    if (value !== undefined) return [[name, value]]
+    return required.has(name) ? [[name, blank(schema)]] : []
+  })
+  return Object.fromEntries(filled)
+}
+
+interface Asked {
+  readonly goal: string
+  readonly known: KnownHouse
+  readonly tool: string
+  readonly schema: ArgumentSchema
+}
+
+type Filler = (asked: Asked) => Json | undefined
+
+const words: Filler = ({ goal }) => goal.slice(0, MAX_QUERY)
+
+/** By the argument's name, which means the same thing in every tool of the contract. */
+const FILLERS: Readonly<Record<string, Filler>> = {
+  query: words,
+  objective: words,
+  goal: words,
+  ref: deviceRef,
+  refs: (asked) => {
+    const ref = deviceRef(asked)
+    return ref === undefined ? undefined : [ref]
+  },
+  camId: ({ goal, known: { resolver } }) => {
+    const [named] = resolveCameras(resolver, goal).candidates
+    const [only, ...others] = resolver.cameras.keys()
+    return named?.target.camId ?? (others.length === 0 ? only : undefined)
+  },
+  id: (asked) => (asked.tool.startsWith('hs4.events.') ? eventId(asked) : undefined),
+  eventId,
+  pluginId: pluginIn,
+  plugin: pluginIn,
+  direction: ({ goal, schema }) => {
+    const said = tokensOf(normalise(goal))
+    return schema.enum?.find((one) => said.some((word) => one === `${word}start`))
+  },
+  enabled: ({ goal }) => {
+    const said = new Set(tokensOf(normalise(goal)))
+    if (['disable', 'off', 'deactivate'].some((word) => said.has(word))) return false
+    return ['enable', 'on', 'activate'].some((word) => said.has(word)) ? true : undefined
+  },
+}
+
+function deviceRef({ goal, known }: Asked): number | undefined {
+  return resolveDevices(known.resolver, goal).candidates[0]?.target.ref
+}
+
+function eventId({ goal, known }: Asked): number | undefined {
+  return resolveEvents(known.resolver, goal).candidates[0]?.target.id
+}
+
+/** A plug-in all of whose words are in the goal; the longest, so that `Z-Wave Plus` is not taken for `Z-Wave`. */
+function pluginIn({ goal, known }: Asked): string | undefined {
+  const said = new Set(tokensOf(normalise(goal)))
+  const named = known.plugins.filter((id) => tokensOf(normalise(id)).every((word) => said.has(word)))
+  return named.toSorted((left, right) => right.length - left.length)[0]
+}
+
+function blank({ type, enum: choices }: ArgumentSchema): string {
+  return choices === undefined ? `<${type ?? 'value'}>` : `<${choices.map(textOf).join(' | ')}>`
+}

@@ -213,3 +213,36 @@ export async function callTool(
     content: result.content as unknown as readonly Json[],
   }
 }
+
+/** One row of the policy matrix: R refused, D dry, X executed. */
+export interface MatrixRow {
+  readonly safeMode: 'read_only' | 'read_write'
+  readonly defaultDryRun: boolean
+  readonly confirm: boolean
+  readonly listed: boolean
+  readonly direct: 'R' | 'D' | 'X'
+  readonly commit: 'R' | 'D' | 'X'
+}
+
+/** The matrix that a replacement has to pass; "any" is both. */
+export const POLICY_MATRIX: readonly MatrixRow[] = [
+  { safeMode: 'read_only', defaultDryRun: false, confirm: true, listed: true, direct: 'R', commit: 'R' },
+  { safeMode: 'read_only', defaultDryRun: true, confirm: true, listed: true, direct: 'D', commit: 'D' },
+  { safeMode: 'read_only', defaultDryRun: true, confirm: false, listed: true, direct: 'D', commit: 'D' },
+  { safeMode: 'read_write', defaultDryRun: false, confirm: false, listed: true, direct: 'R', commit: 'R' },
+  { safeMode: 'read_write', defaultDryRun: false, confirm: true, listed: false, direct: 'R', commit: 'R' },
+  { safeMode: 'read_write', defaultDryRun: true, confirm: true, listed: true, direct: 'D', commit: 'D' },
+  { safeMode: 'read_write', defaultDryRun: false, confirm: true, listed: true, direct: 'X', commit: 'X' },
+]
+
+/** `ref` is on the row's list, or something else is. */
+export function matrixConfig({ safeMode, defaultDryRun, listed }: MatrixRow, ref: number): JsonObject {
+  return { safeMode, defaultDryRun, allow: { devices: [listed ? ref : 1] } }
+}
+
+/** R, D or X; anything else in full, so that a failure says what it was. */
+export function verdictOf(answer: Answer, didSomething: boolean): string {
+  if (didSomething) return 'X'
+  if (at(answer, 'error', 'code') === 'POLICY_DENY') return 'R'
+  return at(answer, 'result', 'dryRun') === true ? 'D' : JSON.stringify(answer)
+}

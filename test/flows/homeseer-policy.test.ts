@@ -1,12 +1,23 @@
 /**
- * The policy of the HomeSeer tools: every row of the matrix, every defect of the earlier implementation, every probe of
- * its transcript, each with the right outcome; and what must hold when a hundred ask at once.
+ * The policy of the HomeSeer tools: every row of the matrix, one by one and with a hundred at once, and every defect of
+ * an earlier implementation, each with the right outcome. docs/protocols/homeseer.md § 9 says which test holds what.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../src/core/json.ts'
 import { HOME_REFS } from '../../src/sim/homeseer/home.ts'
-import { ADMIN_CLAIMS, ADMIN_OPEN, AGENT, at, CLAIMS, openHouse, openWorld } from '../homeseer-rig.ts'
-import type { Answer, House, World } from '../homeseer-rig.ts'
+import {
+  ADMIN_CLAIMS,
+  ADMIN_OPEN,
+  AGENT,
+  at,
+  CLAIMS,
+  matrixConfig,
+  openHouse,
+  openWorld,
+  POLICY_MATRIX,
+  verdictOf,
+} from '../homeseer-rig.ts'
+import type { House, World } from '../homeseer-rig.ts'
 
 let world: World
 
@@ -35,45 +46,57 @@ async function prepared(house: House, toolName: string, args: JsonObject): Promi
   return token
 }
 
-/** R refused, D dry, X executed. */
-function verdict(answer: Answer, didSomething: boolean): string {
-  if (didSomething) return 'X'
-  if (at(answer, 'error', 'code') === 'POLICY_DENY') return 'R'
-  const dry = at(answer, 'result', 'dryRun') === true
-  return dry ? 'D' : JSON.stringify(answer)
-}
-
 describe('the policy matrix', () => {
   const lamp = HOME_REFS.kitchenSwitch
-  it.each([
-    { safeMode: 'read_only', defaultDryRun: false, confirm: true, listed: true, direct: 'R', commit: 'R' },
-    { safeMode: 'read_only', defaultDryRun: true, confirm: true, listed: true, direct: 'D', commit: 'D' },
-    { safeMode: 'read_only', defaultDryRun: true, confirm: false, listed: true, direct: 'D', commit: 'D' },
-    { safeMode: 'read_write', defaultDryRun: false, confirm: false, listed: true, direct: 'R', commit: 'R' },
-    { safeMode: 'read_write', defaultDryRun: false, confirm: true, listed: false, direct: 'R', commit: 'R' },
-    { safeMode: 'read_write', defaultDryRun: true, confirm: true, listed: true, direct: 'D', commit: 'D' },
-    { safeMode: 'read_write', defaultDryRun: false, confirm: true, listed: true, direct: 'X', commit: 'X' },
-  ])(
+  function wish(confirm: boolean): JsonObject {
+    return { ref: lamp, value: hardware(lamp) === 0 ? 255 : 0, ...CLAIMS, confirm }
+  }
+
+  it.each(POLICY_MATRIX)(
     '$safeMode, default dry $defaultDryRun, confirm $confirm, listed $listed: direct $direct, commit $commit',
     async (row) => {
-      const { safeMode, defaultDryRun } = row
-      await using house = await openHouse(world, {
-        homeseer: { safeMode, defaultDryRun, allow: { devices: [row.listed ? lamp : 1] } },
-      })
-      const target = hardware(lamp) === 0 ? 255 : 0
-      const args = { ref: lamp, value: target, ...CLAIMS, confirm: row.confirm }
+      await using house = await openHouse(world, { homeseer: matrixConfig(row, lamp) })
+      const args = wish(row.confirm)
       const direct = await house.call('hs4.devices.set', args)
-      expect(verdict(direct, deeds().length > 0)).toBe(row.direct)
+      expect(verdictOf(direct, deeds().length > 0)).toBe(row.direct)
 
       world.simulator.system.deeds.length = 0
       const staged = await house.call('hs4.change.prepare', { toolName: 'hs4.devices.set', args })
       const token = at(staged, 'result', 'token')
       // Off the list it is refused while it is prepared already, so there is nothing to commit.
       const first = typeof token === 'string' ? await house.call('hs4.change.commit', { token }) : staged
-      expect(verdict(first, deeds().length > 0)).toBe(row.commit)
+      expect(verdictOf(first, deeds().length > 0)).toBe(row.commit)
       const again = typeof token === 'string' ? await house.call('hs4.change.commit', { token }) : staged
       expect(deeds().length).toBe(row.commit === 'X' ? 1 : 0)
       expect(at(again, 'error', 'code') === 'BAD_REQUEST').toBe(row.commit === 'X')
+    },
+  )
+
+  it.each(POLICY_MATRIX)(
+    'a hundred commits and twenty calls at once: $safeMode, default dry $defaultDryRun, confirm $confirm, listed $listed: direct $direct, commit $commit',
+    async (row) => {
+      await using house = await openHouse(world, { homeseer: matrixConfig(row, lamp) })
+      const args = wish(row.confirm)
+      const staged = await house.call('hs4.change.prepare', { toolName: 'hs4.devices.set', args })
+      const token = at(staged, 'result', 'token')
+      const commits =
+        typeof token === 'string'
+          ? await Promise.all(Array.from({ length: 100 }, () => house.call('hs4.change.commit', { token })))
+          : [staged]
+      expect(deeds()).toEqual(row.commit === 'X' ? ['control'] : [])
+      const executed = commits.filter((answer) => at(answer, 'result', 'committed') === true)
+      expect(executed).toHaveLength(row.commit === 'X' ? 1 : 0)
+      // Whoever comes after the one that executes hears that it is done, and no reason to try again.
+      const rest = commits.filter((answer) => !executed.includes(answer))
+      const said = rest.map((one) => (at(one, 'error', 'code') === 'BAD_REQUEST' ? 'done' : verdictOf(one, false)))
+      expect(new Set(said)).toEqual(new Set([row.commit === 'X' ? 'done' : row.commit]))
+
+      world.simulator.system.deeds.length = 0
+      const calls = await Promise.all(Array.from({ length: 20 }, () => house.call('hs4.devices.set', args)))
+      expect(deeds()).toHaveLength(row.direct === 'X' ? 20 : 0)
+      expect(new Set(calls.map((answer) => verdictOf(answer, at(answer, 'result', 'applied') === true)))).toEqual(
+        new Set([row.direct]),
+      )
     },
   )
 })
@@ -296,69 +319,6 @@ describe('the defects of an earlier implementation', () => {
   it('18: staging takes the names of strict clients', async () => {
     const token = await prepared(house, 'hs4_devices_set', { ref: 120, value: 0, ...CLAIMS })
     expect(token).toMatch(/^chg_/)
-  })
-})
-
-describe('the probes of the transcript', () => {
-  let house: House
-
-  beforeAll(async () => {
-    house = await openHouse(world)
-  })
-  afterAll(() => house.stop())
-
-  it('devices.set without confirm: three reasons at once', async () => {
-    const answer = await house.call('hs4.devices.set', { ref: 120, value: 255 })
-    expect(answer).toMatchObject({ error: { code: 'POLICY_DENY', retryable: false } })
-    expect(at(answer, 'error', 'details', 'rules')).toEqual(['confirm', 'intent', 'reason'])
-  })
-
-  it('devices.set without ref: BAD_REQUEST in the envelope', async () => {
-    const answer = await house.call('hs4.devices.set', { value: 255 })
-    expect(answer).toMatchObject({
-      error: {
-        code: 'BAD_REQUEST',
-        retryable: false,
-        fixHint: expect.any(String),
-        suggestedNextToolCalls: [{ name: 'hs4.help.route', args: { goal: 'use hs4.devices.set' } }],
-      },
-    })
-  })
-
-  it('events.get 999 and devices.set of an unknown ref: NOT_FOUND', async () => {
-    expect(at(await house.call('hs4.events.get', { id: 999 }), 'error', 'code')).toBe('NOT_FOUND')
-    expect(at(await house.call('hs4.events.definition.get', { id: 999 }), 'error', 'code')).toBe('NOT_FOUND')
-    const unknown = await house.call('hs4.devices.set', { ref: 4_711, value: 1, ...CLAIMS })
-    expect(unknown).toMatchObject({ error: { code: 'NOT_FOUND', details: { ref: 4_711 } } })
-  })
-
-  it('filler words do not matter, and a query without a shared word finds nothing', async () => {
-    const wish = { value: 255, ...CLAIMS }
-    const found = await house.call('hs4.intent.device_set_by_name', {
-      query: 'turn on the kitchen lamp please',
-      ...wish,
-    })
-    expect(at(found, 'result', 'resolution', 'resolvedRef')).toBe(120)
-    const none = await house.call('hs4.intent.device_set_by_name', { query: 'xylophone', ...wish })
-    expect(at(none, 'error', 'code')).toBe('NOT_FOUND')
-  })
-
-  it('HomeSeer down: NETWORK, retryable, and a health that says what to do', async () => {
-    const gone = await openWorld()
-    await using away = await openHouse(gone, { homeseer: { readRetries: 0 } })
-    await gone.close()
-    expect(await away.call('hs4.health.get')).toMatchObject({ error: { code: 'NETWORK', retryable: true } })
-    const set = await away.call('hs4.devices.set', { ref: 120, value: 255, ...CLAIMS })
-    expect(set).toMatchObject({ error: { code: 'NETWORK', retryable: true } })
-  })
-
-  it('wrong password: AUTH; JSON switched off: HS4_ERROR with the switch to look for', async () => {
-    await using stranger = await openHouse(world, { homeseer: { password: 'wrong' } })
-    expect(await stranger.call('hs4.health.get')).toMatchObject({ error: { code: 'AUTH', retryable: false } })
-    world.simulator.faults.jsonDisabled = true
-    const answer = await house.call('hs4.health.get')
-    world.simulator.faults.jsonDisabled = false
-    expect(answer).toMatchObject({ error: { code: 'HS4_ERROR', fixHint: expect.stringContaining('JSON') } })
   })
 })
 

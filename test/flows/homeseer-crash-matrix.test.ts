@@ -1,0 +1,117 @@
+/**
+ * The policy matrix across power cuts: between preparing and committing, and in the middle of a commit. A refusal stays a
+ * refusal, a plan stays a plan, and what is executed is executed once.
+ */
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { afterEach, describe, expect, it } from 'vitest'
+import { Database } from '../../src/core/database-store.ts'
+import type { JsonObject } from '../../src/core/json.ts'
+import { HOME_REFS } from '../../src/sim/homeseer/home.ts'
+import { connectHttp, startGatewayProcess } from '../gateway-process.ts'
+import type { GatewayProcess, Home } from '../gateway-process.ts'
+import {
+  at,
+  callTool,
+  CLAIMS,
+  homeseerHome,
+  matrixConfig,
+  openWorld,
+  POLICY_MATRIX,
+  verdictOf,
+} from '../homeseer-rig.ts'
+import type { Answer, MatrixRow, World } from '../homeseer-rig.ts'
+
+const LAMP = HOME_REFS.kitchenSwitch
+/** Longer than any of these tests waits for the moment to cut the power. */
+const SLOW_MS = 20_000
+/** Three starts of a gateway each, on a machine that others use, too. */
+const PATIENCE_MS = 300_000
+
+let world: World
+let home: Home
+let gateway: GatewayProcess
+
+afterEach(async () => {
+  await gateway.stop()
+  await world.close()
+  home.remove()
+})
+
+async function open(row: MatrixRow): Promise<void> {
+  world = await openWorld()
+  home = homeseerHome(world, { ...matrixConfig(row, LAMP), timeoutMs: 60_000, readRetries: 0 })
+  gateway = await startGatewayProcess(home)
+}
+
+async function powerCut(): Promise<void> {
+  await gateway.kill()
+  gateway = await startGatewayProcess(home)
+}
+
+async function ask(name: string, args: JsonObject): Promise<Answer> {
+  const client = await connectHttp(gateway.url, 'modern')
+  try {
+    return (await callTool(client, name, args)).answer
+  } finally {
+    await client.close()
+  }
+}
+
+function prepare({ confirm }: MatrixRow): Promise<Answer> {
+  const args = { ref: LAMP, value: 255, ...CLAIMS, confirm }
+  return ask('hs4.change.prepare', { toolName: 'hs4.devices.set', args })
+}
+
+function controls(): number {
+  return world.simulator.system.deeds.filter(({ kind }) => kind === 'control').length
+}
+
+/** Calls that the ledger has seen begin, beside the running gateway. */
+function begun(tool: string): number {
+  const database = new Database({ path: join(home.data, 'hearthbus.db'), migrations: [], readOnly: true })
+  const row = database.sql.prepare('SELECT COUNT(*) AS n FROM actions WHERE tool = ?').get(tool)
+  database.close()
+  return Number(row?.['n'])
+}
+
+const NAME = '$safeMode, default dry $defaultDryRun, confirm $confirm: commit $commit'
+
+describe('the policy matrix across power cuts', () => {
+  it.each(POLICY_MATRIX.filter(({ listed }) => listed))(
+    `listed, ${NAME}`,
+    async (row) => {
+      await open(row)
+      const token = String(at(await prepare(row), 'result', 'token'))
+      await powerCut()
+      // In the middle: the commit has begun, and HomeSeer does not answer what it asks first.
+      world.simulator.faults.replyDelayMs = SLOW_MS
+      const before = begun('hs4.change.commit')
+      const lost = ask('hs4.change.commit', { token }).catch(() => undefined)
+      while (begun('hs4.change.commit') === before) await wait(10)
+      await powerCut()
+      await lost
+      world.simulator.faults.replyDelayMs = 0
+      const again = await ask('hs4.change.commit', { token })
+      // Cut off before the token was taken, it is executed now; after, nobody executes it any more, and it is unknown.
+      const unknown = at(again, 'error', 'code') === 'UNKNOWN'
+      expect(unknown ? 'X' : verdictOf(again, controls() > 0)).toBe(row.commit)
+      await ask('hs4.change.commit', { token })
+      expect(controls()).toBeLessThanOrEqual(row.commit === 'X' && !unknown ? 1 : 0)
+    },
+    PATIENCE_MS,
+  )
+
+  it.each(POLICY_MATRIX.filter(({ listed }) => !listed))(
+    `not listed, ${NAME}`,
+    async (row) => {
+      await open(row)
+      const staged = await prepare(row)
+      await powerCut()
+      // Refused while it is prepared already; a new process refuses it, too.
+      expect([verdictOf(staged, false), verdictOf(await prepare(row), false)]).toEqual([row.commit, row.commit])
+      expect(controls()).toBe(0)
+    },
+    PATIENCE_MS,
+  )
+})

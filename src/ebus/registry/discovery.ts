@@ -18,6 +18,7 @@ export type Probe =
   | { readonly kind: 'identity'; readonly address: number }
   | { readonly kind: 'serial'; readonly address: number; readonly chunk: number }
 
+/** `absent`: acknowledged by nobody. `unclear`: the question did not get through, which says nothing of the address. */
 export type ProbeOutcome = 'answered' | 'absent' | 'unclear'
 
 /** Regulator, boiler or heat pump, function module, internet gateway, solar face, heat pump module, mixer module, remote. */

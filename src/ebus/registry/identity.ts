@@ -20,6 +20,7 @@ export interface Identity {
   readonly hardware: string
 }
 
+/** Whatever is long enough can be read: what is in it is for others to judge. */
 export interface IdentityFault {
   readonly kind: 'too-short'
   readonly got: number
@@ -82,6 +83,7 @@ export function serialChunkOf(data: Uint8Array): number | undefined {
   return data.length === 1 && chunk >= 0 && chunk < SERIAL_CHUNKS ? chunk : undefined
 }
 
+/** The data of a B509 telegram that asks for one piece. */
 export function serialRequest(chunk: number): Uint8Array {
   return Uint8Array.of(FIRST_CHUNK + chunk)
 }

@@ -14,6 +14,7 @@ import { hex } from '../../core/bytes.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
+import { VAILLANT } from './identity.ts'
 
 /** `system` and `timer` can be called; the others are the contract's class planes, listed only. */
 export type PlaneName = 'system' | 'timer' | 'heating' | 'dhw' | 'solar'
@@ -69,8 +70,6 @@ interface Definition<Params> {
   readonly params: z.ZodType<Params>
   readonly prepare: (params: Params) => Prepared | readonly Issue[]
 }
-
-const VAILLANT = 0xb5
 
 /** Everything a method is follows from `readOnly`, so that no table can say safe of something that writes. */
 export function defineMethod<Params>(definition: Definition<Params>): Method {
@@ -150,6 +149,7 @@ export function valid(value: Json): NamedValue {
   return { value, valid: true }
 }
 
+/** Spec 1: "When the controller returns no data, value is invalid." */
 export const INVALID: NamedValue = { value: null, valid: false }
 
 /** Bytes as hex; none at all are no value. */

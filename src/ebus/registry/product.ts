@@ -56,6 +56,7 @@ const VAILLANT_PRODUCTS: readonly Row[] = [
 /** Nothing is asked of what nobody knows: a register that is harmless elsewhere may not be there. */
 const UNKNOWN: Product = { kind: 'other', name: 'device', extended: false, timers: 'none', registers: 'none' }
 
+/** `other` for every maker but Vaillant: their ids mean nothing to this table. */
 export function productOf(identity: Identity | undefined): Product {
   if (identity?.manufacturerCode !== VAILLANT) return UNKNOWN
   const row = VAILLANT_PRODUCTS.find(({ ids }) => ids.test(identity.deviceId))

@@ -93,6 +93,7 @@ const readTimer = defineMethod({
   }),
 })
 
+/** The temperature as it is on the wire and as a number; a slot that is unavailable has neither. */
 function slotValues(response: Uint8Array): NamedValues {
   const slot = decodeSlot(response)
   const clock = (minutes: number | undefined): readonly [number | undefined, number | undefined] =>

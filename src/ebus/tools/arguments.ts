@@ -39,10 +39,12 @@ export type Consistency = { readonly mode?: 'LIVE' | 'SNAPSHOT'; readonly snapsh
 /** What every reading tool takes. */
 export const viewArguments = { consistency: consistencyArgument, bus: busArgument }
 
+/** 0 to 255, though 253 is the last that a device can have: a wrong one is answered as NOT_FOUND, not as a mistake. */
 export const addressArgument = z.int().min(0).max(255).describe('The device: any of its addresses on the bus.')
 /** Positive; left out it means all that is kept, which the stores bound. */
 export const limitArgument = z.int().min(1).exactOptional().describe('Only the newest so many.')
 
+/** Bounded, since keys are kept for a day (guard.idempotencyHours). */
 export const idempotencyKeyArgument = z
   .string()
   .trim()

@@ -120,6 +120,7 @@ export function watchTools(house: House): readonly Capability[] {
   ]
 }
 
+/** Also behind the resource: both leave bytes out unless they are asked for or are all there is. */
 export function messageList(
   view: View,
   { limit, payload }: { readonly limit: number | undefined; readonly payload: boolean },

@@ -50,6 +50,7 @@ export interface DeviceView {
   readonly labels: ReadonlyMap<number, JsonObject>
 }
 
+/** Of all devices, in the order of their addresses. */
 export function deviceViews(registry: DeviceRegistry): readonly DeviceView[] {
   return registry.devices().map((device) => deviceView(registry, device))
 }

@@ -21,6 +21,7 @@ import { canonicalJson, isJsonObject } from '../../core/json.ts'
 /** The name under which clients know these shapes. */
 const CONTRACT = { name: 'helianthus-ebus-mcp', major: 1, minor: 0 } as const
 
+/** The contract's eight, and four of ours (UNSUPPORTED to UNKNOWN_OUTCOME), which would all be INTERNAL there. */
 export const CODES = [
   'INVALID_ARGUMENT',
   'NOT_FOUND',
@@ -53,6 +54,7 @@ const CODE_OF_KIND: Readonly<Record<FaultKind, EbusCode>> = {
   internal: 'INTERNAL',
 }
 
+/** Who complains: this program, its table of devices, or the wire. */
 export const LAYERS = ['gateway', 'registry', 'bus'] as const
 export type Layer = (typeof LAYERS)[number]
 
@@ -108,6 +110,7 @@ export const ebusFamily: Family = {
   outputSchema,
 }
 
+/** Lower-case hex. */
 export function dataHash(data: Json): string {
   return hash('sha256', canonicalJson(data))
 }
@@ -129,6 +132,7 @@ function isAnswered(reply: Json): reply is Answered {
   return isJsonObject(reply) && Object.hasOwn(reply, 'data') && Object.hasOwn(reply, 'data_timestamp')
 }
 
+/** `source_layer` and `data` travel in the details of a fault and have places of their own in the envelope. */
 function errorJson(fault: Fault): JsonObject {
   const { data: _, source_layer: layer, ...details } = fault.details ?? {}
   return {

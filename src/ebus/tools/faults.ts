@@ -33,6 +33,7 @@ export function badArgument(argument: string, message: string): Fault {
   return badArguments([{ path: [argument], message, code: 'custom' }])
 }
 
+/** From the registry's tables; arguments that fail a schema are said by the chain before they come here. */
 export function badArguments(issues: readonly Issue[]): Fault {
   const message = issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`).join('; ')
   const spelt = issues.map(({ path, message: text, code }) => ({ path: [...path], message: text, code }))

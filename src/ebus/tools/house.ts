@@ -27,6 +27,7 @@ export interface House {
   readonly version: string
 }
 
+/** The first one configured where none is named: most houses have one. */
 export function busOf({ buses }: House, id: string | undefined): Result<HeatingBus, Fault> {
   const bus = id === undefined ? buses[0] : buses.find((each) => each.id === id)
   if (bus !== undefined) return ok(bus)
@@ -39,6 +40,7 @@ export function busLock({ buses }: House, body: JsonObject): string {
   return `ebus:${typeof id === 'string' ? id : (buses[0]?.id ?? '')}`
 }
 
+/** Costs nothing by itself: a view computes what is asked of it. */
 export function viewNow({ clock, version }: House, heating: HeatingBus): View {
   return liveView({
     busId: heating.id,

@@ -113,6 +113,7 @@ function findDevice(
   return ok({ device, answer: looked.value.answer })
 }
 
+/** With what there is, so that the next call can be right. */
 export function findPlane({ planes }: DeviceView, name: string): Result<DevicePlane, Fault> {
   const plane = planes.find((each) => each.name === name)
   if (plane !== undefined) return ok(plane)

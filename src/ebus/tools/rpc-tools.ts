@@ -95,6 +95,7 @@ export function rpcTools(house: House): readonly Capability[] {
     effect: 'writes',
     idempotent: false,
     family: ebusFamily,
+    // Reads take none: the bus itself puts telegrams in a row.
     lock: (body: JsonObject): string | undefined => (body['intent'] === 'MUTATE' ? busLock(house, body) : undefined),
     assess: (invocation: Invocation): Assessment => assess(house, invocation),
   } as const

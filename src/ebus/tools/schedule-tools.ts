@@ -45,6 +45,7 @@ const shared = {
   bus: busArgument,
 }
 
+/** Per telegram, as the contract has it; whether the day was kept is `success` and `read_back`. */
 const slotResults = z.array(
   z.object({
     slot_index: z.int(),
@@ -271,6 +272,7 @@ function whyNot(result: SlotResult | undefined): string {
   return `slot ${result.index}: ${refusalText(result.code ?? 0)}`
 }
 
+/** Refused with a code of the regulator's, or not answered: then there is no code. */
 function resultJson({ index, accepted, code, fault }: SlotResult): JsonObject {
   const description = accepted ? undefined : fault === undefined ? refusalText(code ?? 0) : `no answer (${fault.kind})`
   return {

@@ -45,6 +45,7 @@ const dropTool = defineTool({
 
 /** Callers with less time than the first reading takes ask with `allow_partial`. */
 const DEFAULT_TIMEOUT_MS = 10_000
+/** How often it is looked whether something came: short against a telegram's time, long against a processor's. */
 const WAKE_MS = 50
 /** An adapter that is away is not worth the whole wait. */
 const CONNECT_PATIENCE_MS = 2_000
@@ -167,6 +168,7 @@ function isMissing(view: View, name: PlaneName): boolean {
   return view.plane(name).data === null
 }
 
+/** A plane that is missing is not in `planes` at all: null there means that there is no such thing. */
 function together(view: View, wanted: readonly PlaneName[], missing: readonly PlaneName[]): JsonObject {
   const complete = wanted.filter((name) => !missing.includes(name))
   const planes: Record<string, Json> = Object.fromEntries(complete.map((name) => [name, view.plane(name).data]))

@@ -23,6 +23,7 @@ export interface Snapshot {
   readonly bytes: number
 }
 
+/** Of everybody together, but for `perOwner`. `ttlMs` counts from the capture; reading does not extend it. */
 export interface SnapshotLimits {
   readonly ttlMs: number
   readonly perOwner: number

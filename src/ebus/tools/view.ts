@@ -55,6 +55,7 @@ export interface ViewParts {
 
 const NO_FIELDS: ReadonlyMap<string, FieldFreshness> = new Map()
 
+/** Of one moment: `bus`, `atMs` and `nowMs` are taken once, so that all parts of an answer agree. */
 export function liveView(parts: ViewParts): View {
   const { installation, bus, atMs } = parts
   const { observatory } = installation

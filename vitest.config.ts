@@ -8,6 +8,7 @@ export default defineConfig({
     // Generous on purpose: these machines are shared, and no test may fail because a neighbour is busy.
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    expect: { poll: { timeout: 30_000 } },
     pool: 'forks',
     coverage: { provider: 'v8', include: ['src/**/*.ts'], exclude: ['src/**/*.test.ts'] },
     // One after the other: flows start processes of their own, and power cuts want the machine to themselves. Not from

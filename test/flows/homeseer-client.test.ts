@@ -1,0 +1,141 @@
+/**
+ * What only shows between a real client, a gateway in a process of its own, and a HomeSeer on sockets: a person who is
+ * asked and remembered, values with their age, and credentials that appear nowhere.
+ */
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { connectHttp, startGatewayProcess } from '../gateway-process.ts'
+import type { Era, GatewayProcess, Home } from '../gateway-process.ts'
+import { ADMIN_CLAIMS, ADMIN_OPEN, at, callTool, CLAIMS, homeseerHome, openWorld } from '../homeseer-rig.ts'
+import type { World } from '../homeseer-rig.ts'
+
+/** A client whose person answers every question with the same choice, and remembers what was asked. */
+async function connectPerson(
+  url: string,
+  era: Era,
+  choice: string,
+): Promise<{ readonly client: Client; readonly questions: unknown[] }> {
+  const mode = era === 'modern' ? { pin: '2026-07-28' } : 'legacy'
+  const client = new Client(
+    { name: 'person', version: '1.0.0' },
+    { capabilities: { elicitation: { form: {} } }, versionNegotiation: { mode } },
+  )
+  const questions: unknown[] = []
+  client.setRequestHandler('elicitation/create', ({ params }) => {
+    questions.push(params)
+    return { action: 'accept', content: { choice } }
+  })
+  await client.connect(new StreamableHTTPClientTransport(new URL(`${url}/mcp`)))
+  return { client, questions }
+}
+
+describe('a person behind the client', () => {
+  let world: World
+  let home: Home
+  let gateway: GatewayProcess
+
+  beforeAll(async () => {
+    world = await openWorld()
+    home = homeseerHome(world)
+    gateway = await startGatewayProcess(home)
+  })
+  afterAll(async () => {
+    await gateway.stop()
+    await world.close()
+    home.remove()
+  })
+
+  it.each<{ era: Era; query: string }>([
+    { era: 'modern', query: 'Lamp Bedroom' },
+    { era: 'legacy', query: 'Bedroom Lamp Below' },
+  ])('is asked which lamp is meant, and not again: $era', async ({ era, query }) => {
+    const { client, questions } = await connectPerson(gateway.url, era, '191')
+    const target = world.simulator.house.hardware(191)?.value === 0 ? 255 : 0
+    const wish = { query, value: target, execute: true, ...CLAIMS }
+    const first = await callTool(client, 'hs4.intent.device_set_by_name', wish)
+    expect(first.answer).toMatchObject({ result: { execute: true, resolution: { resolvedRef: 191 } } })
+    expect(questions).toHaveLength(1)
+    expect(world.simulator.house.hardware(191)?.value).toBe(target)
+    const again = await callTool(client, 'hs4.intent.device_set_by_name', { ...wish, value: 255 - target })
+    expect(again.answer).toMatchObject({ result: { execute: true, resolution: { resolvedRef: 191, match: 'exact' } } })
+    expect(questions).toHaveLength(1)
+    const { contents } = await client.readResource({ uri: 'hs4://catalog/aliases' })
+    expect(JSON.stringify(contents)).toContain(JSON.stringify(JSON.stringify(query)).slice(1, -1))
+    await client.close()
+  })
+
+  it('chooses the door, and the door still waits for an approval', async () => {
+    const { client } = await connectPerson(gateway.url, 'modern', '141')
+    const before = world.state()
+    const answer = await callTool(client, 'hs4.intent.device_set_by_name', {
+      query: 'front lock',
+      value: 0,
+      execute: true,
+      ...CLAIMS,
+    })
+    expect(answer.answer).toMatchObject({ error: { code: 'POLICY_DENY', details: { approval: 'required' } } })
+    expect(world.state()).toEqual(before)
+    await client.close()
+  })
+})
+
+describe('values', () => {
+  it('come with their age, which stays small by push and by polling, and says so when HomeSeer is away', async () => {
+    const world = await openWorld()
+    const polled = homeseerHome(world, { push: { pollSeconds: 1 }, statusCacheMs: 60_000, readRetries: 0 })
+    const gateway = await startGatewayProcess(polled)
+    const client = await connectHttp(gateway.url, 'modern')
+    const lamp = async (): Promise<unknown> =>
+      at((await callTool(client, 'hs4.devices.list', { location1: 'kitchen' })).answer, 'result', 'items', 0)
+    world.simulator.move(120, 255)
+    await expect.poll(lamp).toMatchObject({ ref: 120, value: 255, status: 'On', ageMs: expect.any(Number) })
+    expect(at((await callTool(client, 'hs4.health.get')).answer, 'result', 'push')).toBe('off')
+    await world.close()
+    // Nobody answers any more: what is known is told, older every time.
+    const first = Number(at(await lamp(), 'ageMs'))
+    await expect.poll(async () => Number(at(await lamp(), 'ageMs'))).toBeGreaterThan(first + 1_000)
+    await client.close()
+    await gateway.stop()
+    polled.remove()
+  })
+})
+
+describe('credentials', () => {
+  it.each(['basic', 'query'] as const)(
+    'sent as %s are in no log, no answer, no file of ours',
+    async (authentication) => {
+      const world = await openWorld()
+      const secret = 'anna,pw'
+      const home = homeseerHome(world, { authentication, user: 'anna', password: secret, admin: ADMIN_OPEN })
+      writeFileSync(home.config, readFileSync(home.config, 'utf8').replace('logLevel: warn', 'logLevel: debug'))
+      const gateway = await startGatewayProcess(home)
+      const client = await connectHttp(gateway.url, 'modern')
+      const answers = [
+        await callTool(client, 'hs4.health.get'),
+        await callTool(client, 'hs4.devices.set', { ref: 120, value: 255, ...CLAIMS }),
+        await callTool(client, 'hs4.admin.users.create', { username: 'mia', password: 'mia-pw-1234', ...ADMIN_CLAIMS }),
+        await callTool(client, 'hs4.selftest.run'),
+      ]
+      world.simulator.faults.bareError = true
+      answers.push(await callTool(client, 'hs4.devices.set', { ref: 120, value: 0, ...CLAIMS }))
+      world.simulator.hangUp('http')
+      answers.push(await callTool(client, 'hs4.devices.status.get', { fresh: true }))
+      await world.close()
+      answers.push(await callTool(client, 'hs4.health.get'))
+      await client.close()
+      await gateway.stop()
+      const basic = Buffer.from(`anna:${secret}`).toString('base64')
+      const files = readdirSync(home.data, { recursive: true, withFileTypes: true })
+        .filter((entry) => entry.isFile() && entry.name !== 'hearthbus.yaml')
+        .map(({ parentPath, name }) => readFileSync(join(parentPath, name), 'latin1'))
+      const said = [gateway.log(), JSON.stringify(answers), ...files]
+      for (const shown of [secret, encodeURIComponent(secret), basic, 'mia-pw-1234'])
+        expect(said.filter((text) => text.includes(shown))).toEqual([])
+      // The log is not merely silent.
+      expect(gateway.log()).toContain('a request to HomeSeer failed')
+      home.remove()
+    },
+  )
+})

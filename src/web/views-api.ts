@@ -9,6 +9,7 @@ import type { JsonObject } from '../core/json.ts'
 import type { ToolView } from './api.ts'
 import { refusal } from './api-context.ts'
 import type { Api, ApiOptions } from './api-context.ts'
+import type { ToolSummaryView } from './views.ts'
 
 export function addViews(api: Api, options: ApiOptions): void {
   const { bus, guard, status, settings, history, profiles } = options
@@ -28,15 +29,35 @@ export function addViews(api: Api, options: ApiOptions): void {
     const shown = bus
       .offers()
       .filter((offer) => offer.face.kind === 'tool' && guard.visible(context.var.caller, offer) && holds(offer))
-    return context.json(
-      shown.map((offer) =>
-        toolView(
-          offer,
-          [...all].flatMap(([profile, has]) => (has(offer) ? [profile] : [])),
-        ),
-      ),
-    )
+    // Schemas are most of a tool, and whoever lists tools wants to see one of them at most.
+    const view = context.req.query('brief') === undefined ? toolView : summaryView
+    return context.json(shown.map((offer) => view(offer, profilesWith(all, offer))))
   })
+  api.get('/tools/:name', (context) => {
+    const offer = bus.offer(context.req.param('name'))
+    if (offer?.face.kind !== 'tool' || !guard.visible(context.var.caller, offer))
+      return refusal(404, 'There is no such tool now.')
+    return context.json(toolView(offer, profilesWith(profiles(), offer)))
+  })
+}
+
+/** Descriptions of devices are as long as their makers please. */
+const BRIEF_CHARACTERS = 300
+
+function profilesWith(all: ReturnType<ApiOptions['profiles']>, offer: Offer): readonly string[] {
+  return [...all].flatMap(([profile, has]) => (has(offer) ? [profile] : []))
+}
+
+function summaryView(offer: Offer, profiles: readonly string[]): ToolSummaryView {
+  const { name, title, description, effect, family } = offer
+  return {
+    name,
+    title,
+    description: description.slice(0, BRIEF_CHARACTERS).toWellFormed(),
+    effect,
+    family: family.name,
+    profiles,
+  }
 }
 
 function toolView(offer: Offer, profiles: readonly string[]): ToolView {

@@ -223,18 +223,22 @@ export interface StatusView {
   }[]
 }
 
-export interface ToolView {
+/** A tool as a list of thousands has room for it. */
+export interface ToolSummaryView {
   readonly name: string
   readonly title: string
   readonly description: string
   readonly effect: string
   readonly family: string
+  readonly profiles: readonly string[]
+}
+
+export interface ToolView extends ToolSummaryView {
   readonly version: string
   readonly timeoutSeconds: number
   readonly idempotent: boolean
   /** Which instance it is, such as the device behind it. */
   readonly params: JsonObject
-  readonly profiles: readonly string[]
   readonly inputSchema: JsonObject
 }
 

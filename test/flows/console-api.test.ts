@@ -304,7 +304,25 @@ describe('the catalogue', () => {
     expect(tools.find(({ name }) => name === 'test.door.open')?.profiles).toEqual(['all', 'test'])
     expect((await house.api('/api/tools?profile=nobody')).status).toBe(404)
   })
+
+  it('leaves schemas out of a list that only names tools, and has one tool whole', async () => {
+    const brief = (await (await house.api('/api/tools?brief=1')).json()) as Partial<ToolView>[]
+    const listed = brief.find(({ name }) => name === 'test.door.open')
+    expect([listed?.effect, listed?.inputSchema]).toEqual(['sensitive', undefined])
+    const whole = (await (await house.api('/api/tools/test.door.open')).json()) as ToolView
+    expect(whole).toMatchObject({ name: 'test.door.open', profiles: ['all', 'test'], inputSchema: { type: 'object' } })
+    expect((await house.api('/api/tools/test.door.close')).status).toBe(404)
+    const { headers } = await signIn('', { token: await readerToken() })
+    expect((await house.api('/api/tools/test.door.open', { headers })).status).toBe(404)
+  })
 })
+
+/** A token that is narrowed to reading: tools that do more do not exist for it. */
+async function readerToken(): Promise<string> {
+  const body = { name: 'reader', role: 'agent', effects: ['reads'] }
+  const made = await house.api('/api/tokens', { method: 'POST', body, token: house.owner })
+  return ((await made.json()) as { readonly token: string }).token
+}
 
 interface Heard {
   readonly id: string

@@ -6,7 +6,7 @@
  * Does I/O.
  */
 import { computed, effect, signal } from '@preact/signals'
-import type { StatusView, ToolView } from '../../../src/web/views.ts'
+import type { StatusView, ToolSummaryView } from '../../../src/web/views.ts'
 import type { ApprovalView, MeView, StreamEvents, TraceView, VerificationView } from '../../../src/web/views.ts'
 import { Failure, forgetKey, get, hasKey, remove, whenSignedOut } from './api.ts'
 import { ring } from './notice.ts'
@@ -23,7 +23,7 @@ export const wasEnded = signal(false)
 export const connection = signal<Connection>('connecting')
 export const lostAtMs = signal<number | undefined>(undefined)
 export const status = signal<StatusView | undefined>(undefined)
-export const tools = signal<readonly ToolView[] | undefined>(undefined)
+export const tools = signal<readonly ToolSummaryView[] | undefined>(undefined)
 /** Newest first. */
 export const calls = signal<readonly TraceView[]>([])
 export const approvals = signal<readonly ApprovalView[] | undefined>(undefined)
@@ -86,7 +86,9 @@ export async function signOut(): Promise<void> {
 }
 
 async function reloadTools(): Promise<void> {
-  tools.value = await get<readonly ToolView[]>('/api/tools')
+  const beganMs = Date.now()
+  tools.value = await get<readonly ToolSummaryView[]>('/api/tools?brief=1')
+  toolsTookMs = Date.now() - beganMs
 }
 
 export async function reloadStatus(): Promise<void> {
@@ -177,14 +179,18 @@ async function refresh(): Promise<void> {
 }
 
 let toolsTimer: ReturnType<typeof setTimeout> | undefined
+let toolsTookMs = 0
 
-/** A device that connects brings many tools at once. */
+/** A device that connects brings many tools at once, and a long list is fetched less often than a short one. */
 function scheduleTools(): void {
   if (toolsTimer !== undefined) return
-  toolsTimer = setTimeout(() => {
-    toolsTimer = undefined
-    reloadTools().catch(() => undefined)
-  }, 500)
+  toolsTimer = setTimeout(
+    () => {
+      toolsTimer = undefined
+      reloadTools().catch(() => undefined)
+    },
+    Math.max(500, toolsTookMs * 10),
+  )
 }
 
 whenSignedOut(() => leave(true))

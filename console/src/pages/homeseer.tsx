@@ -10,9 +10,10 @@ import { DEVICES_TOOL, readDevices } from '../core/homeseer.ts'
 import type { HomeseerDevice } from '../core/homeseer.ts'
 import { listAt, numberAt, stringAt } from '../core/json.ts'
 import type { JsonObject } from '../core/json.ts'
-import { toolNames, tools } from '../core/live.ts'
+import { toolNames } from '../core/live.ts'
 import { useLoad } from '../core/load.ts'
 import { line } from '../core/text.ts'
+import { useTool } from '../core/tool.ts'
 import { useResourceTurn } from '../core/turn.ts'
 import { Dialog } from '../parts/dialog.tsx'
 import { Filters, searched } from '../parts/filters.tsx'
@@ -114,7 +115,7 @@ function DeviceDialog({
   readonly onClose: () => void
   readonly onChanged: () => void
 }): JSX.Element {
-  const tool = tools.value?.find(({ name }) => name === 'hs4.devices.set')
+  const tool = useTool('hs4.devices.set')
   const given: JsonObject = {
     ref: device.ref,
     confirm: true,
@@ -141,7 +142,11 @@ function DeviceDialog({
             .join(', ')}
         </p>
       )}
-      {tool === undefined ? null : <ToolRunner tool={tool} given={given} onDone={onChanged} />}
+      {toolNames.value.has('hs4.devices.set') ? (
+        <Shown of={tool} what="The form">
+          {(view) => <ToolRunner tool={view} given={given} onDone={onChanged} />}
+        </Shown>
+      ) : null}
     </Dialog>
   )
 }
@@ -149,7 +154,6 @@ function DeviceDialog({
 function Events(): JSX.Element {
   const events = useLoad(async () => listAt((await ask('hs4.events.list', { limit: 5_000 })).data, 'items'), [])
   const [open, setOpen] = useState<JsonObject | undefined>(undefined)
-  const tool = tools.value?.find(({ name }) => name === 'hs4.events.run')
   return (
     <Section title="Events" note="Automations and scenes.">
       <Shown of={events} what="Events">
@@ -175,7 +179,7 @@ function Events(): JSX.Element {
                   <button
                     type="button"
                     class="small"
-                    disabled={tool === undefined}
+                    disabled={!toolNames.value.has('hs4.events.run')}
                     onClick={() =>
                       setOpen({
                         ...(numberAt(event, 'id') === undefined
@@ -196,12 +200,19 @@ function Events(): JSX.Element {
           />
         )}
       </Shown>
-      {open === undefined || tool === undefined ? null : (
-        <Dialog title="Run an event" onClose={() => setOpen(undefined)}>
-          <ToolRunner tool={tool} given={open} />
-        </Dialog>
-      )}
+      {open === undefined ? null : <EventDialog given={open} onClose={() => setOpen(undefined)} />}
     </Section>
+  )
+}
+
+function EventDialog({ given, onClose }: { readonly given: JsonObject; readonly onClose: () => void }): JSX.Element {
+  const tool = useTool('hs4.events.run')
+  return (
+    <Dialog title="Run an event" onClose={onClose}>
+      <Shown of={tool} what="The form">
+        {(view) => <ToolRunner tool={view} given={given} />}
+      </Shown>
+    </Dialog>
   )
 }
 

@@ -5,16 +5,17 @@
  */
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
-import type { ToolView } from '../../../src/web/views.ts'
+import type { ToolSummaryView, ToolView } from '../../../src/web/views.ts'
 import type { JsonObject } from '../core/json.ts'
-import { status, tools } from '../core/live.ts'
+import { status, toolNames, tools } from '../core/live.ts'
 import { href, route } from '../core/route.ts'
 import { firstSentence, line } from '../core/text.ts'
+import { useTool } from '../core/tool.ts'
 import { Code } from '../parts/copy.tsx'
 import { Choice, Filters, searched } from '../parts/filters.tsx'
 import { Facts, Page, Section } from '../parts/frame.tsx'
 import { JsonTree } from '../parts/json-tree.tsx'
-import { Empty, Loading } from '../parts/states.tsx'
+import { Empty, Loading, Shown } from '../parts/states.tsx'
 import { Table } from '../parts/table.tsx'
 import { ToolRunner } from '../parts/tool-runner.tsx'
 import { EffectBadge, Prose, Words } from '../parts/words.tsx'
@@ -34,8 +35,9 @@ export function ToolsPage(): JSX.Element {
     )
   }
   if (rest !== '') {
-    const tool = all.find(({ name }) => name === rest)
-    return tool === undefined ? (
+    return toolNames.value.has(rest) ? (
+      <OneTool key={rest} name={rest} />
+    ) : (
       <Page title="Tools">
         <Empty title="There is no such tool now.">
           <p>
@@ -43,14 +45,24 @@ export function ToolsPage(): JSX.Element {
           </p>
         </Empty>
       </Page>
-    ) : (
-      <ToolPage key={tool.name} tool={tool} />
     )
   }
   return <Catalogue all={all} />
 }
 
-function Catalogue({ all }: { readonly all: readonly ToolView[] }): JSX.Element {
+function OneTool({ name }: { readonly name: string }): JSX.Element {
+  const tool = useTool(name)
+  if (tool.value !== undefined) return <ToolPage tool={tool.value} />
+  return (
+    <Page title={line(name, 80)} actions={<a href={href('tools')}>All tools</a>}>
+      <Shown of={tool} what="The tool">
+        {() => null}
+      </Shown>
+    </Page>
+  )
+}
+
+function Catalogue({ all }: { readonly all: readonly ToolSummaryView[] }): JSX.Element {
   const { query } = route.value
   const [text, profile, effect] = [searched(), query.get('profile') ?? 'all', query.get('effect') ?? '']
   const profiles = [...new Set(all.flatMap((tool) => tool.profiles))]

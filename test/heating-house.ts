@@ -33,13 +33,15 @@ export interface HeatingHouseOptions extends EbusSimulatorOptions {
   readonly yaml?: string
   /** YAML at the top. */
   readonly top?: string
+  /** How long it has to listen before it relies on what it hears. */
+  readonly warmUpSeconds?: number
 }
 
 /** A quick bus with a house that stands still, unless told otherwise: then what is read is what is there. */
 export async function heatingHouse(options: HeatingHouseOptions = {}): Promise<HeatingHouse> {
   const simulator = await startEbusSimulator({ speed: 20, house: { speed: 0 }, ...options })
   const home = createHome(
-    `${options.top ?? ''}ebus:\n  pollSeconds: 5\n  warmUpSeconds: 1\n${options.yaml ?? ''}  buses:\n    - adapter: enh:127.0.0.1:${simulator.port}\n      source: 49\n      warmUpTransactions: 5\n`,
+    `${options.top ?? ''}ebus:\n  pollSeconds: 5\n  warmUpSeconds: ${options.warmUpSeconds ?? 1}\n${options.yaml ?? ''}  buses:\n    - adapter: enh:127.0.0.1:${simulator.port}\n      source: 49\n      warmUpTransactions: 5\n`,
   )
   const gateway = await startGatewayProcess(home)
   const clients: Client[] = []
@@ -89,5 +91,33 @@ export async function allRead(client: Client): Promise<Envelope> {
       data !== null &&
       data.error_planes === undefined &&
       data.planes.boiler_status?.diagnostics?.fan_hours !== undefined,
+  )
+}
+
+/** Monday, ten o'clock in winter: between two slots of the living room's program, so its target is the night's. */
+export const MONDAY = Date.UTC(2026, 0, 5, 10)
+/** Refusals come faster than a regulator may be changed. */
+export const NO_REST = 'guard:\n  actuatorIntervalMs: 0\n'
+export const SET_ZONE = 'ebus.v1.semantic.schedules.set_zone_time_program'
+export const SET_DHW = 'ebus.v1.semantic.schedules.set_dhw_time_program'
+
+/** Hours of the day, halves allowed, as the schedule writers take them. */
+export function slot(start: number, end: number, celsius?: number): Record<string, number> {
+  return {
+    start_hour: Math.floor(start),
+    start_minute: (start % 1) * 60,
+    end_hour: Math.floor(end),
+    end_minute: (end % 1) * 60,
+    ...(celsius === undefined ? {} : { temperature_c: celsius }),
+  }
+}
+
+/** Until the weekly programs of both zones, hot water and circulation are there. */
+export function programsRead(client: Client): Promise<Envelope> {
+  return eventually(
+    () => call(client, 'ebus.v1.semantic.schedules.get'),
+    ({ data }) =>
+      data?.programs.filter(({ days = [] }: { days?: unknown[] }) => days.length === 7).length >= 4 &&
+      data.programs.some(({ hc }: { hc: string }) => hc === 'dhw'),
   )
 }

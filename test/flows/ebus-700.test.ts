@@ -3,29 +3,8 @@
  */
 import type { Client } from '@modelcontextprotocol/client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Envelope, HeatingHouse } from '../heating-house.ts'
-import { call, eventually, heatingHouse } from '../heating-house.ts'
-
-const MONDAY = Date.UTC(2026, 0, 5, 10)
-/** Refusals come faster than a regulator may be changed. */
-const NO_REST = 'guard:\n  actuatorIntervalMs: 0\n'
-const SET_ZONE = 'ebus.v1.semantic.schedules.set_zone_time_program'
-
-const slot = (start: number, end: number, celsius?: number): Record<string, number> => ({
-  start_hour: Math.floor(start),
-  start_minute: (start % 1) * 60,
-  end_hour: Math.floor(end),
-  end_minute: (end % 1) * 60,
-  ...(celsius === undefined ? {} : { temperature_c: celsius }),
-})
-
-const programsRead = (client: Client): Promise<Envelope> =>
-  eventually(
-    () => call(client, 'ebus.v1.semantic.schedules.get'),
-    ({ data }) =>
-      data?.programs.filter(({ days = [] }: { days?: unknown[] }) => days.length === 7).length >= 4 &&
-      data.programs.some(({ hc }: { hc: string }) => hc === 'dhw'),
-  )
+import type { HeatingHouse } from '../heating-house.ts'
+import { MONDAY, NO_REST, SET_ZONE, call, heatingHouse, programsRead, slot } from '../heating-house.ts'
 
 describe('a 700 controller', () => {
   let house: HeatingHouse

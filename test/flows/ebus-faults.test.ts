@@ -10,7 +10,8 @@ import { call, eventually, heatingHouse } from '../heating-house.ts'
 let house: HeatingHouse
 let client: Client
 beforeAll(async () => {
-  house = await heatingHouse({ house: { speed: 0 } })
+  // No connection of this house lasts long enough to be relied on.
+  house = await heatingHouse({ house: { speed: 0 }, warmUpSeconds: 300 })
   client = await house.client()
   await eventually(
     () => call(client, 'ebus.v1.semantic.zones.get'),
@@ -67,7 +68,7 @@ describe('every fault', () => {
   it('lost symbols are noticed', async () => {
     const { before, after } = await shaken(() => house.simulator.faults.dropByte(6))
     const told = ({ data }: Envelope): number =>
-      data.errors.reduce((sum: number, each: { count: number }) => sum + each.count, 0)
+      data.reconstructor.recoveries.reduce((sum: number, each: { count: number }) => sum + each.count, 0)
     expect(told(after)).toBeGreaterThan(told(before))
   })
 
@@ -115,6 +116,26 @@ describe('every fault', () => {
     )
   })
 
+  it('a connection that is lost again and again is not relied on for a while', async () => {
+    const connected = async (): Promise<Envelope> =>
+      eventually(summary, ({ data }) => data.status.capability.tap_connected)
+    for (let round = 0; round < 4; round++) {
+      const before = count(await connected(), 'disconnected')
+      house.simulator.faults.tcpDrop()
+      await eventually(summary, (after) => count(after, 'disconnected') > before)
+    }
+    const dampened = await eventually(
+      summary,
+      ({ data }) => data.status.capability.tap_connected && data.status.capability.passive_reason === 'flap_dampened',
+    )
+    expect(dampened.data.status).toMatchObject({
+      capability: { passive_state: 'unavailable', passive_reason: 'flap_dampened', tap_connected: true },
+      degraded: { active: true, reasons: expect.arrayContaining(['flap_dampened']) },
+    })
+    // Asking still works: only what others say is not taken for granted.
+    expect(await recovers()).toMatchObject({ error: null })
+  })
+
   it('a change that nobody can vouch for is an unknown outcome, and never repeated under its key', async () => {
     const raise = (key: string): Promise<Envelope> =>
       call(client, 'ebus.v1.rpc.invoke', {
@@ -128,7 +149,8 @@ describe('every fault', () => {
       })
     const seen: Envelope[] = []
     for (let round = 0; round < 12; round++) {
-      house.simulator.faults.corruptCrc(2)
+      // Enough for everybody who is answered meanwhile, so that ours is among them.
+      house.simulator.faults.corruptCrc(12)
       const key = `raise-${round}`
       const answer = await raise(key)
       if (answer.error?.code === 'UNKNOWN_OUTCOME') seen.push(answer, await raise(key))

@@ -4,30 +4,17 @@
 import type { Client } from '@modelcontextprotocol/client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Envelope, HeatingHouse } from '../heating-house.ts'
-import { call, eventually, heatingHouse } from '../heating-house.ts'
-
-/** Monday, ten o'clock: between two slots of the living room's program, so its target is the night's. */
-const MONDAY = Date.UTC(2026, 0, 5, 10)
-/** Refusals come faster than a regulator may be changed. */
-const NO_REST = 'guard:\n  actuatorIntervalMs: 0\n'
-const SET_ZONE = 'ebus.v1.semantic.schedules.set_zone_time_program'
-const SET_DHW = 'ebus.v1.semantic.schedules.set_dhw_time_program'
-
-const slot = (start: number, end: number, celsius?: number): Record<string, number> => ({
-  start_hour: Math.floor(start),
-  start_minute: (start % 1) * 60,
-  end_hour: Math.floor(end),
-  end_minute: (end % 1) * 60,
-  ...(celsius === undefined ? {} : { temperature_c: celsius }),
-})
-
-const programsRead = (client: Client): Promise<Envelope> =>
-  eventually(
-    () => call(client, 'ebus.v1.semantic.schedules.get'),
-    ({ data }) =>
-      data?.programs.filter(({ days = [] }: { days?: unknown[] }) => days.length === 7).length >= 4 &&
-      data.programs.some(({ hc }: { hc: string }) => hc === 'dhw'),
-  )
+import {
+  MONDAY,
+  NO_REST,
+  SET_DHW,
+  SET_ZONE,
+  call,
+  eventually,
+  heatingHouse,
+  programsRead,
+  slot,
+} from '../heating-house.ts'
 
 const dayOf = ({ data }: Envelope, hc: string, zone: number, weekday: string): unknown =>
   data.programs
@@ -70,6 +57,20 @@ describe('a 720 controller', () => {
         outcome: 'success',
         request_len: 18,
         target_address: 0x15,
+        known: true,
+        decoded: {
+          name: 'timer.slot',
+          act: 'write',
+          instance: 0,
+          fields: expect.arrayContaining([
+            { name: 'program', value: 'heating' },
+            { name: 'weekday', value: 'sunday' },
+            { name: 'start', value: '18:00' },
+            { name: 'end', value: '24:00' },
+            { name: 'temperature', value: 27.5, unit: '°C' },
+            { name: 'accepted', value: true },
+          ]),
+        },
       }),
     )
     expect(house.simulator.house().zones[0]?.program[6]).toEqual(
@@ -153,6 +154,7 @@ describe('a 720 controller', () => {
     }))
     const again = await call(client, SET_ZONE, args)
     expect(again.data).toEqual(first.data)
+    expect([first.meta['replayed'], again.meta['replayed']]).toEqual([undefined, true])
     expect(house.simulator.house().zones[1]?.program[6]).toEqual([])
   })
 })

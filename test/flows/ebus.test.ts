@@ -10,11 +10,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { canonicalJson } from '../../src/core/json.ts'
 import { CLI, connectStdio } from '../gateway-process.ts'
 import type { Envelope, HeatingHouse } from '../heating-house.ts'
-import { allRead, call, eventually, heatingHouse } from '../heating-house.ts'
+import { MONDAY, allRead, call, eventually, heatingHouse } from '../heating-house.ts'
 import { sharedData } from '../shared-data.ts'
-
-/** A Monday morning in winter, between two slots of the living room's program. */
-const MONDAY = Date.UTC(2026, 0, 5, 10)
 
 const SEMANTIC = [
   'zones',
@@ -350,6 +347,80 @@ describe('what is told is what is there', () => {
     expect(data.items.map((item: { observed_at: string }) => item.observed_at)).toEqual(
       data.items.map((item: { observed_at: string }) => item.observed_at).toSorted(),
     )
+  })
+
+  it('what is said on the wire, in words', async () => {
+    const { roomCelsius = 0 } = house.simulator.house().zones[0] ?? {}
+    const isRoom = (item: { decoded?: { name: string; instance?: number } }): boolean =>
+      item.decoded?.name === 'zone.room_temperature' && item.decoded.instance === 0
+    const listed = await eventually(
+      () => call(reader, 'ebus.v1.bus.messages.list'),
+      ({ data }) => data.items.some(isRoom),
+    )
+    const told = listed.data.items.find(isRoom)
+    expect(told).toMatchObject({
+      known: true,
+      decoded: { act: 'read', fields: [{ name: 'room_temperature', value: near(roomCelsius), unit: '°C' }] },
+    })
+    expect(told).not.toHaveProperty('request_hex')
+    const whole = await call(reader, 'ebus.v1.bus.messages.list', { payload: true, limit: 1 })
+    expect(whole.data.items[0].request_hex).toMatch(/^([0-9a-f]{2}){5,}$/)
+    // The same as a resource, for whoever wants to be told.
+    const { contents } = await reader.readResource({ uri: 'ebus://main/messages' })
+    const shown = JSON.parse((contents[0] as { text: string }).text) as Envelope
+    expect(shown.data.items.length).toBeLessThanOrEqual(64)
+    expect(shown.data.items.at(-1)).toMatchObject({ known: expect.any(Boolean), outcome: expect.any(String) })
+  })
+
+  it('how fast symbols come, once that was measured', async () => {
+    const { data } = await eventually(
+      () => call(reader, 'ebus.v1.bus.summary.get'),
+      (envelope) => envelope.data.symbols !== undefined,
+    )
+    // A bus that is twenty times as fast carries at least twenty times the SYN of an idle one.
+    expect(data.symbols.per_second).toBeGreaterThan(400)
+    expect(data.symbols.max_per_second).toBeGreaterThanOrEqual(data.symbols.per_second)
+    expect(data.symbols.total).toBeGreaterThan(1_000)
+  })
+
+  it('telegrams that nobody understands, with their bytes', async () => {
+    // Block 00 of the boiler's status is asked for every half minute, and nobody has written down what it says.
+    const { data } = await eventually(
+      () => call(reader, 'ebus.v1.bus.protocol_specimens.list', { family: 'b511' }),
+      (envelope) => envelope.data.count > 0,
+    )
+    expect(data.items[0]).toMatchObject({
+      family: 'B511',
+      source: 0x10,
+      target: 0x08,
+      request_hex: '1008b5110100',
+      response_hex: expect.stringMatching(/^08/),
+      outcome: 'success',
+    })
+  })
+
+  it('what the boiler complains about', async () => {
+    const errors = async (): Promise<unknown> =>
+      (await call(reader, 'ebus.v1.semantic.boiler_status.get')).data.diagnostics.current_errors
+    expect(await errors()).toEqual([])
+    const { boiler } = house.simulator.house()
+    house.simulator.changeHouse((now) => ({ ...now, boiler: { ...now.boiler, pressureBar: 0.3 } }))
+    const dry = await eventually(
+      () => call(reader, 'ebus.v1.semantic.boiler_status.get'),
+      ({ data }) => data.diagnostics.current_errors.length > 0,
+    )
+    expect(dry.data.diagnostics.current_errors).toEqual([22])
+    house.simulator.changeHouse((now) => ({ ...now, boiler }))
+    const asked = await call(reader, 'ebus.v1.rpc.invoke', {
+      address: 0x08,
+      plane: 'system',
+      method: 'get_errors',
+      params: {},
+      intent: 'READ_ONLY',
+      allow_dangerous: false,
+      max_age_ms: 0,
+    })
+    expect(asked).toMatchObject({ error: null, data: { codes: { value: [], valid: true } } })
   })
 
   it('says clearly what is wrong with arguments', async () => {

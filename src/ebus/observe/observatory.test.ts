@@ -169,6 +169,7 @@ describe('observatory', () => {
         { scope: 'passive', class: 'nack', phase: 'ack', count: 1 },
         { scope: 'active', class: 'collision', phase: 'request', count: 1 },
       ],
+      reconstructor: { recoveries: [{ reason: 'nack', count: 1 }] },
       incidents: {
         counts: { connected: 1, send_failed: 1 },
         recent: [{ kind: 'connected' }, { kind: 'send_failed', detail: 'arbitration-lost asking 0x15' }],

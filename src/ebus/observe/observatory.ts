@@ -11,7 +11,7 @@ import { BusyAccount } from './busy.ts'
 import type { Classified } from './dedup.ts'
 import { Dedup } from './dedup.ts'
 import { IncidentBook } from './incident.ts'
-import type { BrokenEvent, ErrorClass, Observation, Scope, SilenceCause } from './observation.ts'
+import type { BrokenEvent, ErrorClass, Observation, Scope, SilenceCause, TrafficOutcome } from './observation.ts'
 import {
   ERROR_CLASSES,
   FAMILIES,
@@ -63,6 +63,8 @@ export class Observatory {
   readonly #frames = new BoundedSeries(FRAME_SERIES)
   readonly #errors = new BoundedSeries(ERROR_SERIES)
   readonly #repeats = { command: 0, response: 0 }
+  /** Telegrams that did not reach their end, by why; as many reasons as there are words for them. */
+  readonly #recoveries = new Map<TrafficOutcome, number>()
   #warmUp: WarmUp
   /** A telegram that silence cut off; the event behind it says why there was silence. */
   #cutOff: BrokenEvent | undefined
@@ -89,6 +91,11 @@ export class Observatory {
 
   get repeats(): { readonly command: number; readonly response: number } {
     return this.#repeats
+  }
+
+  /** How often the line was found again after a telegram broke off, by why it did. */
+  get recoveries(): ReadonlyMap<TrafficOutcome, number> {
+    return this.#recoveries
   }
 
   /** What was counted without a label of its own, because labels are bounded. */
@@ -188,6 +195,7 @@ export class Observatory {
   #recordBroken(event: BrokenEvent, cause: SilenceCause | undefined, situation: Situation): void {
     const observation = observeBroken(event, cause)
     this.#record(observation)
+    this.#recoveries.set(observation.outcome, (this.#recoveries.get(observation.outcome) ?? 0) + 1)
     const errorClass = errorClassOf(observation.outcome)
     if (errorClass !== undefined) this.#countError(observation.scope, errorClass)
     if (!event.own) this.#warm({ kind: 'frame', good: false }, situation)

@@ -47,6 +47,7 @@ export function summaryJson(
       .errors()
       .map(({ scope, errorClass, count }) => ({ scope, class: errorClass, phase: ERROR_PHASES[errorClass], count })),
     repeats: { commands: repeats.command, responses: repeats.response },
+    reconstructor: { recoveries: Array.from(observatory.recoveries, ([reason, count]) => ({ reason, count })) },
     ...(ratios.length === 0
       ? {}
       : {

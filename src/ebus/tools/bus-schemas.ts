@@ -104,6 +104,9 @@ export const busSummary = z.object({
   errors: z.array(z.object({ scope, class: z.enum(ERROR_CLASSES), phase: z.string(), count })),
   repeats: z.object({ commands: count, responses: count }).describe('Parts that had to be said twice.'),
   // Absent where nothing was measured: spec 1 freezes no busy ratio, and no zero is made up for one.
+  reconstructor: z
+    .object({ recoveries: z.array(z.object({ reason: z.enum(OUTCOMES), count })) })
+    .describe('Telegrams that broke off, by why; contests and scans that find nobody are among them.'),
   busy: z
     .object({ total_seconds: z.number(), windows: z.array(z.object({ window: z.string(), ratio: z.number() })) })
     .exactOptional()

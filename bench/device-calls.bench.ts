@@ -143,6 +143,7 @@ async function pendingCalls(): Promise<number> {
 async function load(seconds: number, tools: readonly string[]): Promise<string> {
   const [began, theirs] = [cpuMs(), await models.ask<number>('cpuMs')]
   const result = await models.ask<LoadResult>('load', { seconds, perSecond: CALLS_PER_SECOND }, tools)
+  for (const reason of await models.ask<readonly string[]>('reasons')) say(`                 ${reason}`)
   const each = ((await models.ask<number>('cpuMs')) - theirs) / result.calls
   return `${loadText(result, cpuMs() - began)} (and ${each.toFixed(1)} ms of the clients’)`
 }

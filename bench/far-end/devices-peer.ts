@@ -205,15 +205,27 @@ async function inTurns<Item>(items: readonly Item[], work: (item: Item) => Promi
 /** MCP clients as agents have them. */
 function models(): Commands {
   const clients: Client[] = []
+  const reasons = new Map<string, number>()
+  const fail = (reason: string): Verdict => {
+    reasons.set(reason, (reasons.get(reason) ?? 0) + 1)
+    return 'failed'
+  }
   const call = async (index: number, { tool, nonce }: { tool: string; nonce: string }): Promise<Verdict> => {
     const client = clients[index % clients.length]
-    const answer = await client?.callTool({ name: tool, arguments: { nonce } }).catch(() => undefined)
-    if (answer === undefined || answer.isError === true) return 'failed'
+    const answer = await client?.callTool({ name: tool, arguments: { nonce } }).catch(String)
+    if (answer === undefined || typeof answer === 'string') return fail(answer ?? 'no client')
+    if (answer.isError === true) return fail(JSON.stringify(answer.content))
     const { value = nonce } = (answer.structuredContent ?? {}) as { value?: string }
     return value.endsWith(nonce) ? 'right' : 'crossed'
   }
   return {
     cpuMs,
+    /** Why calls failed, since somebody last asked. */
+    reasons: () => {
+      const all = [...reasons].map(([reason, count]) => `${count} × ${reason.slice(0, 200)}`)
+      reasons.clear()
+      return all.slice(0, 8)
+    },
     connect: async (url: string, count: number) => {
       for (let each = 0; each < count; each++) {
         const client = new Client(
@@ -237,6 +249,8 @@ function models(): Commands {
 const ROLES: Readonly<Record<string, () => Commands | Promise<Commands>>> = { gateway, bare, devices, models }
 const commands = await (ROLES[process.argv[2] ?? ''] ?? devices)()
 
+// Whoever asked is gone.
+process.on('disconnect', () => process.exit())
 process.on('message', (message: { readonly ask: string; readonly id: number; readonly args: never[] }) => {
   const { ask, id, args } = message
   void Promise.resolve(commands[ask]?.(...args)).then(

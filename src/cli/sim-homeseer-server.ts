@@ -1,10 +1,14 @@
 /**
  * Sim HomeSeer: the simulated HomeSeer alone, for anybody's client.
  *
+ * What is typed to it while it runs moves things and makes them go wrong: `help` lists how.
+ *
  * Does I/O.
  */
+import { createInterface } from 'node:readline'
 import { InvalidArgumentError, Option } from 'commander'
 import type { Command } from 'commander'
+import { control } from '../sim/homeseer/control.ts'
 import { startHomeseerSimulator } from '../sim/homeseer/homeseer-server.ts'
 import { EXIT } from './print.ts'
 import { untilSignal } from './until-signal-client.ts'
@@ -83,11 +87,17 @@ async function run(options: SimOptions): Promise<number> {
       ...(events === undefined ? [] : [`    eventsPath: ${events}`, `    eventGroupsPath: ${String(groups)}`]),
       '    push:',
       `      asciiPort: ${simulator.asciiPort}`,
-      'Ctrl-C stops it.',
+      'Type `help`; Ctrl-C stops it.',
       '',
     ].join('\n'),
   )
+  // Lines, so that a script can pipe faults into it.
+  const typed = createInterface({ input: process.stdin })
+  typed.on('line', (line) => {
+    if (line.trim() !== '') process.stdout.write(`${control(simulator, line)}\n`)
+  })
   await untilSignal()
+  typed.close()
   await simulator.stop()
   return EXIT.ok
 }

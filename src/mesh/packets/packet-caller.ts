@@ -6,7 +6,7 @@
  *                  ▼                                   │ nobody listens there: as good as never sent
  *               unsent                                 │ a second without answer, where the wire may lose some ─▶ asked about
  *
- * Pure: wires do the I/O; a moment is over when the process has nothing left to do for now.
+ * Pure: wires do the I/O; a moment is over when everything that has come in was looked at.
  */
 import { cutOff } from '../../bus/attempt.ts'
 import type { Call, Outcome } from '../../bus/call.ts'
@@ -148,7 +148,7 @@ export class PacketCaller implements PacketEvents {
       calls.gathered.push(new Waiting(calls, wire, { request, resolve, withdraw: this.#withdraw }))
       calls.gatheredBytes += text.length
       if (calls.gathered.length > 1) return
-      if (this.#due.length === 0) process.nextTick(this.#flushAll)
+      if (this.#due.length === 0) setImmediate(this.#flushAll)
       this.#due.push(calls)
     })
   }

@@ -219,7 +219,7 @@ export class PacketProvider {
     served.gathered.push(answer)
     served.gatheredBytes += answer.length
     if (served.gathered.length > 1) return
-    if (this.#due.length === 0) process.nextTick(this.#flushAll)
+    if (this.#due.length === 0) setImmediate(this.#flushAll)
     this.#due.push(served)
   }
 
@@ -229,9 +229,10 @@ export class PacketProvider {
     const payload = `[${gathered.join(',')}]`
     served.gathered = []
     served.gatheredBytes = 0
-    if (source.mayLose) served.kept.keep(payload)
     const covered = coveredHead({ kind: 'answer', keyId: session.id })
-    source.answer(encodePacket(covered, packetProof('answer', covered, payload, session), payload))
+    const packet = encodePacket(covered, packetProof('answer', covered, payload, session), payload)
+    if (source.mayLose) served.kept.keep(packet)
+    source.answer(packet)
   }
 
   /** Signed, since there may be no session to prove it by: "nothing was tried" is worth lying about. */

@@ -123,10 +123,13 @@ describe('sequence window', () => {
 })
 
 describe('kept answers', () => {
+  const answersOf = (payload: string): Uint8Array =>
+    encodePacket(coveredHead({ kind: 'answer', keyId: KEY_ID }), 'token:x', payload)
+
   it('finds the newest by number, and nothing that was never said', () => {
     const kept = new KeptAnswers()
-    kept.keep('[[1,200,{"data":"[2,"}],[3,200,{}]]')
-    kept.keep('[[4,500,{}]]')
+    kept.keep(answersOf('[[1,200,{"data":"[2,"}],[3,200,{}]]'))
+    kept.keep(answersOf('[[4,500,{}]]'))
     expect([1, 2, 3, 4].map((number) => kept.find(number))).toEqual([
       '[1,200,{"data":"[2,"}]',
       undefined,
@@ -137,7 +140,7 @@ describe('kept answers', () => {
 
   it('is bounded', () => {
     const kept = new KeptAnswers()
-    for (let number = 1; number <= 1_000; number++) kept.keep(`[[${number},200,"${'x'.repeat(10_000)}"]]`)
+    for (let number = 1; number <= 1_000; number++) kept.keep(answersOf(`[[${number},200,"${'x'.repeat(10_000)}"]]`))
     expect([1, 800, 1_000].map((number) => kept.find(number) !== undefined)).toEqual([false, false, true])
   })
 })

@@ -288,7 +288,7 @@ function kindOf(outcome: Outcome): string {
   return outcome.ok ? 'ok' : outcome.fault.kind
 }
 
-/** Until everything that can go on has gone on. */
-function moment(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve))
+/** Until everything that can go on has gone on: calls gather, answers gather. */
+async function moment(): Promise<void> {
+  for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve))
 }

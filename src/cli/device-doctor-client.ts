@@ -33,7 +33,7 @@ export async function deviceDoctor(command: Command, { device, ota }: DoctorVisi
       exitCode: EXIT.usage,
     })
   }
-  const otaUrl = ota ?? fromTheNetwork(enrolment.ota)
+  const otaUrl = ota ?? (enrolment.local_only ? enrolment.ota : fromTheNetwork(enrolment.ota))
   const identity = known === undefined ? strangerIdentity() : { deviceId: known.id, clientId: known.client_id }
   const { told, findings, healthy } = await examine({ otaUrl, identity })
   const lines = [
@@ -54,7 +54,7 @@ async function enrolmentOf(
   command: Command,
   { needed }: { readonly needed: boolean },
 ): Promise<EnrolmentView | undefined> {
-  if (!needed) return { pending: [], devices: [], refused: [], ota: '' }
+  if (!needed) return { pending: [], devices: [], refused: [], ota: '', local_only: false }
   const body = { tool: 'devices.enrolment.list', arguments: {} }
   const value = await heard(command, { method: 'POST', path: '/api/call', body, asOwner: true })
   if (value === undefined) return undefined

@@ -40,6 +40,7 @@ export interface EnrolmentView {
     readonly last: string | null
   }[]
   readonly ota: string
+  readonly local_only: boolean
 }
 
 interface Definition {
@@ -63,7 +64,7 @@ export interface ToolsView {
 }
 
 export function devicesTable(
-  { pending, devices, refused, ota }: EnrolmentView,
+  { pending, devices, refused, ...door }: EnrolmentView,
   fromTheNetwork: (url: string) => string,
 ): string {
   const rows = devices.map((device) => [
@@ -90,7 +91,7 @@ export function devicesTable(
   ])
   const parts = [
     rows.length === 0
-      ? `No devices yet. Type this into one: ${fromTheNetwork(ota)}`
+      ? `No devices yet. ${whereToGo(door, fromTheNetwork)}`
       : table(['device', 'state', 'transport', 'board', 'id', ''], rows),
     ...(waiting.length === 0
       ? []
@@ -98,6 +99,14 @@ export function devicesTable(
     ...(away.length === 0 ? [] : [`Turned away in the last day:\n${table(['as', 'from', '', 'last', ''], away)}`]),
   ]
   return harmless(parts.join('\n\n'))
+}
+
+function whereToGo(
+  { ota, local_only: isLocal }: Pick<EnrolmentView, 'ota' | 'local_only'>,
+  fromTheNetwork: (url: string) => string,
+): string {
+  if (!isLocal) return `Type this into one: ${fromTheNetwork(ota)}`
+  return `Only this machine can reach the listener, at ${ota}: set devices.host to 0.0.0.0 for real ones.`
 }
 
 export function toolsText({ device, online, tools, withheld, digest, problems }: ToolsView): string {
@@ -128,6 +137,12 @@ export function enrolledSentence(view: JsonObject, done: string): string {
 }
 
 /** The sentence alone for a person; the whole answer stays in `json`. */
+export function revokedSentence(device: string): string {
+  return harmless(
+    `${device} was turned away: its credentials have ended and it offers nothing. \`hearthbus devices forget ${device}\` makes it a stranger again.`,
+  )
+}
+
 export function refusedAnswer(view: CallView): Answer {
   const answer = callAnswer(view)
   const error = isJsonObject(view.structured) ? view.structured['error'] : undefined

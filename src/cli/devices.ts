@@ -9,7 +9,7 @@ import type { Command } from 'commander'
 import type { JsonObject } from '../core/json.ts'
 import type { CallView } from '../web/api.ts'
 import { heard, say } from './command-client.ts'
-import { devicesTable, enrolledSentence, refusedAnswer, toolsText } from './devices-text.ts'
+import { devicesTable, enrolledSentence, refusedAnswer, revokedSentence, toolsText } from './devices-text.ts'
 import type { EnrolmentView, ToolsView } from './devices-text.ts'
 
 const TRANSPORTS = ['websocket', 'mqtt', 'mqtt-broker'] as const
@@ -26,9 +26,14 @@ export function addDevicesCommands(program: Command): void {
   devices
     .command('show <device>')
     .description('what a device can do, and what of it is withheld')
-    .action((device: string, _, command: Command) =>
-      tell(command, 'devices.tools.list', { device }, (view) => toolsText(view as ToolsView)),
-    )
+    .action(async (device: string, _, command: Command) => {
+      const enrolment = await called(command, 'devices.enrolment.list', {})
+      if (enrolment === undefined) return
+      const { devices: known } = enrolment.structured as unknown as EnrolmentView
+      const revoked = known.find((each) => each.state === 'revoked' && (each.device === device || each.id === device))
+      if (revoked !== undefined) say(command, { json: { ...revoked }, text: revokedSentence(revoked.device) })
+      else await tell(command, 'devices.tools.list', { device }, (view) => toolsText(view as ToolsView))
+    })
   devices
     .command('approve <code>')
     .description('let the device in that shows this code')

@@ -17,7 +17,7 @@ import type { Ledger } from '../ledger/ledger.ts'
 import type { Gateway } from './enrol/gateway-server.ts'
 import { openDevices } from './enrol/gateway-server.ts'
 import { openSigningKey } from './enrol/signing-key-store.ts'
-import { gatewaySettings, otaUrl, toolTimes, troubleText, urlRules } from './gateway-settings.ts'
+import { gatewaySettings, isLocalOnly, otaUrl, toolTimes, troubleText, urlRules } from './gateway-settings.ts'
 import type { FleetEvent } from './session/fleet.ts'
 import type { Refusal } from './session/refusal.ts'
 import { announceTools } from './tools/announce-tools.ts'
@@ -181,6 +181,7 @@ class Doors {
       events: new EventLog(),
       refused: () => this.#doorLog.list(clock.now()),
       otaUrl: otaUrl(config, gateway.httpPort),
+      localOnly: isLocalOnly(config),
     }
   }
 

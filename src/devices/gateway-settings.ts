@@ -46,6 +46,11 @@ export function otaUrl({ publicUrl, host, otaPath }: DevicesConfig, port: number
   return `http://${host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host}:${port}${otaPath}`
 }
 
+/** A listener on the loopback, with nobody in front of it, is for virtual devices. */
+export function isLocalOnly({ publicUrl, host }: DevicesConfig): boolean {
+  return publicUrl === undefined && (host === 'localhost' || host === '::1' || host.startsWith('127.'))
+}
+
 export function toolTimes({ toolSeconds }: DevicesConfig): ToolTimes {
   const byTool = Object.fromEntries(Object.entries(toolSeconds).map(([tool, seconds]) => [tool, seconds * 1_000]))
   return { ...DEFAULT_TOOL_TIMES, byTool }

@@ -69,6 +69,7 @@ const list = defineTool({
     devices: z.array(enrolledView.extend({ online: z.boolean(), withheld: z.int() })),
     refused: z.array(refusedView),
     ota: z.string().describe('What to type into a device.'),
+    local_only: z.boolean().describe('Whether nothing but this machine can reach that address.'),
   }),
 })
 
@@ -202,6 +203,7 @@ function listJson(house: OpenHouse): JsonObject {
     })),
     refused: refusedJson(house),
     ota: house.otaUrl,
+    local_only: house.localOnly,
   }
 }
 

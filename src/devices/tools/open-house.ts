@@ -26,6 +26,8 @@ export interface OpenHouse {
   /** Who was turned away lately, newest first. */
   readonly refused: () => readonly RefusedVisitor[]
   readonly otaUrl: string
+  /** Nothing but this machine can reach the listener. */
+  readonly localOnly: boolean
 }
 
 export interface ForwardBus {

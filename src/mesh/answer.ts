@@ -1,11 +1,12 @@
 /**
  * Answer: an outcome as it travels between nodes.
  *
- *   200 { ok: true, data, content?, usage?, input_required? }
- *   4xx, 5xx { error, message, retry_after_ms?, alt_nodes?, schema_hash_expected?, … , kind, family_code?, reasons? }
+ *   200 { ok: true, data, content?, usage?, input_required?, replayed? }
+ *   4xx, 5xx { error, message, retry_after_ms?, alt_nodes?, schema_hash_expected?, … ,
+ *              kind, family_code?, reasons?, replayed? }
  *
- * The first five keys of a failure are CONTRACT § 5.4; the last three let our own nodes keep what the code alone would
- * lose: whether a person has to approve, whether a change may have happened.
+ * The first five keys of a failure are CONTRACT § 5.4; those from `kind` on let our own nodes keep what the code alone
+ * would lose: whether a person has to approve, whether a change may have happened.
  *
  * Pure.
  */
@@ -56,7 +57,7 @@ export function outcomeOf(status: number, body: unknown): Outcome {
   return status === 200 ? decodeReply(body) : fail(decodeFault(body))
 }
 
-export function replyBody({ data, content, usage, inputRequired }: Reply): JsonObject {
+export function replyBody({ data, content, usage, inputRequired, replayed }: Reply): JsonObject {
   return {
     ok: true,
     data,
@@ -77,11 +78,12 @@ export function replyBody({ data, content, usage, inputRequired }: Reply): JsonO
             ...(inputRequired.state === undefined ? {} : { state: inputRequired.state }),
           },
         }),
+    ...(replayed === undefined ? {} : { replayed }),
   }
 }
 
 export function decodeReply(body: JsonObject): Outcome {
-  const { data, content, usage, input_required: wanted } = body
+  const { data, content, usage, input_required: wanted, replayed } = body
   if (data === undefined) return fail(nonsense('The peer answered without data.'))
   return ok({
     data,
@@ -95,6 +97,7 @@ export function decodeReply(body: JsonObject): Outcome {
           },
         }
       : {}),
+    ...(replayed === true ? { replayed } : {}),
   })
 }
 
@@ -108,11 +111,12 @@ export function faultBody(fault: Fault): JsonObject {
     kind: fault.kind,
     ...(fault.code === undefined || fault.code === code ? {} : { family_code: fault.code }),
     ...(fault.reasons === undefined ? {} : { reasons: fault.reasons.map(({ rule, message }) => ({ rule, message })) }),
+    ...(fault.replayed === undefined ? {} : { replayed: fault.replayed }),
   }
 }
 
 export function decodeFault(body: JsonObject): Fault {
-  const { error, message, retry_after_ms: retry, kind, family_code: familyCode, reasons, ...details } = body
+  const { error, message, retry_after_ms: retry, kind, family_code: familyCode, reasons, replayed, ...details } = body
   if (typeof error !== 'string' || !isErrorCode(error)) return nonsense('The peer answered an error of no known code.')
   return {
     // A peer's mistake inside is, seen from here, a far end that failed.
@@ -122,6 +126,7 @@ export function decodeFault(body: JsonObject): Fault {
     ...(typeof retry === 'number' && retry >= 0 ? { retryAfterMs: Math.min(retry, MAX_RETRY_AFTER_MS) } : {}),
     ...(Array.isArray(reasons) ? { reasons: reasons.filter(isReason).slice(0, 32) } : {}),
     ...(Object.keys(details).length === 0 ? {} : { details }),
+    ...(replayed === true ? { replayed } : {}),
   }
 }
 

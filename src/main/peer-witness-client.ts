@@ -68,7 +68,6 @@ export function openPeerWitness(parts: PeerWitnessParts): PeerWitness {
   }
   // Per node, the size it cosigned last: only a guess, which its 409 corrects.
   const remembered = new Map<string, number>()
-  let lastSize = -1
   return {
     desk: {
       addCheckpoint: async (peer, body) => {
@@ -86,9 +85,10 @@ export function openPeerWitness(parts: PeerWitnessParts): PeerWitness {
     },
     cosign: async () => {
       const signed = ledger.latestCheckpoint()
-      const peers = mesh.peers.filter(({ isOnBus }) => isOnBus)
-      if (signed === undefined || peers.length === 0 || signed.checkpoint.size === lastSize) return
-      lastSize = signed.checkpoint.size
+      if (signed === undefined) return
+      const { size } = signed.checkpoint
+      // Whoever was away, or came later, is asked again; whoever signed this one is left in peace.
+      const peers = mesh.peers.filter(({ isOnBus, nodeId }) => isOnBus && remembered.get(nodeId) !== size)
       const answers = await Promise.all(peers.map(({ nodeId }) => askOne(parts, { nodeId, signed, remembered })))
       const cosignatures = answers.filter((answer) => answer !== undefined)
       if (cosignatures.length > 0) await ledger.addCosignatures(signed, cosignatures)

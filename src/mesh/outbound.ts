@@ -21,6 +21,7 @@ import type { Json, JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { decodeOutcome, nonsense } from './answer.ts'
+import { CallerSessions } from './caller-sessions.ts'
 import { answerText, bodyHash, callText, envelopeFields, FramesHash, MAX_SESSION } from './envelope.ts'
 import type { Envelope } from './envelope.ts'
 import { SESSION_QUESTION } from './gate.ts'
@@ -31,7 +32,6 @@ import { encodePacketCall } from './packets/packet-call.ts'
 import { PacketCaller } from './packets/packet-caller.ts'
 import { isProven, macProof, signatureProof } from './proof.ts'
 import { reasonOf } from './refusal.ts'
-import { offerSession, takeSession } from './sessions.ts'
 import type { Session, Signatures } from './sessions.ts'
 import { traceparentOf } from './traceparent.ts'
 import { causeOf, lostAnswer, unreachable } from './transport.ts'
@@ -66,23 +66,27 @@ const QUESTION_VERSION = [1, 0] as const
 
 export class Outbound implements RemoteProvider {
   readonly #parts: OutboundParts
-  /** What is under way is shared: a hundred first calls make one handshake. */
-  readonly #sessions = new Map<string, Session | Promise<Result<Session, Fault>>>()
-
+  readonly #sessions: CallerSessions
+  readonly #packets: PacketCaller
   readonly #badWays = new Map<string, number>()
 
-  readonly #packets: PacketCaller
-
   constructor(parts: OutboundParts) {
+    const { identity, clock, signatures } = parts
     this.#parts = parts
-    this.#packets = new PacketCaller(parts.clock)
+    this.#sessions = new CallerSessions({
+      self: identity.id,
+      clock,
+      signatures,
+      ask: (peer, body, signal) => this.#askForSession(peer, body, signal),
+    })
+    this.#packets = new PacketCaller(clock)
     parts.transports.http?.onPackets?.(this.#packets)
     parts.transports.nats?.onPackets?.(this.#packets)
   }
 
   /** What only reads goes in packets, where it can. */
   call(entry: CapabilityEntry, call: Call): Promise<Outcome> {
-    return entry.offer.effect === 'reads' ? this.#inPacket(entry, call) : this.#invoke(entry, call)
+    return isPackable(entry, call) ? this.#inPacket(entry, call) : this.#invoke(entry, call)
   }
 
   stream(entry: CapabilityEntry, call: Call, emit: Emit): Promise<Outcome> {
@@ -108,7 +112,14 @@ export class Outbound implements RemoteProvider {
   }
 
   forget(nodeId: string): void {
-    this.#sessions.delete(nodeId)
+    this.#sessions.forget(nodeId)
+  }
+
+  async #askForSession(peer: PeerAddress, body: JsonObject, signal: AbortSignal): Promise<Result<JsonObject, Fault>> {
+    const communityId = this.#parts.communityId()
+    if (communityId === undefined) return fail(homeless(peer.nodeId))
+    const draft = { ...question(SESSION_QUESTION, body), isSigned: true }
+    return dataOf(await this.#attempt(peer, draft, { signal, session: undefined, communityId }))
   }
 
   async #invoke(entry: CapabilityEntry, call: Call, emit?: Emit): Promise<Outcome> {
@@ -141,10 +152,9 @@ export class Outbound implements RemoteProvider {
   /** With whatever else goes there in this moment, if there is a wire for it and it is small. */
   #inPacket(entry: CapabilityEntry, call: Call): Promise<Outcome> {
     const peer = entry.endpoint as PeerAddress
-    const session = this.#sessions.get(peer.nodeId)
+    const session = this.#sessions.live(peer.nodeId)
     // Nearly always both are there, and nothing has to be waited for.
-    if (session === undefined || session instanceof Promise || session.endsMs <= this.#parts.clock.monotonic())
-      return this.#inFirstPacket(entry, call)
+    if (session === undefined) return this.#inFirstPacket(entry, call)
     const wire = session.takesPackets ? this.#wire(peer) : undefined
     if (wire instanceof Promise) return wire.then((open) => this.#alongWire(open, session, { entry, call }))
     return this.#alongWire(wire, session, { entry, call })
@@ -152,9 +162,7 @@ export class Outbound implements RemoteProvider {
 
   async #inFirstPacket(entry: CapabilityEntry, call: Call): Promise<Outcome> {
     const peer = entry.endpoint as PeerAddress
-    const communityId = this.#parts.communityId()
-    if (communityId === undefined) return this.#invoke(entry, call)
-    const session = await this.#session(peer, { communityId })
+    const session = await this.#sessions.open(peer)
     if (!session.ok) return session
     const wire = session.value.takesPackets ? await this.#wire(peer) : undefined
     return this.#alongWire(wire, session.value, { entry, call })
@@ -168,7 +176,8 @@ export class Outbound implements RemoteProvider {
     const { offer, announced } = entry
     if (wire === undefined) return this.#invoke(entry, call)
     const hash = announced?.schemaHash ?? schemaHash(offer)
-    const deadlineMs = Math.max(0, Math.floor(call.deadlineMs - this.#parts.clock.monotonic()))
+    // Rounded up: the far end shall not give up before we do.
+    const deadlineMs = Math.max(0, Math.ceil(call.deadlineMs - this.#parts.clock.monotonic()))
     const text = encodePacketCall(offer, hash, { call, deadlineMs })
     if (text.length > MAX_CALL_BYTES) return this.#invoke(entry, call)
     return this.#packets.call(wire, session, {
@@ -176,7 +185,7 @@ export class Outbound implements RemoteProvider {
       idempotent: offer.idempotent,
       call,
       otherwise: (why) => {
-        if (why === 'stale' && this.#sessions.get(session.peer) === session) this.#sessions.delete(session.peer)
+        if (why === 'stale') this.#sessions.forget(session.peer, session)
         return this.#invoke(entry, call)
       },
     })
@@ -192,52 +201,15 @@ export class Outbound implements RemoteProvider {
 
   async #deliver(peer: PeerAddress, draft: Draft, options: DeliveryOptions): Promise<Outcome> {
     const communityId = this.#parts.communityId()
-    if (communityId === undefined) return fail(unreachable(peer.nodeId, 'this node belongs to no community'))
+    if (communityId === undefined) return fail(homeless(peer.nodeId))
     for (let again = false; ; again = true) {
-      const session = await this.#session(peer, { communityId })
+      const session = await this.#sessions.open(peer)
       if (!session.ok) return session
       const outcome = await this.#attempt(peer, draft, { ...options, session: session.value, communityId })
       if (again || outcome.ok || reasonOf(outcome.fault) !== 'unknown-session') return outcome
       // It has restarted: the key went with it, and nothing was tried.
-      if (this.#sessions.get(peer.nodeId) === session.value) this.#sessions.delete(peer.nodeId)
+      this.#sessions.forget(peer.nodeId, session.value)
     }
-  }
-
-  async #session(peer: PeerAddress, options: { communityId: string }): Promise<Result<Session, Fault>> {
-    const known = this.#sessions.get(peer.nodeId)
-    if (known instanceof Promise) return known
-    if (known !== undefined && known.endsMs > this.#parts.clock.monotonic()) return ok(known)
-    // The caller who happens to be first may withdraw; the handshake is for everybody who waits for it.
-    const making = this.#handshake(peer, {
-      communityId: options.communityId,
-      signal: AbortSignal.timeout(HANDSHAKE_MS),
-    })
-    this.#sessions.set(peer.nodeId, making)
-    const made = await making
-    if (made.ok) this.#sessions.set(peer.nodeId, made.value)
-    else if (this.#sessions.get(peer.nodeId) === making) this.#sessions.delete(peer.nodeId)
-    return made
-  }
-
-  async #handshake(
-    peer: PeerAddress,
-    options: { communityId: string; signal: AbortSignal },
-  ): Promise<Result<Session, Fault>> {
-    const offer = offerSession(this.#parts.signatures)
-    const draft = { ...question(SESSION_QUESTION, offer.body), isSigned: true, idempotent: true }
-    const answer = dataOf(await this.#attempt(peer, draft, { ...options, session: undefined }))
-    if (!answer.ok) {
-      // Nothing of the call itself was tried, whatever became of the handshake.
-      const { kind } = answer.fault
-      return kind === 'cancelled' || kind === 'timed-out' || kind === 'failed'
-        ? fail(unreachable(peer.nodeId, answer.fault.message))
-        : answer
-    }
-    const about = { self: this.#parts.identity.id, peer: peer.nodeId, nowMs: this.#parts.clock.monotonic() }
-    const session = takeSession(offer, answer.value, about)
-    return session === undefined
-      ? fail(nonsense(`${peer.nodeId} answered a handshake that makes no sense.`))
-      : ok(session)
   }
 
   /** Along each way in turn, as long as nothing was sent. */
@@ -335,7 +307,6 @@ export class Outbound implements RemoteProvider {
   }
 }
 
-const HANDSHAKE_MS = 5_000
 const QUESTION_MS = 10_000
 const BAD_WAY_MS = 30_000
 const MAX_BAD_WAYS = 4_096
@@ -349,6 +320,17 @@ interface DeliveryOptions {
 interface AttemptOptions extends DeliveryOptions {
   readonly session: Session | undefined
   readonly communityId: string
+}
+
+/** Packets hold no answers to questions that a handler has asked back. */
+function isPackable({ offer }: CapabilityEntry, { interaction }: Call): boolean {
+  return (
+    offer.effect === 'reads' && interaction?.inputResponses === undefined && interaction?.requestState === undefined
+  )
+}
+
+function homeless(nodeId: string): Fault {
+  return unreachable(nodeId, 'this node belongs to no community')
 }
 
 function wayKey(nodeId: string, way: Way): string {

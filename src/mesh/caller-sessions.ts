@@ -1,0 +1,79 @@
+/**
+ * Caller sessions: the keys that other nodes have given this one. The first call to a node makes one; those who come
+ * while it is being made wait for the same.
+ *
+ * Pure: the handshake travels through `ask`, time comes from outside.
+ */
+import type { Clock } from '../core/clock.ts'
+import type { Fault } from '../core/fault.ts'
+import type { JsonObject } from '../core/json.ts'
+import { fail, ok } from '../core/result.ts'
+import type { Result } from '../core/result.ts'
+import { nonsense } from './answer.ts'
+import { offerSession, takeSession } from './sessions.ts'
+import type { Session, Signatures } from './sessions.ts'
+import { unreachable } from './transport.ts'
+import type { PeerAddress } from './transport.ts'
+
+export interface CallerSessionsParts {
+  readonly self: string
+  readonly clock: Clock
+  readonly signatures: Signatures | undefined
+  /** Carries a handshake there, signed, and its answer back. */
+  readonly ask: (peer: PeerAddress, body: JsonObject, signal: AbortSignal) => Promise<Result<JsonObject, Fault>>
+}
+
+const HANDSHAKE_MS = 5_000
+
+export class CallerSessions {
+  readonly #parts: CallerSessionsParts
+  readonly #byPeer = new Map<string, Session | Promise<Result<Session, Fault>>>()
+
+  constructor(parts: CallerSessionsParts) {
+    this.#parts = parts
+  }
+
+  /** The one there is, if there is one now. */
+  live(nodeId: string): Session | undefined {
+    const known = this.#byPeer.get(nodeId)
+    if (known === undefined || known instanceof Promise) return undefined
+    return known.endsMs > this.#parts.clock.monotonic() ? known : undefined
+  }
+
+  async open(peer: PeerAddress): Promise<Result<Session, Fault>> {
+    const { nodeId } = peer
+    const live = this.live(nodeId)
+    if (live !== undefined) return ok(live)
+    const known = this.#byPeer.get(nodeId)
+    if (known instanceof Promise) return known
+    const making = this.#make(peer)
+    this.#byPeer.set(nodeId, making)
+    const made = await making
+    if (made.ok) this.#byPeer.set(nodeId, made.value)
+    else if (this.#byPeer.get(nodeId) === making) this.#byPeer.delete(nodeId)
+    return made
+  }
+
+  /** With a session: only if it is still that one. */
+  forget(nodeId: string, session?: Session): void {
+    if (session === undefined || this.#byPeer.get(nodeId) === session) this.#byPeer.delete(nodeId)
+  }
+
+  async #make(peer: PeerAddress): Promise<Result<Session, Fault>> {
+    const { self, clock, signatures, ask } = this.#parts
+    const offer = offerSession(signatures)
+    // The caller who happens to be first may withdraw; the handshake is for everybody who waits for it.
+    const answer = await ask(peer, offer.body, AbortSignal.timeout(HANDSHAKE_MS))
+    if (!answer.ok) {
+      // Nothing of the call itself was tried, whatever became of the handshake.
+      const { kind, message } = answer.fault
+      return kind === 'cancelled' || kind === 'timed-out' || kind === 'failed'
+        ? fail(unreachable(peer.nodeId, message))
+        : answer
+    }
+    const session = takeSession(offer, answer.value, { self, peer: peer.nodeId, nowMs: clock.monotonic() })
+    return session === undefined
+      ? fail(nonsense(`${peer.nodeId} answered a handshake that makes no sense.`))
+      : ok(session)
+  }
+}

@@ -5,7 +5,7 @@
  *
  * Does I/O.
  */
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { rmSync, writeFileSync } from 'node:fs'
 import type { Service } from './bus/capability.ts'
 import { openSpine } from './call/spine.ts'
 import type { Spine } from './call/spine.ts'
@@ -14,6 +14,7 @@ import type { DataDirectory } from './config/data-directory.ts'
 import type { Config } from './config/schema.ts'
 import { systemClock } from './core/clock.ts'
 import { Database, DatabaseTooNew } from './core/database-store.ts'
+import { makeFolder } from './core/folder-store.ts'
 import type { Logger } from './core/logger.ts'
 import { takeProcessLock } from './core/process-lock-store.ts'
 import { fail, ok } from './core/result.ts'
@@ -67,7 +68,7 @@ const COSIGN_MS = 5_000
 export async function startGateway(options: GatewayOptions): Promise<Result<Gateway, StartFault>> {
   const data = dataDirectory(options.dataRoot)
   // 0700 before the first key is in it.
-  mkdirSync(data.keys, { recursive: true, mode: 0o700 })
+  makeFolder(data.keys)
   const lock = takeProcessLock(data.lock)
   if (lock === undefined) return fail({ kind: 'running-already', message: `A gateway runs for ${data.root} already.` })
   // The lock goes last: the next gateway may only come in when nothing of this one is left.

@@ -4,11 +4,12 @@
  *
  * Does I/O.
  */
-import { mkdirSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { dataDirectory } from '../config/data-directory.ts'
 import type { Config } from '../config/schema.ts'
 import { chanceBytes } from '../core/chance.ts'
 import { systemClock } from '../core/clock.ts'
+import { makeFolder } from '../core/folder-store.ts'
 import { ulid } from '../core/ids.ts'
 import type { Json } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
@@ -115,7 +116,9 @@ export function joinCommunity(command: MeshCommand, text: string): Promise<Answe
   })
 }
 
-export function listMembers(command: MeshCommand): Promise<Answer> {
+export async function listMembers(command: MeshCommand): Promise<Answer> {
+  // Looking makes neither a key nor a database.
+  if (!existsSync(meshFiles(dataDirectory(command.dataRoot)).database)) return refusal(NO_COMMUNITY)
   return withStore(command, async ({ store, authority }) => {
     const community = store.community()
     if (community === undefined) return fail(NO_COMMUNITY)
@@ -197,7 +200,7 @@ export function membersCalled({ members }: Pick<Community, 'members'>, which: st
 async function withStore(command: MeshCommand, work: (opened: Opened) => Promise<Said>): Promise<Answer> {
   const data = dataDirectory(command.dataRoot)
   const files = meshFiles(data)
-  mkdirSync(data.keys, { recursive: true, mode: 0o700 })
+  makeFolder(data.keys)
   const key = await loadOrCreateKey(data.nodeKey)
   if (!key.ok) return refusal(keyFaultSentence(key.fault))
   const root = await rootAt(files.rootKey)

@@ -4,10 +4,10 @@
  *
  * Does I/O.
  */
-import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { systemClock } from '../core/clock.ts'
 import { Database } from '../core/database-store.ts'
+import { makeFolder } from '../core/folder-store.ts'
 import { keyFaultSentence, loadOrCreateKey } from '../ledger/key-store.ts'
 import { cosigner, formatVerifierKey, parseVerifierKey } from '../ledger/note-key.ts'
 import type { VerifierKey } from '../ledger/note-key.ts'
@@ -47,7 +47,7 @@ async function witness({ folder, name, host, port, logs }: WitnessCommand): Prom
     // Several keys under one name: a log that was given a new key is still one log.
     known.set(parsed.value.name, [...(known.get(parsed.value.name) ?? []), parsed.value])
   }
-  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  makeFolder(folder)
   const key = await loadOrCreateKey(join(folder, 'witness.key'))
   if (!key.ok) return refuse(keyFaultSentence(key.fault), EXIT.integrity)
   const signer = cosigner(name, key.value.privateKey, systemClock.now)

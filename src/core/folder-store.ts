@@ -1,0 +1,28 @@
+/**
+ * Folder: makes a folder and whatever it is in. Node's own way of doing so goes round in circles for ever where the
+ * system says of a folder that it is there and that nothing can be made in it, as it does under /proc.
+ *
+ * Does I/O.
+ */
+import { mkdirSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
+
+/** Only its owner may look into what is made here. */
+const MODE = 0o700
+
+/** Throws what the system says, a file in its place included. */
+export function makeFolder(path: string): void {
+  if (isFolder(path)) return
+  const parent = dirname(path)
+  if (parent !== path) makeFolder(parent)
+  try {
+    mkdirSync(path, { mode: MODE })
+  } catch (error) {
+    // Somebody else was faster.
+    if (!isFolder(path)) throw error
+  }
+}
+
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
+}

@@ -166,8 +166,8 @@ function Banner(): JSX.Element | null {
   if (connection.value === 'lost') {
     return (
       <p class="banner warn" role="alert">
-        The gateway does not answer since <Age ms={lostAtMs.value} />. What is shown may be old; the page comes back by
-        itself.
+        The gateway does not answer; it was last heard <Age ms={lostAtMs.value} />. What is shown may be old; the page
+        comes back by itself.
       </p>
     )
   }

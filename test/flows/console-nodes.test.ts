@@ -81,7 +81,7 @@ describe.skipIf(chromium === undefined)('two nodes', () => {
 })
 
 async function signIn(node: MeshNode): Promise<Page> {
-  const page = await (await browser.newContext({ viewport: { width: 1280, height: 860 } })).newPage()
+  const page = await (await browser.newContext({ viewport: { width: 1280, height: 860 }, locale: 'en-GB' })).newPage()
   await page.goto(String(cli(node.home, 'console')['url']))
   await page.getByRole('heading', { name: 'House' }).waitFor()
   return page

@@ -43,8 +43,6 @@ describe.skipIf(chromium === undefined)('console', () => {
     for (const [id, title] of PAGES) {
       await walkTo(page, id)
       expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe(title)
-      // The other pages have theirs taken in the virtual house.
-      if (id === 'work') await picture(page, id)
     }
     expect(complaints).toEqual([])
     await page.context().close()
@@ -165,6 +163,7 @@ describe.skipIf(chromium === undefined)('console', () => {
     const sealed = await agentCalls('merkle_finalize', { session_id: session })
     // Without anybody asking for it again.
     await row.getByText('sealed', { exact: true }).waitFor()
+    await picture(page, 'work')
     await row.click()
     const dialog = page.getByRole('dialog')
     expect(await dialog.getByLabel('The root').textContent()).toBe(stringAt(sealed.structured, 'data', 'root'))

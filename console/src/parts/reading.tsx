@@ -43,7 +43,7 @@ export function Reading({
 export function Source({ atMs, source }: { readonly atMs: number | undefined; readonly source: string }): JSX.Element {
   return (
     <p class="source">
-      {isStale(atMs) ? <span class="old">old · </span> : null}
+      {isStale(atMs) ? <span class="old">{connection.value === 'lost' ? 'not live' : 'old'} · </span> : null}
       {source} · <Age ms={atMs} />
     </p>
   )

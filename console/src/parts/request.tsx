@@ -1,0 +1,166 @@
+/**
+ * Request: one thing that waits for a person's yes or no: who asks for what, exactly, what it would change, and the answer.
+ *
+ * Does I/O: it decides.
+ */
+import type { JSX } from 'preact'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import type { ApprovalView } from '../../../src/web/views.ts'
+import { post } from '../core/api.ts'
+import { useAttempt } from '../core/attempt.ts'
+import { leftText } from '../core/format.ts'
+import { mayDecide, me, now, rememberApproval } from '../core/live.ts'
+import { href } from '../core/route.ts'
+import { line, textOf } from '../core/text.ts'
+import { GrantDialog } from './grant-dialog.tsx'
+import { Preview } from './preview.tsx'
+import { Flaw } from './states.tsx'
+import { EffectBadge, Time, Words } from './words.tsx'
+
+export function Request({ approval }: { readonly approval: ApprovalView }): JSX.Element {
+  const { shown, binding, id } = approval
+  const [denying, setDenying] = useState(false)
+  const [granting, setGranting] = useState(false)
+  const { flaw, attempt } = useAttempt()
+  const leftMs = approval.expiresAtMs - now.value
+  const total = Math.max(1, approval.expiresAtMs - approval.requestedAtMs)
+  const mine = binding.principal === me.value?.principal
+
+  const decide = (path: 'approve' | 'deny', body: unknown): Promise<void> =>
+    attempt(async () => {
+      rememberApproval(await post<ApprovalView>(`/api/approvals/${encodeURIComponent(id)}/${path}`, body))
+      // The button that had the focus is gone with its request.
+      document.querySelector<HTMLElement>('main h1')?.focus()
+    })
+  return (
+    <article class="card request" aria-label={`${line(shown.title)} by ${line(binding.principal)}`}>
+      <header>
+        <h3>
+          <Words text={shown.title} />
+          {shown.label === undefined ? null : (
+            <>
+              {' '}
+              – <Words text={shown.label} />
+            </>
+          )}
+        </h3>
+        <EffectBadge effect={shown.effect} />
+      </header>
+      <p class="aside">
+        <strong>
+          <Words text={binding.principal} />
+        </strong>
+        {shown.client === undefined ? null : (
+          <>
+            {' '}
+            (calls itself <Words text={shown.client} />)
+          </>
+        )}{' '}
+        asked at <Time ms={approval.requestedAtMs} /> through {line(shown.channel)} to call{' '}
+        <code>{line(binding.tool)}</code>
+        {binding.target === undefined ? null : (
+          <>
+            {' '}
+            on <code>{line(binding.target)}</code>
+          </>
+        )}
+      </p>
+      <Arguments of={shown.arguments} />
+      {shown.preview === undefined ? null : <Preview preview={shown.preview} />}
+      <div class="time-left">
+        <progress max={total} value={Math.max(0, leftMs)} aria-label="Time left to answer" />
+        <span>{leftMs > 0 ? `${leftText(leftMs)} left` : 'lapsed'}</span>
+        <a href={href('calls', shown.traceId)}>The call</a>
+      </div>
+      <Flaw text={flaw} />
+      {mine ? (
+        <p class="note">
+          You asked for this yourself. It takes another credential: <code>hearthbus approvals approve {id}</code>
+        </p>
+      ) : !mayDecide.value ? (
+        <p class="note">Your role, {me.value?.role}, does not decide about approvals.</p>
+      ) : denying ? (
+        <Denial
+          onDeny={(why) => void decide('deny', { reason: why === '' ? 'no reason given' : why })}
+          onBack={() => setDenying(false)}
+        />
+      ) : (
+        <div class="buttons">
+          <button type="button" class="primary" onClick={() => void decide('approve', {})}>
+            Approve once
+          </button>
+          <button type="button" onClick={() => setGranting(true)}>
+            Approve more …
+          </button>
+          <button type="button" class="danger" onClick={() => setDenying(true)}>
+            Deny …
+          </button>
+        </div>
+      )}
+      {granting ? (
+        <GrantDialog
+          approval={approval}
+          onClose={() => setGranting(false)}
+          onGrant={(grant) => {
+            setGranting(false)
+            void decide('approve', { grant })
+          }}
+        />
+      ) : null}
+    </article>
+  )
+}
+
+function Denial({
+  onDeny,
+  onBack,
+}: {
+  readonly onDeny: (why: string) => void
+  readonly onBack: () => void
+}): JSX.Element {
+  const [why, setWhy] = useState('')
+  const input = useRef<HTMLInputElement>(null)
+  useEffect(() => input.current?.focus(), [])
+  return (
+    <form
+      class="deny"
+      onSubmit={(event) => {
+        event.preventDefault()
+        onDeny(why)
+      }}
+    >
+      <label class="field">
+        Why not (the agent reads it)
+        <input ref={input} value={why} maxLength={500} onInput={({ currentTarget }) => setWhy(currentTarget.value)} />
+      </label>
+      <div class="buttons">
+        <button type="submit" class="danger">
+          Deny
+        </button>
+        <button type="button" class="quiet" onClick={onBack}>
+          Back
+        </button>
+      </div>
+    </form>
+  )
+}
+
+/** The exact arguments, one by one: what is approved is these and no others. */
+function Arguments({ of }: { readonly of: ApprovalView['shown']['arguments'] }): JSX.Element {
+  const entries = Object.entries(of)
+  if (entries.length === 0) return <p class="aside">No arguments.</p>
+  return (
+    <dl class="facts arguments">
+      {entries.map(([name, value]) => (
+        <div key={name}>
+          <dt>
+            <bdi>{line(name, 60)}</bdi>
+          </dt>
+          <dd>
+            <bdi>{textOf(value, 600)}</bdi>
+          </dd>
+        </div>
+      ))}
+    </dl>
+  )
+}

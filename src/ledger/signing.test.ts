@@ -1,5 +1,5 @@
 import { generateKeyPairSync } from 'node:crypto'
-import { copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { LedgerFixture, ORIGIN } from '../../test/ledger-fixture.ts'
@@ -153,6 +153,27 @@ describe('the file of the last checkpoint', () => {
     expect(fixture.ledger.state()).toEqual({ kind: 'sound' })
     expect(fixture.ledger.entry(300)?.entry).toMatchObject({ kind: 'ledger.adopted', fault: 'last-signed-missing' })
     expect((await fixture.ledger.verify()).findings).toEqual([])
+  })
+
+  it('is written again by a process that knows what it signed, also after its folder was away', async () => {
+    rmSync(fixture.lastSignedPath)
+    await fixture.fill(310)
+    expect(await fixture.ledger.checkpoint()).toMatchObject({ ok: true, value: { checkpoint: { size: 310 } } })
+    expect(readFileSync(fixture.lastSignedPath, 'utf8')).toContain('\n310\n')
+    renameSync(fixture.directory, `${fixture.directory}-away`)
+    await fixture.fill(320)
+    expect(await fixture.ledger.checkpoint()).toMatchObject({ ok: false, fault: { kind: 'last-signed-unwritable' } })
+    expect(fixture.ledger.state()).toEqual({ kind: 'sound' })
+    renameSync(`${fixture.directory}-away`, fixture.directory)
+    expect(await fixture.ledger.checkpoint()).toMatchObject({ ok: true, value: { checkpoint: { size: 320 } } })
+  })
+
+  it('that was exchanged under a running process stops it', async () => {
+    const text = readFileSync(fixture.lastSignedPath, 'utf8')
+    writeFileSync(fixture.lastSignedPath, text.replace('\n300\n', '\n299\n'))
+    await fixture.fill(310)
+    expect(await fixture.ledger.checkpoint()).toMatchObject({ ok: false, fault: { kind: 'last-signed-invalid' } })
+    expect(refusal()).toMatchObject({ kind: 'last-signed-invalid' })
   })
 
   it.each([

@@ -92,7 +92,7 @@ export class Signing {
   sign(): Promise<Result<SignedCheckpoint, SigningFault>> {
     return this.#inTurn(async () => {
       if (this.#latest?.checkpoint.size === this.#options.tree.size) return ok(this.#latest)
-      const fault = await this.judge()
+      const fault = await this.#judgeMeanwhile()
       return fault === undefined ? this.#signNow() : fail(fault)
     })
   }
@@ -123,6 +123,24 @@ export class Signing {
     })
     if (this.#latest?.checkpoint.size === merged.checkpoint.size) this.#latest = merged
     return merged
+  }
+
+  /**
+   * The same as `judge`, by a process that knows what it signed last: a file that is gone since, perhaps with its whole
+   * folder, is written again, and one that cannot be read just now is no reason to refuse entries for good.
+   */
+  async #judgeMeanwhile(): Promise<SigningFault | undefined> {
+    const { lastSignedPath: path, tree } = this.#options
+    const known = this.#latest
+    let text: Uint8Array | undefined
+    try {
+      text = await readIfThere(path)
+    } catch (error) {
+      return { kind: 'last-signed-unwritable', path, reason: messageOf(error) }
+    }
+    if (text === undefined && known !== undefined)
+      return readingTree(() => forkFrom(tree, known.checkpoint, 'database') ?? this.#judgeRows())
+    return readingTree(() => this.#judgeFile(text) ?? this.#judgeRows())
   }
 
   async #signNow(): Promise<Result<SignedCheckpoint, SigningFault>> {

@@ -57,6 +57,8 @@ export async function startDemoHouse(config: Config): Promise<DemoHouse> {
   return {
     config: {
       ...config,
+      // Whoever looks for the first time wants to read the welcome; who asked for more, or less, gets it.
+      logLevel: config.logLevel === 'info' ? 'warn' : config.logLevel,
       // Five telegrams: whoever tries the demo should not wait for twenty.
       ebus: { ...config.ebus, buses: [{ ...bus, warmUpTransactions: 5 }] },
       homeseer: {

@@ -32,7 +32,7 @@ import { createFamilies, familyEnvelopes, familyMigrations } from './main/famili
 import { guardConfig } from './main/guard-config.ts'
 import type { MeshParts, PreparedMesh } from './main/mesh.ts'
 import { modelsServices } from './main/models.ts'
-import type { MeshState } from './mesh/mesh-server.ts'
+import type { MeshState } from './mesh/mesh-options.ts'
 import { refused } from './main/start-fault.ts'
 import type { StartFault } from './main/start-fault.ts'
 

@@ -9,73 +9,31 @@
  */
 import type { CapabilityBus } from '../bus/bus.ts'
 import type { RemoteProvider } from '../bus/peer.ts'
-import type { MeshConfig } from '../config/mesh.ts'
-import type { Clock } from '../core/clock.ts'
 import type { Fault } from '../core/fault.ts'
 import type { JsonObject } from '../core/json.ts'
-import type { Logger } from '../core/logger.ts'
 import type { Result } from '../core/result.ts'
 import { createDesk } from './desk.ts'
-import type { WitnessDesk } from './desk.ts'
 import { mdnsSource } from './discovery/mdns-client.ts'
 import { ownAddresses } from './discovery/own-address-client.ts'
 import { addressText, parseAddress, staticPeers } from './discovery/peer-source.ts'
 import type { PeerSource } from './discovery/peer-source.ts'
-import type { GateParts } from './gate.ts'
 import { HttpClient } from './http/http-client.ts'
 import { startHttpServer } from './http/http-server.ts'
-import type { HttpServer, MeshViews } from './http/http-server.ts'
+import type { HttpServer } from './http/http-server.ts'
 import { identifyAt } from './http/identify-client.ts'
 import type { TlsIdentity } from './http/pinned-agent-client.ts'
 import { nodeCertificate } from './identity/certificate.ts'
 import type { Authority, Community } from './identity/community.ts'
-import type { MeshStore } from './identity/mesh-store.ts'
-import type { NodeIdentity } from './identity/node-key.ts'
-import { Inbound } from './inbound.ts'
+import type { Inbound } from './inbound.ts'
+import type { Broker, MeshOptions, MeshStart, MeshState } from './mesh-options.ts'
 import { Neighbourhood } from './neighbourhood-client.ts'
 import { Outbound } from './outbound.ts'
-import { PacketProvider } from './packets/packet-provider.ts'
+import type { PacketProvider } from './packets/packet-provider.ts'
 import { PeerBook } from './peer-book.ts'
 import type { Peer } from './peer-book.ts'
-import { RateBudget } from './rate-budget.ts'
-import { ReplayCache } from './replay-cache.ts'
+import { providerSide } from './provider-side.ts'
 import { Self } from './self.ts'
-import { GivenSessions } from './sessions.ts'
-import type { MeshTransport } from './transport.ts'
-
-/** A transport that goes through a server in the middle, which is also a place to be found. */
-export interface Broker extends MeshTransport<'nats'> {
-  readonly source: PeerSource
-  readonly isConnected: boolean
-  readonly close: () => Promise<void>
-}
-
-export interface MeshOptions {
-  readonly config: MeshConfig
-  readonly identity: NodeIdentity
-  readonly root: NodeIdentity | undefined
-  readonly name: string
-  readonly store: MeshStore
-  /** Absent: nodes reach each other directly or not at all. */
-  readonly broker?: (inbound: Inbound, packets: PacketProvider) => Broker
-  readonly clock: Clock
-  readonly logger: Logger
-}
-
-export interface MeshStart {
-  readonly bus: CapabilityBus
-  readonly ledgerOrigin: string | undefined
-  readonly witness: WitnessDesk | undefined
-  readonly metrics: MeshViews['metrics']
-}
-
-export interface MeshState {
-  readonly port: number
-  readonly addresses: readonly string[]
-  readonly community: string | undefined
-  readonly peers: number
-  readonly nats: boolean
-}
+import type { GivenSessions } from './sessions.ts'
 
 /** New capabilities come in groups: a moment's patience makes one manifest of them. */
 const SETTLE_MS = 20
@@ -105,31 +63,20 @@ export class Mesh {
   #addresses: readonly string[] = []
 
   constructor(options: MeshOptions) {
-    const { config, identity, clock, logger, store } = options
+    const { config, identity, clock, store } = options
     this.#options = options
     this.#tls = {
       certificate: nodeCertificate(identity),
       key: identity.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
     }
-    this.#sessions = new GivenSessions(identity.id, clock, config.signatures)
     this.#http = new HttpClient({ tls: this.#tls, maxAnswerBytes: config.maxBodyBytes })
-    const gate: GateParts = {
-      self: identity.id,
-      community: () => store.community(),
-      sessions: this.#sessions,
-      replay: new ReplayCache(clock.monotonic()),
-      rate: new RateBudget(config.rate),
-      clock,
-    }
-    this.#inbound = new Inbound({
-      identity,
-      gate,
+    const { sessions, inbound, packets } = providerSide(options, {
       bus: () => this.#bus,
       desk: (question, body, asker) => this.#desk.answer(question, body, asker),
-      report: (error) => logger.error({ err: error }, 'a message of another node failed here'),
     })
-    const { maxBodyBytes } = config
-    this.#packets = new PacketProvider({ identity, gate, inbound: this.#inbound, maxBodyBytes })
+    this.#sessions = sessions
+    this.#inbound = inbound
+    this.#packets = packets
     this.#nats = options.broker?.(this.#inbound, this.#packets)
     this.#outbound = new Outbound({
       identity,

@@ -77,6 +77,7 @@ export class NatsServer {
   close(): void {
     clearInterval(this.#timer)
     for (const served of this.#running.values()) withdraw(served, 'the node stops')
+    this.#options.packets.close()
   }
 
   #hear(message: Msg): void {

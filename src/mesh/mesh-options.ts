@@ -1,0 +1,51 @@
+/**
+ * Mesh options: what a mesh is made of, what it is started with, and what it says of itself.
+ *
+ * Pure.
+ */
+import type { CapabilityBus } from '../bus/bus.ts'
+import type { MeshConfig } from '../config/mesh.ts'
+import type { Clock } from '../core/clock.ts'
+import type { Logger } from '../core/logger.ts'
+import type { WitnessDesk } from './desk.ts'
+import type { PeerSource } from './discovery/peer-source.ts'
+import type { MeshViews } from './http/http-server.ts'
+import type { MeshStore } from './identity/mesh-store.ts'
+import type { NodeIdentity } from './identity/node-key.ts'
+import type { Inbound } from './inbound.ts'
+import type { PacketProvider } from './packets/packet-provider.ts'
+import type { MeshTransport } from './transport.ts'
+
+/** A transport that goes through a server in the middle, which is also a place to be found. */
+export interface Broker extends MeshTransport<'nats'> {
+  readonly source: PeerSource
+  readonly isConnected: boolean
+  readonly close: () => Promise<void>
+}
+
+export interface MeshOptions {
+  readonly config: MeshConfig
+  readonly identity: NodeIdentity
+  readonly root: NodeIdentity | undefined
+  readonly name: string
+  readonly store: MeshStore
+  /** Absent: nodes reach each other directly or not at all. */
+  readonly broker?: (inbound: Inbound, packets: PacketProvider) => Broker
+  readonly clock: Clock
+  readonly logger: Logger
+}
+
+export interface MeshStart {
+  readonly bus: CapabilityBus
+  readonly ledgerOrigin: string | undefined
+  readonly witness: WitnessDesk | undefined
+  readonly metrics: MeshViews['metrics']
+}
+
+export interface MeshState {
+  readonly port: number
+  readonly addresses: readonly string[]
+  readonly community: string | undefined
+  readonly peers: number
+  readonly nats: boolean
+}

@@ -1,0 +1,50 @@
+/**
+ * Provider side: what stands between the transports and this node's bus.
+ *
+ *   messages ─▶ inbound ─┐
+ *                        ├─▶ one gate: the same sessions, the same memory of what was here, the same budgets
+ *   packets ─▶ packets ──┘
+ *
+ * Pure joining.
+ */
+import type { GateParts } from './gate.ts'
+import { Inbound } from './inbound.ts'
+import type { InboundParts } from './inbound.ts'
+import type { MeshOptions } from './mesh-options.ts'
+import { PacketProvider } from './packets/packet-provider.ts'
+import { RateBudget } from './rate-budget.ts'
+import { ReplayCache } from './replay-cache.ts'
+import { GivenSessions } from './sessions.ts'
+
+export interface ProviderSide {
+  readonly sessions: GivenSessions
+  readonly inbound: Inbound
+  readonly packets: PacketProvider
+}
+
+export function providerSide(
+  { config, identity, store, clock, logger }: MeshOptions,
+  { bus, desk }: Pick<InboundParts, 'bus' | 'desk'>,
+): ProviderSide {
+  const sessions = new GivenSessions(identity.id, clock, config.signatures)
+  const gate: GateParts = {
+    self: identity.id,
+    community: () => store.community(),
+    sessions,
+    replay: new ReplayCache(clock.monotonic()),
+    rate: new RateBudget(config.rate),
+    clock,
+  }
+  const inbound = new Inbound({
+    identity,
+    gate,
+    bus,
+    desk,
+    report: (error) => logger.error({ err: error }, 'a message of another node failed here'),
+  })
+  return {
+    sessions,
+    inbound,
+    packets: new PacketProvider({ identity, gate, inbound, maxBodyBytes: config.maxBodyBytes }),
+  }
+}

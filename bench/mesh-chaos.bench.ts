@@ -1,6 +1,7 @@
 /**
  * Two minutes of chaos: nodes and the broker killed and restarted at random under load. Every call has to end, nothing
- * may stay in flight, nothing that may happen once may happen twice, and the ledgers have to verify.
+ * may stay in flight, nothing that may happen once may happen twice, and the ledgers have to verify and to tell of each
+ * other's calls under one trace.
  *
  *   CHAOS_SECONDS=30 npm run bench -- mesh-chaos
  *
@@ -28,5 +29,10 @@ const { nodes, ...report } = await chaos({
 await closeAll(nodes)
 await broker?.stop()
 process.stdout.write(`${JSON.stringify(report, null, 2)}\n`)
-const broken = report.duplicates.length + report.missing.length + report.inFlight + (nodes.length - report.soundLedgers)
+const broken =
+  report.duplicates.length +
+  report.missing.length +
+  report.inFlight +
+  report.unlinked.length +
+  (nodes.length - report.soundLedgers)
 process.exitCode = broken === 0 ? 0 : 1

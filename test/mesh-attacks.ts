@@ -160,6 +160,11 @@ export function meshAttacks(
       const write = { capability: 'test.write' }
       expect(await recorded({})).toEqual(['call.enter', 'call.exit ok'])
       expect(await recorded(write, { signer: member })).toEqual(['call.enter', 'call.exit not-permitted'])
+      expect(await recorded(write)).toEqual(['call.enter', 'call.exit invalid_signature'])
+      expect(await recorded({ schemaHash: `blake3:${'0'.repeat(64)}` })).toEqual([
+        'call.enter',
+        'call.exit schema_mismatch',
+      ])
       expect(await recorded({}, { proof: '' })).toEqual([])
       expect(await recorded({ from: stranger.id }, { signer: stranger })).toEqual([])
     })

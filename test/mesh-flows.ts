@@ -1,6 +1,7 @@
 /**
  * Mesh flows: what a community of real gateways can do, whichever way its nodes reach each other.
  */
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { connectHttp } from './gateway-process.ts'
 import {
@@ -28,7 +29,7 @@ export function meshFlows(name: string, settings: () => Promise<NodeSettings>): 
       how = await settings()
       nodes = await formCommunity(['cellar', 'attic', 'shed'], how)
       ;[cellar, attic, shed] = nodes
-    })
+    }, 120_000)
 
     afterAll(async () => {
       await closeAll(nodes)
@@ -78,6 +79,33 @@ export function meshFlows(name: string, settings: () => Promise<NodeSettings>): 
       expect(await answered({ name: 'test.where', _meta: meta }, bound)).toMatchObject({ data: { node: 'shed' } })
       await client.close()
       await bound.close()
+    })
+
+    it.each(['modern', 'legacy'] as const)('ask a %s MCP client of one back from another', async (era) => {
+      const client = new Client(
+        { name: 'asked', version: '1.0.0' },
+        {
+          capabilities: { elicitation: { form: {} } },
+          versionNegotiation: { mode: era === 'modern' ? { pin: '2026-07-28' } : 'legacy' },
+        },
+      )
+      const asked: string[] = []
+      client.setRequestHandler('elicitation/create', ({ params }) => {
+        asked.push(params.message)
+        return { action: 'accept', content: { me: 'the owner' } }
+      })
+      await client.connect(new StreamableHTTPClientTransport(new URL(`${node(cellar).url}/mcp`)))
+      const { structuredContent } = await client.callTool({ name: 'test.asking', arguments: { _node: 'attic' } })
+      expect(asked).toEqual(['Who is there? (attic)'])
+      expect(structuredContent).toMatchObject({
+        data: { node: 'attic', answer: { action: 'accept', content: { me: 'the owner' } } },
+      })
+      await client.close()
+      // Whoever cannot be asked is not: the handler knows it beforehand.
+      const mute = await connectHttp(node(cellar).url, era)
+      const unasked = await mute.callTool({ name: 'test.asking', arguments: { _node: 'attic' } })
+      expect(unasked.structuredContent).toMatchObject({ data: { node: 'attic', answer: 'cannot ask' } })
+      await mute.close()
     })
 
     it('let an MCP client of one call what was added on another a moment ago', async () => {
@@ -141,6 +169,25 @@ export function meshFlows(name: string, settings: () => Promise<NodeSettings>): 
       await until('it is woken', () => executions(node(attic)).includes('cancelled "gone"'), 5_000)
     })
 
+    it('hold a producer back while its consumer on another node rests', async () => {
+      const frames = { frames: 8_000, bytes: 32_768 }
+      const [before, asked] = [await node(attic).say({ do: 'stats' }), { do: 'stream', name: 'test.frames' }]
+      await node(cellar).say({ ...asked, node: node(attic).nodeId, body: frames })
+      let known = -1
+      await until('the producer waits', async () => {
+        const was = known
+        await new Promise((resolve) => setTimeout(resolve, 200))
+        known = Number((await node(attic).say({ do: 'stats' }))['produced'])
+        return was === known
+      })
+      // 256 MB in all; what is under way fits into the buffers of two sockets.
+      expect(known).toBeLessThan(1_000)
+      const { rssMegabytes } = await node(attic).say({ do: 'stats' })
+      expect(Number(rssMegabytes) - Number(before['rssMegabytes'])).toBeLessThan(100)
+      await node(cellar).say({ do: 'leave' })
+      await until('it is let go', async () => (await node(attic).say({ do: 'stats' }))['inFlight'] === 0)
+    })
+
     it('route around a node that is killed, end its calls, and take it back', async () => {
       const asked = call(
         node(cellar),
@@ -183,7 +230,7 @@ export function meshFlows(name: string, settings: () => Promise<NodeSettings>): 
       await until('nobody lists it any more', async () => (await call(node(attic), 'test.only.thief')).outcome !== 'ok')
       const { outcome } = await call(thief, 'test.only.attic', {}, { timeoutMs: 5_000 })
       expect(outcome).not.toBe('ok')
-    })
+    }, 120_000)
   })
 }
 

@@ -13,6 +13,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import type { JsonObject } from '../src/core/json.ts'
 import { CLI, createHome } from './gateway-process.ts'
 import type { Home } from './gateway-process.ts'
 import type { Network } from './mesh-network.ts'
@@ -26,11 +27,7 @@ export interface MeshNode {
   readonly nodeId: string
   readonly pid: number
   readonly namespace: string | undefined
-  readonly say: (command: {
-    readonly do: string
-    readonly name?: string
-    readonly ms?: number
-  }) => Promise<Record<string, unknown>>
+  readonly say: (command: JsonObject & { readonly do: string }) => Promise<Record<string, unknown>>
   /** Like Ctrl-C. */
   readonly stop: () => Promise<void>
   /** Like a power cut. */
@@ -179,14 +176,18 @@ export async function formCommunity(
   names: readonly string[],
   settings: NodeSettings = {},
 ): Promise<readonly MeshNode[]> {
-  const nodes: MeshNode[] = []
+  let first: MeshNode | undefined
+  const starting: Promise<MeshNode>[] = []
   for (const name of names) {
     const { home, namespace } = settle(name, settings)
-    const [first] = nodes
     if (first === undefined) cli(home, 'mesh', 'init', '--name', 'village')
     else cliIn(namespace, home, 'mesh', 'join', invite(first.home))
-    nodes.push(await startNode(name, home, { namespace }))
+    // Whoever lets the others in has to run; they start while the next one is let in.
+    const started = startNode(name, home, { namespace })
+    starting.push(started)
+    first ??= await started
   }
+  const nodes = await Promise.all(starting)
   await until('everybody knows everybody', async () => {
     const counts = await Promise.all(nodes.map((node) => node.say({ do: 'stats' })))
     return counts.every(({ peers }) => peers === names.length - 1)

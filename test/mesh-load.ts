@@ -4,6 +4,8 @@
  *
  * Does I/O.
  */
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { call, cli, executions, startAgain, until } from './mesh-house.ts'
 import type { MeshNode } from './mesh-house.ts'
@@ -31,6 +33,10 @@ export interface ChaosReport {
   readonly missing: readonly string[]
   readonly inFlight: number
   readonly soundLedgers: number
+  /** Traces of calls that another node carried out and that are not in both ledgers, as what they were. */
+  readonly unlinked: readonly string[]
+  /** How many there were. */
+  readonly linked: number
 }
 
 const CALL_MS = 5_000
@@ -43,19 +49,18 @@ export async function chaos({ nodes: given, broker, ms, callers, random }: Chaos
   const endMs = Date.now() + ms
   const tally = { calls: 0, ok: 0, errors: {} as Record<string, number>, kills: 0 }
   const done: string[] = []
+  const elsewhere: { readonly by: string; readonly traceId: string; readonly tool: string }[] = []
   const caller = async (number: number): Promise<void> => {
     for (let turn = 0; Date.now() < endMs; turn++) {
       const id = `${number}-${turn}`
       const isCount = random() < 0.5
-      const answer = await call(
-        home,
-        isCount ? 'test.count' : 'test.echo',
-        { id, ms: Math.floor(random() * 30) },
-        { timeoutMs: CALL_MS },
-      )
+      const tool = isCount ? 'test.count' : 'test.echo'
+      const answer = await call(home, tool, { id, ms: Math.floor(random() * 30) }, { timeoutMs: CALL_MS })
       tally.calls++
       if (answer.outcome === 'ok') {
         tally.ok++
+        const by = String(answer.structured.data?.['node'])
+        if (by !== home.name) elsewhere.push({ by, traceId: answer.traceId, tool })
         if (isCount) done.push(JSON.stringify(id))
       } else {
         const said = answer.structured?.error?.['error']
@@ -83,19 +88,25 @@ export async function chaos({ nodes: given, broker, ms, callers, random }: Chaos
     }
   }
   await Promise.all([reaper(), ...Array.from({ length: callers }, (_, number) => caller(number))])
-  await until('nothing is left in flight', async () => (await home.say({ do: 'stats' }))['inFlight'] === 0)
+  await until('nothing is left in flight', async () => (await inFlight(nodes)) === 0)
   const lines = nodes.flatMap((node) => executions(node)).filter((line) => line.startsWith('count '))
   const times = new Map<string, number>()
   for (const line of lines) times.set(line.slice(6), (times.get(line.slice(6)) ?? 0) + 1)
-  const stats = await home.say({ do: 'stats' })
+  const ledgers = new Map(nodes.map((node) => [node.name, actionsOf(node)]))
+  const unlinked = elsewhere.filter(({ by, traceId, tool }) => {
+    const [near, far] = [ledgers.get(home.name)?.get(traceId), ledgers.get(by)?.get(traceId)]
+    return near?.includes(`${tool} ok by local`) !== true || far?.includes(`${tool} ok by peer:${home.nodeId}`) !== true
+  })
   return {
     ...tally,
     nodes,
     remote: nodes.slice(1).flatMap((node) => executions(node)).length,
     duplicates: [...times].filter(([, count]) => count > 1).map(([id]) => id),
     missing: done.filter((id) => !times.has(id)),
-    inFlight: Number(stats['inFlight']),
+    inFlight: await inFlight(nodes),
     soundLedgers: nodes.filter((node) => isSound(node)).length,
+    unlinked: unlinked.map(({ by, traceId }) => `${traceId} by ${by}`),
+    linked: elsewhere.length - unlinked.length,
   }
 }
 
@@ -120,7 +131,29 @@ export async function routed(from: MeshNode, tool: string, count: number): Promi
   return tally
 }
 
+async function inFlight(nodes: readonly MeshNode[]): Promise<number> {
+  const stats = await Promise.all(nodes.map((node) => node.say({ do: 'stats' })))
+  return stats.reduce((sum, { inFlight: each }) => sum + Number(each), 0)
+}
+
+/** What the ledger itself has under each trace, read from its file as an auditor would. */
+function actionsOf({ home }: MeshNode): ReadonlyMap<string, readonly string[]> {
+  const database = new DatabaseSync(join(home.data, 'hearthbus.db'), { readOnly: true })
+  const actions = new Map<string, string[]>()
+  for (const row of database.prepare('SELECT trace_id, tool, outcome, principal FROM actions').all()) {
+    const traceId = String(row['trace_id'])
+    const said = `${String(row['tool'])} ${String(row['outcome'])} by ${String(row['principal'])}`
+    actions.set(traceId, [...(actions.get(traceId) ?? []), said])
+  }
+  database.close()
+  return actions
+}
+
 function isSound({ home }: MeshNode): boolean {
-  cli(home, 'ledger', 'verify')
-  return true
+  try {
+    cli(home, 'ledger', 'verify')
+    return true
+  } catch {
+    return false
+  }
 }

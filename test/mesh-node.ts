@@ -17,8 +17,11 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Call, Outcome } from '../src/bus/call.ts'
-import type { Capability, Service } from '../src/bus/capability.ts'
+import type { CallStream } from '../src/bus/call-stream.ts'
+import type { Capability, Offer, Service } from '../src/bus/capability.ts'
+import { schemaHash } from '../src/bus/schema-hash.ts'
 import { loadConfig } from '../src/config/config-store.ts'
+import type { Json, JsonObject } from '../src/core/json.ts'
 import { createLogger } from '../src/core/logger.ts'
 import { ok } from '../src/core/result.ts'
 import { startGateway } from '../src/main.ts'
@@ -30,6 +33,8 @@ if (!config.ok) throw new Error(JSON.stringify(config.fault))
 const { name } = config.value.config.node
 const log = (line: string): void => appendFileSync(join(dataRoot, 'executions.log'), `${line}\n`)
 let produced = 0
+let mood: 'well' | 'slow' | 'broken' = 'well'
+const OURSELVES = { caller: { kind: 'principal', id: 'local', role: 'agent' }, channel: 'api' } as const
 
 /** As after a sleep of the machine: monotonic time goes on, and nothing happened meanwhile. */
 let leaptMs = 0
@@ -61,6 +66,26 @@ const capabilities: readonly Capability[] = [
     }
     return said(call)
   }),
+  answering({ name: 'test.work', maxConcurrent: 50, idempotent: false }, worked),
+  answering({ name: 'test.again', maxConcurrent: 50 }, worked),
+  answering({ name: 'test.narrow', maxConcurrent: 1 }, worked),
+  answering({ name: 'test.model', params: { model: `of-${name}` }, matches: { model: 'equals' } }, async (call) =>
+    said(call),
+  ),
+  // Goes on where it asked, or not at all: what it asked for is in the state that it gave away.
+  answering({ name: 'test.asking', face: { kind: 'tool' } }, async (call) => {
+    const { inputResponses, requestState, clientCapabilities } = call.interaction ?? {}
+    if (clientCapabilities?.['elicitation'] === undefined) return ok({ data: { node: name, answer: 'cannot ask' } })
+    if (inputResponses?.['who'] !== undefined && requestState === `asked by ${name}`)
+      return ok({ data: { node: name, answer: inputResponses['who'] } })
+    const params = {
+      mode: 'form',
+      message: `Who is there? (${name})`,
+      requestedSchema: { type: 'object', properties: {} },
+    }
+    const requests = { who: { method: 'elicitation/create', params } }
+    return ok({ data: null, inputRequired: { requests, state: `asked by ${name}` } })
+  }),
   streaming({ name: 'test.frames', timeoutSeconds: 60 }, async function* (call) {
     const filler = 'x'.repeat(Number(call.body['bytes'] ?? 0))
     produced = 0
@@ -75,7 +100,8 @@ const capabilities: readonly Capability[] = [
 const service: Service = {
   name: 'test',
   prefixes: ['test'],
-  capabilities: () => capabilities,
+  // A node of that name is a mere customer of the others.
+  capabilities: () => (name === 'caller' ? [] : capabilities),
   start: async () => undefined,
   stop: async () => undefined,
   health: () => ({ status: 'ok', details: {} }),
@@ -110,24 +136,82 @@ process.on('SIGTERM', () => {
   void gateway.stop().then(() => process.exit(0))
 })
 
-for await (const line of createInterface({ input: process.stdin })) {
-  const command = JSON.parse(line) as { readonly do: string; readonly name?: string; readonly ms?: number }
-  if (command.do === 'leap') leaptMs += command.ms ?? 0
-  if (command.do === 'add')
-    gateway.bus.registerCapability(
-      answering({ name: `test.${command.name}`, face: { kind: 'tool' } }, async (call) => said(call)),
+let stream: CallStream | undefined
+const commands: Readonly<Record<string, (said: JsonObject) => Promise<object | void> | object | void>> = {
+  stats: () => undefined,
+  leap: ({ ms }) => {
+    leaptMs += Number(ms)
+  },
+  mood: ({ name: given }) => {
+    mood = given as typeof mood
+  },
+  add: ({ name: given, prefix = 'test', schema = object }) => {
+    const facts = { name: `${textOf(prefix)}.${textOf(given)}`, requestSchema: schema as Offer['requestSchema'] }
+    const added = gateway.bus.registerCapability(
+      answering({ ...facts, face: { kind: 'tool' } }, async (call) => said(call)),
       service,
     )
+    return added.ok ? { added: true } : { added: false, code: added.fault.code ?? added.fault.kind }
+  },
+  announced: ({ name: given }) => ({ hashes: hashesOf(textOf(given)) }),
+  all: async ({ name: given }) => ({ answers: await gateway.bus.callAll(textOf(given), undefined, {}, OURSELVES) }),
+  /** Reads the first frame of a stream, and no more until it is told to. */
+  stream: async ({ name: given, node, body }) => {
+    stream = gateway.bus.stream(textOf(given), undefined, body as JsonObject, { ...OURSELVES, node: textOf(node) })
+    return { first: (await stream.next()).value }
+  },
+  leave: async () => {
+    await stream?.return()
+  },
+  rest: async () => {
+    if (stream === undefined) throw new Error('there is no stream')
+    let frames = 1
+    for await (const _ of stream) frames++
+    return { frames, outcome: await stream.outcome }
+  },
+}
+
+for await (const line of createInterface({ input: process.stdin })) {
+  const command = JSON.parse(line) as JsonObject & { readonly do: string }
+  const done = await commands[command.do]?.(command)
+  const { inFlight, peers, quarantines, hedges, retries } = gateway.bus.stats()
   answer({
     do: command.do,
-    inFlight: gateway.bus.stats().inFlight,
-    peers: gateway.bus.stats().peers,
-    quarantines: gateway.bus.stats().quarantines,
+    inFlight,
+    peers,
+    quarantines,
+    hedges,
+    retries,
     produced,
     rssMegabytes: process.memoryUsage().rss / 1_048_576,
     mesh: gateway.mesh?.() ?? null,
     verified: gateway.ledger.state().kind === 'sound',
+    ...done,
   })
+}
+
+function textOf(value: Json | undefined): string {
+  if (typeof value !== 'string') throw new TypeError('a command lacks a text')
+  return value
+}
+
+function hashesOf(given: string): Readonly<Record<string, string>> {
+  const entries = gateway.bus.registry.named(given)
+  return Object.fromEntries(
+    entries.map(({ nodeId, offer, announced }) => [nodeId, announced?.schemaHash ?? schemaHash(offer)]),
+  )
+}
+
+/** As somebody may be: quick, slow to answer, or unable to. */
+async function worked(call: Call): Promise<Outcome> {
+  log(`worked ${idIn(call)}`)
+  if (mood === 'broken') throw new Error('nothing goes right today')
+  try {
+    await sleep(mood === 'slow' ? 400 : Number(call.body['ms'] ?? 0), undefined, { signal: call.signal })
+  } catch {
+    log(`cancelled ${idIn(call)}`)
+  }
+  return said(call)
 }
 
 function said({ body, caller, traceId, sessionId }: Call): Outcome {

@@ -94,7 +94,12 @@ export interface Reply {
   /** MCP content beside the data (pictures, a device's own text). Absent: the face mirrors the data as text. */
   readonly content?: readonly ContentBlock[]
   /** The handler needs something from the caller's side before it can go on (MCP multi round-trip requests). */
-  readonly inputRequired?: { readonly requests: JsonObject; readonly state?: string }
+  readonly inputRequired?: {
+    readonly requests: JsonObject
+    readonly state?: string
+    /** Another node asks: the answers are for it and for nobody else. */
+    readonly node?: string
+  }
   readonly usage?: { readonly tokensIn?: number; readonly tokensOut?: number }
   /** The answer to an earlier call with the same idempotency key: nothing was done for this one. */
   readonly replayed?: true

@@ -80,6 +80,12 @@ const busSection = z
       .enum(['peak-ewma', 'spec'])
       .default('peak-ewma')
       .describe('How a provider is chosen: two candidates by measured cost, or the specification’s greedy score.'),
+    hedge: z
+      .boolean()
+      .default(false)
+      .describe(
+        'Ask a second provider when a call that may happen twice takes unusually long, and take the first answer.',
+      ),
   })
   .prefault({})
 

@@ -119,14 +119,13 @@ interface Round {
 }
 
 async function ask(parts: Answering, round: Round, asker: Asker, spell: (outcome: Outcome) => Answer): Promise<Answer> {
-  let { interaction } = asker
-  if (interaction.requestState !== undefined) {
-    const requestState = parts.stateSeal.open(interaction.requestState, bindingOf(round, asker))
-    if (requestState === undefined)
-      return refuse('Invalid or expired requestState', { reason: 'invalid_request_state' })
-    interaction = { ...interaction, requestState }
+  let again: Asker = asker
+  if (asker.interaction.requestState !== undefined) {
+    const opened = parts.stateSeal.open(asker.interaction.requestState, bindingOf(round, asker))
+    if (opened === undefined) return refuse('Invalid or expired requestState', { reason: 'invalid_request_state' })
+    again = answering(asker, opened)
   }
-  const outcome = await parts.bus.call(round.offer.name, undefined, round.body, callOptions({ ...asker, interaction }))
+  const outcome = await parts.bus.call(round.offer.name, undefined, round.body, callOptions(again))
   const wanted = outcome.ok ? outcome.value.inputRequired : undefined
   return wanted === undefined ? spell(outcome) : askBack(parts, wanted, round, asker)
 }
@@ -140,8 +139,18 @@ function askBack(parts: Answering, wanted: NonNullable<Reply['inputRequired']>, 
     const message = `Cannot request input '${key}' (${method}): the request's client capabilities do not declare the required capability`
     return { error: { code: MISSING_CAPABILITY, message, data: { requiredCapabilities: required } } }
   }
-  const sealed = wanted.state === undefined ? undefined : parts.stateSeal.seal(wanted.state, bindingOf(round, asker))
+  const { state, node } = wanted
+  const kept = state === undefined && node === undefined ? undefined : JSON.stringify({ state, node })
+  const sealed = kept === undefined ? undefined : parts.stateSeal.seal(kept, bindingOf(round, asker))
   return { result: inputRequiredResult(wanted, sealed) }
+}
+
+/** The next round: with the state as the handler gave it, and to the node that asked. */
+function answering(asker: Asker, opened: string): Asker {
+  // Sealed by `askBack`, so it is what was written there.
+  const { state, node = asker.node } = JSON.parse(opened) as { readonly state?: string; readonly node?: string }
+  const { requestState: _, ...interaction } = asker.interaction
+  return { ...asker, node, interaction: state === undefined ? interaction : { ...interaction, requestState: state } }
 }
 
 /** A state that was given for one call of one principal must not open another. */

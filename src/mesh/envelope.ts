@@ -2,7 +2,7 @@
  * Envelope: everything about a call between nodes but its body, and the text that its proof covers.
  *
  *   spec 2:  capability, version, request_id, from, community, timestamp, body
- *   added:   to, key_id, deadline_ms (what is left of it), session, hops, stream, schema_hash, traceparent
+ *   added:   to, key_id, deadline_ms (what is left of it), session, hops, stream, schema_hash, traceparent, input
  *
  * The body is covered by the SHA-256 of its bytes as they travel: no parser sees what nobody has vouched for, and no
  * two programs have to agree on how a number is spelt. Both transports carry the same fields.
@@ -41,6 +41,8 @@ export interface Envelope {
   readonly stream: boolean
   readonly schemaHash: string | undefined
   readonly traceparent: string | undefined
+  /** The body carries more than arguments: see input.ts. */
+  readonly input?: boolean
 }
 
 /** The fields by the names under which they are signed. Strings, so that headers and JSON carry them alike. */
@@ -64,6 +66,7 @@ export function envelopeFields(envelope: Envelope): EnvelopeFields {
     deadline_ms: String(envelope.deadlineMs),
     from: envelope.from,
     hops: String(envelope.hops),
+    ...(envelope.input === true ? { input: '1' } : {}),
     ...(keyId === undefined ? {} : { key_id: keyId }),
     request_id: envelope.requestId,
     ...(schemaHash === undefined ? {} : { schema_hash: schemaHash }),
@@ -162,6 +165,7 @@ export function readEnvelope(field: (name: string) => string | undefined): Resul
     stream: field('stream') === '1',
     schemaHash,
     traceparent: field('traceparent'),
+    input: field('input') === '1',
   })
 }
 

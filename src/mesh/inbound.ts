@@ -8,7 +8,7 @@
  * Pure: the transports do the I/O.
  */
 import type { CapabilityBus, Serving } from '../bus/bus.ts'
-import type { Call, Outcome } from '../bus/call.ts'
+import type { Call, Interaction, Outcome } from '../bus/call.ts'
 import type { Emit } from '../bus/peer.ts'
 import { satisfies } from '../bus/capability.ts'
 import { schemaHash } from '../bus/schema-hash.ts'
@@ -24,6 +24,7 @@ import type { Envelope } from './envelope.ts'
 import { admit } from './gate.ts'
 import type { Admitted, GateParts } from './gate.ts'
 import type { NodeIdentity } from './identity/node-key.ts'
+import { readInput } from './input.ts'
 import { macProof, signatureProof } from './proof.ts'
 import { refusal } from './refusal.ts'
 import { readTraceparent } from './traceparent.ts'
@@ -60,6 +61,7 @@ export interface ServedRequest extends Pick<
   readonly traceId: string
   readonly parentSpan?: string | undefined
   readonly body: JsonObject
+  readonly interaction?: Interaction | undefined
 }
 
 export interface ServeOptions {
@@ -120,7 +122,9 @@ export class Inbound {
       return answer.ok ? ok({ data: answer.value }) : answer
     }
     const { signal } = options
-    const request = { ...envelope, ...readTraceparent(envelope.traceparent), body }
+    const asked = envelope.input === true ? readInput(body) : ok({ body, interaction: undefined })
+    if (!asked.ok) return asked
+    const request = { ...envelope, ...readTraceparent(envelope.traceparent), ...asked.value }
     return this.#serveCall(request, admitted, envelope.stream ? { signal, emit: options.emit } : { signal })
   }
 
@@ -129,8 +133,10 @@ export class Inbound {
    * of ours.
    */
   servePacketCall(request: ServedRequest, caller: Admitted['caller']): Result<Serving, Fault> {
-    const bus = this.#servingBus(request, false)
-    return bus.ok ? ok(bus.value.serve(this.#callOf(request, caller, false))) : bus
+    const bus = this.#servingBus()
+    if (!bus.ok) return bus
+    const call = this.#callOf(request, caller, { stream: false, refusal: checkContract(bus.value, request, false) })
+    return ok(bus.value.serve(call))
   }
 
   #serveCall(
@@ -138,18 +144,19 @@ export class Inbound {
     { caller, isSigned }: Admitted,
     { signal, emit }: { readonly signal: AbortSignal; readonly emit?: Emit },
   ): Promise<Outcome> {
-    const bus = this.#servingBus(request, isSigned)
+    const bus = this.#servingBus()
     if (!bus.ok) return Promise.resolve(bus)
-    return bus.value.handleCall({ ...this.#callOf(request, caller, emit !== undefined), signal }, emit)
+    // A member's call that is refused is a call all the same: the chain records it, and nobody tries it.
+    const refused = checkContract(bus.value, request, isSigned)
+    const call = this.#callOf(request, caller, { stream: emit !== undefined, refusal: refused })
+    return bus.value.handleCall({ ...call, signal }, emit)
   }
 
-  /** The bus, if it may have this call. */
-  #servingBus(request: ServedRequest, isSigned: boolean): Result<CapabilityBus, Fault> {
+  #servingBus(): Result<CapabilityBus, Fault> {
     const bus = this.#parts.bus()
-    if (bus === undefined || this.#stopping)
-      return fail(refusal('partition', 'stopping', 'This node is starting or stopping.'))
-    const wrong = checkContract(bus, request, isSigned)
-    return wrong === undefined ? ok(bus) : fail(wrong)
+    return bus === undefined || this.#stopping
+      ? fail(refusal('partition', 'stopping', 'This node is starting or stopping.'))
+      : ok(bus)
   }
 
   mistake(error: unknown): Extract<Outcome, { ok: false }> {
@@ -161,7 +168,11 @@ export class Inbound {
     })
   }
 
-  #callOf(request: ServedRequest, caller: Admitted['caller'], stream: boolean): Omit<Call, 'signal'> {
+  #callOf(
+    request: ServedRequest,
+    caller: Admitted['caller'],
+    { stream, refusal: refused }: { readonly stream: boolean; readonly refusal: Fault | undefined },
+  ): Omit<Call, 'signal'> {
     const { session } = request
     return {
       capability: request.capability,
@@ -178,6 +189,8 @@ export class Inbound {
       hopBudget: request.hops,
       rehearsal: false,
       heldLocks: NO_LOCKS,
+      interaction: request.interaction,
+      refusal: refused,
     }
   }
 

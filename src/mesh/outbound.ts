@@ -30,6 +30,7 @@ import { timeText } from './identity/time.ts'
 import { MAX_CALL_BYTES } from './packets/packet.ts'
 import { encodePacketCall } from './packets/packet-call.ts'
 import { PacketCaller } from './packets/packet-caller.ts'
+import { withInput } from './input.ts'
 import { isProven, macProof, signatureProof } from './proof.ts'
 import { reasonOf } from './refusal.ts'
 import type { Session, Signatures } from './sessions.ts'
@@ -58,6 +59,7 @@ interface Draft {
   readonly stream: boolean
   readonly schemaHash?: string | undefined
   readonly traceparent?: string | undefined
+  readonly input?: boolean
   readonly isSigned: boolean
   readonly idempotent: boolean
 }
@@ -84,7 +86,7 @@ export class Outbound implements RemoteProvider {
     parts.transports.nats?.onPackets?.(this.#packets)
   }
 
-  /** What only reads goes in packets, where it can. */
+  /** What only reads goes in packets, where it can; not so what has more to tell than its arguments. */
   call(entry: CapabilityEntry, call: Call): Promise<Outcome> {
     return isPackable(entry, call) ? this.#inPacket(entry, call) : this.#invoke(entry, call)
   }
@@ -125,11 +127,13 @@ export class Outbound implements RemoteProvider {
   async #invoke(entry: CapabilityEntry, call: Call, emit?: Emit): Promise<Outcome> {
     const peer = entry.endpoint as PeerAddress
     const { offer } = entry
-    const body = JSON.stringify(call.body)
+    const told = withInput(call.body, call.interaction)
+    const body = JSON.stringify(told ?? call.body)
     const draft: Draft = {
       capability: offer.name,
       version: offer.version,
       body,
+      input: told !== undefined,
       deadlineMs: Math.max(0, Math.floor(call.deadlineMs - this.#parts.clock.monotonic())),
       session: call.sessionId?.slice(0, MAX_SESSION),
       hops: Math.max(0, call.hopBudget),
@@ -146,7 +150,7 @@ export class Outbound implements RemoteProvider {
     })
     // Nobody waited for the answer: whether it happened is what the bus says of any provider that was cut off.
     const isCutOff = call.signal.aborted && !delivered.ok && delivered.fault.kind === 'cancelled'
-    return isCutOff ? fail(cutOff(call, offer.effect, causeOf(call.signal))) : delivered
+    return isCutOff ? fail(cutOff(call, offer.effect, causeOf(call.signal))) : askedBy(entry.nodeId, delivered)
   }
 
   /** With whatever else goes there in this moment, if there is a wire for it and it is small. */
@@ -303,6 +307,7 @@ export class Outbound implements RemoteProvider {
       stream: draft.stream,
       schemaHash: draft.schemaHash,
       traceparent: draft.traceparent,
+      ...(draft.input === true ? { input: true } : {}),
     }
   }
 }
@@ -322,11 +327,15 @@ interface AttemptOptions extends DeliveryOptions {
   readonly communityId: string
 }
 
-/** Packets hold no answers to questions that a handler has asked back. */
-function isPackable({ offer }: CapabilityEntry, { interaction }: Call): boolean {
-  return (
-    offer.effect === 'reads' && interaction?.inputResponses === undefined && interaction?.requestState === undefined
-  )
+/** Packets hold arguments and nothing else: neither what a caller can be asked nor what it answered. */
+function isPackable({ offer }: CapabilityEntry, { body, interaction }: Call): boolean {
+  return offer.effect === 'reads' && (interaction === undefined || withInput(body, interaction) === undefined)
+}
+
+/** Who asks back is the one to hear the answer. */
+function askedBy(node: string, outcome: Outcome): Outcome {
+  const wanted = outcome.ok ? outcome.value.inputRequired : undefined
+  return outcome.ok && wanted !== undefined ? ok({ ...outcome.value, inputRequired: { ...wanted, node } }) : outcome
 }
 
 function homeless(nodeId: string): Fault {

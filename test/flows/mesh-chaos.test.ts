@@ -44,8 +44,10 @@ describe('nodes, and the broker, that die and come back under load', () => {
     expect(Object.keys(report.errors).filter((code) => !known.has(code))).toEqual([])
   })
 
-  it('have ledgers that verify', () => {
+  it('have ledgers that verify, and that tell of each other’s calls under one trace', () => {
     expect(report.soundLedgers).toBe(3)
+    expect(report.unlinked).toEqual([])
+    expect(report.linked).toBeGreaterThan(0)
   })
 
   it('are all found again', async () => {

@@ -25,6 +25,7 @@ const HEADER_OF: Readonly<Record<string, string>> = {
   deadline_ms: 'x-hearthnet-deadline-ms',
   session: 'x-hearthnet-session',
   hops: 'x-hearthnet-hops',
+  input: 'x-hearthnet-input',
   stream: 'x-hearthnet-stream',
   schema_hash: 'x-hearthnet-schema-hash',
   traceparent: 'traceparent',

@@ -39,6 +39,37 @@ export async function verifierKeyIn(dataRoot: string, origin: string): Promise<R
   return key.ok ? ok(verifierKey(origin, ED25519, key.value.publicKey)) : fail(keyFaultSentence(key.fault))
 }
 
+/** The exact bytes of an entry, beside whoever runs. The fault is a sentence. */
+export function entryIn(dataRoot: string, seq: number): Promise<Result<Uint8Array, string>> {
+  return orSentence(dataRoot, async () => {
+    const { database: path } = dataDirectory(dataRoot)
+    if (!existsSync(path)) return fail(`There is no ledger in ${dataRoot}.`)
+    const database = new Database({ path, migrations: [], readOnly: true })
+    try {
+      const [row] = new LedgerStore(database.sql).entries(seq, 1)
+      return row?.seq === seq ? ok(row.bytes) : fail(`There is no entry ${seq}; they are numbered from 0.`)
+    } finally {
+      database.close()
+    }
+  })
+}
+
+/** A proof and the entry that it is about, as files. The fault is a sentence. */
+export async function readProof(
+  proof: string,
+  entry: string,
+): Promise<Result<{ readonly text: string; readonly bytes: Uint8Array }, string>> {
+  try {
+    const bytes = await readFile(entry)
+    // An entry has no line break of its own; what printed it added one.
+    return ok({ text: await readFile(proof, 'utf8'), bytes: bytes.at(-1) === NEWLINE ? bytes.subarray(0, -1) : bytes })
+  } catch (error) {
+    return fail(error instanceof Error ? error.message : String(error))
+  }
+}
+
+const NEWLINE = 0x0a
+
 /** Everything again from the stored bytes. The fault is a sentence. */
 export function verifyFiles(dataRoot: string, origin: string): Promise<Result<VerifyReport, string>> {
   return orSentence(dataRoot, () => verifyIn(dataRoot, origin))

@@ -15,10 +15,13 @@ import type { Finding } from '../ledger/finding.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { formatVerifierKey, parseVerifierKey } from '../ledger/note-key.ts'
 import { refusalSentence } from '../ledger/refusal.ts'
+import { logOnly } from '../ledger/tlog-policy.ts'
+import { verifyTlogProof } from '../ledger/tlog-proof.ts'
+import type { TlogProofFault } from '../ledger/tlog-proof.ts'
 import type { EntryView } from '../web/views.ts'
 import { ask, configOf, dataRootOf, globalOptions, say } from './command-client.ts'
 import { findGateway } from './gateway-client.ts'
-import { originOf, verifierKeyIn, verifyFiles, withLedger } from './ledger-files-client.ts'
+import { entryIn, originOf, readProof, verifierKeyIn, verifyFiles, withLedger } from './ledger-files-client.ts'
 import type { LedgerCondition } from './ledger-files-client.ts'
 import { EXIT } from './print.ts'
 import type { Answer } from './print.ts'
@@ -31,10 +34,18 @@ export function addLedgerCommands(program: Command): void {
     .command('verify')
     .description('re-derive everything from the stored bytes, or from an exported copy')
     .option('--export <folder>', 'check an exported copy, with no database')
-    .option('--vkey <key>', 'the log’s public key, for an exported copy')
-    .action((options: { export?: string; vkey?: string }, command: Command) =>
-      options.export === undefined ? verifyHere(command) : verifyCopy(command, options.export, options.vkey),
-    )
+    .option('--proof <file>', 'check a proof, with the entry that it is about')
+    .option('--entry <file>', 'that entry, as `ledger entry` prints it')
+    .option('--vkey <key>', 'the log’s public key, for a copy or a proof')
+    .action((options: VerifyOptions, command: Command) => {
+      if (options.proof !== undefined) return verifyProof(command, options)
+      return options.export === undefined ? verifyHere(command) : verifyCopy(command, options.export, options.vkey)
+    })
+  ledger
+    .command('entry')
+    .description('the exact bytes of an entry, which a proof is about')
+    .addArgument(seqArgument())
+    .action((seq: number, _, command: Command) => showEntry(command, seq))
   ledger
     .command('checkpoint')
     .description('sign the log as it is now')
@@ -42,7 +53,7 @@ export function addLedgerCommands(program: Command): void {
   ledger
     .command('proof')
     .description('a proof that an entry is in the log, which anybody can check offline')
-    .addArgument(new Argument('<seq>', 'number of the entry').argParser(wholeNumber(0, Number.MAX_SAFE_INTEGER)))
+    .addArgument(seqArgument())
     .action((seq: number, _, command: Command) => prove(command, seq))
   ledger
     .command('entries')
@@ -80,6 +91,52 @@ export function addLedgerCommands(program: Command): void {
         'even-refusing',
       ),
     )
+}
+
+interface VerifyOptions {
+  readonly export?: string
+  readonly proof?: string
+  readonly entry?: string
+  readonly vkey?: string
+}
+
+function seqArgument(): Argument {
+  return new Argument('<seq>', 'number of the entry').argParser(wholeNumber(0, Number.MAX_SAFE_INTEGER))
+}
+
+async function verifyProof(command: Command, { proof = '', entry, vkey }: VerifyOptions): Promise<void> {
+  const key = parseVerifierKey(vkey ?? '')
+  if (!key.ok || entry === undefined)
+    return command.error('A proof needs --entry FILE (hearthbus ledger entry) and --vkey KEY (hearthbus ledger key).', {
+      exitCode: EXIT.usage,
+    })
+  const read = await readProof(proof, entry)
+  if (!read.ok) return command.error(read.fault, { exitCode: EXIT.usage })
+  const verified = verifyTlogProof(read.value.text, read.value.bytes, logOnly(key.value))
+  if (!verified.ok) {
+    const text = `This does not prove it: ${PROOF_FAULTS[verified.fault.kind]}.`
+    return say(command, { json: { ok: false, fault: verified.fault.kind }, text, exit: EXIT.integrity })
+  }
+  const { origin, size } = verified.value.checkpoint.checkpoint
+  say(command, {
+    json: { ok: true, origin, size },
+    text: `The entry is in ${origin}, as it was signed at ${size} entries.`,
+  })
+}
+
+const PROOF_FAULTS: Readonly<Record<TlogProofFault['kind'], string>> = {
+  'malformed-proof': 'it is no proof, or a damaged one',
+  'untrusted-checkpoint': 'its checkpoint is not signed with that key',
+  'quorum-not-met': 'too few witnesses have cosigned it',
+  'not-included': 'it is about another entry',
+}
+
+async function showEntry(command: Command, seq: number): Promise<void> {
+  const running = findGateway(globalOptions(command).data)
+  const entry = await entryIn(running.ok ? running.value.dataRoot : dataRootOf(command), seq)
+  if (!entry.ok)
+    return say(command, { json: { ok: false, message: entry.fault }, text: entry.fault, exit: EXIT.failed })
+  say(command, textAnswer(new TextDecoder().decode(entry.value)))
 }
 
 async function verifyHere(command: Command): Promise<void> {

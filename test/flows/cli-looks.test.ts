@@ -4,7 +4,7 @@
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { CLI, createHome, startGatewayProcess } from '../gateway-process.ts'
@@ -85,6 +85,24 @@ describe('what is looked at', () => {
     expect(readFileSync(join(exported, 'checkpoint'), 'utf8')).toContain('hearthbus.local/home')
     const elsewhere = await hearthbus(['ledger', 'export', join(home.config, 'folder')])
     expect([elsewhere.code, elsewhere.said]).toEqual([1, expect.stringContaining('cannot be written')])
+  })
+
+  it('is an entry and its proof, which hold for each other and for nothing else, with no node at all', async () => {
+    const kept = async (name: string, words: readonly string[]): Promise<string> => {
+      const path = join(home.data, name)
+      writeFileSync(path, (await hearthbus(words)).said)
+      return path
+    }
+    const vkey = (await hearthbus(['ledger', 'key'])).said.trim()
+    const [proof, entry, other] = await Promise.all([
+      kept('1.tlog-proof', ['ledger', 'proof', '1']),
+      kept('1.json', ['ledger', 'entry', '1']),
+      kept('0.json', ['ledger', 'entry', '0']),
+    ])
+    const check = (about: string): ReturnType<typeof hearthbus> =>
+      hearthbus(['--data', '/nonexistent', 'ledger', 'verify', '--proof', proof, '--entry', about, '--vkey', vkey])
+    expect(await check(entry)).toMatchObject({ code: 0, said: expect.stringContaining('is in hearthbus.local/home') })
+    expect(await check(other)).toMatchObject({ code: 5, said: expect.stringContaining('about another entry') })
   })
 
   it('is no entry that does not exist', async () => {

@@ -202,6 +202,9 @@ async function inTurns<Item>(items: readonly Item[], work: (item: Item) => Promi
   await Promise.all(Array.from({ length: 100 }, worker))
 }
 
+/** Each call under way is a connection of its own, and the gateway takes no more than two thousand of them. */
+const MAX_OPEN = 512
+
 /** MCP clients as agents have them. */
 function models(): Commands {
   const clients: Client[] = []
@@ -210,7 +213,17 @@ function models(): Commands {
     reasons.set(reason, (reasons.get(reason) ?? 0) + 1)
     return 'failed'
   }
-  const call = async (index: number, { tool, nonce }: { tool: string; nonce: string }): Promise<Verdict> => {
+  const waiting: (() => void)[] = []
+  let open = 0
+  const call = async (index: number, shot: { tool: string; nonce: string }): Promise<Verdict> => {
+    if (open >= MAX_OPEN) await new Promise<void>((resolve) => waiting.push(resolve))
+    open++
+    const verdict = await callNow(index, shot)
+    open--
+    waiting.shift()?.()
+    return verdict
+  }
+  const callNow = async (index: number, { tool, nonce }: { tool: string; nonce: string }): Promise<Verdict> => {
     const client = clients[index % clients.length]
     const answer = await client?.callTool({ name: tool, arguments: { nonce } }).catch(String)
     if (answer === undefined || typeof answer === 'string') return fail(answer ?? 'no client')

@@ -147,6 +147,8 @@ describe('observatory', () => {
         mean_interval: '2s',
         min_interval: '2s',
         max_interval: '2s',
+        median_interval: '2s',
+        jitter: '0ms',
       },
     ])
     observed.hear({ kind: 'disconnected', reason: 'gone', atMs: START + 40_000 }, at(40_000))

@@ -23,11 +23,15 @@ export interface PeriodicTuple {
   minMs: number
   maxMs: number
   sumMs: number
+  /** The newest intervals, in no order that matters; `samples` says how many there are. */
+  readonly recentMs: Float64Array
 }
 
 export const PERIODICITY_CAPACITY = 256
 /** Intervals before a tuple's figures mean something. */
 export const SETTLED_SAMPLES = 3
+/** Enough for a median that one late telegram does not move. */
+const RECENT = 15
 const FORGET_MS = 3_600_000
 const CLOCK_SLACK_MS = 60_000
 
@@ -98,15 +102,34 @@ function firstSeen(
   lastSeenMs: number,
   epoch: number,
 ): PeriodicTuple {
-  return { ...tuple, lastSeenMs, epoch, samples: 0, lastMs: undefined, minMs: Infinity, maxMs: 0, sumMs: 0 }
+  const recentMs = new Float64Array(RECENT)
+  return { ...tuple, lastSeenMs, epoch, samples: 0, lastMs: undefined, minMs: Infinity, maxMs: 0, sumMs: 0, recentMs }
 }
 
 function addInterval(tuple: PeriodicTuple, intervalMs: number): void {
+  tuple.recentMs[tuple.samples % RECENT] = intervalMs
   tuple.samples++
   tuple.lastMs = intervalMs
   tuple.minMs = Math.min(tuple.minMs, intervalMs)
   tuple.maxMs = Math.max(tuple.maxMs, intervalMs)
   tuple.sumMs += intervalMs
+}
+
+/**
+ * The middle of the newest intervals, and how far they lie from it on average: how regular something is now, where the
+ * mean over all time still remembers every hiccup. `undefined` before the first interval.
+ */
+export function regularity({
+  samples,
+  recentMs,
+}: PeriodicTuple): { readonly medianMs: number; readonly jitterMs: number } | undefined {
+  const sorted = recentMs.slice(0, Math.min(samples, RECENT)).toSorted()
+  const upper = sorted[sorted.length >> 1]
+  const lower = sorted[(sorted.length - 1) >> 1]
+  if (upper === undefined || lower === undefined) return undefined
+  const medianMs = (lower + upper) / 2
+  const jitterMs = sorted.reduce((sum, intervalMs) => sum + Math.abs(intervalMs - medianMs), 0) / sorted.length
+  return { medianMs, jitterMs }
 }
 
 function orderOf({ source, target, primary, secondary }: PeriodicTuple): number {

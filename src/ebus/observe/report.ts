@@ -11,7 +11,7 @@ import type { Observation } from './observation.ts'
 import { ERROR_PHASES, addressText, bytesOf } from './observation.ts'
 import type { Observatory } from './observatory.ts'
 import type { PeriodicTuple } from './periodicity.ts'
-import { SETTLED_SAMPLES } from './periodicity.ts'
+import { SETTLED_SAMPLES, regularity } from './periodicity.ts'
 import type { Specimen } from './specimen.ts'
 import { isoTime } from './status.ts'
 
@@ -143,14 +143,17 @@ export function periodicityJson({ periodicity, warmUp }: Observatory): readonly 
 
 function tupleJson(tuple: PeriodicTuple, pathAvailable: boolean): JsonObject {
   const { samples, lastMs, minMs, maxMs, sumMs } = tuple
+  const regular = regularity(tuple)
   const intervals: Record<string, Json> =
-    lastMs === undefined
+    lastMs === undefined || regular === undefined
       ? {}
       : {
           last_interval: durationText(lastMs),
           mean_interval: durationText(sumMs / samples),
           min_interval: durationText(minMs),
           max_interval: durationText(maxMs),
+          median_interval: durationText(regular.medianMs),
+          jitter: durationText(regular.jitterMs),
         }
   return {
     source_bucket: addressText(tuple.source),

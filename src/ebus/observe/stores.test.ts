@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { BusyAccount } from './busy.ts'
 import { durationText } from './duration.ts'
 import type { Observation } from './observation.ts'
-import { PeriodicityTable } from './periodicity.ts'
+import { PeriodicityTable, regularity } from './periodicity.ts'
 import { Ring } from './ring.ts'
 import { BoundedSeries } from './series.ts'
 import { SPECIMEN_LIMITS, SpecimenBook } from './specimen.ts'
@@ -64,6 +64,25 @@ describe('periodicity', () => {
     expect(table.tuples()).toEqual([
       expect.objectContaining({ samples: 3, lastMs: 32_000, minMs: 28_000, maxMs: 32_000, sumMs: 90_000 }),
     ])
+  })
+
+  it('says how regular something is now, whatever happened long ago', () => {
+    const table = new PeriodicityTable()
+    const [tuple] = [0, 1].map((second) => (table.see(seen(START + second * 1_000), 1), table.tuples()[0]))
+    expect(tuple === undefined ? undefined : regularity(tuple)).toEqual({ medianMs: 1_000, jitterMs: 0 })
+    let atMs = START + 1_000
+    for (const intervalMs of [600_000, ...Array.from({ length: 14 }, (_, index) => (index % 2 === 0 ? 9_000 : 11_000))])
+      table.see(seen((atMs += intervalMs)), 1)
+    const [steady] = table.tuples()
+    // One of the fifteen is ten minutes long, and does not move the middle; it is gone with the next.
+    expect(steady === undefined ? undefined : regularity(steady)?.medianMs).toBe(11_000)
+    table.see(seen((atMs += 10_000)), 1)
+    const [settled] = table.tuples()
+    expect(settled === undefined ? undefined : regularity(settled)).toEqual({
+      medianMs: 10_000,
+      jitterMs: expect.closeTo(933.33, 1),
+    })
+    expect(settled?.maxMs).toBe(600_000)
   })
 
   it('takes an outage for no interval', () => {

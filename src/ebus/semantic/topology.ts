@@ -40,8 +40,9 @@ export const DHW_CIRCUIT = 9
 
 export class Topology {
   readonly #registry: DeviceRegistry
-  readonly #coherentMs = new Map<number, number>()
   #regulatorAddress: number | undefined
+  /** When it last answered with sense. */
+  #regulatorMs = -Infinity
   readonly #zones = new Map<number, Presence>()
   readonly #circuitTypes = new Map<number, number>()
   readonly #slots = new Map<number, boolean>()
@@ -147,13 +148,13 @@ export class Topology {
   }
 
   #hearRegulator(address: number, nowMs: number): void {
-    this.#coherentMs.set(address, nowMs)
-    const current = this.#regulatorAddress
-    if (current === address) return
-    const silentMs = current === undefined ? Infinity : nowMs - (this.#coherentMs.get(current) ?? 0)
-    const preferred = address === USUAL_REGULATOR && current !== USUAL_REGULATOR
-    if (silentMs < GRACE_MS && !preferred) return
+    if (this.#regulatorAddress === address) {
+      this.#regulatorMs = nowMs
+      return
+    }
+    if (nowMs - this.#regulatorMs < GRACE_MS && address !== USUAL_REGULATOR) return
     this.#regulatorAddress = address
+    this.#regulatorMs = nowMs
     // Another regulator's zones are other zones.
     for (const known of [this.#zones, this.#circuitTypes, this.#slots]) known.clear()
     this.#revision++

@@ -205,6 +205,8 @@ export const busPeriodicity = z.object({
       mean_interval: interval,
       min_interval: interval,
       max_interval: interval,
+      median_interval: interval.describe('Of the newest fifteen intervals.'),
+      jitter: interval.describe('How far these lie from their median on average.'),
     }),
   ),
 })

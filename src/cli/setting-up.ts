@@ -7,6 +7,7 @@ import { homedir } from 'node:os'
 import { Argument } from 'commander'
 import type { Command } from 'commander'
 import { configPath } from '../config/config-store.ts'
+import { httpAddress } from '../core/http-address.ts'
 import { CLIENTS, selfCommand } from '../web/connect.ts'
 import type { ClientName } from '../web/connect.ts'
 import { diagnose } from '../web/doctor.ts'
@@ -30,7 +31,7 @@ export function addSettingUpCommands(program: Command): void {
       // A profile that nobody serves is better found out here than in a client that says nothing.
       const tools = { path: `/api/tools?profile=${encodeURIComponent(profile)}` }
       if (running.ok && profile !== 'all' && (await heard(command, tools)) === undefined) return
-      const url = running.ok ? running.value.note.url : `http://${config.listen.host}:${config.listen.port}`
+      const url = running.ok ? running.value.note.url : httpAddress(config.listen.host, config.listen.port)
       const self = selfCommand(process.argv[1] ?? '')
       say(command, connect(client, { url, command: self, profile, needsToken: config.listen.anonymous === 'off' }))
     })

@@ -4,6 +4,7 @@
  * Pure.
  */
 import type { DevicesConfig } from '../config/devices.ts'
+import { httpAddress } from '../core/http-address.ts'
 import type { GatewayOptions } from './enrol/gateway-server.ts'
 import type { ToolTimes } from './session/tool-time.ts'
 import { DEFAULT_TOOL_TIMES } from './session/tool-time.ts'
@@ -43,7 +44,7 @@ export function gatewaySettings(config: DevicesConfig): GatewaySettings {
 /** What is typed into a device; where nothing is configured, as seen from this machine. */
 export function otaUrl({ publicUrl, host, otaPath }: DevicesConfig, port: number): string {
   if (publicUrl !== undefined) return `${publicUrl.replace(/\/$/, '')}${otaPath}`
-  return `http://${host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host}:${port}${otaPath}`
+  return `${httpAddress(host, port)}${otaPath}`
 }
 
 /** A listener on the loopback, with nobody in front of it, is for virtual devices. */

@@ -10,6 +10,7 @@ import { createServer } from 'node:http'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { fromUtf8 } from '../core/bytes.ts'
+import { httpAddress } from '../core/http-address.ts'
 import type { WitnessRefusal } from './witness.ts'
 import { monitorPath, SIZE_CONTENT_TYPE } from './witness.ts'
 import type { WitnessStore } from './witness-store.ts'
@@ -48,9 +49,9 @@ export async function startWitness(
     server.once('error', reject)
     server.listen(port, host, resolve)
   })
-  const { address, family, port: bound } = server.address() as AddressInfo
+  const { address, port: bound } = server.address() as AddressInfo
   return {
-    url: `http://${family === 'IPv6' ? `[${address}]` : address}:${bound}`,
+    url: httpAddress(address, bound),
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve())

@@ -8,6 +8,7 @@ import { createServer } from 'node:http'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { httpAddress } from '../core/http-address.ts'
 import type { Logger } from '../core/logger.ts'
 import { isAllowedHost, isAllowedOrigin } from './host-check.ts'
 import type { HostRules } from './host-check.ts'
@@ -73,8 +74,7 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
   server.on('clientError', (error, socket) => hangUp(error, socket, underWay.get(socket)))
   await listen(server, options)
   const { port } = server.address() as AddressInfo
-  const host = options.host.includes(':') ? `[${options.host}]` : options.host
-  return { url: `http://${host}:${port}`, port, stop: () => close(server) }
+  return { url: httpAddress(options.host, port), port, stop: () => close(server) }
 }
 
 async function dispatch(

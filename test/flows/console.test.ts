@@ -89,6 +89,27 @@ describe.skipIf(chromium === undefined)('console', () => {
     await page.context().close()
   })
 
+  it('misses nothing that happens while it starts', async () => {
+    const page = await (await browser.newContext()).newPage()
+    // An agent asks between the answer to what waits and its arrival: only the stream tells of it.
+    await page.route(
+      '**/api/approvals?*',
+      async (route) => {
+        const answer = await route.fetch()
+        await agentAsks('side gate')
+        await page.waitForTimeout(1_000)
+        await route.fulfill({ response: answer })
+      },
+      { times: 1 },
+    )
+    await page.goto(await house.link())
+    await page.getByRole('heading', { name: 'House' }).waitFor()
+    await walkTo(page, 'approvals')
+    await page.getByRole('article').filter({ hasText: 'side gate' }).waitFor()
+    expect(await page.getByRole('article').filter({ hasText: 'side gate' }).count()).toBe(1)
+    await page.context().close()
+  })
+
   it('says in sentences why a call was refused', async () => {
     const { page } = await signedInPage(browser, house)
     const { traceId } = await agentAsks('west gate')

@@ -15,6 +15,9 @@ import type { Connection } from './stream.ts'
 
 export const MAX_CALLS = 2_000
 const MAX_APPROVALS = 300
+const RETRY_MS = 2_000
+/** What the stream says again was among these, at the most. */
+const NEWEST = 100
 
 /** `undefined`: not known yet. `null`: nobody is signed in. */
 export const me = signal<MeView | null | undefined>(undefined)
@@ -104,6 +107,8 @@ export function rememberApproval(approval: ApprovalView): void {
 
 function leave(ended: boolean): void {
   wasEnded.value = ended
+  refreshTurn++
+  held = undefined
   closeStream?.()
   closeStream = undefined
   forgetKey()
@@ -121,16 +126,32 @@ function listen(): void {
       else lostAtMs.value ??= Date.now()
       connection.value = next
     },
-    onEvent: (name, data) => HANDLERS[name]?.(data as never),
+    onEvent: (name, data) => {
+      const apply = (): void => HANDLERS[name]?.(data as never)
+      // What happens while everything is asked for again comes after the answer, or the answer would undo it.
+      if (held === undefined || name === 'hello') apply()
+      else held.push(apply)
+    },
   })
 }
+
+/** Events that wait for the answer to `refresh`; as many as come in that moment. */
+let held: (() => void)[] | undefined
+let refreshTurn = 0
 
 const HANDLERS: { readonly [Name in keyof StreamEvents]: (data: StreamEvents[Name]) => void } = {
   hello: ({ resumed }) => {
     if (!resumed) void refresh()
   },
   calls: ({ calls: came }) => {
-    calls.value = [...came, ...calls.peek()].slice(0, MAX_CALLS)
+    const known = new Set(
+      calls
+        .peek()
+        .slice(0, came.length + NEWEST)
+        .map(callKey),
+    )
+    const fresh = came.filter((call) => !known.has(callKey(call)))
+    calls.value = [...fresh, ...calls.peek()].slice(0, MAX_CALLS)
     callsTurn.value++
   },
   approval: (approval) => {
@@ -167,15 +188,34 @@ const HANDLERS: { readonly [Name in keyof StreamEvents]: (data: StreamEvents[Nam
 
 /** Whatever was known may be old: the stream did not continue. */
 async function refresh(): Promise<void> {
-  const [traces, known] = await Promise.all([
-    get<readonly TraceView[]>(`/api/traces?limit=${MAX_CALLS}`),
-    get<readonly ApprovalView[]>(`/api/approvals?limit=${MAX_APPROVALS}`),
-    reloadStatus(),
-    reloadTools(),
-  ])
-  calls.value = traces
-  approvals.value = known
-  registryTurn.value++
+  const turn = ++refreshTurn
+  held ??= []
+  try {
+    const [traces, known] = await Promise.all([
+      get<readonly TraceView[]>(`/api/traces?limit=${MAX_CALLS}`),
+      get<readonly ApprovalView[]>(`/api/approvals?limit=${MAX_APPROVALS}`),
+      reloadStatus(),
+      reloadTools(),
+    ])
+    if (turn !== refreshTurn) return
+    calls.value = traces
+    approvals.value = known
+    registryTurn.value++
+  } catch {
+    // A gateway that is busy, or gone: the page is not left with half of it.
+    setTimeout(() => turn === refreshTurn && me.peek() && void refresh(), RETRY_MS)
+  } finally {
+    if (turn === refreshTurn) {
+      const waiting = held ?? []
+      held = undefined
+      for (const apply of waiting) apply()
+    }
+  }
+}
+
+/** Nested calls share a trace; what each took, to a fraction of a millisecond, tells them apart. */
+export function callKey({ traceId, capability, ms }: TraceView): string {
+  return `${traceId} ${capability} ${ms}`
 }
 
 let toolsTimer: ReturnType<typeof setTimeout> | undefined

@@ -7,7 +7,7 @@ import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import type { TraceView } from '../../../src/web/views.ts'
 import { count, shortId, tookText } from '../core/format.ts'
-import { calls, MAX_CALLS } from '../core/live.ts'
+import { callKey, calls, MAX_CALLS } from '../core/live.ts'
 import { href, route } from '../core/route.ts'
 import { line } from '../core/text.ts'
 import { Choice, Filters, searched } from '../parts/filters.tsx'
@@ -50,7 +50,7 @@ export function CallsPage(): JSX.Element {
       <Table
         label="Calls, newest first"
         rows={shown}
-        rowKey={keyOf}
+        rowKey={callKey}
         height={640}
         onOpen={({ traceId }) => {
           location.hash = href('calls', traceId)
@@ -86,11 +86,6 @@ export function CallsPage(): JSX.Element {
       </p>
     </Page>
   )
-}
-
-/** Nested calls share a trace, and attempts a moment: all of it together is one row. */
-function keyOf({ traceId, capability, ts, ms }: TraceView): string {
-  return `${traceId} ${capability} ${ts} ${ms}`
 }
 
 function where({ isLocal, toNode, attempts }: TraceView): string {

@@ -34,7 +34,8 @@ export function Table<Row>(props: TableProps<Row>): JSX.Element {
   const { label, rows, rowKey, onOpen, empty, height = 520 } = props
   const scroller = useRef<HTMLDivElement>(null)
   const [top, setTop] = useState(0)
-  const [narrow, setNarrow] = useState(false)
+  // Right from the first frame on a phone; the observer knows better wherever the table is narrower than the window.
+  const [narrow, setNarrow] = useState(() => innerWidth < NARROW_PX)
   const [active, setActive] = useState(0)
   useEffect(() => {
     const element = scroller.current

@@ -10,7 +10,7 @@
  * Does I/O.
  */
 import { generateKeyPairSync } from 'node:crypto'
-import { mkdtempSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect } from '@nats-io/transport-node'
@@ -167,6 +167,7 @@ function optionsOf({ signatures, ledger }: Ends): Parameters<typeof meshSide>[3]
 /** The five stages with a database on the disk: what a gateway has, and nothing of its families. */
 async function busWithLedger(nodeId: string, remote: RemoteProvider | undefined): Promise<CapabilityBus> {
   const folder = mkdtempSync(join(tmpdir(), 'hearthbus-mesh-bench-'))
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
   const origin = 'hearthbus.test/bench'
   const database = new Database({ path: join(folder, 'node.db'), migrations: [ledgerMigrations, guardMigrations] })
   const signer = noteSigner(origin, generateKeyPairSync('ed25519').privateKey)

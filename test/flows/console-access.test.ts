@@ -119,6 +119,7 @@ describe.skipIf(chromium === undefined)('access', () => {
     await call('test.door.open', { door: 'back' })
     await walkTo(page, 'approvals')
     await press('Deny …')
+    await expect.poll(() => page.evaluate<string>('document.activeElement.tagName')).toBe('INPUT')
     await page.keyboard.type('Not now.')
     await press('Deny')
     await page.getByRole('row').filter({ hasText: 'Not now.' }).waitFor()

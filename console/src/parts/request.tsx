@@ -4,7 +4,7 @@
  * Does I/O: it decides.
  */
 import type { JSX } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { ApprovalView } from '../../../src/web/views.ts'
 import { post } from '../core/api.ts'
 import { useAttempt } from '../core/attempt.ts'
@@ -120,7 +120,8 @@ function Denial({
 }): JSX.Element {
   const [why, setWhy] = useState('')
   const input = useRef<HTMLInputElement>(null)
-  useEffect(() => input.current?.focus(), [])
+  // Before the next key is pressed.
+  useLayoutEffect(() => input.current?.focus(), [])
   return (
     <form
       class="deny"

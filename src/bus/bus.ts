@@ -12,19 +12,20 @@ import { ulid } from '../core/ids.ts'
 import type { JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import type { Admit, Proceed } from './admit.ts'
-import type { BusConfig } from './bus-config.ts'
+import type { Proceed } from './admit.ts'
+import type { BusOptions } from './bus-options.ts'
 import { newCall, openTicket, receivedCall } from './call-options.ts'
 import type { CallOptions } from './call-options.ts'
 import { CallStream } from './call-stream.ts'
 import type { Call, Outcome } from './call.ts'
-import type { Capability, CapabilityName, Family, Offer, Service, Version } from './capability.ts'
+import type { Capability, CapabilityName, Offer, Service, Version } from './capability.ts'
 import { DeadlineWheel } from './deadline-wheel.ts'
 import type { Owner } from './descriptor.ts'
 import { Dispatcher } from './dispatch.ts'
 import { HealthTracker } from './health-tracker.ts'
+import { NodeDirectory } from './node-directory.ts'
 import { servesParams } from './params.ts'
-import type { Emit, PeerRecord, RemoteProvider } from './peer.ts'
+import type { Emit, PeerRecord } from './peer.ts'
 import type { BusLog } from './provider.ts'
 import { Registry } from './registry.ts'
 import type { Diff } from './registry.ts'
@@ -41,22 +42,6 @@ import type { CallTraceEvent } from './trace.ts'
 
 export type { CallOptions }
 
-export interface BusOptions {
-  readonly nodeId: string
-  /** What people call this node. */
-  readonly nodeName?: string
-  /** Asked whenever somebody wants to know: a node may join a community while it runs. */
-  readonly communityId?: () => string | undefined
-  readonly config: BusConfig
-  readonly clock: Clock
-  readonly admit: Admit
-  readonly remote?: RemoteProvider
-  /** Envelopes that peers' capabilities may ask for by name. */
-  readonly families?: readonly Family[]
-  readonly random?: () => number
-  readonly log?: BusLog
-}
-
 export interface NodeOutcome {
   readonly nodeId: string
   readonly outcome: Outcome
@@ -66,6 +51,12 @@ export interface NodeOutcome {
 export interface Serving {
   readonly outcome: Promise<Outcome>
   readonly withdraw: (why: string) => void
+}
+
+interface Begun {
+  readonly call: Call
+  readonly ticket: LiveTicket
+  readonly offer: Offer | undefined
 }
 
 const ALL_LIMIT = 8
@@ -87,7 +78,7 @@ export class CapabilityBus {
   readonly #sweeper: StickySweeper
   readonly #dispatcher: Dispatcher
   readonly #proceed: Proceed
-  readonly #peers = new Map<string, { readonly record: PeerRecord; readonly seenMs: number }>()
+  readonly #nodes: NodeDirectory
   #metrics: { readonly metrics: () => Promise<string>; readonly contentType: string } | undefined
   readonly #resourceListeners = new Set<(uri: string) => void>()
 
@@ -96,6 +87,7 @@ export class CapabilityBus {
     this.nodeId = nodeId
     this.#options = options
     this.#clock = clock
+    this.#nodes = new NodeDirectory(nodeId, options.nodeName)
     this.#log = options.log ?? SILENT
     this.#timer = new WheelTimer(new DeadlineWheel(), clock)
     this.registry = new Registry(nodeId, options.families)
@@ -145,22 +137,14 @@ export class CapabilityBus {
 
   /** Never rejects. `versionReq` of `undefined` means whatever `offer(name)` shows. */
   call(name: CapabilityName, versionReq: Version | undefined, body: JsonObject, given: CallOptions): Promise<Outcome> {
-    const options = given.node === undefined ? given : { ...given, node: this.nodeIdOf(given.node) }
-    const offer = this.registry.offer(name, versionReq, options.node)
-    const ticket = openTicket(offer, this.#clock, options.timeoutMs)
-    const request = { name, version: versionReq ?? offer?.version, body, stream: false }
-    const call = newCall(request, ticket, { options, clock: this.#clock })
-    return this.#through(call, ticket, { offer, parent: options.signal, proceed: this.#proceed })
+    const { call, ticket, offer } = this.#begin(name, versionReq, { body, stream: false }, given)
+    return this.#through(call, ticket, { offer, parent: given.signal, proceed: this.#proceed })
   }
 
   stream(name: CapabilityName, versionReq: Version | undefined, body: JsonObject, given: CallOptions): CallStream {
-    const options = given.node === undefined ? given : { ...given, node: this.nodeIdOf(given.node) }
-    const offer = this.registry.offer(name, versionReq, options.node)
-    const ticket = openTicket(offer, this.#clock, options.timeoutMs)
-    const request = { name, version: versionReq ?? offer?.version, body, stream: true }
-    const call = newCall(request, ticket, { options, clock: this.#clock })
+    const { call, ticket, offer } = this.#begin(name, versionReq, { body, stream: true }, given)
     return new CallStream(
-      (emit) => this.#throughStreaming(call, ticket, { offer, parent: options.signal, emit }),
+      (emit) => this.#throughStreaming(call, ticket, { offer, parent: given.signal, emit }),
       () => ticket.end('cancelled'),
     )
   }
@@ -186,9 +170,7 @@ export class CapabilityBus {
    * With `emit` the answer is streamed.
    */
   handleCall(inbound: Call, emit?: Emit): Promise<Outcome> {
-    const offer = this.registry.offer(inbound.capability, inbound.versionReq, inbound.node)
-    const ticket = openTicket(offer, this.#clock, inbound.deadlineMs - this.#clock.monotonic())
-    const call = receivedCall(inbound, ticket, emit !== undefined)
+    const { call, ticket, offer } = this.#receive(inbound, emit !== undefined)
     const parent = inbound.signal
     if (emit === undefined) return this.#through(call, ticket, { offer, parent, proceed: this.#proceed })
     return this.#throughStreaming(call, ticket, { offer, parent, emit })
@@ -196,9 +178,7 @@ export class CapabilityBus {
 
   /** The same for a transport that says itself when its caller has gone: nothing has to listen to a signal per call. */
   serve(inbound: Omit<Call, 'signal'>): Serving {
-    const offer = this.registry.offer(inbound.capability, inbound.versionReq, inbound.node)
-    const ticket = openTicket(offer, this.#clock, inbound.deadlineMs - this.#clock.monotonic())
-    const call = receivedCall(inbound, ticket, false)
+    const { call, ticket, offer } = this.#receive(inbound, false)
     const outcome = this.#through(call, ticket, { offer, parent: undefined, proceed: this.#proceed })
     return { outcome, withdraw: (why) => ticket.end('cancelled', new DOMException(why, 'AbortError')) }
   }
@@ -210,17 +190,12 @@ export class CapabilityBus {
 
   /** Who offers it, by the names that people gave them, this node first. */
   nodesOffering(name: CapabilityName): readonly string[] {
-    const ids = [...new Set(this.registry.named(name).map(({ nodeId }) => nodeId))]
-    const others = ids.filter((id) => id !== this.nodeId).map((id) => this.#peers.get(id)?.record.displayName ?? id)
-    return [...(ids.includes(this.nodeId) ? [this.#options.nodeName ?? this.nodeId] : []), ...others.toSorted()]
+    return this.#nodes.namesOf(new Set(this.registry.named(name).map(({ nodeId }) => nodeId)))
   }
 
-  /** An id stays what it is; a name becomes the id of the one node that has it. A community gives each name once. */
+  /** For a node's id or the name that people gave it. */
   nodeIdOf(idOrName: string): string {
-    if (idOrName === this.nodeId || this.#peers.has(idOrName)) return idOrName
-    const named = [...this.#peers.values()].filter(({ record }) => record.displayName === idOrName)
-    if (idOrName === this.#options.nodeName) return named.length === 0 ? this.nodeId : idOrName
-    return named.length === 1 ? (named[0]?.record.nodeId ?? idOrName) : idOrName
+    return this.#nodes.idOf(idOrName)
   }
 
   offer(name: CapabilityName): Offer | undefined {
@@ -243,8 +218,7 @@ export class CapabilityBus {
 
   onPeerAdded(peer: PeerRecord): Diff {
     const nowMs = this.#clock.monotonic()
-    const isBelievable = peer.nodeId !== this.nodeId && peer.manifest.nodeId === peer.nodeId
-    if (isBelievable) this.#peers.set(peer.nodeId, { record: peer, seenMs: nowMs })
+    this.#nodes.see(peer, nowMs)
     return this.registry.updateFromPeer(peer, nowMs)
   }
 
@@ -253,7 +227,7 @@ export class CapabilityBus {
   }
 
   onPeerRemoved(nodeId: string): void {
-    this.#peers.delete(nodeId)
+    this.#nodes.forget(nodeId)
     this.registry.removePeer(nodeId)
   }
 
@@ -264,13 +238,7 @@ export class CapabilityBus {
     return {
       ourNodeId: this.nodeId,
       communityId: this.communityId,
-      peers: [...this.#peers.values()].map(({ record, seenMs }) => ({
-        nodeId: record.nodeId,
-        displayName: record.displayName,
-        source: record.source,
-        capabilities: record.manifest.capabilities.length,
-        seenAgoMs: nowMs - seenMs,
-      })),
+      peers: this.#nodes.views(nowMs),
       capabilitiesLocal: all.filter((entry) => entry.isLocal),
       capabilitiesRemote: all.filter((entry) => !entry.isLocal),
       inFlightTotal: inFlightTotal(this.registry),
@@ -286,7 +254,7 @@ export class CapabilityBus {
       calls: this.trace.recorded,
       inFlight: inFlightTotal(this.registry),
       offers: this.registry.offers().length,
-      peers: this.#peers.size,
+      peers: this.#nodes.size,
       sessions: this.router.sticky.size,
       retries: this.tally.retries,
       hedges: this.tally.hedges,
@@ -316,6 +284,25 @@ export class CapabilityBus {
       if (alarm instanceof LiveTicket) alarm.end('cancelled', new DOMException('the node stops', 'AbortError'))
     this.registry.events.close()
     this.#timer.clear(this.#sweeper)
+  }
+
+  #begin(
+    name: CapabilityName,
+    versionReq: Version | undefined,
+    what: { readonly body: JsonObject; readonly stream: boolean },
+    given: CallOptions,
+  ): Begun {
+    const options = given.node === undefined ? given : { ...given, node: this.nodeIdOf(given.node) }
+    const offer = this.registry.offer(name, versionReq, options.node)
+    const ticket = openTicket(offer, this.#clock, options.timeoutMs)
+    const request = { name, version: versionReq ?? offer?.version, ...what }
+    return { call: newCall(request, ticket, { options, clock: this.#clock }), ticket, offer }
+  }
+
+  #receive(inbound: Omit<Call, 'signal'>, stream: boolean): Begun {
+    const offer = this.registry.offer(inbound.capability, inbound.versionReq, inbound.node)
+    const ticket = openTicket(offer, this.#clock, inbound.deadlineMs - this.#clock.monotonic())
+    return { call: receivedCall(inbound, ticket, stream), ticket, offer }
   }
 
   async #throughStreaming(

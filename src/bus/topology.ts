@@ -32,7 +32,7 @@ export interface EntryView {
   readonly stickySessions: number
 }
 
-interface PeerView {
+export interface PeerView {
   readonly nodeId: string
   readonly displayName: string | undefined
   readonly source: string | undefined

@@ -4,7 +4,7 @@
  * Pure joining; the rooms do the work.
  */
 import { CapabilityBus } from '../bus/bus.ts'
-import type { BusOptions } from '../bus/bus.ts'
+import type { BusOptions } from '../bus/bus-options.ts'
 import { validateRequest } from '../bus/schema.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Database } from '../core/database-store.ts'

@@ -5,7 +5,7 @@
  * Joins; the rooms do the work.
  */
 import { join } from 'node:path'
-import type { BusOptions } from '../bus/bus.ts'
+import type { BusOptions } from '../bus/bus-options.ts'
 import { busMetrics } from '../bus/metrics.ts'
 import type { Spine } from '../call/spine.ts'
 import type { DataDirectory } from '../config/data-directory.ts'

@@ -8,13 +8,14 @@
  *
  * Does I/O: its timers, and questions through `ask`.
  */
-import { backoffMs } from '../core/backoff.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Fault } from '../core/fault.ts'
 import { isJsonObject } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import type { Logger } from '../core/logger.ts'
 import type { Result } from '../core/result.ts'
+import { Candidates } from './candidates.ts'
+import type { Candidate, Place } from './candidates.ts'
 import { addressText, parseAddress } from './discovery/peer-source.ts'
 import type { Hint } from './discovery/peer-source.ts'
 import { decodeSchemas } from './identity/capability-wire.ts'
@@ -45,30 +46,18 @@ export interface NeighbourhoodParts {
   readonly onGone: (nodeId: string) => void
 }
 
-interface Candidate {
-  readonly host: string
-  readonly port: number
-  nodeId: string | undefined
-  readonly source: string
-  attempt: number
-  dueMs: number
-  isBusy: boolean
-}
-
 const TICK_MS = 250
 /** A peer not heard of for so long is asked: longer than a heartbeat through a registry takes, half a manifest's life. */
 const QUIET_MS = 12_000
 /** After a question without answer the next ones come quickly: is it gone, or was it one packet? */
 const DOUBT_MS = 500
-const KNOCK = { firstMs: 500, maxMs: 30_000, factor: 2 }
 const ASK_MS = 5_000
-const MAX_CANDIDATES = 1_024
 const SCHEMAS_AT_ONCE = 128
 const MAX_TOLD_PEERS = 64
 
 export class Neighbourhood {
   readonly #parts: NeighbourhoodParts
-  readonly #candidates = new Map<string, Candidate>()
+  readonly #candidates = new Candidates()
   readonly #asking = new Set<string>()
   readonly #askAgainMs = new Map<string, number>()
   readonly #fetching = new Set<string>()
@@ -112,7 +101,7 @@ export class Neighbourhood {
 
   /** Who belongs here has changed: whoever did not answer, or was none of ours, is asked again now. */
   knockAgain(): void {
-    for (const candidate of this.#candidates.values()) [candidate.attempt, candidate.dueMs] = [0, 0]
+    this.#candidates.hurry()
   }
 
   /** A call found nobody there. */
@@ -139,8 +128,7 @@ export class Neighbourhood {
       const dueMs = this.#askAgainMs.get(peer.nodeId) ?? peer.heardMs + QUIET_MS
       if (nowMs >= dueMs) void this.#exchange(peer)
     }
-    for (const candidate of this.#candidates.values())
-      if (!candidate.isBusy && nowMs >= candidate.dueMs) void this.#knock(candidate)
+    for (const candidate of this.#candidates.due(nowMs)) void this.#knock(candidate)
   }
 
   async #exchange(peer: Peer): Promise<void> {
@@ -213,7 +201,8 @@ export class Neighbourhood {
       logger.warn({ node: manifest['node_id'], why: heard.why, source }, 'a manifest was refused')
     if (heard.kind === 'left') this.#gone(heard.nodeId)
     if (heard.kind === 'heard') {
-      this.#forgetCandidates(heard.peer.nodeId)
+      // It is on the bus: nobody knocks any more. Where it was is remembered by `gone`.
+      this.#candidates.forget(heard.peer.nodeId)
       if (heard.wantsCapabilities) void this.#fetch(heard.peer)
       else this.#complete(heard.peer)
     }
@@ -301,28 +290,11 @@ export class Neighbourhood {
     }
   }
 
-  #addCandidate({
-    host,
-    port,
-    nodeId,
-    source,
-  }: {
-    host: string
-    port: number
-    nodeId?: string | undefined
-    source: string
-  }): void {
+  #addCandidate(place: Place): void {
+    const { nodeId } = place
     if (nodeId !== undefined && (nodeId === this.#parts.self || this.#parts.book.find(nodeId) !== undefined)) return
-    const key = `${host} ${port}`
-    const known = this.#candidates.get(key)
-    if (known !== undefined) {
-      known.nodeId = nodeId ?? known.nodeId
-      return
-    }
-    if (this.#candidates.size >= MAX_CANDIDATES) return
-    const candidate = { host, port, nodeId, source, attempt: 0, dueMs: 0, isBusy: false }
-    this.#candidates.set(key, candidate)
-    void this.#knock(candidate)
+    const candidate = this.#candidates.add(place)
+    if (candidate !== undefined) void this.#knock(candidate)
   }
 
   async #knock(candidate: Candidate): Promise<void> {
@@ -332,7 +304,7 @@ export class Neighbourhood {
     candidate.nodeId = nodeId
     const way: Way = { transport: 'http', host, port }
     const isMember = nodeId !== undefined && this.#parts.community()?.members.has(nodeId) === true
-    if (nodeId === this.#parts.self) this.#candidates.delete(`${host} ${port}`)
+    if (nodeId === this.#parts.self) this.#candidates.drop(candidate)
     const answer =
       isMember && nodeId !== this.#parts.self
         ? await this.#ask({ nodeId, ways: [way] }, 'mesh.exchange', this.#say())
@@ -342,13 +314,7 @@ export class Neighbourhood {
     if (answer?.ok === true && nodeId !== undefined) this.#took(answer.value, nodeId, way)
     // At an address that the owner named, or that the network gave away again, another node may live by now.
     else if (candidate.source === 'static') candidate.nodeId = undefined
-    const waitMs = backoffMs(KNOCK, Math.min(candidate.attempt++, 8))
-    candidate.dueMs = this.#parts.clock.monotonic() + waitMs
-  }
-
-  /** It is on the bus: nobody knocks any more. What the owner named is remembered by `gone`. */
-  #forgetCandidates(nodeId: string): void {
-    for (const [key, candidate] of this.#candidates) if (candidate.nodeId === nodeId) this.#candidates.delete(key)
+    this.#candidates.knockLater(candidate, this.#parts.clock.monotonic())
   }
 
   #gone(nodeId: string): void {

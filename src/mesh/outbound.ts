@@ -15,18 +15,17 @@ import type { Emit, RemoteProvider } from '../bus/peer.ts'
 import { schemaHash } from '../bus/schema-hash.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Fault } from '../core/fault.ts'
-import { ulid } from '../core/ids.ts'
 import { isJsonObject } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { decodeOutcome, nonsense } from './answer.ts'
 import { CallerSessions } from './caller-sessions.ts'
+import { addressed, question } from './draft.ts'
+import type { Draft } from './draft.ts'
 import { answerText, bodyHash, callText, envelopeFields, FramesHash, MAX_SESSION } from './envelope.ts'
-import type { Envelope } from './envelope.ts'
 import { SESSION_QUESTION } from './gate.ts'
 import type { NodeIdentity } from './identity/node-key.ts'
-import { timeText } from './identity/time.ts'
 import { MAX_CALL_BYTES } from './packets/packet.ts'
 import { encodePacketCall } from './packets/packet-call.ts'
 import { PacketCaller } from './packets/packet-caller.ts'
@@ -37,6 +36,7 @@ import type { Session, Signatures } from './sessions.ts'
 import { traceparentOf } from './traceparent.ts'
 import { causeOf, lostAnswer, unreachable } from './transport.ts'
 import type { Delivered, MeshTransport, Message, PacketWire, PeerAddress, Way } from './transport.ts'
+import { WayOrder } from './way-order.ts'
 
 export interface OutboundParts {
   readonly identity: NodeIdentity
@@ -49,28 +49,11 @@ export interface OutboundParts {
   readonly onUnreachable?: (nodeId: string) => void
 }
 
-interface Draft {
-  readonly capability: string
-  readonly version: Envelope['version']
-  readonly body: string
-  readonly deadlineMs: number
-  readonly session?: string | undefined
-  readonly hops: number
-  readonly stream: boolean
-  readonly schemaHash?: string | undefined
-  readonly traceparent?: string | undefined
-  readonly input?: boolean
-  readonly isSigned: boolean
-  readonly idempotent: boolean
-}
-
-const QUESTION_VERSION = [1, 0] as const
-
 export class Outbound implements RemoteProvider {
   readonly #parts: OutboundParts
   readonly #sessions: CallerSessions
   readonly #packets: PacketCaller
-  readonly #badWays = new Map<string, number>()
+  readonly #order: WayOrder
 
   constructor(parts: OutboundParts) {
     const { identity, clock, signatures } = parts
@@ -82,6 +65,7 @@ export class Outbound implements RemoteProvider {
       ask: (peer, body, signal) => this.#askForSession(peer, body, signal),
     })
     this.#packets = new PacketCaller(clock)
+    this.#order = new WayOrder(clock)
     parts.transports.http?.onPackets?.(this.#packets)
     parts.transports.nats?.onPackets?.(this.#packets)
   }
@@ -198,7 +182,7 @@ export class Outbound implements RemoteProvider {
   #wire(peer: PeerAddress): PacketWire | Promise<PacketWire | undefined> | undefined {
     const { nodeId } = peer
     const { http, nats } = this.#parts.transports
-    const [way] = this.#inOrder(peer)
+    const [way] = this.#order.inOrder(peer)
     if (way?.transport === 'http') return http?.wire?.({ nodeId, way })
     return way?.transport === 'nats' ? nats?.wire?.({ nodeId, way }) : undefined
   }
@@ -218,16 +202,18 @@ export class Outbound implements RemoteProvider {
 
   /** Along each way in turn, as long as nothing was sent. */
   async #attempt(peer: PeerAddress, draft: Draft, options: AttemptOptions): Promise<Outcome> {
-    const fields = envelopeFields(this.#envelope(peer.nodeId, draft, options))
+    const { session, communityId } = options
+    const { identity, clock } = this.#parts
+    const fields = envelopeFields(
+      addressed(draft, { from: identity.id, to: peer.nodeId, communityId, keyId: session?.id, clock }),
+    )
     const text = callText(fields, bodyHash(draft.body))
-    const { session } = options
-    const proof =
-      draft.isSigned || session === undefined ? signatureProof(text, this.#parts.identity) : macProof(text, session)
+    const proof = draft.isSigned || session === undefined ? signatureProof(text, identity) : macProof(text, session)
     const message: Message = { fields, proof, body: draft.body, idempotent: draft.idempotent }
     const frames = new FramesHash()
     const emit = options.emit && counted(options.emit, frames)
     let last: Outcome = fail(unreachable(peer.nodeId, 'no way to it is known'))
-    for (const way of this.#inOrder(peer)) {
+    for (const way of this.#order.inOrder(peer)) {
       const delivered = await this.#along(way, peer.nodeId, message, { signal: options.signal, emit })
       if (delivered === undefined) continue
       if (delivered.ok) {
@@ -236,19 +222,10 @@ export class Outbound implements RemoteProvider {
       }
       last = delivered
       if (delivered.fault.kind !== 'offline') return last
-      this.#badWays.set(wayKey(peer.nodeId, way), this.#parts.clock.monotonic() + BAD_WAY_MS)
+      this.#order.ledNowhere(peer.nodeId, way)
     }
     if (!last.ok && last.fault.kind === 'offline') this.#parts.onUnreachable?.(peer.nodeId)
     return last
-  }
-
-  /** A way that led nowhere just now is tried last: an address of another network costs seconds to find out about. */
-  #inOrder({ nodeId, ways }: PeerAddress): readonly Way[] {
-    if (this.#badWays.size === 0 || ways.length < 2) return ways
-    const nowMs = this.#parts.clock.monotonic()
-    if (this.#badWays.size > MAX_BAD_WAYS) this.#badWays.clear()
-    const isBad = (way: Way): boolean => (this.#badWays.get(wayKey(nodeId, way)) ?? 0) > nowMs
-    return [...ways.filter((way) => !isBad(way)), ...ways.filter(isBad)]
   }
 
   async #along(
@@ -289,32 +266,7 @@ export class Outbound implements RemoteProvider {
       kind: message.idempotent ? 'failed' : 'unknown-outcome',
     })
   }
-
-  #envelope(to: string, draft: Draft, { session, communityId }: AttemptOptions): Envelope {
-    const { identity, clock } = this.#parts
-    return {
-      capability: draft.capability,
-      version: draft.version,
-      requestId: ulid(clock.now()),
-      from: identity.id,
-      to,
-      community: communityId,
-      timestamp: timeText(clock.now()),
-      deadlineMs: draft.deadlineMs,
-      keyId: session?.id,
-      session: draft.session,
-      hops: draft.hops,
-      stream: draft.stream,
-      schemaHash: draft.schemaHash,
-      traceparent: draft.traceparent,
-      ...(draft.input === true ? { input: true } : {}),
-    }
-  }
 }
-
-const QUESTION_MS = 10_000
-const BAD_WAY_MS = 30_000
-const MAX_BAD_WAYS = 4_096
 
 interface DeliveryOptions {
   readonly signal: AbortSignal
@@ -342,29 +294,11 @@ function homeless(nodeId: string): Fault {
   return unreachable(nodeId, 'this node belongs to no community')
 }
 
-function wayKey(nodeId: string, way: Way): string {
-  return way.transport === 'http' ? `${nodeId} ${way.host} ${way.port}` : nodeId
-}
-
 /** What the end of the stream has to prove is what was handed on, frame by frame. */
 function counted(emit: Emit, frames: FramesHash): Emit {
   return (frame) => {
     frames.add(frame)
     return emit(frame)
-  }
-}
-
-function question(name: string, body: Json): Draft {
-  const text = JSON.stringify(body)
-  return {
-    capability: name,
-    version: QUESTION_VERSION,
-    body: text,
-    deadlineMs: QUESTION_MS,
-    hops: 0,
-    stream: false,
-    isSigned: false,
-    idempotent: true,
   }
 }
 

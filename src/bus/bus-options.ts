@@ -1,0 +1,27 @@
+/**
+ * Bus options: what a bus is made with.
+ *
+ * Pure: types.
+ */
+import type { Clock } from '../core/clock.ts'
+import type { Admit } from './admit.ts'
+import type { BusConfig } from './bus-config.ts'
+import type { Family } from './capability.ts'
+import type { RemoteProvider } from './peer.ts'
+import type { BusLog } from './provider.ts'
+
+export interface BusOptions {
+  readonly nodeId: string
+  /** What people call this node. */
+  readonly nodeName?: string
+  /** Asked whenever somebody wants to know: a node may join a community while it runs. */
+  readonly communityId?: () => string | undefined
+  readonly config: BusConfig
+  readonly clock: Clock
+  readonly admit: Admit
+  readonly remote?: RemoteProvider
+  /** Envelopes that peers' capabilities may ask for by name. */
+  readonly families?: readonly Family[]
+  readonly random?: () => number
+  readonly log?: BusLog
+}

@@ -1,0 +1,58 @@
+/**
+ * Node directory: the other nodes on this bus, and the names that people gave them.
+ *
+ * Pure.
+ */
+import type { PeerRecord } from './peer.ts'
+import type { PeerView } from './topology.ts'
+
+export class NodeDirectory {
+  readonly #selfId: string
+  readonly #selfName: string | undefined
+  readonly #peers = new Map<string, { readonly record: PeerRecord; readonly seenMs: number }>()
+
+  constructor(selfId: string, selfName: string | undefined) {
+    this.#selfId = selfId
+    this.#selfName = selfName
+  }
+
+  get size(): number {
+    return this.#peers.size
+  }
+
+  /** Nobody passes for this node, nor for another than its manifest is of. */
+  see(record: PeerRecord, nowMs: number): void {
+    if (record.nodeId === this.#selfId || record.manifest.nodeId !== record.nodeId) return
+    this.#peers.set(record.nodeId, { record, seenMs: nowMs })
+  }
+
+  forget(nodeId: string): void {
+    this.#peers.delete(nodeId)
+  }
+
+  /** An id stays what it is; a name becomes the id of the one node that has it. A community gives each name once. */
+  idOf(idOrName: string): string {
+    if (idOrName === this.#selfId || this.#peers.has(idOrName)) return idOrName
+    const named = [...this.#peers.values()].filter(({ record }) => record.displayName === idOrName)
+    if (idOrName === this.#selfName) return named.length === 0 ? this.#selfId : idOrName
+    return named.length === 1 ? (named[0]?.record.nodeId ?? idOrName) : idOrName
+  }
+
+  /** What people call them, this node first. */
+  namesOf(ids: ReadonlySet<string>): readonly string[] {
+    const others = [...ids]
+      .filter((id) => id !== this.#selfId)
+      .map((id) => this.#peers.get(id)?.record.displayName ?? id)
+    return [...(ids.has(this.#selfId) ? [this.#selfName ?? this.#selfId] : []), ...others.toSorted()]
+  }
+
+  views(nowMs: number): readonly PeerView[] {
+    return [...this.#peers.values()].map(({ record, seenMs }) => ({
+      nodeId: record.nodeId,
+      displayName: record.displayName,
+      source: record.source,
+      capabilities: record.manifest.capabilities.length,
+      seenAgoMs: nowMs - seenMs,
+    }))
+  }
+}

@@ -1,0 +1,73 @@
+/**
+ * Draft: a message to another node before it is addressed and sealed.
+ *
+ * Pure.
+ */
+import type { Clock } from '../core/clock.ts'
+import { ulid } from '../core/ids.ts'
+import type { Json } from '../core/json.ts'
+import type { Envelope } from './envelope.ts'
+import { timeText } from './identity/time.ts'
+
+export interface Draft {
+  readonly capability: string
+  readonly version: Envelope['version']
+  readonly body: string
+  readonly deadlineMs: number
+  readonly session?: string | undefined
+  readonly hops: number
+  readonly stream: boolean
+  readonly schemaHash?: string | undefined
+  readonly traceparent?: string | undefined
+  readonly input?: boolean
+  readonly isSigned: boolean
+  readonly idempotent: boolean
+}
+
+export interface Addressing {
+  readonly from: string
+  readonly to: string
+  readonly communityId: string
+  /** The session whose key seals it, if there is one. */
+  readonly keyId: string | undefined
+  readonly clock: Clock
+}
+
+const QUESTION_VERSION = [1, 0] as const
+const QUESTION_MS = 10_000
+
+/** What nodes ask each other outside the bus: nothing is changed by it, so it may be asked again. */
+export function question(name: string, body: Json): Draft {
+  const text = JSON.stringify(body)
+  return {
+    capability: name,
+    version: QUESTION_VERSION,
+    body: text,
+    deadlineMs: QUESTION_MS,
+    hops: 0,
+    stream: false,
+    isSigned: false,
+    idempotent: true,
+  }
+}
+
+/** A request id for each attempt (ADR 33). */
+export function addressed(draft: Draft, { from, to, communityId, keyId, clock }: Addressing): Envelope {
+  return {
+    capability: draft.capability,
+    version: draft.version,
+    requestId: ulid(clock.now()),
+    from,
+    to,
+    community: communityId,
+    timestamp: timeText(clock.now()),
+    deadlineMs: draft.deadlineMs,
+    keyId,
+    session: draft.session,
+    hops: draft.hops,
+    stream: draft.stream,
+    schemaHash: draft.schemaHash,
+    traceparent: draft.traceparent,
+    ...(draft.input === true ? { input: true } : {}),
+  }
+}

@@ -84,6 +84,7 @@ export class PacketProvider {
     if (packet === undefined) return
     const { head } = packet
     if (head.kind === 'call') this.#calls(head, packet, source)
+    else if (this.#isOthers(head.keyId, source)) return
     else if (head.kind === 'cancel')
       this.#served.get(head.keyId)?.running.get(head.number)?.serving.withdraw('the caller withdrew')
     else if (head.kind === 'again') this.#again(head.keyId, head.number, source)
@@ -99,6 +100,12 @@ export class PacketProvider {
   close(): void {
     for (const { running } of this.#served.values())
       for (const { serving } of running.values()) serving.withdraw('the node stops')
+  }
+
+  /** Where a connection shows who is there, nobody withdraws or asks after what is another's. */
+  #isOthers(keyId: string, { shownBy }: PacketSource): boolean {
+    const peer = this.#parts.gate.sessions.find(keyId)?.peer
+    return shownBy !== undefined && peer !== undefined && peer !== shownBy
   }
 
   #calls(head: Extract<PacketHead, { kind: 'call' | 'refusal' }>, packet: Packet, source: PacketSource): void {

@@ -18,6 +18,7 @@ import { ReplayCache } from '../replay-cache.ts'
 import { GivenSessions, offerSession, takeSession } from '../sessions.ts'
 import type { Session, Signatures } from '../sessions.ts'
 import type { PacketWire } from '../transport.ts'
+import { coveredHead, encodePacket } from './packet.ts'
 import { PacketCaller } from './packet-caller.ts'
 import { encodePacketCall } from './packet-call.ts'
 import { PacketProvider } from './packet-provider.ts'
@@ -63,6 +64,16 @@ describe('packets', () => {
   it('are refused under another node’s connection', async () => {
     source = { ...source, shownBy: stranger.id }
     expect(await refusedWith(call({}))).toBe('proof')
+  })
+
+  it('are not asked after, nor withdrawn, by another node', async () => {
+    const answers: Uint8Array[] = []
+    const elsewhere = { ...source, shownBy: stranger.id, answer: (packet: Uint8Array) => void answers.push(packet) }
+    for (const kind of ['again', 'cancel'] as const)
+      provider.receive(encodePacket(coveredHead({ kind, keyId: session.id, number: 1 })), elsewhere)
+    expect(answers).toEqual([])
+    // Had it been answered "it never came", the number would be refused from then on.
+    expect(await call({ x: 1 })).toEqual(ok({ data: { x: 1 } }))
   })
 
   it('are refused when they come a second time', async () => {

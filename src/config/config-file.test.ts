@@ -20,7 +20,7 @@ describe('config file', () => {
 
   it('refuses an unknown key and says which keys there are', () => {
     expect(problems('bus:\n  preferLocal: true\n  prefer: x\n')).toEqual([
-      'hearthbus.yaml:3: bus.prefer: no such key; known here: preferLocal, localLoadThreshold, freshnessSeconds, strategy',
+      'hearthbus.yaml:3: bus.prefer: no such key; known here: preferLocal, localLoadThreshold, freshnessSeconds, strategy, hedge',
     ])
   })
 

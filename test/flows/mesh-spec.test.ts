@@ -4,6 +4,11 @@ import type { MeshNode } from '../mesh-house.ts'
 import { providers } from '../mesh-load.ts'
 
 /** The tests that spec 2 § 8 lists, by their names there, with every node in a process of its own. */
+interface AllAnswer {
+  readonly nodeId: string
+  readonly outcome: { readonly ok: boolean; readonly value: { readonly data: { node: string; traceId: string } } }
+}
+
 describe('spec 2 § 8 with real processes', () => {
   let nodes: readonly MeshNode[] = []
   let [caller, attic, barn, cellar] = [{}, {}, {}, {}] as [MeshNode, MeshNode, MeshNode, MeshNode]
@@ -109,6 +114,11 @@ describe('spec 2 § 8 with real processes', () => {
     await until('it is trusted again', async () => (await answeredBy(caller, 'test.work')) === 'cellar')
     expect(await left()).toBe(0)
     expect((await call(caller, 'test.work', {}, { node: cellar.nodeId })).outcome).toBe('ok')
+    // To the caller nobody was heard of for that minute: the others have to come back as well.
+    await until('all are heard of again', async () => {
+      const { answers } = (await caller.say({ do: 'all', name: 'test.echo' })) as { answers: readonly AllAnswer[] }
+      return answers.filter(({ outcome }) => outcome.ok).length === 3
+    })
   })
 
   it('streaming_call_records_full_trace', async () => {
@@ -125,9 +135,7 @@ describe('spec 2 § 8 with real processes', () => {
   })
 
   it('callAll asks every node once, under one trace', async () => {
-    const { answers } = (await caller.say({ do: 'all', name: 'test.echo' })) as {
-      answers: readonly { nodeId: string; outcome: { value: { data: { node: string; traceId: string } } } }[]
-    }
+    const { answers } = (await caller.say({ do: 'all', name: 'test.echo' })) as { answers: readonly AllAnswer[] }
     expect(answers.map(({ outcome }) => outcome.value.data.node).toSorted()).toEqual(['attic', 'barn', 'cellar'])
     expect(new Set(answers.map(({ outcome }) => outcome.value.data.traceId)).size).toBe(1)
   })

@@ -12,7 +12,8 @@ export default defineConfig({
     pool: 'forks',
     coverage: { provider: 'v8', include: ['src/**/*.ts'], exclude: ['src/**/*.test.ts'] },
     // One after the other: flows start processes of their own, and power cuts want the machine to themselves. Not from
-    // zero: on two cores Vitest has one worker, and then runs group zero after all others.
+    // zero: with one worker Vitest would run group zero after all others. All cores: flows mostly wait, and Vitest by
+    // itself leaves one core free, which is half of a small machine.
     projects: [
       {
         extends: true,
@@ -24,7 +25,16 @@ export default defineConfig({
           sequence: { groupOrder: 1 },
         },
       },
-      { extends: true, test: { name: 'flows', include: [FLOWS], exclude: [POWER_CUTS], sequence: { groupOrder: 2 } } },
+      {
+        extends: true,
+        test: {
+          name: 'flows',
+          include: [FLOWS],
+          exclude: [POWER_CUTS],
+          maxWorkers: '100%',
+          sequence: { groupOrder: 2 },
+        },
+      },
       { extends: true, test: { name: 'power cuts', include: [POWER_CUTS], sequence: { groupOrder: 3 } } },
     ],
   },

@@ -363,8 +363,9 @@ describe('what is told is what is there', () => {
       decoded: { act: 'read', fields: [{ name: 'room_temperature', value: near(roomCelsius), unit: '°C' }] },
     })
     expect(told).not.toHaveProperty('request_hex')
-    const whole = await call(reader, 'ebus.v1.bus.messages.list', { payload: true, limit: 1 })
-    expect(whole.data.items[0].request_hex).toMatch(/^([0-9a-f]{2}){5,}$/)
+    const whole = await call(reader, 'ebus.v1.bus.messages.list', { payload: true })
+    // Not of the first best one: a lost arbitration leaves a single byte.
+    expect(whole.data.items.find(isRoom)?.request_hex).toMatch(/^([0-9a-f]{2}){5,}$/)
     // The same as a resource, for whoever wants to be told.
     const { contents } = await reader.readResource({ uri: 'ebus://main/messages' })
     const shown = JSON.parse((contents[0] as { text: string }).text) as Envelope

@@ -35,7 +35,8 @@ export function readConfig(name: string, text: string): Result<Config, readonly 
     )
   }
   // The alias limit keeps nested references from growing into gigabytes.
-  const parsed = configSchema.safeParse(document.toJS({ maxAliasCount: 100 }) ?? {})
+  // Read once: compiling parsers for it would take longer than parsing.
+  const parsed = configSchema.safeParse(document.toJS({ maxAliasCount: 100 }) ?? {}, { jitless: true })
   if (parsed.success) return ok(parsed.data)
   const where = (path: readonly PropertyKey[]): number | undefined => lineOf(document, lines, path)
   return fail(parsed.error.issues.flatMap((issue) => toProblems(name, issue, where)))

@@ -17,7 +17,7 @@ import { z } from 'zod'
 
 const ring = defineTool({
   name: 'bell.ring', title: 'Ring', description: 'Rings the bell.', effect: 'writes', family: busFamily,
-  input: z.strictObject({ times: z.number() }), output: z.strictObject({ rung: z.number() }),
+  input: z.strictObject({ times: z.number().describe('How often') }), output: z.strictObject({ rung: z.number() }),
 })
 const bell: Service = {
   name: 'bell', prefixes: ['bell.'],
@@ -36,6 +36,7 @@ const outcome = await gateway.bus.call('bell.ring', undefined, { times: 3 }, {
   caller: { kind: 'principal', id: 'porter', role: 'agent' }, channel: 'service',
 })
 console.log(JSON.stringify(outcome))
+console.log(JSON.stringify(gateway.bus.offer('bell.ring')?.requestSchema['properties']))
 await gateway.stop()
 `
 
@@ -90,6 +91,8 @@ describe('the package, built and installed', () => {
     expect([tsc.status, tsc.stdout]).toEqual([0, ''])
     const run = spawnSync(process.execPath, ['bell.ts', join(folder, 'data')], { cwd: folder, encoding: 'utf8' })
     expect([run.status, run.stderr]).toEqual([0, ''])
-    expect(run.stdout).toBe('{"ok":true,"value":{"data":{"rung":3}}}\n')
+    expect(run.stdout).toBe(
+      '{"ok":true,"value":{"data":{"rung":3}}}\n{"times":{"type":"number","description":"How often"}}\n',
+    )
   })
 })

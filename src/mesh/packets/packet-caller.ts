@@ -21,6 +21,7 @@ import { reasonOf } from '../refusal.ts'
 import type { Session } from '../sessions.ts'
 import { causeOf, lostAnswer } from '../transport.ts'
 import type { PacketEvents, PacketWire } from '../transport.ts'
+import { ByNumber } from './by-number.ts'
 import { coveredHead, decodePacket, encodePacket, MAX_CALLS_PER_PACKET, MAX_GATHERED_BYTES } from './packet.ts'
 import type { Packet, PacketHead } from './packet.ts'
 import { isPacketProven, packetProof } from './packet-proof.ts'
@@ -106,7 +107,7 @@ class Waiting implements Worker {
 /** What is under way in one session. Numbers are a session's own, and count up: the far end remembers which it has seen. */
 interface SessionCalls {
   readonly session: Session
-  readonly waiting: Map<number, Waiting>
+  readonly waiting: ByNumber<Waiting>
   /** Made in this moment, all for one wire. */
   gathered: Waiting[]
   gatheredBytes: number
@@ -265,7 +266,7 @@ export class PacketCaller implements PacketEvents {
     for (const [keyId, old] of this.#sessions)
       if (old.session.endsMs < nowMs && old.waiting.size === 0 && old.gathered.length === 0)
         this.#sessions.delete(keyId)
-    const calls: SessionCalls = { session, waiting: new Map(), gathered: [], gatheredBytes: 0, next: 1 }
+    const calls: SessionCalls = { session, waiting: new ByNumber(), gathered: [], gatheredBytes: 0, next: 1 }
     this.#sessions.set(session.id, calls)
     return calls
   }

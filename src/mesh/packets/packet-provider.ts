@@ -21,6 +21,7 @@ import type { NodeIdentity } from '../identity/node-key.ts'
 import type { Inbound } from '../inbound.ts'
 import { refusal } from '../refusal.ts'
 import type { Session } from '../sessions.ts'
+import { ByNumber } from './by-number.ts'
 import { KeptAnswers } from './kept-answers.ts'
 import { coveredHead, decodePacket, encodePacket, MAX_CALLS_PER_PACKET, MAX_GATHERED_BYTES } from './packet.ts'
 import type { Packet, PacketHead } from './packet.ts'
@@ -58,7 +59,7 @@ interface Running {
 interface Served {
   readonly session: Session
   readonly seen: SequenceWindow
-  readonly running: Map<number, Running>
+  readonly running: ByNumber<Running>
   readonly kept: KeptAnswers
   /** Answers of this moment, all for one source. */
   gathered: string[]
@@ -283,7 +284,7 @@ export class PacketProvider {
     const served: Served = {
       session,
       seen: new SequenceWindow(),
-      running: new Map(),
+      running: new ByNumber(),
       kept: new KeptAnswers(),
       gathered: [],
       gatheredBytes: 0,

@@ -56,7 +56,7 @@ export function contendersFor(hasNats: boolean): ReadonlyMap<string, Setting> {
   ])
 }
 
-/** `MESH_BENCH_PROFILE` names a folder for processor profiles of both processes. */
+/** `MESH_BENCH_PROFILE` names a folder for processor profiles of both processes, `MESH_BENCH_NODE` flags such as --trace-gc. */
 export async function startContender(name: string, setting: Setting): Promise<Contender> {
   // A server each: our nodes have the same keys in every row, and would hear each other's calls.
   const broker = DIRECT.has(setting.wire) ? undefined : await startNats()
@@ -92,9 +92,10 @@ export async function startContender(name: string, setting: Setting): Promise<Co
 
 function launch(path: string, words: readonly string[]): ChildProcess {
   const folder = process.env['MESH_BENCH_PROFILE']
-  const execArgv = folder === undefined ? [] : ['--cpu-prof', '--cpu-prof-interval=200', `--cpu-prof-dir=${folder}`]
+  const profiled = folder === undefined ? [] : ['--cpu-prof', '--cpu-prof-interval=200', `--cpu-prof-dir=${folder}`]
+  const flags = process.env['MESH_BENCH_NODE']?.split(' ') ?? []
   const env = { ...process.env, MESH_BENCH_RUN: String(process.pid) }
-  return fork(path, words, { execArgv, env, serialization: 'json' })
+  return fork(path, words, { execArgv: [...flags, ...profiled], env, serialization: 'json' })
 }
 
 async function heard<Answer>(child: ChildProcess): Promise<Answer> {

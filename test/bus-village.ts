@@ -71,7 +71,7 @@ export const echo: UnaryHandler = (call) => Promise.resolve(reply(call.body))
 /** A call as the bus would hand it to its router. */
 export function callOf(name: string, facts: Partial<Call> = {}): Call {
   const clock = manualClock()
-  const ticket = openTicket(undefined, clock)
+  const ticket = openTicket(undefined, clock.monotonic())
   return { ...newCall({ name, version: [1, 0], body: {}, stream: false }, ticket, { options: ME, clock }), ...facts }
 }
 

@@ -56,12 +56,12 @@ export class Attempt extends Alarm implements Worker {
   #endedAfterCut: (() => void) | undefined
 
   /** The slot at `entry` is taken already, and becomes the attempt's to give back. */
-  constructor(round: Round, entry: CapabilityEntry, timer: AttemptTimer) {
+  constructor(round: Round, entry: CapabilityEntry, { timer, startedMs }: { timer: AttemptTimer; startedMs: number }) {
     super()
     this.#round = round
     this.#timer = timer
     this.entry = entry
-    this.startedMs = timer.nowMs()
+    this.startedMs = startedMs
     this.isProbe = entry.health.isProbeDue(this.startedMs)
     if (this.isProbe) entry.health.startProbe()
     const { promise, resolve } = Promise.withResolvers<Outcome>()

@@ -294,14 +294,15 @@ export class CapabilityBus {
   ): Begun {
     const options = given.node === undefined ? given : { ...given, node: this.nodeIdOf(given.node) }
     const offer = this.registry.offer(name, versionReq, options.node)
-    const ticket = openTicket(offer, this.#clock, options.timeoutMs)
+    const ticket = openTicket(offer, this.#clock.monotonic(), options.timeoutMs)
     const request = { name, version: versionReq ?? offer?.version, ...what }
     return { call: newCall(request, ticket, { options, clock: this.#clock }), ticket, offer }
   }
 
   #receive(inbound: Omit<Call, 'signal'>, stream: boolean): Begun {
     const offer = this.registry.offer(inbound.capability, inbound.versionReq, inbound.node)
-    const ticket = openTicket(offer, this.#clock, inbound.deadlineMs - this.#clock.monotonic())
+    const nowMs = this.#clock.monotonic()
+    const ticket = openTicket(offer, nowMs, inbound.deadlineMs - nowMs)
     return { call: receivedCall(inbound, ticket, stream), ticket, offer }
   }
 

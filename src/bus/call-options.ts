@@ -34,8 +34,7 @@ const NO_LOCKS: readonly string[] = []
 const ANY_VERSION: Version = [0, 0]
 
 /** The deadline is the caller's or the capability's, whichever comes first. */
-export function openTicket(offer: Offer | undefined, clock: Clock, wantedMs = Infinity): LiveTicket {
-  const startedMs = clock.monotonic()
+export function openTicket(offer: Offer | undefined, startedMs: number, wantedMs = Infinity): LiveTicket {
   const limitMs = (offer?.timeoutSeconds ?? UNKNOWN_TIMEOUT_SECONDS) * 1_000
   const isHurried = !(wantedMs >= limitMs)
   return new LiveTicket({ startedMs, deadlineMs: startedMs + (isHurried ? Math.max(0, wantedMs) : limitMs), isHurried })

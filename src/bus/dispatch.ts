@@ -55,24 +55,26 @@ export class Dispatcher {
     if (ticket.cause !== undefined) return fail(cutOff(call, 'reads', ticket.cause))
     this.#budget.deposit()
     const round: Round = { call, ticket, emit }
-    let entry = router.route(call, timer.nowMs())
+    let nowMs = timer.nowMs()
+    let entry = router.route(call, nowMs)
     if (entry !== undefined) entry.inFlight++
     else {
       const queued = await this.#waitForSlot(round)
       if (!(queued instanceof CapabilityEntry)) return fail(queued)
       entry = queued
+      nowMs = timer.nowMs()
     }
     if (config.hedge === true && isWorthHedging(round, entry)) return hedged(round, entry, this.#race(round))
-    const attempt = this.#start(round, entry)
+    const attempt = this.#start(round, entry, nowMs)
     const outcome = this.#judge(round, attempt, await attempt.answered)
     return outcome.ok || !this.#mayRetry(round, entry, outcome.fault) ? outcome : this.#retry(round, entry, outcome)
   }
 
   /** The slot at `entry` is taken already. */
-  #start(round: Round, entry: CapabilityEntry): Attempt {
+  #start(round: Round, entry: CapabilityEntry, startedMs = this.#options.timer.nowMs()): Attempt {
     round.ticket.attempts++
     round.ticket.entry = entry
-    const attempt = new Attempt(round, entry, this.#options.timer)
+    const attempt = new Attempt(round, entry, { timer: this.#options.timer, startedMs })
     startProvider(attempt, round, this.#options)
     return attempt
   }

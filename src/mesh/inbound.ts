@@ -132,10 +132,11 @@ export class Inbound {
    * A call out of a packet that has come through its gate: one that only reads, under a session key. May throw: a mistake
    * of ours.
    */
-  servePacketCall(request: ServedRequest, caller: Admitted['caller']): Result<Serving, Fault> {
+  servePacketCall(request: ServedRequest, caller: Admitted['caller'], nowMs: number): Result<Serving, Fault> {
     const bus = this.#servingBus()
     if (!bus.ok) return bus
-    const call = this.#callOf(request, caller, { stream: false, refusal: checkContract(bus.value, request, false) })
+    const refused = checkContract(bus.value, request, false)
+    const call = callOf(request, caller, { stream: false, refusal: refused, nowMs })
     return ok(bus.value.serve(call))
   }
 
@@ -148,7 +149,8 @@ export class Inbound {
     if (!bus.ok) return Promise.resolve(bus)
     // A member's call that is refused is a call all the same: the chain records it, and nobody tries it.
     const refused = checkContract(bus.value, request, isSigned)
-    const call = this.#callOf(request, caller, { stream: emit !== undefined, refusal: refused })
+    const nowMs = this.#parts.gate.clock.monotonic()
+    const call = callOf(request, caller, { stream: emit !== undefined, refusal: refused, nowMs })
     return bus.value.handleCall({ ...call, signal }, emit)
   }
 
@@ -166,32 +168,6 @@ export class Inbound {
       code: 'internal_error',
       message: 'Something went wrong inside. The log says what.',
     })
-  }
-
-  #callOf(
-    request: ServedRequest,
-    caller: Admitted['caller'],
-    { stream, refusal: refused }: { readonly stream: boolean; readonly refusal: Fault | undefined },
-  ): Omit<Call, 'signal'> {
-    const { session } = request
-    return {
-      capability: request.capability,
-      versionReq: request.version,
-      body: request.body,
-      caller,
-      channel: 'mesh',
-      traceId: request.traceId,
-      parentSpan: request.parentSpan,
-      // Sessions of two peers are two sessions, whatever they call them.
-      sessionId: session === undefined ? undefined : `${caller.id} ${session}`,
-      deadlineMs: this.#parts.gate.clock.monotonic() + request.deadlineMs,
-      stream,
-      hopBudget: request.hops,
-      rehearsal: false,
-      heldLocks: NO_LOCKS,
-      interaction: request.interaction,
-      refusal: refused,
-    }
   }
 
   /** A handler may answer what no text can say (a cycle, a depth without end): that is its mistake, and an answer. */
@@ -217,6 +193,36 @@ export class Inbound {
 }
 
 const NO_LOCKS: readonly string[] = []
+
+function callOf(
+  request: ServedRequest,
+  caller: Admitted['caller'],
+  {
+    stream,
+    refusal: refused,
+    nowMs,
+  }: { readonly stream: boolean; readonly refusal: Fault | undefined; readonly nowMs: number },
+): Omit<Call, 'signal'> {
+  const { session } = request
+  return {
+    capability: request.capability,
+    versionReq: request.version,
+    body: request.body,
+    caller,
+    channel: 'mesh',
+    traceId: request.traceId,
+    parentSpan: request.parentSpan,
+    // Sessions of two peers are two sessions, whatever they call them.
+    sessionId: session === undefined ? undefined : `${caller.id} ${session}`,
+    deadlineMs: nowMs + request.deadlineMs,
+    stream,
+    hopBudget: request.hops,
+    rehearsal: false,
+    heldLocks: NO_LOCKS,
+    interaction: request.interaction,
+    refusal: refused,
+  }
+}
 
 /** What was signed for has to be what is offered; what changes something has to be signed for. */
 function checkContract(

@@ -27,7 +27,7 @@ import { answerText, bodyHash, callText, envelopeFields, FramesHash, MAX_SESSION
 import { SESSION_QUESTION } from './gate.ts'
 import type { NodeIdentity } from './identity/node-key.ts'
 import { MAX_CALL_BYTES } from './packets/packet.ts'
-import { encodePacketCall } from './packets/packet-call.ts'
+import { encodePacketCall, lengthOf } from './packets/packet-call.ts'
 import { PacketCaller } from './packets/packet-caller.ts'
 import { withInput } from './input.ts'
 import { isProven, macProof, signatureProof } from './proof.ts'
@@ -167,7 +167,7 @@ export class Outbound implements RemoteProvider {
     // Rounded up: the far end shall not give up before we do.
     const deadlineMs = Math.max(0, Math.ceil(call.deadlineMs - this.#parts.clock.monotonic()))
     const text = encodePacketCall(offer, hash, { call, deadlineMs })
-    if (text.length > MAX_CALL_BYTES) return this.#invoke(entry, call)
+    if (lengthOf(text) > MAX_CALL_BYTES) return this.#invoke(entry, call)
     return this.#packets.call(wire, session, {
       text,
       idempotent: offer.idempotent,

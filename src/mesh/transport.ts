@@ -71,7 +71,7 @@ export interface PacketWire {
   /** Kept by whoever calls through it. */
   inFlight: number
   /** `false` when nothing of it left. The number is told to `nobody` where a broker finds nobody. */
-  readonly send: (packet: Uint8Array, keyId: string, number: number) => boolean
+  readonly send: (packet: string, keyId: string, number: number) => boolean
   /** A call that was sent then has not been answered. */
   readonly doubt: (sinceMs: number) => void
 }

@@ -7,10 +7,11 @@
  */
 const LENGTH_BYTES = 4
 
-export function framed(packet: Uint8Array): Uint8Array {
-  const frame = Buffer.allocUnsafe(LENGTH_BYTES + packet.length)
-  frame.writeUInt32BE(packet.length)
-  frame.set(packet, LENGTH_BYTES)
+export function framed(packet: string): Uint8Array {
+  const length = Buffer.byteLength(packet)
+  const frame = Buffer.allocUnsafe(LENGTH_BYTES + length)
+  frame.writeUInt32BE(length)
+  frame.write(packet, LENGTH_BYTES)
   return frame
 }
 

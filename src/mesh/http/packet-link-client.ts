@@ -136,7 +136,7 @@ class PacketLink implements PacketWire {
     return this.#isOpen
   }
 
-  send(packet: Uint8Array): boolean {
+  send(packet: string): boolean {
     if (!this.#isOpen || this.#socket.writableLength > MAX_UNSENT_BYTES) return false
     this.#socket.write(framed(packet))
     return true

@@ -63,7 +63,7 @@ export class Link {
   }
 
   /** While we are down, the client keeps it and says it when we are up again. */
-  publish(subject: string, payload: Uint8Array): void {
+  publish(subject: string, payload: Uint8Array | string): void {
     if (this.#connection?.isClosed() === false) this.#connection.publish(subject, payload)
   }
 

@@ -191,7 +191,7 @@ export class NatsServer {
   }
 
   /** While we are down the client keeps it and sends it when we are up again. */
-  #publish(subject: string, payload: Uint8Array): void {
+  #publish(subject: string, payload: Uint8Array | string): void {
     this.#options.link.publish(subject, payload)
   }
 

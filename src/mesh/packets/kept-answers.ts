@@ -2,41 +2,39 @@
  * Kept answers: the latest packets of answers of one session, in case they got lost on their way.
  *
  * Bounded in number and in size; who asks for one that is not kept any more hears that it is forgotten. They are kept as
- * the bytes that were sent: nothing is done per answer until somebody asks, which is seldom.
+ * they were sent: nothing is done per answer until somebody asks, which is seldom.
  *
  * Pure.
  */
-import { fromUtf8 } from '../../core/bytes.ts'
-import { decodePacket } from './packet.ts'
-
 const MAX_PACKETS = 128
-const MAX_BYTES = 1_048_576
-const MAX_PACKET_BYTES = 131_072
+const MAX_LENGTH = 1_048_576
+const MAX_PACKET_LENGTH = 131_072
 
 export class KeptAnswers {
   /** A ring, whose places are used again. */
-  readonly #packets: (Uint8Array | undefined)[] = []
+  readonly #packets: (string | undefined)[] = []
   #next = 0
   #oldest = 0
-  #bytes = 0
+  #length = 0
 
-  keep(packet: Uint8Array): void {
-    if (packet.length > MAX_PACKET_BYTES) return
+  keep(packet: string): void {
+    if (packet.length > MAX_PACKET_LENGTH) return
     this.#packets[this.#next++ % MAX_PACKETS] = packet
-    this.#bytes += packet.length
-    while (this.#next - this.#oldest >= MAX_PACKETS || this.#bytes > MAX_BYTES) this.#drop(this.#oldest++ % MAX_PACKETS)
+    this.#length += packet.length
+    while (this.#next - this.#oldest >= MAX_PACKETS || this.#length > MAX_LENGTH)
+      this.#drop(this.#oldest++ % MAX_PACKETS)
   }
 
   #drop(place: number): void {
-    this.#bytes -= this.#packets[place]?.length ?? 0
+    this.#length -= this.#packets[place]?.length ?? 0
     this.#packets[place] = undefined
   }
 
   /** As it stood in its packet. */
   find(number: number): string | undefined {
     for (let at = this.#next - 1; at >= this.#oldest; at--) {
-      const packet = this.#packets[at % MAX_PACKETS]
-      const text = fromUtf8((packet && decodePacket(packet)?.payload) ?? new Uint8Array()) ?? ''
+      const packet = this.#packets[at % MAX_PACKETS] ?? ''
+      const text = packet.slice(packet.indexOf('\n') + 1)
       if (!text.includes(`[${number},`)) continue
       const answers = JSON.parse(text) as readonly (readonly [number, number, unknown])[]
       const found = answers.find(([each]) => each === number)

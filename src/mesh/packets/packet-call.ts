@@ -2,7 +2,10 @@
  * Packet call: one call inside a packet. What the session says of it already (from whom, to whom, in which community)
  * is left out; what is left of an envelope is a list.
  *
- *   [capability, major, minor, schema hash, deadline ms, hops, trace id (a ULID), span, session or null, body]
+ *   [contract, deadline ms, hops, trace id (a ULID), span, session or null, body]
+ *
+ * where the contract is [capability, major, minor, schema hash], or null for that of the call before it in its packet:
+ * what is called in one moment is mostly called for the same thing.
  *
  * Pure.
  */
@@ -16,12 +19,16 @@ import type { Json, JsonObject } from '../../core/json.ts'
 import { MAX_DEPTH } from '../body.ts'
 import { isCapabilityName, MAX_DEADLINE_MS, MAX_HOPS, MAX_SESSION } from '../envelope.ts'
 
-export interface PacketCall {
+/** What is called. */
+interface Contract {
   readonly capability: string
   readonly version: Version
+  readonly schemaHash: string
+}
+
+export interface PacketCall extends Contract {
   readonly deadlineMs: number
   readonly hops: number
-  readonly schemaHash: string
   readonly traceId: string
   readonly parentSpan: string
   readonly session: string | undefined
@@ -39,16 +46,25 @@ function nextSpan(): string {
 
 const SPAN = /^[0-9a-f]{16}$/
 
-/** The words of a call that are the same for every call of an offer. */
-const known = new WeakMap<Offer, string>()
+/** A call as a text, whose contract is left out of a packet where it was named already. */
+export interface PacketCallText {
+  readonly contract: string
+  readonly rest: string
+}
 
-function wordsOf(offer: Offer, hash: string): string {
-  let words = known.get(offer)
-  if (words === undefined) {
-    words = JSON.stringify([offer.name, offer.version[0], offer.version[1], hash]).slice(0, -1)
-    known.set(offer, words)
+export function lengthOf({ contract, rest }: PacketCallText): number {
+  return contract.length + rest.length
+}
+
+const contracts = new WeakMap<Offer, string>()
+
+function contractText(offer: Offer, hash: string): string {
+  let text = contracts.get(offer)
+  if (text === undefined) {
+    text = JSON.stringify([offer.name, offer.version[0], offer.version[1], hash])
+    contracts.set(offer, text)
   }
-  return words
+  return text
 }
 
 /** Throws on a body that JSON cannot say. */
@@ -56,28 +72,38 @@ export function encodePacketCall(
   offer: Offer,
   hash: string,
   { call, deadlineMs }: { readonly call: Call; readonly deadlineMs: number },
-): string {
+): PacketCallText {
   const { traceId, sessionId, hopBudget, body } = call
   const trace = isUlid(traceId) ? traceId : ulid()
   const session = sessionId === undefined ? 'null' : JSON.stringify(sessionId.slice(0, MAX_SESSION))
   const hops = Math.max(0, hopBudget)
-  return `${wordsOf(offer, hash)},${deadlineMs},${hops},"${trace}","${nextSpan()}",${session},${JSON.stringify(body)}]`
+  const rest = `${deadlineMs},${hops},"${trace}","${nextSpan()}",${session},${JSON.stringify(body)}`
+  return { contract: contractText(offer, hash), rest }
 }
 
-/** `undefined` for anything else: a member wrote it, but not every member means well. */
-export function decodePacketCall(value: unknown): PacketCall | undefined {
-  if (!Array.isArray(value) || value.length !== 10) return undefined
-  const list: readonly unknown[] = value
-  const [capability, major, minor, schemaHash, deadlineMs, hops, traceId, parentSpan, session, body] = list
+/** The list of calls in a packet, each after a comma. */
+export function joined(texts: readonly PacketCallText[]): string {
+  let list = ''
+  let before = ''
+  for (const { contract, rest } of texts) {
+    list += `,[${contract === before ? 'null' : contract},${rest}]`
+    before = contract
+  }
+  return list
+}
+
+/**
+ * `undefined` for anything else: a member wrote it, but not every member means well. `before` is the call before it in
+ * its packet.
+ */
+export function decodePacketCall(value: unknown, before: PacketCall | undefined): PacketCall | undefined {
+  if (!Array.isArray(value) || value.length !== 7) return undefined
+  const [named, deadlineMs, hops, traceId, parentSpan, session, body] = value as readonly unknown[]
+  const contract = named === null ? before : decodeContract(named)
   const isRight =
-    typeof capability === 'string' &&
-    isCapabilityName(capability) &&
-    isCount(major, MAX_VERSION) &&
-    isCount(minor, MAX_VERSION) &&
+    contract !== undefined &&
     isCount(deadlineMs, MAX_DEADLINE_MS) &&
     isCount(hops, MAX_HOPS) &&
-    typeof schemaHash === 'string' &&
-    schemaHash.length <= MAX_SCHEMA_HASH &&
     typeof traceId === 'string' &&
     isUlid(traceId) &&
     typeof parentSpan === 'string' &&
@@ -86,17 +112,31 @@ export function decodePacketCall(value: unknown): PacketCall | undefined {
     isJsonObject(body) &&
     isShallow(body, MAX_DEPTH)
   if (!isRight) return undefined
+  const { capability, version, schemaHash } = contract
   return {
     capability,
-    version: [major, minor],
+    version,
+    schemaHash,
     deadlineMs,
     hops,
-    schemaHash,
     traceId,
     parentSpan,
     session: session ?? undefined,
     body,
   }
+}
+
+function decodeContract(value: unknown): Contract | undefined {
+  if (!Array.isArray(value) || value.length !== 4) return undefined
+  const [capability, major, minor, schemaHash] = value as readonly unknown[]
+  const isRight =
+    typeof capability === 'string' &&
+    isCapabilityName(capability) &&
+    isCount(major, MAX_VERSION) &&
+    isCount(minor, MAX_VERSION) &&
+    typeof schemaHash === 'string' &&
+    schemaHash.length <= MAX_SCHEMA_HASH
+  return isRight ? { capability, version: [major, minor], schemaHash } : undefined
 }
 
 /** Whatever walks a value walks it by recursion, as this does: it stops where others would go on. */

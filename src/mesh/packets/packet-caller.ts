@@ -24,14 +24,15 @@ import type { PacketEvents, PacketWire } from '../transport.ts'
 import { ByNumber } from './by-number.ts'
 import { coveredHead, decodePacket, encodePacket, MAX_CALLS_PER_PACKET, MAX_GATHERED_BYTES } from './packet.ts'
 import type { Packet, PacketHead } from './packet.ts'
+import { joined, lengthOf } from './packet-call.ts'
+import type { PacketCallText } from './packet-call.ts'
 import { isPacketProven, packetProof } from './packet-proof.ts'
 
 /** `unsent`: no byte of it left. `stale`: the peer knows the session no longer. Either way nothing was tried. */
 export type Untried = 'unsent' | 'stale'
 
 export interface PacketRequest {
-  /** As `encodePacketCall` made it. */
-  readonly text: string
+  readonly text: PacketCallText
   readonly idempotent: boolean
   readonly call: Call
   /** What is done instead, then. */
@@ -142,12 +143,12 @@ export class PacketCaller implements PacketEvents {
     if (call.signal.aborted) return Promise.resolve(cutOffRead(call))
     const calls = this.#callsOf(session)
     const [other] = calls.gathered
-    const isFull =
-      calls.gatheredBytes + text.length > MAX_GATHERED_BYTES || calls.gathered.length >= MAX_CALLS_PER_PACKET
+    const length = lengthOf(text)
+    const isFull = calls.gatheredBytes + length > MAX_GATHERED_BYTES || calls.gathered.length >= MAX_CALLS_PER_PACKET
     if (other !== undefined && (isFull || other.wire !== wire)) this.#flush(calls)
     return new Promise((resolve) => {
       calls.gathered.push(new Waiting(calls, wire, { request, resolve, withdraw: this.#withdraw }))
-      calls.gatheredBytes += text.length
+      calls.gatheredBytes += length
       if (calls.gathered.length > 1) return
       if (this.#due.length === 0) setImmediate(this.#flushAll)
       this.#due.push(calls)
@@ -208,15 +209,13 @@ export class PacketCaller implements PacketEvents {
     const first = calls.next
     calls.next += gathered.length
     const sentMs = this.#clock.monotonic()
-    let payload = `[${this.#clock.now()}`
     for (const [index, waiting] of gathered.entries()) {
       waiting.number = first + index
       waiting.first = first
       waiting.sentMs = sentMs
       calls.waiting.set(waiting.number, waiting)
-      payload += `,${waiting.request.text}`
     }
-    payload += ']'
+    const payload = `[${this.#clock.now()}${joined(gathered.map(({ request }) => request.text))}]`
     const covered = coveredHead({ kind: 'call', keyId: session.id, first, count: gathered.length })
     const packet = encodePacket(covered, packetProof('call', covered, payload, session), payload)
     if (wire.send(packet, session.id, first)) return
@@ -233,7 +232,7 @@ export class PacketCaller implements PacketEvents {
       const [number, status, body] = answer as readonly unknown[]
       const waited = typeof number === 'number' ? waiting.get(number) : undefined
       if (waited === undefined || typeof status !== 'number') continue
-      waited.request.call.ticket?.bytes(share, waited.request.text.length)
+      waited.request.call.ticket?.bytes(share, lengthOf(waited.request.text))
       waited.settle(outcomeOf(status, body))
     }
   }

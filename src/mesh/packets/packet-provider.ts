@@ -40,7 +40,7 @@ export interface PacketSource {
   readonly maxBytes: number
   /** Calls of it that run. */
   running: number
-  readonly answer: (packet: Uint8Array) => void
+  readonly answer: (packet: string) => void
   readonly served?: (status: number, ms: number) => void
 }
 
@@ -126,28 +126,30 @@ export class PacketProvider {
     }
     const served = this.#servedOf(session, source)
     const mayBeTooLarge = packet.payload.length > this.#parts.maxBodyBytes
-    for (const [index, raw] of calls.entries())
-      this.#serve(served, head.first + index, { raw, caller, source, mayBeTooLarge })
+    let request: PacketCall | undefined
+    for (const [index, value] of calls.entries()) {
+      request = decodePacketCall(value, request)
+      this.#serve(served, head.first + index, { request, caller, source, mayBeTooLarge })
+    }
   }
 
   #serve(
     served: Served,
     number: number,
     {
-      raw,
+      request,
       caller,
       source,
       mayBeTooLarge,
-    }: { raw: unknown; caller: Admitted['caller']; source: PacketSource; mayBeTooLarge: boolean },
+    }: { request: PacketCall | undefined; caller: Admitted['caller']; source: PacketSource; mayBeTooLarge: boolean },
   ): void {
     const startedMs = this.#parts.gate.clock.monotonic()
-    const request = decodePacketCall(raw)
     const wrong = this.#wrong(served, number, { request, caller, mayBeTooLarge, nowMs: startedMs })
     if (wrong !== undefined || request === undefined) {
       this.#answer(served, number, { outcome: fail(wrong ?? garbled()), source, startedMs })
       return
     }
-    const serving = this.#start(request, caller)
+    const serving = this.#start(request, caller, startedMs)
     if (!serving.ok) {
       this.#answer(served, number, { outcome: serving, source, startedMs })
       return
@@ -169,10 +171,10 @@ export class PacketProvider {
     this.#answer(served, number, { outcome, source, startedMs })
   }
 
-  #start(request: PacketCall, caller: Admitted['caller']): Result<Serving, Fault> {
+  #start(request: PacketCall, caller: Admitted['caller'], nowMs: number): Result<Serving, Fault> {
     const { inbound } = this.#parts
     try {
-      return inbound.servePacketCall(request, caller)
+      return inbound.servePacketCall(request, caller, nowMs)
     } catch (error) {
       return inbound.mistake(error)
     }
@@ -182,7 +184,7 @@ export class PacketProvider {
     { seen }: Served,
     number: number,
     about: {
-      request: ReturnType<typeof decodePacketCall>
+      request: PacketCall | undefined
       caller: Admitted['caller']
       mayBeTooLarge: boolean
       nowMs: number

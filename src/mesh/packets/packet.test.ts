@@ -1,10 +1,12 @@
+import { createHmac, createSecretKey } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { utf8 } from '../../core/bytes.ts'
+import { fromUtf8, utf8 } from '../../core/bytes.ts'
 import { FrameReader, framed } from '../http/packet-frames.ts'
 import { KeptAnswers } from './kept-answers.ts'
 import { coveredHead, decodePacket, encodePacket, isPacket } from './packet.ts'
-import { decodePacketCall } from './packet-call.ts'
+import { decodePacketCall, joined } from './packet-call.ts'
+import { isPacketProven, packetProof } from './packet-proof.ts'
 import { SequenceWindow } from './sequence-window.ts'
 
 const KEY_ID = 'AAAAAAAAAAAAAAAAAAAAAA'
@@ -12,9 +14,9 @@ const KEY_ID = 'AAAAAAAAAAAAAAAAAAAAAA'
 describe('packet', () => {
   it('is a line of words, a line feed and the calls', () => {
     const covered = coveredHead({ kind: 'call', keyId: KEY_ID, first: 7, count: 2 })
-    const bytes = encodePacket(covered, 'token:x', '[1,[],[]]')
-    expect(Buffer.from(bytes).toString()).toBe(`hbp1 call ${KEY_ID} 7 2 token:x\n[1,[],[]]`)
-    expect(decodePacket(bytes)).toEqual({
+    const packet = encodePacket(covered, 'token:x', '[1,[],[]]')
+    expect(packet).toBe(`hbp1 call ${KEY_ID} 7 2 token:x\n[1,[],[]]`)
+    expect(decodePacket(utf8(packet))).toEqual({
       head: { kind: 'call', keyId: KEY_ID, first: 7, count: 2 },
       proof: 'token:x',
       covered: `call ${KEY_ID} 7 2\n`,
@@ -24,7 +26,7 @@ describe('packet', () => {
 
   it('reads back whatever it is about', () => {
     for (const kind of ['cancel', 'again', 'forgotten', 'unknown'] as const) {
-      const bytes = encodePacket(coveredHead({ kind, keyId: KEY_ID, number: 3 }))
+      const bytes = utf8(encodePacket(coveredHead({ kind, keyId: KEY_ID, number: 3 })))
       expect([isPacket(bytes), decodePacket(bytes)?.head]).toEqual([true, { kind, keyId: KEY_ID, number: 3 }])
     }
   })
@@ -38,6 +40,12 @@ describe('packet', () => {
       `hbp1 call ${KEY_ID} 01 1 x\n`,
       `hbp1 call ${KEY_ID} 1 33 x\n`,
       `hbp1 call ${KEY_ID} 1e3 1 x\n`,
+      `hbp1 call ${KEY_ID} 1\n`,
+      `hbp1 call ${KEY_ID} 1 1 1 x\n`,
+      `hbp1 call ${KEY_ID} 1 1 x x\n`,
+      `hbp1 answer ${KEY_ID} 1 x\n`,
+      `hbp1 again ${KEY_ID}\n`,
+      `hbp1 again ${KEY_ID} 1 1\n`,
       `hbp1 call bad.key 1 1 x\n`,
       `hbp1 __proto__ ${KEY_ID} 1\n`,
       `hbp2 call ${KEY_ID} 1 1 x\n`,
@@ -48,46 +56,51 @@ describe('packet', () => {
 })
 
 describe('packet call', () => {
-  const right = [
-    'test.echo',
-    1,
-    0,
-    'blake3:00',
-    1_000,
-    0,
-    '01JGFJJZ00BAA6K3XEY2QKD4AA',
-    '00000000000000ff',
-    null,
-    { x: 1 },
-  ]
+  const contract = ['test.echo', 1, 0, 'blake3:00']
+  const right = [contract, 1_000, 0, '01JGFJJZ00BAA6K3XEY2QKD4AA', '00000000000000ff', null, { x: 1 }]
+  const decoded = {
+    capability: 'test.echo',
+    version: [1, 0],
+    schemaHash: 'blake3:00',
+    deadlineMs: 1_000,
+    hops: 0,
+    traceId: '01JGFJJZ00BAA6K3XEY2QKD4AA',
+    parentSpan: '00000000000000ff',
+    session: undefined,
+    body: { x: 1 },
+  }
 
-  it('is a list of ten', () => {
-    expect(decodePacketCall(right)).toEqual({
-      capability: 'test.echo',
-      version: [1, 0],
-      schemaHash: 'blake3:00',
-      deadlineMs: 1_000,
-      hops: 0,
-      traceId: '01JGFJJZ00BAA6K3XEY2QKD4AA',
-      parentSpan: '00000000000000ff',
-      session: undefined,
-      body: { x: 1 },
-    })
+  it('is a list of seven', () => {
+    expect(decodePacketCall(right, undefined)).toEqual(decoded)
   })
 
-  it('is refused when any of them is wrong', () => {
-    const wrong: readonly unknown[] = ['../etc', -1, 0.5, null, 1e12, 99, 'x', 'x', 7, [1]]
+  it('is for the same as the one before it where it does not say for what', () => {
+    const before = decodePacketCall(right, undefined)
+    expect(decodePacketCall([null, ...right.slice(1, 6), { x: 2 }], before)).toEqual({ ...decoded, body: { x: 2 } })
+    expect(decodePacketCall([null, ...right.slice(1)], undefined)).toBeUndefined()
+  })
+
+  it('says for what it is only where that changes', () => {
+    const texts = ['["a"]', '["a"]', '["b"]', '["a"]'].map((text, rest) => ({ contract: text, rest: `${rest}` }))
+    expect(joined(texts)).toBe(',[["a"],0],[null,1],[["b"],2],[["a"],3]')
+  })
+
+  it('is refused when any part of it is wrong', () => {
+    const wrong: readonly unknown[] = [null, 1e12, 99, 'x', 'x', 7, [1]]
     for (const [index, value] of wrong.entries())
-      expect(decodePacketCall(right.with(index, value as never))).toBeUndefined()
-    expect(decodePacketCall(right.slice(0, 9))).toBeUndefined()
-    expect(decodePacketCall({})).toBeUndefined()
+      expect(decodePacketCall(right.with(index, value as never), undefined)).toBeUndefined()
+    for (const [index, value] of ['../etc', -1, 0.5, null].entries())
+      expect(decodePacketCall(right.with(0, contract.with(index, value as never)), undefined)).toBeUndefined()
+    expect(decodePacketCall(right.with(0, contract.slice(0, 3)), undefined)).toBeUndefined()
+    expect(decodePacketCall(right.slice(0, 6), undefined)).toBeUndefined()
+    expect(decodePacketCall({}, undefined)).toBeUndefined()
   })
 
   it('is refused when its body is deeper than anybody walks', () => {
     const nested = (levels: number): unknown => JSON.parse(`${'{"x":'.repeat(levels)}1${'}'.repeat(levels)}`)
-    expect(decodePacketCall(right.with(9, nested(128) as never))).toBeDefined()
-    expect(decodePacketCall(right.with(9, nested(129) as never))).toBeUndefined()
-    expect(decodePacketCall(right.with(9, nested(5_000) as never))).toBeUndefined()
+    const deep = (levels: number): unknown => decodePacketCall(right.with(6, nested(levels) as never), undefined)
+    expect(deep(128)).toBeDefined()
+    expect([deep(129), deep(5_000)]).toEqual([undefined, undefined])
   })
 })
 
@@ -122,8 +135,45 @@ describe('sequence window', () => {
   })
 })
 
+describe('packet proof', () => {
+  const session = {
+    id: KEY_ID,
+    peer: 'somebody',
+    key: createSecretKey(Buffer.alloc(32, 0x0b)),
+    endsMs: Infinity,
+    takesPackets: true,
+    tokens: undefined,
+  }
+
+  it('is the HMAC of the word packet, the head and the payload, whatever is in it', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'grapheme', maxLength: 300 }), (payload) => {
+        const covered = coveredHead({ kind: 'answer', keyId: KEY_ID })
+        const expected = createHmac('sha256', session.key).update(`packet ${covered}${payload}`).digest('base64url')
+        const proof = packetProof('answer', covered, payload, session)
+        expect(proof).toBe(`hmac-sha256:${expected}`)
+        expect(isPacketProven('answer', { proof, covered, payload: utf8(payload) }, session)).toBe(true)
+      }),
+    )
+  })
+
+  it('holds for nothing else', () => {
+    const covered = coveredHead({ kind: 'answer', keyId: KEY_ID })
+    const proof = packetProof('answer', covered, '[]', session)
+    const other = { ...session, key: createSecretKey(Buffer.alloc(32, 0x0c)) }
+    const packet = { proof, covered, payload: utf8('[]') }
+    expect([
+      isPacketProven('answer', { ...packet, payload: utf8('[ ]') }, session),
+      isPacketProven('answer', { ...packet, covered: covered.replace('answer', 'call') }, session),
+      isPacketProven('answer', { ...packet, proof: proof.slice(0, -1) }, session),
+      isPacketProven('answer', { ...packet, proof: '' }, session),
+      isPacketProven('answer', packet, other),
+    ]).toEqual([false, false, false, false, false])
+  })
+})
+
 describe('kept answers', () => {
-  const answersOf = (payload: string): Uint8Array =>
+  const answersOf = (payload: string): string =>
     encodePacket(coveredHead({ kind: 'answer', keyId: KEY_ID }), 'token:x', payload)
 
   it('finds the newest by number, and nothing that was never said', () => {
@@ -149,14 +199,14 @@ describe('packet frames', () => {
   it('come out whole however the bytes are cut', () => {
     fc.assert(
       fc.property(
-        fc.array(fc.uint8Array({ maxLength: 40 }), { maxLength: 8 }),
+        fc.array(fc.string({ unit: 'grapheme', maxLength: 8 }), { maxLength: 8 }),
         fc.integer({ min: 1, max: 9 }),
         (packets, step) => {
           const bytes = Buffer.concat(packets.map(framed))
-          const reader = new FrameReader(64)
-          const out: Uint8Array[] = []
+          const reader = new FrameReader(1_024)
+          const out: string[] = []
           for (let at = 0; at < bytes.length; at += step)
-            out.push(...(reader.feed(bytes.subarray(at, at + step)) ?? []).map((packet) => Uint8Array.from(packet)))
+            out.push(...(reader.feed(bytes.subarray(at, at + step)) ?? []).map((packet) => fromUtf8(packet) ?? ''))
           expect(out).toEqual(packets)
         },
       ),

@@ -13,8 +13,6 @@
  *
  * Pure.
  */
-import { utf8 } from '../../core/bytes.ts'
-
 interface Named<Kind extends string> {
   readonly kind: Kind
   readonly keyId: string
@@ -62,9 +60,9 @@ export function coveredHead(head: PacketHead): string {
   return 'number' in head ? `${kind} ${keyId} ${head.number}\n` : `${kind} ${keyId}\n`
 }
 
-/** `covered` is what `coveredHead` made. */
-export function encodePacket(covered: string, proof = '', payload = ''): Uint8Array {
-  return utf8(`${MARK}${covered.slice(0, -1)}${proof === '' ? '' : ` ${proof}`}\n${payload}`)
+/** As a text, which whoever sends it writes down as UTF-8. `covered` is what `coveredHead` made. */
+export function encodePacket(covered: string, proof = '', payload = ''): string {
+  return `${MARK}${covered.slice(0, -1)}${proof === '' ? '' : ` ${proof}`}\n${payload}`
 }
 
 /** A glance: other messages on the same subject begin with a brace. */
@@ -72,50 +70,40 @@ export function isPacket(bytes: Uint8Array): boolean {
   return bytes[0] === FIRST_BYTE
 }
 
+/** What a proof covers, in it kind, key id and up to two numbers; then the proof. Numbers have one spelling each. */
+const HEAD = /^hbp1 ((\w+) ([\w-]{1,64})(?: ([1-9]\d{0,14}))?(?: ([1-9]\d{0,14}))?)(?: ([a-z][!-~]*)?)?$/
+
 /** `undefined` for whatever is no packet. The payload is not looked at: nobody has vouched for it yet. */
 export function decodePacket(bytes: Uint8Array): Packet | undefined {
-  const end = bytes.subarray(0, MAX_HEAD_BYTES).indexOf(LINE_FEED)
-  if (end < 0) return undefined
-  const line = Buffer.from(bytes.buffer, bytes.byteOffset, end).toString('latin1')
-  if (!line.startsWith(MARK)) return undefined
-  const words = line.slice(MARK.length).split(' ')
-  const [kind = '', keyId = ''] = words
-  const read = KEY_ID.test(keyId) && Object.hasOwn(READ, kind) ? READ[kind]?.(words, keyId) : undefined
-  if (read === undefined) return undefined
-  const [head, proof] = read
-  return { head, proof, covered: coveredHead(head), payload: bytes.subarray(end + 1) }
+  const end = bytes.indexOf(LINE_FEED)
+  if (end < 0 || end > MAX_HEAD_BYTES) return undefined
+  const words = HEAD.exec(Buffer.from(bytes.buffer, bytes.byteOffset, end).toString('latin1'))
+  if (words === null) return undefined
+  const [, covered = '', kind = '', keyId = '', one, two, proof = ''] = words
+  const head = headOf(kind, keyId, numbersOf(one, two))
+  return head && { head, proof, covered: `${covered}\n`, payload: bytes.subarray(end + 1) }
 }
 
-const KEY_ID = /^[A-Za-z0-9_-]{1,64}$/
-
-type Read = (words: readonly string[], keyId: string) => readonly [PacketHead, string] | undefined
-
-const READ: Readonly<Record<string, Read>> = {
-  call: spanning('call'),
-  refusal: spanning('refusal'),
-  answer: ([, , proof = ''], keyId) => [{ kind: 'answer', keyId }, proof],
-  cancel: about('cancel'),
-  again: about('again'),
-  forgotten: about('forgotten'),
-  unknown: about('unknown'),
+function numbersOf(one: string | undefined, two: string | undefined): readonly number[] {
+  if (one === undefined) return []
+  return two === undefined ? [Number(one)] : [Number(one), Number(two)]
 }
 
-function spanning(kind: 'call' | 'refusal'): Read {
-  return ([, , firstText, countText, proof = ''], keyId) => {
-    const [first, count] = [counted(firstText), counted(countText)]
-    if (first === undefined || count === undefined || count > MAX_CALLS_PER_PACKET) return undefined
-    return [{ kind, keyId, first, count }, proof]
+function headOf(kind: string, keyId: string, numbers: readonly number[]): PacketHead | undefined {
+  const [first, count] = numbers
+  switch (kind) {
+    case 'call':
+    case 'refusal':
+      if (first === undefined || count === undefined || count > MAX_CALLS_PER_PACKET) return undefined
+      return { kind, keyId, first, count }
+    case 'answer':
+      return first === undefined ? { kind, keyId } : undefined
+    case 'cancel':
+    case 'again':
+    case 'forgotten':
+    case 'unknown':
+      return first === undefined || count !== undefined ? undefined : { kind, keyId, number: first }
+    default:
+      return undefined
   }
-}
-
-function about(kind: 'cancel' | 'again' | 'forgotten' | 'unknown'): Read {
-  return ([, , numberText, proof = ''], keyId) => {
-    const number = counted(numberText)
-    return number === undefined ? undefined : [{ kind, keyId, number }, proof]
-  }
-}
-
-/** One spelling for each number: what is covered is written anew from what was read. */
-function counted(text: string | undefined): number | undefined {
-  return text !== undefined && /^[1-9]\d{0,14}$/.test(text) ? Number(text) : undefined
 }

@@ -5,6 +5,7 @@ import type { CapabilityBus } from '../../bus/bus.ts'
 import type { Outcome } from '../../bus/call.ts'
 import type { Offer } from '../../bus/capability.ts'
 import { schemaHash } from '../../bus/schema-hash.ts'
+import { utf8 } from '../../core/bytes.ts'
 import { manualClock } from '../../core/clock.ts'
 import type { ManualClock } from '../../core/clock.ts'
 import { ok } from '../../core/result.ts'
@@ -67,10 +68,10 @@ describe('packets', () => {
   })
 
   it('are not asked after, nor withdrawn, by another node', async () => {
-    const answers: Uint8Array[] = []
-    const elsewhere = { ...source, shownBy: stranger.id, answer: (packet: Uint8Array) => void answers.push(packet) }
+    const answers: string[] = []
+    const elsewhere = { ...source, shownBy: stranger.id, answer: (packet: string) => void answers.push(packet) }
     for (const kind of ['again', 'cancel'] as const)
-      provider.receive(encodePacket(coveredHead({ kind, keyId: session.id, number: 1 })), elsewhere)
+      provider.receive(utf8(encodePacket(coveredHead({ kind, keyId: session.id, number: 1 }))), elsewhere)
     expect(answers).toEqual([])
     // Had it been answered "it never came", the number would be refused from then on.
     expect(await call({ x: 1 })).toEqual(ok({ data: { x: 1 } }))
@@ -248,8 +249,8 @@ function open(mine: Signatures, theirs: Signatures): void {
     maxBytes: 262_144,
     running: 0,
     answer: (packet) => {
-      lastAnswer = Buffer.from(packet).toString().split('\n')[1] ?? ''
-      caller.hear(packet)
+      lastAnswer = packet.split('\n')[1] ?? ''
+      caller.hear(utf8(packet))
     },
   }
   wire = {
@@ -258,9 +259,8 @@ function open(mine: Signatures, theirs: Signatures): void {
     inFlight: 0,
     send: (packet) => {
       if (isCut) return false
-      const text = Buffer.from(packet).toString()
-      sent.push(text)
-      provider.receive(Buffer.from(meddle(text)), source)
+      sent.push(packet)
+      provider.receive(utf8(meddle(packet)), source)
       return true
     },
     doubt: () => undefined,

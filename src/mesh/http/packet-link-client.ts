@@ -39,6 +39,8 @@ export interface PacketLinksOptions {
 export class PacketLinks {
   readonly #options: PacketLinksOptions
   readonly #places = new Map<string, Place>()
+  /** The same by the way itself, which saves every call but the first of each heartbeat a word to be made and looked up. */
+  #placeOfWay = new WeakMap<Destination<'http'>['way'], Place>()
   #events: PacketEvents | undefined
 
   constructor(options: PacketLinksOptions) {
@@ -50,13 +52,7 @@ export class PacketLinks {
   }
 
   wire(to: Destination<'http'>): PacketWire | Promise<PacketWire | undefined> | undefined {
-    const key = `${to.nodeId} ${to.way.host} ${to.way.port}`
-    let place = this.#places.get(key)
-    if (place === undefined) {
-      if (this.#places.size >= MAX_LINKS) this.close()
-      place = { link: undefined, opening: undefined, notBeforeMs: 0 }
-      this.#places.set(key, place)
-    }
+    const place = this.#placeOfWay.get(to.way) ?? this.#placeFor(to)
     if (place.link?.isOpen === true) return place.link
     // A hundred first calls wait for one connection rather than make sixty-four.
     if (place.opening === undefined && performance.now() >= place.notBeforeMs) place.opening = this.#open(to, place)
@@ -66,6 +62,19 @@ export class PacketLinks {
   close(): void {
     for (const { link } of this.#places.values()) link?.destroy('this node stops')
     this.#places.clear()
+    this.#placeOfWay = new WeakMap()
+  }
+
+  #placeFor({ nodeId, way }: Destination<'http'>): Place {
+    const key = `${nodeId} ${way.host} ${way.port}`
+    let place = this.#places.get(key)
+    if (place === undefined) {
+      if (this.#places.size >= MAX_LINKS) this.close()
+      place = { link: undefined, opening: undefined, notBeforeMs: 0 }
+      this.#places.set(key, place)
+    }
+    this.#placeOfWay.set(way, place)
+    return place
   }
 
   #open(to: Destination<'http'>, place: Place): Promise<PacketWire | undefined> {

@@ -150,8 +150,9 @@ export class PacketCaller implements PacketEvents {
       calls.gathered.push(new Waiting(calls, wire, { request, resolve, withdraw: this.#withdraw }))
       calls.gatheredBytes += length
       if (calls.gathered.length > 1) return
-      if (this.#due.length === 0) setImmediate(this.#flushAll)
-      this.#due.push(calls)
+      // The only one goes at once; the others of a burst then wait for each other.
+      if (calls.waiting.size === 0) this.#flush(calls)
+      else this.#flushLater(calls)
     })
   }
 
@@ -197,6 +198,11 @@ export class PacketCaller implements PacketEvents {
         each.questions++
         each.wire.send(encodePacket(coveredHead({ kind: 'again', keyId, number: each.number })), keyId, each.number)
       }
+  }
+
+  #flushLater(calls: SessionCalls): void {
+    if (this.#due.length === 0) setImmediate(this.#flushAll)
+    this.#due.push(calls)
   }
 
   #flush(calls: SessionCalls): void {

@@ -43,15 +43,14 @@ function macOf(key: KeyObject, covered: string, payload: string | Uint8Array): s
   message.write(words, BLOCK_BYTES, 'latin1')
   if (typeof payload === 'string') message.write(payload, payloadAt)
   else message.set(payload, payloadAt)
-  const last = Buffer.allocUnsafe(BLOCK_BYTES + DIGEST_BYTES)
-  last.set(outer)
-  last.set(hash('sha256', message, 'buffer'), BLOCK_BYTES)
-  return MAC + hash('sha256', last, 'base64url')
+  outer.write(hash('sha256', message, 'hex'), BLOCK_BYTES, 'hex')
+  return MAC + hash('sha256', outer, 'base64url')
 }
 
 interface Pads {
   readonly inner: Uint8Array
-  readonly outer: Uint8Array
+  /** With room for the inner digest behind it. */
+  readonly outer: Buffer
 }
 
 const padsByKey = new WeakMap<KeyObject, Pads>()
@@ -61,7 +60,7 @@ function padsOf(key: KeyObject): Pads {
   if (pads === undefined) {
     const bytes = key.export()
     const padded = (pad: number): Uint8Array => new Uint8Array(BLOCK_BYTES).map((_, index) => (bytes[index] ?? 0) ^ pad)
-    pads = { inner: padded(0x36), outer: padded(0x5c) }
+    pads = { inner: padded(0x36), outer: Buffer.concat([padded(0x5c)], BLOCK_BYTES + DIGEST_BYTES) }
     padsByKey.set(key, pads)
   }
   return pads

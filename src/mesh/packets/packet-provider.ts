@@ -228,6 +228,11 @@ export class PacketProvider {
     served.source = source
     served.gathered.push(answer)
     served.gatheredBytes += answer.length
+    // There is nobody to wait for.
+    if (served.running.size === 0) {
+      this.#flush(served)
+      return
+    }
     if (served.gathered.length > 1) return
     if (this.#due.length === 0) setImmediate(this.#flushAll)
     this.#due.push(served)

@@ -46,15 +46,18 @@ let wire: PacketWire
 beforeEach(() => open('session', 'session'))
 
 describe('packets', () => {
-  it('carry the calls of one moment together, and their answers', async () => {
+  it('carry the calls of one moment together, and their answers; only the first of them goes at once', async () => {
     const outcomes = await Promise.all([1, 2, 3].map((x) => call({ x })))
     expect(outcomes).toEqual([1, 2, 3].map((x) => ok({ data: { x } })))
-    expect(sent.map((packet) => packet.split(' ').slice(1, 5).join(' '))).toEqual([`call ${session.id} 1 3`])
+    expect(sent.map((packet) => packet.split(' ').slice(1, 5).join(' '))).toEqual([
+      `call ${session.id} 1 1`,
+      `call ${session.id} 2 2`,
+    ])
   })
 
   it('hold no more than thirty-two', async () => {
-    await Promise.all(Array.from({ length: 40 }, (_, x) => call({ x })))
-    expect(sent.map((packet) => packet.split(' ')[4])).toEqual(['32', '8'])
+    await Promise.all(Array.from({ length: 41 }, (_, x) => call({ x })))
+    expect(sent.map((packet) => packet.split(' ')[4])).toEqual(['1', '32', '8'])
   })
 
   it('are refused when somebody has changed them, and nothing is believed of it unsigned', async () => {

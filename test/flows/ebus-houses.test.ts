@@ -8,7 +8,7 @@ import type { EbusSimulator, EbusSimulatorOptions } from '../../src/sim/ebus/sim
 import { startEbusSimulator } from '../../src/sim/ebus/simulator-server.ts'
 import { connectHttp, createHome, startGatewayProcess } from '../gateway-process.ts'
 import type { Envelope } from '../heating-house.ts'
-import { call, eventually } from '../heating-house.ts'
+import { call, eventually, SET_DHW } from '../heating-house.ts'
 
 const closing: (() => Promise<unknown> | void)[] = []
 afterEach(async () => {
@@ -58,6 +58,9 @@ describe('two buses', () => {
       expect.arrayContaining(['ebus://cellar/zones', 'ebus://annexe/zones']),
     )
     const taken = await call(client, 'ebus.v1.snapshot.capture', { bus: 'annexe' })
+    expect(taken.meta['bus']).toBe('annexe')
+    const written = await call(client, SET_DHW, { weekday: 0, slots: [], bus: 'annexe' })
+    expect(written).toMatchObject({ data: { success: true }, meta: { bus: 'annexe' } })
     const consistency = { mode: 'SNAPSHOT', snapshot_id: taken.data.snapshot_id }
     expect((await call(client, 'ebus.v1.semantic.zones.get', { consistency })).data[0].state.current_temp_c).toBe(12.5)
     expect(await call(client, 'ebus.v1.semantic.zones.get', { consistency, bus: 'cellar' })).toMatchObject({

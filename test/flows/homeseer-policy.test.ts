@@ -226,6 +226,7 @@ describe('the defects of an earlier implementation', () => {
     expect(named).toMatchObject({
       result: { result: 'applied', after: { userNote: 'by the window' }, diff: { changedKeys: ['userNote'] } },
     })
+    expect(at(named, 'result', 'precheck')).toContainEqual({ check: 'change_ticket', status: 'pass', required: true })
     expect(deeds()).toEqual(['property'])
     const number = await admin.call('hs4.admin.config.device_metadata.set', { ...note, value: 7, ...ADMIN_CLAIMS })
     expect(number).toMatchObject({ result: { result: 'applied', after: { userNote: '7' } } })

@@ -112,7 +112,7 @@ export const ZONE = group(0x02, 0x03, {
   quickVetoEndTime: [0x1e, 'time', 'config'],
   holidayEndTime: [0x20, 'time', 'config'],
   holidayStartTime: [0x21, 'time', 'config'],
-  daySetpoint: [0x22, 'f32', 'state_slow', [5, 30]],
+  daySetpoint: [0x22, 'f32', 'state_slow', [15, 30]],
   quickVetoEndDate: [0x24, 'date', 'config'],
   quickVetoHours: [0x26, 'f32', 'config', [0, 12]],
   humidity: [0x28, 'f32', 'state_slow'],

@@ -85,6 +85,10 @@ export function look(house: House, wish: Wish, call: Call): Result<Looked, Fault
 }
 
 /** Which bus it was is only worth saying where there are several. */
+export function busBeside({ buses }: Pick<House, 'buses'>, { id }: Pick<HeatingBus, 'id'>): JsonObject {
+  return buses.length > 1 ? { bus: id } : {}
+}
+
 function answerer(view: View, consistency: JsonObject, several: boolean): Looked['answer'] {
   return (data, beside = {}) => ({
     data,

@@ -17,7 +17,7 @@ import { messageList } from './bus-tools.ts'
 import { deviceJson } from './device-view.ts'
 import { ebusFamily } from './envelope.ts'
 import type { House } from './house.ts'
-import { freshnessOf, viewNow } from './house.ts'
+import { busBeside, freshnessOf, viewNow } from './house.ts'
 import { PLANE_TOOLS } from './plane-tools.ts'
 import type { View } from './view.ts'
 
@@ -63,7 +63,7 @@ function resource(house: House, heating: HeatingBus, topic: Topic): Capability {
       data,
       consistency: { mode: 'LIVE' },
       data_timestamp: new Date(view.atMs).toISOString(),
-      ...(house.buses.length > 1 ? { bus: heating.id } : {}),
+      ...busBeside(house, heating),
       ...beside,
     }
     // A resource is read without an envelope of the face's making, so it brings its own.

@@ -29,7 +29,7 @@ import { addressArgument, busArgument, idempotencyKeyArgument } from './argument
 import { answered, ebusFamily } from './envelope.ts'
 import { badArgument, badArguments, notFound, readFault, withdrawn, writeFault } from './faults.ts'
 import type { House } from './house.ts'
-import { busLock, busOf } from './house.ts'
+import { busBeside, busLock, busOf } from './house.ts'
 
 /** The older gateway's default, which its callers count on. */
 const DEFAULT_TIMEOUT_MS = 3_000
@@ -298,7 +298,7 @@ function besideData(house: House, heating: HeatingBus, atMs: number): Omit<JsonO
   return {
     consistency: { mode: 'LIVE' },
     data_timestamp: new Date(atMs).toISOString(),
-    ...(house.buses.length > 1 ? { bus: heating.id } : {}),
+    ...busBeside(house, heating),
     ...(address === undefined ? {} : { source_address: address }),
   }
 }

@@ -27,7 +27,7 @@ import { busArgument, idempotencyKeyArgument } from './arguments.ts'
 import { answered, ebusFamily } from './envelope.ts'
 import { badArguments, notFound, readFault, withdrawn, writeFault } from './faults.ts'
 import type { House } from './house.ts'
-import { busLock, busOf } from './house.ts'
+import { busBeside, busLock, busOf } from './house.ts'
 import { slotOutput } from './plane-schemas.ts'
 import type { SlotInput } from './schedule-request.ts'
 import { checkSlots, slotInput } from './schedule-request.ts'
@@ -159,7 +159,9 @@ async function setProgram(job: Job): Promise<Outcome> {
     const place = { regulator, id: job.id, weekday: job.wish.weekday, idleCelsius: config.minCelsius }
     if (job.call.rehearsal) {
       const before = await readDay(talk, place)
-      return before.ok ? rehearsed(job.house, before.value, slots) : fail(readFault(before.fault, regulator.address))
+      return before.ok
+        ? rehearsed(job.house, heating.value, { before: before.value, slots })
+        : fail(readFault(before.fault, regulator.address))
     }
     const written = await writeDay(talk, place, slots)
     if (!written.ok) return fail(readFault(written.fault, regulator.address))
@@ -169,7 +171,7 @@ async function setProgram(job: Job): Promise<Outcome> {
         `schedule of ${WEEKDAYS[job.wish.weekday] ?? ''} put back`,
         job.house.clock.now(),
       )
-    return reported(job.house, regulator, written.value)
+    return reported(job.house, heating.value, { regulator, outcome: written.value })
   })
 }
 
@@ -229,8 +231,12 @@ function setpointOf(heating: HeatingBus, { zone, channel }: ProgramId): number |
   return channel === 'dhw' ? reader.peek(HOT_WATER.target) : reader.peek(ZONE.daySetpoint, zone)
 }
 
-function rehearsed(house: House, before: readonly DaySlot[], slots: readonly DaySlot[]): Outcome {
-  return reply(house, {
+function rehearsed(
+  house: House,
+  heating: HeatingBus,
+  { before, slots }: { readonly before: readonly DaySlot[]; readonly slots: readonly DaySlot[] },
+): Outcome {
+  return reply(house, heating, {
     success: true,
     dry_run: true,
     slot_results: [],
@@ -240,11 +246,20 @@ function rehearsed(house: House, before: readonly DaySlot[], slots: readonly Day
 }
 
 /** Written, as it was, or nobody knows: there is no fourth way to come out of it. */
-function reported(house: House, regulator: Regulator, outcome: DayOutcome): Outcome {
+function reported(
+  house: House,
+  heating: HeatingBus,
+  { regulator, outcome }: { readonly regulator: Regulator; readonly outcome: DayOutcome },
+): Outcome {
   const results = outcome.results.map(resultJson)
   const before = outcome.before.map(slotJson)
   if (outcome.kind === 'written')
-    return reply(house, { success: true, slot_results: results, before, read_back: outcome.readBack.map(slotJson) })
+    return reply(house, heating, {
+      success: true,
+      slot_results: results,
+      before,
+      read_back: outcome.readBack.map(slotJson),
+    })
   const cause = outcome.results.find(({ accepted }) => !accepted)
   const why = whyNot(cause)
   const found = outcome.found === undefined ? {} : { read_back: outcome.found.map(slotJson) }
@@ -283,7 +298,9 @@ function resultJson({ index, accepted, code, fault }: SlotResult): JsonObject {
   }
 }
 
-function reply(house: House, data: JsonObject): Outcome {
+function reply(house: House, heating: HeatingBus, data: JsonObject): Outcome {
   const timestamp = new Date(house.clock.now()).toISOString()
-  return ok({ data: { data, consistency: { mode: 'LIVE' }, data_timestamp: timestamp } })
+  return ok({
+    data: { data, consistency: { mode: 'LIVE' }, data_timestamp: timestamp, ...busBeside(house, heating) },
+  })
 }

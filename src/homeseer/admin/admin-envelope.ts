@@ -23,6 +23,8 @@ export interface EnvelopeParts {
   readonly result: 'planned' | 'applied' | 'failed'
   readonly domain: AdminDomain
   readonly claims: AdminClaims
+  /** Whether the owner wants a ticket for changes. */
+  readonly requireTicket: boolean
   readonly auditRef: string
   readonly steps: readonly JsonObject[]
   /** Where the change can be taken back; absent when it cannot. */
@@ -41,7 +43,7 @@ export function adminEnvelope(parts: EnvelopeParts): JsonObject {
     precheck: [
       { check: 'policy', status: 'pass' },
       { check: 'maintenance_window', status: 'pass', required: true },
-      { check: 'change_ticket', status: 'pass', required: claims.changeTicket !== undefined },
+      { check: 'change_ticket', status: 'pass', required: parts.requireTicket },
     ],
     steps: [...steps],
     // The contract has only these two words: an act that cannot be taken back is `not_needed` as well.

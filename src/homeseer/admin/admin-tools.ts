@@ -73,6 +73,7 @@ function operationTool(parts: AdminParts, operation: Operation): GuardedTool {
         result: 'planned',
         domain,
         claims,
+        requireTicket: homeseer.config.admin.requireChangeTicket,
         auditRef: auditRef(call),
         // Which of two routes `auto` will take is known only when it has been tried.
         steps: [{ name: 'execute', status: 'planned', route: homeseer.config.admin.executionMode }],
@@ -147,7 +148,8 @@ async function actOperation(parts: AdminParts, acting: Acting): Promise<Outcome>
   // before ▸ execute ▸ after: the adapter's own account is preferred, since it sees more than HomeSeer's requests show.
   const seen = await observe(homeseer, op, args)
   const done = await execute(homeseer, { op, args, signal: call.signal, cache })
-  const envelope = { domain, claims, auditRef: auditRef(call) }
+  const requireTicket = homeseer.config.admin.requireChangeTicket
+  const envelope = { domain, claims, requireTicket, auditRef: auditRef(call) }
   if (!done.ok) return fail(withEnvelope(done.fault.fault, { ...envelope, result: 'failed', steps: done.fault.steps }))
   // What the catalog knows is from before the act.
   homeseer.catalog.forget()

@@ -171,7 +171,7 @@ export const ZONES: readonly Row[] = [
     setting(
       (plant, index) => plant.house.zones[index]?.dayCelsius,
       (plant, value, index) => changeZone(plant, index, { dayCelsius: value }),
-      [5, 30],
+      [15, 30],
     ),
   ],
   // Quick veto until, date.

@@ -36,10 +36,12 @@ export interface BootAnswer {
 
 const ROUNDS = 10
 
-/** Resolves with where to connect; rejects when the endpoint does not answer 200 with JSON, or the signal aborts. */
+/**
+ * Resolves with where to connect; rejects when the endpoint does not answer 200 with JSON, or the signal aborts. A device
+ * that shows its code already waits for a backend that is away for a moment.
+ */
 export async function boot(options: BootOptions): Promise<BootAnswer> {
-  for (;;) {
-    const raw = await askOta(options)
+  for (let raw = await askOta(options); ; raw = await askAgain(options)) {
     const { activation } = raw
     // While there is an activation, nothing else in the answer counts.
     if (!isJsonObject(activation)) {
@@ -60,13 +62,29 @@ async function askOta({ url, identity, profile, board }: BootOptions): Promise<J
   return value
 }
 
+async function askAgain(options: BootOptions): Promise<JsonObject> {
+  const { timing, signal } = options
+  for (let round = 1; round < ROUNDS; round++) {
+    try {
+      return await askOta(options)
+    } catch {
+      await delay(timing.activateErrorMs, undefined, { signal })
+    }
+  }
+  return askOta(options)
+}
+
 /** Ten rounds, after which the whole request is made again. */
 async function activate(options: BootOptions, challenge: string): Promise<void> {
   const { url, identity, profile, board, timing, signal } = options
   const body = JSON.stringify(activateBody(identity, profile, challenge))
   for (let round = 0; round < ROUNDS; round++) {
     const address = `${url.endsWith('/') ? url : `${url}/`}activate`
-    const { status } = await post(address, otaHeaders(identity, profile, board), body)
+    const headers = otaHeaders(identity, profile, board)
+    const status = await post(address, headers, body).then(
+      (answer) => answer.status,
+      () => undefined,
+    )
     if (status === 200) return
     await delay(status === 202 ? timing.activateMs : timing.activateErrorMs, undefined, { signal })
   }

@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ulid } from '../src/core/ids.ts'
 import { answerText, bodyHash, callText, envelopeFields } from '../src/mesh/envelope.ts'
-import type { Envelope, EnvelopeFields } from '../src/mesh/envelope.ts'
+import type { Envelope } from '../src/mesh/envelope.ts'
 import { nodeIdentity } from '../src/mesh/identity/node-key.ts'
 import type { NodeIdentity } from '../src/mesh/identity/node-key.ts'
 import { timeText } from '../src/mesh/identity/time.ts'
@@ -18,27 +18,19 @@ import { isProven, macProof, signatureProof } from '../src/mesh/proof.ts'
 import { offerSession, takeSession } from '../src/mesh/sessions.ts'
 import type { Session } from '../src/mesh/sessions.ts'
 import { traceparentOf } from '../src/mesh/traceparent.ts'
+import { ledgered } from './mesh-attack-wire.ts'
+import type { AttackWire } from './mesh-attack-wire.ts'
 import { cli, closeAll, invite, meshHome, startNode, until } from './mesh-house.ts'
 import type { MeshNode } from './mesh-house.ts'
 import { identityOf } from './mesh-keys.ts'
-
-export interface Answered {
-  readonly status: number
-  readonly text: string
-  readonly proof: string
-}
-
-export interface AttackWire {
-  /** Sends a message as it is, whatever is wrong with it. */
-  readonly post: (fields: EnvelopeFields, proof: string, body: string) => Promise<Answered>
-  readonly close: () => Promise<void>
-}
+import { attackByPacket, packetAttacks } from './mesh-packet-attacks.ts'
 
 /** Whom to attack, for a wire that opens to it. */
 export interface Victim {
   readonly node: MeshNode
   readonly community: string
   readonly port: number
+  readonly member: NodeIdentity
 }
 
 interface Attack {
@@ -63,6 +55,7 @@ export function meshAttacks(
     let port: number
     let member: NodeIdentity
     let session: Session
+    let hashes: ReadonlyMap<string, string>
     const stranger = identityOf(99)
 
     beforeAll(async () => {
@@ -77,8 +70,9 @@ export function meshAttacks(
       community = String(cli(home, 'mesh', 'members')['community'])
       const { mesh: state } = (await victim.say({ do: 'stats' })) as { mesh?: { port: number } }
       port = state?.port ?? 0
-      wire = await open({ node: victim, community, port })
+      wire = await open({ node: victim, community, port, member })
       session = await handshake(member)
+      hashes = await schemaHashes()
     })
 
     afterAll(async () => {
@@ -180,6 +174,8 @@ export function meshAttacks(
         expect(await attack(broken)).toBe('400 bad_request')
     })
 
+    packetAttacks(() => ({ wire, session, victim, hashes }))
+
     more?.(() => ({ port, member, stranger }))
 
     // Last: there is no way back from it.
@@ -188,6 +184,9 @@ export function meshAttacks(
       await until('the gateway has noticed', async () => (await attack({})) !== '200')
       expect(await attack({})).toBe('403 revoked')
       expect(await attack({}, { signer: member })).toBe('403 revoked')
+      // Its session ended with it; a connection of its own is not even opened.
+      const byPacket = attackByPacket({ wire, session, victim, hashes })
+      expect(await byPacket.catch(({ message }: Error) => message)).toMatch(/^401( invalid_signature)?$/)
     })
 
     /** Status and code of the answer, which is the victim's own word whatever it says. */
@@ -229,6 +228,16 @@ export function meshAttacks(
       }
     }
 
+    async function schemaHashes(): Promise<ReadonlyMap<string, string>> {
+      const envelope = envelopeOf({ capability: 'mesh.manifest' })
+      const proof = macProof(callText(envelopeFields(envelope), bodyHash('{}')), session)
+      const { text } = await wire.post(envelopeFields(envelope), proof, '{}')
+      const { data } = JSON.parse(text) as {
+        readonly data: { readonly capabilities: readonly { readonly name: string; readonly schema_hash: string }[] }
+      }
+      return new Map(data.capabilities.map((capability) => [capability.name, capability.schema_hash]))
+    }
+
     async function handshake(identity: NodeIdentity): Promise<Session> {
       const offer = offerSession()
       const envelope = envelopeOf({ capability: 'mesh.session', keyId: undefined })
@@ -248,18 +257,4 @@ export interface Attacker {
   readonly port: number
   readonly member: NodeIdentity
   readonly stranger: NodeIdentity
-}
-
-/** What the ledger of a node has under a trace: kinds, and how each call ended. */
-export async function ledgered({ url }: MeshNode, traceId: string): Promise<readonly string[]> {
-  const response = await fetch(`${url}/api/calls/${traceId}`)
-  if (response.status === 404) return []
-  const { entries } = (await response.json()) as {
-    readonly entries: readonly { readonly entry: Readonly<Record<string, string>> }[]
-  }
-  return entries.map(({ entry }) =>
-    entry['outcome'] === undefined
-      ? String(entry['kind'])
-      : `${entry['kind']} ${entry['error_code'] ?? entry['outcome']}`,
-  )
 }

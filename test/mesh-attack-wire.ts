@@ -1,0 +1,35 @@
+/**
+ * Mesh attack wire: how an attacker reaches a node, and what is left of it there.
+ *
+ * Does I/O.
+ */
+import type { EnvelopeFields } from '../src/mesh/envelope.ts'
+import type { MeshNode } from './mesh-house.ts'
+
+export interface Answered {
+  readonly status: number
+  readonly text: string
+  readonly proof: string
+}
+
+export interface AttackWire {
+  /** Sends a message as it is, whatever is wrong with it. */
+  readonly post: (fields: EnvelopeFields, proof: string, body: string) => Promise<Answered>
+  /** The same for a packet: what comes back first. */
+  readonly packet: (packet: string) => Promise<Uint8Array>
+  readonly close: () => Promise<void>
+}
+
+/** What the ledger of a node has under a trace: kinds, and how each call ended. */
+export async function ledgered({ url }: MeshNode, traceId: string): Promise<readonly string[]> {
+  const response = await fetch(`${url}/api/calls/${traceId}`)
+  if (response.status === 404) return []
+  const { entries } = (await response.json()) as {
+    readonly entries: readonly { readonly entry: Readonly<Record<string, string>> }[]
+  }
+  return entries.map(({ entry }) =>
+    entry['outcome'] === undefined
+      ? String(entry['kind'])
+      : `${entry['kind']} ${entry['error_code'] ?? entry['outcome']}`,
+  )
+}

@@ -1,0 +1,116 @@
+/**
+ * Mesh packet attacks: the same member, with packets. What a packet may carry is less than a message may, and what is
+ * wrong with it has to be refused no less.
+ *
+ * Does I/O, through the wire that it is given.
+ */
+import { expect, it } from 'vitest'
+import { fromUtf8 } from '../src/core/bytes.ts'
+import { ulid } from '../src/core/ids.ts'
+import type { Json } from '../src/core/json.ts'
+import { verifyText } from '../src/mesh/identity/node-key.ts'
+import { coveredHead, decodePacket, encodePacket } from '../src/mesh/packets/packet.ts'
+import { isPacketProven, packetProof } from '../src/mesh/packets/packet-proof.ts'
+import type { Session } from '../src/mesh/sessions.ts'
+import { ledgered } from './mesh-attack-wire.ts'
+import type { AttackWire } from './mesh-attack-wire.ts'
+import type { MeshNode } from './mesh-house.ts'
+
+export interface PacketAttacker {
+  readonly wire: AttackWire
+  readonly session: Session
+  readonly victim: MeshNode
+  /** Of what the victim offers, by name. */
+  readonly hashes: ReadonlyMap<string, string>
+}
+
+interface PacketAttack {
+  readonly capability?: string
+  readonly schemaHash?: string
+  readonly body?: Json
+  readonly sentMs?: number
+  readonly traceId?: string
+  /** Instead of the next one. */
+  readonly number?: number
+  readonly keyId?: string
+  readonly proof?: string
+  readonly meddle?: (packet: string) => string
+}
+
+let last = 0
+
+/** Status and code of the answer, which is the victim's own word whatever it says. */
+export async function attackByPacket(attacker: PacketAttacker, how: PacketAttack = {}): Promise<string> {
+  const { wire, session, victim, hashes } = attacker
+  const { capability = 'test.echo', body = { x: 1 }, sentMs = Date.now(), traceId = ulid() } = how
+  const contract = [capability, 1, 0, how.schemaHash ?? hashes.get(capability) ?? '']
+  const payload = JSON.stringify([sentMs, [contract, 10_000, 0, traceId, '00000000000000ff', null, body]])
+  const keyId = how.keyId ?? session.id
+  const covered = coveredHead({ kind: 'call', keyId, first: how.number ?? ++last, count: 1 })
+  const packet = encodePacket(covered, how.proof ?? packetProof('call', covered, payload, session), payload)
+  const answered = decodePacket(await wire.packet(how.meddle?.(packet) ?? packet))
+  const text = fromUtf8(answered?.payload ?? new Uint8Array()) ?? ''
+  if (answered?.head.kind === 'refusal') {
+    expect(verifyText(victim.nodeId, `packet ${answered.covered}${text}`, answered.proof)).toBe(true)
+    return verdict(JSON.parse(text) as readonly [number, Body])
+  }
+  expect(answered !== undefined && isPacketProven('answer', answered, session)).toBe(true)
+  const [[, ...answer] = []] = JSON.parse(text) as readonly (readonly [number, number, Body])[]
+  return verdict(answer as unknown as readonly [number, Body])
+}
+
+interface Body {
+  readonly error?: string
+}
+
+function verdict([status, { error }]: readonly [number, Body]): string {
+  return status === 200 ? '200' : `${status} ${error}`
+}
+
+export function packetAttacks(attacker: () => PacketAttacker): void {
+  const attack = (how?: PacketAttack): Promise<string> => attackByPacket(attacker(), how)
+
+  it('answers the member that behaves, in packets', async () => {
+    expect(await attack()).toBe('200')
+  })
+
+  it('refuses a packet that nothing proves, or that was changed on its way', async () => {
+    const refused = '401 invalid_signature'
+    expect(await attack({ proof: '' })).toBe(refused)
+    expect(await attack({ proof: `hmac-sha256:${'A'.repeat(43)}` })).toBe(refused)
+    expect(await attack({ proof: `token:${'A'.repeat(43)}` })).toBe(refused)
+    expect(await attack({ meddle: (packet) => packet.replace('"x":1', '"x":2') })).toBe(refused)
+    expect(await attack({ meddle: (packet) => packet.replace(/ (\d+) 1 /, ' 9$1 1 ') })).toBe(refused)
+  })
+
+  it('refuses a session that it never gave', async () => {
+    expect(await attack({ keyId: 'A'.repeat(22) })).toBe('401 invalid_signature')
+  })
+
+  it('refuses the same number a second time', async () => {
+    const number = ++last
+    expect([await attack({ number }), await attack({ number, body: { x: 2 } })]).toEqual(['200', '410 expired'])
+  })
+
+  it('refuses a packet that is two minutes old, or from two minutes ahead', async () => {
+    expect(await attack({ sentMs: Date.now() - 120_000 })).toBe('410 expired')
+    expect(await attack({ sentMs: Date.now() + 120_000 })).toBe('410 expired')
+  })
+
+  it('refuses another contract than its own in a packet, and a call that is none', async () => {
+    expect(await attack({ schemaHash: `blake3:${'0'.repeat(64)}` })).toBe('400 schema_mismatch')
+    expect(await attack({ capability: '../../etc' })).toBe('400 bad_request')
+    expect(await attack({ body: [1] })).toBe('400 bad_request')
+    expect(await attack({ traceId: 'x' })).toBe('400 bad_request')
+  })
+
+  it('refuses a change in a packet, which nobody signs, and writes that down', async () => {
+    const traceId = ulid()
+    expect(await attack({ capability: 'test.write', traceId })).toBe('401 invalid_signature')
+    expect(await ledgered(attacker().victim, traceId)).toEqual(['call.enter', 'call.exit invalid_signature'])
+  })
+
+  it('still answers after all that', async () => {
+    expect(await attack()).toBe('200')
+  })
+}

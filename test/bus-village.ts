@@ -119,6 +119,7 @@ function neighbours(from: string, clock: Clock, level: TrustLevel = 'trusted'): 
     // Remaining time travels, never a moment on somebody's clock.
     deadlineMs: clock.monotonic() + (call.deadlineMs - clock.monotonic()),
     node: undefined,
+    interaction: undefined,
     ticket: undefined,
   })
   return {

@@ -1,5 +1,16 @@
 import { describe, expect, it } from 'vitest'
-import { answering, callOf, collect, echo, ME, node, reply, settled, streaming } from '../../test/bus-village.ts'
+import {
+  answering,
+  callOf,
+  collect,
+  echo,
+  introduce,
+  ME,
+  node,
+  reply,
+  settled,
+  streaming,
+} from '../../test/bus-village.ts'
 import { manualClock } from '../core/clock.ts'
 import type { Frame } from './call.ts'
 
@@ -158,9 +169,10 @@ describe('a streamed call', () => {
     expect(await stream.outcome).toEqual(reply({ a: 1 }))
   })
 
-  it('asked for as one answer tells its progress on the way', async () => {
-    const bus = node('a')
-    bus.registerCapability(
+  it.each(['here', 'on another node'])('asked for as one answer tells its progress on the way, %s', async (where) => {
+    const [bus, other] = [node('a'), node('b')]
+    const provider = where === 'here' ? bus : other
+    provider.registerCapability(
       streaming({ name: 'x.slow' }, async function* () {
         yield { event: 'progress', data: { current: 1, total: 2, stage: 'half way' } }
         yield { event: 'token', data: 'not heard' }
@@ -168,6 +180,7 @@ describe('a streamed call', () => {
         return reply('all of it')
       }),
     )
+    introduce(bus, other)
     const heard: unknown[] = []
     const interaction = { progress: (...told: unknown[]) => heard.push(told) }
     expect(await bus.call('x.slow', [1, 0], {}, { ...ME, interaction })).toEqual(reply('all of it'))

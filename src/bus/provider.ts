@@ -59,7 +59,9 @@ function invoke(entry: CapabilityEntry, round: Round, around: Surroundings): Pro
   }
   if (around.remote === undefined) return Promise.resolve(fail(noWay(entry)))
   const onward: Call = { ...call, hopBudget: call.hopBudget - 1 }
-  if (round.emit === undefined || entry.offer.streamSchema === undefined) return around.remote.call(entry, onward)
+  // Somebody who wants only the end may still want to hear of the progress.
+  const wantsFrames = round.emit !== undefined || call.interaction?.progress !== undefined
+  if (!wantsFrames || entry.offer.streamSchema === undefined) return around.remote.call(entry, onward)
   return around.remote.stream(entry, onward, checkedEmit(entry, round, around.timer))
 }
 

@@ -108,6 +108,22 @@ export function meshFlows(name: string, settings: () => Promise<NodeSettings>): 
       await mute.close()
     })
 
+    it.each(['modern', 'legacy'] as const)('tell a %s MCP client of one of the progress on another', async (era) => {
+      const client = await connectHttp(node(cellar).url, era)
+      const heard: unknown[] = []
+      const onprogress = (told: object): void => void heard.push(told)
+      const { structuredContent } = await client.callTool(
+        { name: 'test.slow', arguments: { _node: 'attic' } },
+        { onprogress },
+      )
+      expect(structuredContent).toMatchObject({ data: { node: 'attic' } })
+      expect(heard).toEqual([
+        { progress: 1, total: 2, message: 'half way in the attic' },
+        { progress: 2, total: 2 },
+      ])
+      await client.close()
+    })
+
     it('let an MCP client of one call what was added on another a moment ago', async () => {
       const client = await connectHttp(node(cellar).url, 'modern')
       await node(attic).say({ do: 'add', name: 'brand.new' })

@@ -86,6 +86,11 @@ const capabilities: readonly Capability[] = [
     const requests = { who: { method: 'elicitation/create', params } }
     return ok({ data: null, inputRequired: { requests, state: `asked by ${name}` } })
   }),
+  streaming({ name: 'test.slow', face: { kind: 'tool' } }, async function* (call) {
+    yield { event: 'progress', data: { current: 1, total: 2, stage: `half way in the ${name}` } }
+    yield { event: 'progress', data: { current: 2, total: 2 } }
+    return said(call)
+  }),
   streaming({ name: 'test.frames', timeoutSeconds: 60 }, async function* (call) {
     const filler = 'x'.repeat(Number(call.body['bytes'] ?? 0))
     produced = 0

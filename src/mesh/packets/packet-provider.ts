@@ -65,6 +65,8 @@ interface Served {
   gathered: string[]
   gatheredBytes: number
   source: PacketSource
+  /** A packet of it is being looked through: what is refused at once waits for the rest. */
+  isReading: boolean
 }
 
 export class PacketProvider {
@@ -127,10 +129,13 @@ export class PacketProvider {
     const served = this.#servedOf(session, source)
     const mayBeTooLarge = packet.payload.length > this.#parts.maxBodyBytes
     let request: PacketCall | undefined
+    served.isReading = true
     for (const [index, value] of calls.entries()) {
       request = decodePacketCall(value, request)
       this.#serve(served, head.first + index, { request, caller, source, mayBeTooLarge })
     }
+    served.isReading = false
+    if (served.running.size === 0) this.#flush(served)
   }
 
   #serve(
@@ -229,7 +234,7 @@ export class PacketProvider {
     served.gathered.push(answer)
     served.gatheredBytes += answer.length
     // There is nobody to wait for.
-    if (served.running.size === 0) {
+    if (served.running.size === 0 && !served.isReading) {
       this.#flush(served)
       return
     }
@@ -296,6 +301,7 @@ export class PacketProvider {
       gathered: [],
       gatheredBytes: 0,
       source,
+      isReading: false,
     }
     this.#served.set(session.id, served)
     return served

@@ -81,11 +81,14 @@ describe('packets', () => {
   })
 
   it('are refused when they come a second time', async () => {
-    await call({})
-    provider.receive(Buffer.from(sent[0] ?? ''), source)
+    await Promise.all([1, 2, 3].map((x) => call({ x })))
+    provider.receive(Buffer.from(sent[1] ?? ''), source)
     await moment()
     const answers = JSON.parse(lastAnswer) as [number, number, { error?: string }][]
-    expect(answers.map(([number, status, { error }]) => [number, status, error])).toEqual([[1, 410, 'expired']])
+    expect(answers.map(([number, status, { error }]) => [number, status, error])).toEqual([
+      [2, 410, 'expired'],
+      [3, 410, 'expired'],
+    ])
   })
 
   it('are refused when they are a minute off', async () => {

@@ -1,4 +1,6 @@
 /** A house with devices in it, and what its gateway lets through: to whom, from whom, and after whose approval. */
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import type { Client } from '@modelcontextprotocol/client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../src/core/json.ts'
@@ -289,10 +291,26 @@ describe('a house with devices', () => {
 
 describe('user-only tools', () => {
   let house: DeviceHome
-  beforeAll(async () => {
-    house = await openDeviceHome({ devices: 'userTools: true, offlineTools: hidden' })
+  const got: { readonly path: string; readonly body: Buffer }[] = []
+  const place = createServer((request, response) => {
+    const chunks: Buffer[] = []
+    request.on('data', (chunk: Buffer) => chunks.push(chunk))
+    request.on('end', () => {
+      got.push({ path: request.url ?? '', body: Buffer.concat(chunks) })
+      response.end('a picture')
+    })
   })
-  afterAll(() => house.stop())
+  let base = ''
+
+  beforeAll(async () => {
+    await new Promise<void>((resolve) => place.listen(0, '127.0.0.1', resolve))
+    base = `http://127.0.0.1:${(place.address() as AddressInfo).port}`
+    house = await openDeviceHome({ devices: `userTools: true, offlineTools: hidden, urls: ['${base}/shots/']` })
+  })
+  afterAll(async () => {
+    await house.stop()
+    place.close()
+  })
 
   it('are hidden from agents, shown to a person’s token, and run once after an approval', async () => {
     // Away long enough for somebody to notice.
@@ -332,6 +350,33 @@ describe('user-only tools', () => {
     await house.until('bedroom', ({ phase }) => phase === 'ready')
     const again = await person.callTool(reboot)
     expect(again.structuredContent).toMatchObject({ error: { code: 'approval_required' } })
+    await person.close()
+    device.stop()
+  })
+
+  it('send what is on a screen where the owner allows it, after an approval, and nowhere else', async () => {
+    const device = await house.enrol('Hall', { transport: 'websocket', profile: 'fw-2.4' })
+    const { token } = (await house.api('/api/tokens', {
+      method: 'POST',
+      body: { name: 'screens', role: 'agent', devices: ['device:hall'] },
+      token: house.ownerToken,
+    })) as { token: string }
+    const person = await connectHttp(house.url, 'modern', '/mcp', token)
+    const asked = async (tool: string, url: string): Promise<JsonObject> => {
+      const { structuredContent } = await person.callTool({ name: `device.hall.${tool}`, arguments: { url } })
+      return structuredContent as JsonObject
+    }
+    const elsewhere = await asked('self.screen.snapshot', `${base}/private/`)
+    expect(elsewhere).toMatchObject({ error: { reasons: [{ rule: 'url' }] } })
+    for (const tool of ['self.screen.snapshot', 'self.screen.preview_image']) {
+      const { error } = (await asked(tool, `${base}/shots/1`)) as { error: { details: { approval_id: string } } }
+      const path = `/api/approvals/${error.details.approval_id}/approve`
+      await house.api(path, { method: 'POST', body: {}, token: house.ownerToken })
+      expect(await asked(tool, `${base}/shots/1`)).toMatchObject({ value: true })
+    }
+    expect(got.map(({ path }) => path)).toEqual(['/shots/1', '/shots/1'])
+    expect(got[0]?.body.includes(Buffer.from('ffd8ff', 'hex'))).toBe(true)
+    expect(device.state()).toMatchObject({ preview_bytes: 'a picture'.length })
     await person.close()
     device.stop()
   })

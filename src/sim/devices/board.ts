@@ -9,14 +9,18 @@ import type { JsonObject } from '../../core/json.ts'
 import { cameraTools } from './camera.ts'
 import { lampTools } from './lamp.ts'
 import { robotTools } from './robot.ts'
+import { assetsTool, screenTools } from './screen.ts'
+import type { Network } from './screen.ts'
 import type { Tool } from './tool.ts'
 import { ToolFailed } from './tool.ts'
 
 export type BoardKind = 'speaker' | 'lamp' | 'camera' | 'robot'
 
 /** What a board can reach outside itself. */
-export interface Surroundings {
+export interface Surroundings extends Network {
   readonly firmware: string
+  /** Whether it is told where to fetch its pictures and sounds. */
+  readonly hasAssets: boolean
   readonly systemInfo: () => JsonObject
   readonly reboot: () => void
   /** Posts a picture to wherever the last `initialize` said; the answer is the body of the response. */
@@ -41,10 +45,18 @@ const BOARD_NAMES: Readonly<Record<BoardKind, string>> = {
 export function makeBoard(kind: BoardKind, surroundings: Surroundings): Board {
   const common = { volume: 70, brightness: 75, theme: 'light' }
   const own = ownTools(kind, surroundings)
+  const screen = screenTools(() => common.theme, surroundings)
+  const assets = assetsTool()
   return {
     name: BOARD_NAMES[kind],
-    tools: [...commonTools(common), ...own.tools, ...userTools(surroundings)],
-    state: () => ({ ...common, ...own.state() }),
+    tools: [
+      ...commonTools(common),
+      ...own.tools,
+      ...userTools(surroundings),
+      ...screen.tools,
+      ...(surroundings.hasAssets ? [assets.tool] : []),
+    ],
+    state: () => ({ ...common, ...own.state(), ...screen.state(), ...assets.state() }),
   }
 }
 

@@ -10,6 +10,9 @@ const board = makeBoard('robot', {
   firmware: '2.4.2',
   systemInfo: () => ({}),
   reboot: () => undefined,
+  hasAssets: false,
+  upload: () => Promise.resolve(false),
+  download: () => Promise.resolve(undefined),
   explain: () => Promise.resolve(''),
 })
 
@@ -84,7 +87,7 @@ describe('firmware', () => {
     } while (cursor !== '')
     expect(pages).toBeGreaterThan(1)
     expect(names).toEqual(board.tools.map(({ name }) => name))
-    expect(names.at(-1)).toBe('self.upgrade_firmware')
+    expect(names.at(-1)).toBe('self.screen.preview_image')
   })
 
   it('has one misleading error for unknown cursors', () => {

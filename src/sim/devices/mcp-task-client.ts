@@ -13,6 +13,7 @@ import type { Action } from './intake.ts'
 import { failedReply, intake, returnedReply } from './intake.ts'
 import { MainLoop } from './main-loop.ts'
 import { postPhoto } from './photo-client.ts'
+import { downloadImage, uploadSnapshot } from './screen-client.ts'
 import type { Profile } from './profile.ts'
 import { PROFILES } from './profile.ts'
 import type { Faults, SimulatorOptions } from './simulated-device.ts'
@@ -48,6 +49,9 @@ export class McpTask {
       firmware: profile.firmware,
       systemInfo: () => systemInfo(identity, profile, this.board.name),
       reboot: options.reboot,
+      hasAssets: profile.name === 'fw-next',
+      upload: uploadSnapshot,
+      download: downloadImage,
       explain: (question, jpeg) => postPhoto({ vision: this.#vision, identity, profile, question, jpeg }),
     })
   }

@@ -179,7 +179,14 @@ describe('user-only tools', () => {
     const device = await owned.enrol('websocket', { kind: 'robot' })
     const id = device.identity.deviceId
     const marked = owned.fleet.device(id)?.tools.filter(({ userOnly }) => userOnly)
-    expect(marked?.map(({ name }) => name)).toEqual(['self.get_system_info', 'self.reboot', 'self.upgrade_firmware'])
+    expect(marked?.map(({ name }) => name)).toEqual([
+      'self.get_system_info',
+      'self.reboot',
+      'self.upgrade_firmware',
+      'self.screen.get_info',
+      'self.screen.snapshot',
+      'self.screen.preview_image',
+    ])
     const lists = device.transcript().filter(({ text }) => text.includes('"tools/list"'))
     expect(lists.every(({ text }) => text.includes('"withUserTools":true'))).toBe(true)
     expect(await owned.fleet.call(id, 'self.upgrade_firmware', {})).toEqual({

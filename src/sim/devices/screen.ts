@@ -1,0 +1,84 @@
+/**
+ * Screen: what only its owner does with the screen of a device. Each but one goes wherever an URL says, which is why
+ * nobody else should.
+ *
+ * Pure, apart from the state it holds: the network is the surroundings'.
+ */
+import type { JsonObject } from '../../core/json.ts'
+import { encodeJpeg } from '../jpeg.ts'
+import type { Rgb } from '../jpeg.ts'
+import type { Tool } from './tool.ts'
+import { ToolFailed } from './tool.ts'
+
+/** Goes to the address that it is given, whatever that is. */
+export interface Network {
+  /** Whether it was taken. */
+  readonly upload: (url: string, jpeg: Uint8Array) => Promise<boolean>
+  /** How many bytes came; `undefined` if nothing of use did. */
+  readonly download: (url: string) => Promise<number | undefined>
+}
+
+const BLOCK = 8
+const COLUMNS = 40
+const ROWS = 30
+const LIGHT: Rgb = [240, 240, 240]
+const DARK: Rgb = [20, 20, 30]
+
+export function screenTools(
+  theme: () => string,
+  { upload, download }: Network,
+): { readonly tools: readonly Tool[]; readonly state: () => JsonObject } {
+  let previewBytes = 0
+  const tools: readonly Tool[] = [
+    {
+      name: 'self.screen.get_info',
+      description: 'Tells the size of the screen and whether it has colours.',
+      properties: [],
+      userOnly: true,
+      run: () => ({ width: COLUMNS * BLOCK, height: ROWS * BLOCK, monochrome: false }),
+    },
+    {
+      name: 'self.screen.snapshot',
+      description: 'Sends a picture of the screen to an address.',
+      properties: [
+        { name: 'url', type: 'string' },
+        { name: 'quality', type: 'integer', default: 80, min: 1, max: 100 },
+      ],
+      userOnly: true,
+      run: async ({ url }) => {
+        const jpeg = encodeJpeg(COLUMNS, ROWS, () => (theme() === 'dark' ? DARK : LIGHT))
+        if (!(await upload(String(url), jpeg))) throw new ToolFailed('Failed to upload snapshot')
+        return true
+      },
+    },
+    {
+      name: 'self.screen.preview_image',
+      description: 'Shows a picture from an address.',
+      properties: [{ name: 'url', type: 'string' }],
+      userOnly: true,
+      run: async ({ url }) => {
+        const bytes = await download(String(url))
+        if (bytes === undefined) throw new ToolFailed('Failed to download image')
+        previewBytes = bytes
+        return true
+      },
+    },
+  ]
+  return { tools, state: () => ({ preview_bytes: previewBytes }) }
+}
+
+/** Since 2026-05 a device takes its pictures and sounds from wherever it was told, at the next boot. */
+export function assetsTool(): { readonly tool: Tool; readonly state: () => JsonObject } {
+  let assetsUrl = ''
+  const tool: Tool = {
+    name: 'self.assets.set_download_url',
+    description: 'Sets the address of the assets for the next boot.',
+    properties: [{ name: 'url', type: 'string' }],
+    userOnly: true,
+    run: ({ url }) => {
+      assetsUrl = String(url)
+      return true
+    },
+  }
+  return { tool, state: () => ({ assets_url: assetsUrl }) }
+}

@@ -58,6 +58,8 @@ export function outcomeOf(status: number, body: unknown): Outcome {
 }
 
 export function replyBody({ data, content, usage, inputRequired, replayed }: Reply): JsonObject {
+  // Nearly all of them; what is below makes an object for each part that is not there.
+  if ((content ?? usage ?? inputRequired ?? replayed) === undefined) return { ok: true, data }
   return {
     ok: true,
     data,
@@ -85,6 +87,7 @@ export function replyBody({ data, content, usage, inputRequired, replayed }: Rep
 export function decodeReply(body: JsonObject): Outcome {
   const { data, content, usage, input_required: wanted, replayed } = body
   if (data === undefined) return fail(nonsense('The peer answered without data.'))
+  if ((content ?? usage ?? wanted ?? replayed) === undefined) return ok({ data })
   return ok({
     data,
     ...(isContent(content) ? { content } : {}),

@@ -35,7 +35,7 @@ import { StickySweeper } from './sticky.ts'
 import { Tally, UNKNOWN_CAPABILITY } from './tally.ts'
 import { LiveTicket } from './ticket.ts'
 import { WheelTimer } from './timer-client.ts'
-import { capabilityStats, entryView, inFlightTotal } from './topology.ts'
+import { busStats, entryView, inFlightTotal } from './topology.ts'
 import type { BusStats, TopologySnapshot } from './topology.ts'
 import { Trace } from './trace.ts'
 import type { CallTraceEvent } from './trace.ts'
@@ -250,18 +250,8 @@ export class CapabilityBus {
   }
 
   stats(): BusStats {
-    return {
-      calls: this.trace.recorded,
-      inFlight: inFlightTotal(this.registry),
-      offers: this.registry.offers().length,
-      peers: this.#nodes.size,
-      sessions: this.router.sticky.size,
-      retries: this.tally.retries,
-      hedges: this.tally.hedges,
-      quarantines: this.tally.quarantines,
-      cutOff: this.tally.cutOff,
-      capabilities: capabilityStats(this.tally),
-    }
+    const { registry, tally, trace, router } = this
+    return busStats({ registry, tally, trace, peers: this.#nodes.size, sessions: router.sticky.size })
   }
 
   /** In the text format of Prometheus. */

@@ -9,6 +9,7 @@ import type { Effect, Stability } from './capability.ts'
 import type { CapabilityEntry } from './entry.ts'
 import type { Registry } from './registry.ts'
 import type { Tally } from './tally.ts'
+import type { Trace } from './trace.ts'
 
 export interface EntryView {
   readonly nodeId: string
@@ -97,8 +98,31 @@ export interface CapabilityStats {
   readonly activeStreams: number
 }
 
+export function busStats(parts: {
+  readonly registry: Registry
+  readonly tally: Tally
+  readonly trace: Trace
+  readonly peers: number
+  readonly sessions: number
+}): BusStats {
+  const { registry, tally, trace, peers, sessions } = parts
+  const { retries, hedges, quarantines, cutOff } = tally
+  return {
+    calls: trace.recorded,
+    inFlight: inFlightTotal(registry),
+    offers: registry.offers().length,
+    peers,
+    sessions,
+    retries,
+    hedges,
+    quarantines,
+    cutOff,
+    capabilities: capabilityStats(tally),
+  }
+}
+
 /** By number of calls, most first. */
-export function capabilityStats(tally: Tally): readonly CapabilityStats[] {
+function capabilityStats(tally: Tally): readonly CapabilityStats[] {
   return [...tally.byCapability]
     .map(([name, counted]) => ({
       name,

@@ -312,6 +312,17 @@ describe('user-only tools', () => {
     place.close()
   })
 
+  /** A client whose token names the device. */
+  async function personFor(device: string): Promise<Client> {
+    const body = { name: `companion-${device}`, role: 'agent', devices: [`device:${device}`] }
+    const made = await house.api('/api/tokens', { method: 'POST', body, token: house.ownerToken })
+    return connectHttp(house.url, 'modern', '/mcp', (made as { token: string }).token)
+  }
+
+  async function approve(id: string): Promise<void> {
+    await house.api(`/api/approvals/${id}/approve`, { method: 'POST', body: {}, token: house.ownerToken })
+  }
+
   it('are hidden from agents, shown to a person’s token, and run once after an approval', async () => {
     // Away long enough for somebody to notice.
     const device = await house.enrol('Bedroom', { transport: 'mqtt', timing: { reconnectMs: 5_000 } })
@@ -323,12 +334,7 @@ describe('user-only tools', () => {
     expect(tried.structuredContent).toMatchObject({ error: { reasons: [{ rule: 'user-only' }] } })
     await agent.close()
 
-    const { token } = (await house.api('/api/tokens', {
-      method: 'POST',
-      body: { name: 'companion', role: 'agent', devices: ['device:bedroom'] },
-      token: house.ownerToken,
-    })) as { token: string }
-    const person = await connectHttp(house.url, 'modern', '/mcp', token)
+    const person = await personFor('bedroom')
     expect((await person.listTools()).tools.map(({ name }) => name)).toContain('device.bedroom.self.reboot')
     const flash = await person.callTool({ name: 'device.bedroom.self.upgrade_firmware', arguments: {} })
     expect(flash).toMatchObject({ isError: true, structuredContent: { error: { code: 'schema_mismatch' } } })
@@ -338,11 +344,7 @@ describe('user-only tools', () => {
     const asked = await person.callTool(reboot)
     const error = (asked.structuredContent as { error: { code: string; details: { approval_id: string } } }).error
     expect(error.code).toBe('approval_required')
-    await house.api(`/api/approvals/${error.details.approval_id}/approve`, {
-      method: 'POST',
-      body: {},
-      token: house.ownerToken,
-    })
+    await approve(error.details.approval_id)
     expect(await person.callTool(reboot)).toMatchObject({ structuredContent: { value: true } })
     await house.until('bedroom', ({ online }) => online === false)
     // While it is away there is nothing to ask a person about, and with `hidden` nothing to call either.
@@ -356,12 +358,7 @@ describe('user-only tools', () => {
 
   it('send what is on a screen where the owner allows it, after an approval, and nowhere else', async () => {
     const device = await house.enrol('Hall', { transport: 'websocket', profile: 'fw-2.4' })
-    const { token } = (await house.api('/api/tokens', {
-      method: 'POST',
-      body: { name: 'screens', role: 'agent', devices: ['device:hall'] },
-      token: house.ownerToken,
-    })) as { token: string }
-    const person = await connectHttp(house.url, 'modern', '/mcp', token)
+    const person = await personFor('hall')
     const asked = async (tool: string, url: string): Promise<JsonObject> => {
       const { structuredContent } = await person.callTool({ name: `device.hall.${tool}`, arguments: { url } })
       return structuredContent as JsonObject
@@ -370,8 +367,7 @@ describe('user-only tools', () => {
     expect(elsewhere).toMatchObject({ error: { reasons: [{ rule: 'url' }] } })
     for (const tool of ['self.screen.snapshot', 'self.screen.preview_image']) {
       const { error } = (await asked(tool, `${base}/shots/1`)) as { error: { details: { approval_id: string } } }
-      const path = `/api/approvals/${error.details.approval_id}/approve`
-      await house.api(path, { method: 'POST', body: {}, token: house.ownerToken })
+      await approve(error.details.approval_id)
       expect(await asked(tool, `${base}/shots/1`)).toMatchObject({ value: true })
     }
     expect(got.map(({ path }) => path)).toEqual(['/shots/1', '/shots/1'])

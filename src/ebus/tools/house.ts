@@ -71,17 +71,16 @@ export function look(house: House, wish: Wish, call: Call): Result<Looked, Fault
   const heating = busOf(house, wish.bus)
   if (!heating.ok) return heating
   // The bus is checked even where a snapshot decides: a misspelt name is a mistake in either case.
-  const several = house.buses.length > 1
   if (wish.consistency?.mode !== 'SNAPSHOT') {
     const view = viewNow(house, heating.value)
-    return ok({ view, answer: answerer(view, { mode: 'LIVE' }, several) })
+    return ok({ view, answer: answerer(house, view, { mode: 'LIVE' }) })
   }
   const id = wish.consistency.snapshot_id ?? ''
   const snapshot = house.snapshots.find(id, callerKey(call.caller), house.clock.now())
   if (snapshot === undefined || (wish.bus !== undefined && snapshot.view.busId !== wish.bus))
     return fail({ kind: 'not-found', code: 'NOT_FOUND', message: `There is no snapshot ${id}, or it has expired.` })
   const { view } = snapshot
-  return ok({ view, answer: answerer(view, { mode: 'SNAPSHOT', snapshot_id: id }, several) })
+  return ok({ view, answer: answerer(house, view, { mode: 'SNAPSHOT', snapshot_id: id }) })
 }
 
 /** Which bus it was is only worth saying where there are several. */
@@ -89,12 +88,21 @@ export function busBeside({ buses }: Pick<House, 'buses'>, { id }: Pick<HeatingB
   return buses.length > 1 ? { bus: id } : {}
 }
 
-function answerer(view: View, consistency: JsonObject, several: boolean): Looked['answer'] {
+/** What goes beside the data of an answer that was made now. */
+export function besideLive(house: House, heating: HeatingBus, atMs: number): Omit<Answered, 'data'> {
+  return {
+    consistency: { mode: 'LIVE' },
+    data_timestamp: new Date(atMs).toISOString(),
+    ...busBeside(house, heating),
+  }
+}
+
+function answerer(house: House, { atMs, busId }: View, consistency: JsonObject): Looked['answer'] {
   return (data, beside = {}) => ({
     data,
     consistency,
-    data_timestamp: new Date(view.atMs).toISOString(),
-    ...(several ? { bus: view.busId } : {}),
+    data_timestamp: new Date(atMs).toISOString(),
+    ...busBeside(house, { id: busId }),
     ...beside,
   })
 }

@@ -29,7 +29,7 @@ import { addressArgument, busArgument, idempotencyKeyArgument } from './argument
 import { answered, ebusFamily } from './envelope.ts'
 import { badArgument, badArguments, notFound, readFault, withdrawn, writeFault } from './faults.ts'
 import type { House } from './house.ts'
-import { busBeside, busLock, busOf } from './house.ts'
+import { besideLive, busLock, busOf } from './house.ts'
 
 /** The older gateway's default, which its callers count on. */
 const DEFAULT_TIMEOUT_MS = 3_000
@@ -295,10 +295,5 @@ async function confirm(
 /** What goes beside the data of every answer here. */
 function besideData(house: House, heating: HeatingBus, atMs: number): Omit<JsonObject, 'data'> {
   const { address } = heating.status()
-  return {
-    consistency: { mode: 'LIVE' },
-    data_timestamp: new Date(atMs).toISOString(),
-    ...busBeside(house, heating),
-    ...(address === undefined ? {} : { source_address: address }),
-  }
+  return { ...besideLive(house, heating, atMs), ...(address === undefined ? {} : { source_address: address }) }
 }

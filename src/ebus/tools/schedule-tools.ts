@@ -27,7 +27,7 @@ import { busArgument, idempotencyKeyArgument } from './arguments.ts'
 import { answered, ebusFamily } from './envelope.ts'
 import { badArguments, notFound, readFault, withdrawn, writeFault } from './faults.ts'
 import type { House } from './house.ts'
-import { busBeside, busLock, busOf } from './house.ts'
+import { besideLive, busLock, busOf } from './house.ts'
 import { slotOutput } from './plane-schemas.ts'
 import type { SlotInput } from './schedule-request.ts'
 import { checkSlots, slotInput } from './schedule-request.ts'
@@ -299,8 +299,5 @@ function resultJson({ index, accepted, code, fault }: SlotResult): JsonObject {
 }
 
 function reply(house: House, heating: HeatingBus, data: JsonObject): Outcome {
-  const timestamp = new Date(house.clock.now()).toISOString()
-  return ok({
-    data: { data, consistency: { mode: 'LIVE' }, data_timestamp: timestamp, ...busBeside(house, heating) },
-  })
+  return ok({ data: { data, ...besideLive(house, heating, house.clock.now()) } })
 }

@@ -16,7 +16,7 @@ import { PLANES } from '../semantic/planes.ts'
 import { busArgument, viewArguments } from './arguments.ts'
 import { answered, ebusFamily } from './envelope.ts'
 import type { House } from './house.ts'
-import { busBeside, busOf, freshnessOf, look, viewNow } from './house.ts'
+import { besideLive, busOf, freshnessOf, look, viewNow } from './house.ts'
 import { PLANE_SCHEMAS } from './plane-schemas.ts'
 import type { View } from './view.ts'
 import { capture } from './view.ts'
@@ -106,8 +106,7 @@ export function snapshotTools(house: House, pause: (ms: number) => Promise<void>
       if (!taken.ok) return taken
       const { id, expiresAtMs } = taken.value
       const data = { created_at: isoTime(view.atMs), snapshot_id: id, expires_at: isoTime(expiresAtMs) }
-      const answer = { data, consistency: { mode: 'LIVE' }, data_timestamp: isoTime(view.atMs) }
-      return ok({ data: { ...answer, ...busBeside(house, heating.value) } })
+      return ok({ data: { data, ...besideLive(house, heating.value, view.atMs) } })
     }),
 
     dropTool.handledBy(async ({ snapshot_id: id }, call) => {

@@ -1,0 +1,42 @@
+import { createServer } from 'node:http'
+import type { RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { describe, expect, it } from 'vitest'
+import { downloadImage, uploadSnapshot } from './screen-client.ts'
+
+async function at<Value>(answer: RequestListener, use: (url: string) => Promise<Value>): Promise<Value> {
+  const server = createServer(answer)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  try {
+    return await use(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`)
+  } finally {
+    server.closeAllConnections()
+    server.close()
+  }
+}
+
+describe('a screen', () => {
+  it('shows what was announced with its length, and nothing else', async () => {
+    expect(await at((_, response) => response.writeHead(200, { 'content-length': 3 }).end('abc'), downloadImage)).toBe(
+      3,
+    )
+    const unannounced: RequestListener = (_, response) => {
+      response.write('a')
+      response.end('b')
+    }
+    expect(await at(unannounced, downloadImage)).toBeUndefined()
+    expect(await at((_, response) => response.writeHead(404).end(), downloadImage)).toBeUndefined()
+    const cut: RequestListener = (_, response) => {
+      response.writeHead(200, { 'content-length': 3 }).write('a', () => response.destroy())
+    }
+    expect(await at(cut, downloadImage)).toBeUndefined()
+    expect(await downloadImage('no address')).toBeUndefined()
+  })
+
+  it('says whether its picture was taken', async () => {
+    const upload = (url: string): Promise<boolean> => uploadSnapshot(url, new Uint8Array([1]))
+    expect(await at((request, response) => void request.resume().on('end', () => response.end()), upload)).toBe(true)
+    expect(await at((_, response) => response.writeHead(500).end(), upload)).toBe(false)
+    expect(await upload('no address')).toBe(false)
+  })
+})

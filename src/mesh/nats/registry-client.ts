@@ -126,6 +126,11 @@ export class NatsRegistry implements PeerSource {
     if (kind === 'community') {
       this.#put.communityMs = Date.now()
       this.#hear({ kind: 'community', document: value })
+      // Somebody who has just started put an older list over a newer one: whoever looks next must not find that.
+      if (isOlder(value, this.#community)) {
+        this.#put.community = ''
+        void this.#putAll()
+      }
       return
     }
     const nodeId = `ed25519:${token}`
@@ -165,6 +170,11 @@ export class NatsRegistry implements PeerSource {
       this.#options.logger.debug({ err: error }, 'the NATS registry did not take what we said')
     }
   }
+}
+
+function isOlder({ revision: heard }: JsonObject, held: JsonObject | undefined): boolean {
+  const ours = held?.['revision']
+  return typeof heard === 'number' && typeof ours === 'number' && heard < ours
 }
 
 function parsed(entry: KvWatchEntry): unknown {

@@ -16,7 +16,7 @@ export interface AttackWire {
   /** Sends a message as it is, whatever is wrong with it. */
   readonly post: (fields: EnvelopeFields, proof: string, body: string) => Promise<Answered>
   /** The same for a packet: what comes back first. */
-  readonly packet: (packet: string) => Promise<Uint8Array>
+  readonly packet: (packet: string) => Promise<string>
   readonly close: () => Promise<void>
 }
 

@@ -5,7 +5,6 @@
  * Does I/O, through the wire that it is given.
  */
 import { expect, it } from 'vitest'
-import { fromUtf8 } from '../src/core/bytes.ts'
 import { ulid } from '../src/core/ids.ts'
 import type { Json } from '../src/core/json.ts'
 import { verifyText } from '../src/mesh/identity/node-key.ts'
@@ -49,7 +48,7 @@ export async function attackByPacket(attacker: PacketAttacker, how: PacketAttack
   const covered = coveredHead({ kind: 'call', keyId, first: how.number ?? ++last, count: 1 })
   const packet = encodePacket(covered, how.proof ?? packetProof('call', covered, payload, session), payload)
   const answered = decodePacket(await wire.packet(how.meddle?.(packet) ?? packet))
-  const text = fromUtf8(answered?.payload ?? new Uint8Array()) ?? ''
+  const text = answered?.payload ?? ''
   if (answered?.head.kind === 'refusal') {
     expect(verifyText(victim.nodeId, `packet ${answered.covered}${text}`, answered.proof)).toBe(true)
     return verdict(JSON.parse(text) as readonly [number, Body])

@@ -3,6 +3,9 @@
  *
  * Pure.
  */
+// By import: the global is a getter, and this is asked for every packet.
+import { Buffer, isUtf8 } from 'node:buffer'
+
 export function hex(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex')
 }
@@ -47,13 +50,12 @@ export function utf8(text: string): Uint8Array {
   return encoder.encode(text)
 }
 
-const strictDecoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+const REPLACEMENT = '\uFFFD'
 
 /** `undefined` for bytes that are not UTF-8; replacement characters would hide what a stranger sent. */
-export function fromUtf8(bytes: Uint8Array): string | undefined {
-  try {
-    return strictDecoder.decode(bytes)
-  } catch {
-    return undefined
-  }
+export function fromUtf8(bytes: Uint8Array, start = 0, end = bytes.length): string | undefined {
+  const buffer = bytes instanceof Buffer ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  const text = buffer.toString('utf8', start, end)
+  // Whoever means that very character may send it.
+  return text.includes(REPLACEMENT) && !isUtf8(buffer.subarray(start, end)) ? undefined : text
 }

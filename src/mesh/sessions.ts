@@ -12,6 +12,8 @@ import { macText, newEphemeral, SESSION_ID_LENGTH, sessionIdText, sessionKey } f
 import type { Ephemeral } from './identity/session-key.ts'
 
 export const SESSION_LIFE_MS = 3_600_000
+/** How packets are written: `hbp2`. Who writes them in another way is sent messages. */
+const PACKETS = 2
 /** Of one peer, newest kept: two transports and a restart or two within the hour. */
 const MAX_PER_PEER = 8
 
@@ -67,7 +69,7 @@ export class GivenSessions {
       session_id: id,
       ephemeral: own.publicKey,
       expires_in_seconds: SESSION_LIFE_MS / 1_000,
-      packets: 1,
+      packets: PACKETS,
       signatures,
     }
   }
@@ -116,7 +118,7 @@ export function takeSession(
     peer,
     key,
     endsMs: nowMs + lifeMs,
-    takesPackets: packets === 1 && id.length === SESSION_ID_LENGTH,
+    takesPackets: packets === PACKETS && id.length === SESSION_ID_LENGTH,
     tokens,
   }
 }

@@ -77,7 +77,7 @@ export interface PacketWire {
 }
 
 export interface PacketEvents {
-  readonly hear: (packet: Uint8Array) => void
+  readonly hear: (packet: string) => void
   readonly broke: (wire: PacketWire, why: string) => void
   readonly nobody: (keyId: string, number: number) => void
   readonly tick: () => void

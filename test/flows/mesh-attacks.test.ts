@@ -30,8 +30,8 @@ meshAttacks(
 
     it('turns no connection over to a stranger, nor to nobody', async () => {
       const { port, stranger } = attacker()
-      await expect(sendPacket(port, stranger, 'hbp1')).rejects.toThrow('401')
-      await expect(sendPacket(port, undefined, 'hbp1')).rejects.toThrow('401')
+      await expect(sendPacket(port, stranger, 'hbp2')).rejects.toThrow('401')
+      await expect(sendPacket(port, undefined, 'hbp2')).rejects.toThrow('401')
     })
 
     it('hangs up on a packet that is larger than anybody may send', async () => {
@@ -67,7 +67,7 @@ function post(port: number, headers: Record<string, string>, body: string): Prom
 }
 
 /** Over a connection of its own that was turned over to packets: what comes back first. */
-function sendPacket(port: number, identity: NodeIdentity | undefined, packet: string): Promise<Uint8Array> {
+function sendPacket(port: number, identity: NodeIdentity | undefined, packet: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const outgoing = request({
       host: '127.0.0.1',

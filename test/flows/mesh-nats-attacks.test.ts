@@ -30,7 +30,7 @@ describe.skipIf(NATS_SERVER === '')('with a nats-server', () => {
             const { head, body: answer } = message.value
             return { status: head.s, proof: head.p, text: fromUtf8(answer) ?? '' }
           },
-          packet: async (packet) => (await connection.request(subject, packet, { timeout: 20_000 })).data,
+          packet: async (packet) => (await connection.request(subject, packet, { timeout: 20_000 })).string(),
           close: () => connection.close(),
         }
       },

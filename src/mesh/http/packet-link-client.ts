@@ -3,7 +3,7 @@
  *
  *   GET /bus/v1/packets, Upgrade: hearthbus-packets ─▶ 101 ─▶ frames both ways      anything else ─▶ POST as before
  *
- * It is opened with the first call, closed when it has rested, and left alone when nothing comes through it any more: a
+ * It is opened with the first call, closed when it has rested for a while, and left alone when nothing comes through it any more: a
  * fresh one takes over, since TCP can take minutes to find out that a network is back.
  *
  * Does I/O.
@@ -116,7 +116,9 @@ class PacketLink implements PacketWire {
   inFlight = 0
   readonly #socket: Socket
   readonly #events: PacketEvents
+  readonly #watch: NodeJS.Timeout
   #isOpen = true
+  #isUsed = true
   #heardMs = performance.now()
 
   constructor(
@@ -130,6 +132,7 @@ class PacketLink implements PacketWire {
     const reader = new FrameReader(maxBytes)
     socket.on('data', (chunk: Buffer) => {
       this.#heardMs = performance.now()
+      this.#isUsed = true
       const packets = reader.feed(chunk)
       if (packets === undefined) this.destroy(`its answer has more than ${maxBytes} bytes`)
       else for (const packet of packets) events.hear(packet)
@@ -138,7 +141,9 @@ class PacketLink implements PacketWire {
     socket.once('close', () => this.#ended('the connection broke'))
     // Followed by `close`.
     socket.on('error', () => undefined)
-    socket.setTimeout(REST_MS, () => this.#rest())
+    // Not the socket's own timeout: it would be set anew with every packet.
+    this.#watch = setInterval(() => this.#look(), REST_MS)
+    this.#watch.unref()
   }
 
   get isOpen(): boolean {
@@ -147,6 +152,7 @@ class PacketLink implements PacketWire {
 
   send(packet: string): boolean {
     if (!this.#isOpen || this.#socket.writableLength > MAX_UNSENT_BYTES) return false
+    this.#isUsed = true
     this.#socket.write(framed(packet))
     return true
   }
@@ -161,6 +167,11 @@ class PacketLink implements PacketWire {
     this.#socket.destroy()
   }
 
+  #look(): void {
+    if (!this.#isUsed) this.#rest()
+    this.#isUsed = false
+  }
+
   #rest(): void {
     if (this.inFlight > 0 && this.#isOpen) return
     this.#isOpen = false
@@ -169,6 +180,7 @@ class PacketLink implements PacketWire {
   }
 
   #ended(why: string): void {
+    clearInterval(this.#watch)
     this.#isOpen = false
     this.#events.broke(this, why)
   }

@@ -196,7 +196,7 @@ export class NatsCaller implements MeshTransport<'nats'> {
 
   #hear(message: Msg): void {
     if (isPacket(message.data)) {
-      this.#packets?.hear(message.data)
+      this.#packets?.hear(fromUtf8(message.data) ?? '')
       return
     }
     const token = lastToken(message.subject)

@@ -7,6 +7,7 @@
  */
 import type { Msg } from '@nats-io/transport-node'
 import type { Frame } from '../../bus/call.ts'
+import { fromUtf8 } from '../../core/bytes.ts'
 import type { Clock } from '../../core/clock.ts'
 import { fail } from '../../core/result.ts'
 import { encodeOutcome } from '../answer.ts'
@@ -104,7 +105,7 @@ export class NatsServer {
   #packet({ data, reply }: Msg): void {
     if (reply === undefined || reply === '') return
     const { packets, link } = this.#options
-    packets.receive(data, {
+    packets.receive(fromUtf8(data) ?? '', {
       shownBy: undefined,
       mayLose: true,
       maxBytes: link.connection?.info?.max_payload ?? 1_048_576,

@@ -13,7 +13,6 @@ import type { Call, Outcome } from '../../bus/call.ts'
 import { LiveTicket } from '../../bus/ticket.ts'
 import type { Worker } from '../../bus/ticket.ts'
 import type { Clock } from '../../core/clock.ts'
-import { fromUtf8 } from '../../core/bytes.ts'
 import { fail } from '../../core/result.ts'
 import { outcomeOf } from '../answer.ts'
 import { verifyText } from '../identity/node-key.ts'
@@ -142,7 +141,7 @@ export class PacketCaller implements PacketEvents {
     const { call, text } = request
     if (call.signal.aborted) return Promise.resolve(cutOffRead(call))
     const calls = this.#callsOf(session)
-    const [other] = calls.gathered
+    const other = calls.gathered[0]
     const length = lengthOf(text)
     const isFull = calls.gatheredBytes + length > MAX_GATHERED_BYTES || calls.gathered.length >= MAX_CALLS_PER_PACKET
     if (other !== undefined && (isFull || other.wire !== wire)) this.#flush(calls)
@@ -157,8 +156,8 @@ export class PacketCaller implements PacketEvents {
   }
 
   /** Whatever came in over a wire. What is not proven is not heard; the call then ends by its deadline. */
-  hear(bytes: Uint8Array): void {
-    const packet = decodePacket(bytes)
+  hear(text: string): void {
+    const packet = decodePacket(text)
     const calls = packet && this.#sessions.get(packet.head.keyId)
     if (packet === undefined || calls === undefined) return
     const { head } = packet
@@ -232,7 +231,7 @@ export class PacketCaller implements PacketEvents {
     if (!isPacketProven('answer', packet, session)) return
     const answers = parsed(packet.payload)
     if (!Array.isArray(answers)) return
-    const share = Math.round(packet.payload.length / Math.max(1, answers.length))
+    const share = Math.round(Buffer.byteLength(packet.payload) / Math.max(1, answers.length))
     for (const answer of answers as readonly unknown[]) {
       if (!Array.isArray(answer)) continue
       const [number, status, body] = answer as readonly unknown[]
@@ -248,9 +247,8 @@ export class PacketCaller implements PacketEvents {
     { covered, proof, payload }: Packet,
     { session, waiting }: SessionCalls,
   ): void {
-    const text = fromUtf8(payload)
-    if (text === undefined || !verifyText(session.peer, `packet ${covered}${text}`, proof)) return
-    const [status, body] = parsedPair(text)
+    if (!verifyText(session.peer, `packet ${covered}${payload}`, proof)) return
+    const [status, body] = parsedPair(payload)
     const outcome = outcomeOf(status, body)
     const isStale = !outcome.ok && reasonOf(outcome.fault) === 'unknown-session'
     for (let number = first; number < first + count; number++) {
@@ -282,10 +280,9 @@ function cutOffRead(call: Call): Outcome {
   return fail(cutOff(call, 'reads', causeOf(call.signal)))
 }
 
-function parsed(payload: Uint8Array): unknown {
-  const text = fromUtf8(payload)
+function parsed(payload: string): unknown {
   try {
-    return text === undefined ? undefined : JSON.parse(text)
+    return JSON.parse(payload)
   } catch {
     return undefined
   }

@@ -8,7 +8,6 @@
  *
  * Pure: time comes from outside.
  */
-import { fromUtf8 } from '../../core/bytes.ts'
 import type { Fault } from '../../core/fault.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
@@ -56,10 +55,9 @@ export function admitPacket(
   return ok({ session, caller: { kind: 'peer', id: peer, level: standing.level }, calls })
 }
 
-function listOf(payload: Uint8Array): readonly unknown[] {
-  const text = fromUtf8(payload)
+function listOf(payload: string): readonly unknown[] {
   try {
-    const value: unknown = text === undefined ? undefined : JSON.parse(text)
+    const value: unknown = JSON.parse(payload)
     return Array.isArray(value) ? value : []
   } catch {
     return []

@@ -24,31 +24,25 @@ export function packetProof(speaker: Speaker, covered: string, payload: string, 
 
 export function isPacketProven(
   speaker: Speaker,
-  { proof, covered, payload }: { readonly proof: string; readonly covered: string; readonly payload: Uint8Array },
-  { key, tokens }: Session,
+  { proof, covered, payload }: { readonly proof: string; readonly covered: string; readonly payload: string },
+  session: Session,
 ): boolean {
-  return isSame(proof, tokens === undefined ? macOf(key, covered, payload) : tokens[speaker])
+  return isSame(proof, packetProof(speaker, covered, payload, session))
 }
 
 /**
  * HMAC out of two plain hashes (RFC 2104). Node's own looks up its algorithm anew and makes an object every time, which
- * takes longer than all else that is done for a small packet.
+ * takes longer than all else that is done for a small packet. The key is the session's in hex: padded it is still ASCII,
+ * so that the packet is hashed as the text that it is.
  */
-function macOf(key: KeyObject, covered: string, payload: string | Uint8Array): string {
+function macOf(key: KeyObject, covered: string, payload: string): string {
   const { inner, outer } = padsOf(key)
-  const words = `packet ${covered}`
-  const payloadAt = BLOCK_BYTES + words.length
-  const message = Buffer.allocUnsafe(payloadAt + Buffer.byteLength(payload))
-  message.set(inner)
-  message.write(words, BLOCK_BYTES, 'latin1')
-  if (typeof payload === 'string') message.write(payload, payloadAt)
-  else message.set(payload, payloadAt)
-  outer.write(hash('sha256', message, 'hex'), BLOCK_BYTES, 'hex')
+  outer.write(hash('sha256', `${inner}packet ${covered}${payload}`, 'binary'), BLOCK_BYTES, 'latin1')
   return MAC + hash('sha256', outer, 'base64url')
 }
 
 interface Pads {
-  readonly inner: Uint8Array
+  readonly inner: string
   /** With room for the inner digest behind it. */
   readonly outer: Buffer
 }
@@ -58,14 +52,28 @@ const padsByKey = new WeakMap<KeyObject, Pads>()
 function padsOf(key: KeyObject): Pads {
   let pads = padsByKey.get(key)
   if (pads === undefined) {
-    const bytes = key.export()
-    const padded = (pad: number): Uint8Array => new Uint8Array(BLOCK_BYTES).map((_, index) => (bytes[index] ?? 0) ^ pad)
-    pads = { inner: padded(0x36), outer: Buffer.concat([padded(0x5c)], BLOCK_BYTES + DIGEST_BYTES) }
+    const block = Buffer.from(key.export().toString('hex'))
+    pads = {
+      inner: Buffer.from(block.map((byte) => byte ^ 0x36)).toString('latin1'),
+      outer: Buffer.concat([block.map((byte) => byte ^ 0x5c)], BLOCK_BYTES + DIGEST_BYTES),
+    }
     padsByKey.set(key, pads)
   }
   return pads
 }
 
+/** Where two proofs of one length are laid side by side: ours have two lengths. */
+const places = new Map<number, readonly [Buffer, Buffer]>()
+
 function isSame(given: string, right: string): boolean {
-  return given.length === right.length && timingSafeEqual(Buffer.from(given, 'latin1'), Buffer.from(right, 'latin1'))
+  const { length } = right
+  if (given.length !== length) return false
+  let pair = places.get(length)
+  if (pair === undefined) {
+    pair = [Buffer.alloc(length), Buffer.alloc(length)]
+    places.set(length, pair)
+  }
+  pair[0].write(given, 'latin1')
+  pair[1].write(right, 'latin1')
+  return timingSafeEqual(pair[0], pair[1])
 }

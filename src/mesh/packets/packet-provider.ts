@@ -82,8 +82,8 @@ export class PacketProvider {
   }
 
   /** Never throws. */
-  receive(bytes: Uint8Array, source: PacketSource): void {
-    const packet = decodePacket(bytes)
+  receive(text: string, source: PacketSource): void {
+    const packet = decodePacket(text)
     if (packet === undefined) return
     const { head } = packet
     if (head.kind === 'call') this.#calls(head, packet, source)
@@ -127,11 +127,11 @@ export class PacketProvider {
       return
     }
     const served = this.#servedOf(session, source)
-    const mayBeTooLarge = packet.payload.length > this.#parts.maxBodyBytes
+    const mayBeTooLarge = packet.payload.length * MAX_BYTES_PER_CHARACTER > this.#parts.maxBodyBytes
     let request: PacketCall | undefined
     served.isReading = true
-    for (const [index, value] of calls.entries()) {
-      request = decodePacketCall(value, request)
+    for (let index = 0; index < calls.length; index++) {
+      request = decodePacketCall(calls[index], request)
       this.#serve(served, head.first + index, { request, caller, source, mayBeTooLarge })
     }
     served.isReading = false

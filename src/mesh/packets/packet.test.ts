@@ -1,7 +1,7 @@
 import { createHmac, createSecretKey } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { fromUtf8, utf8 } from '../../core/bytes.ts'
+import { utf8 } from '../../core/bytes.ts'
 import { FrameReader, framed } from '../http/packet-frames.ts'
 import { KeptAnswers } from './kept-answers.ts'
 import { coveredHead, decodePacket, encodePacket, isPacket } from './packet.ts'
@@ -15,43 +15,43 @@ describe('packet', () => {
   it('is a line of words, a line feed and the calls', () => {
     const covered = coveredHead({ kind: 'call', keyId: KEY_ID, first: 7, count: 2 })
     const packet = encodePacket(covered, 'token:x', '[1,[],[]]')
-    expect(packet).toBe(`hbp1 call ${KEY_ID} 7 2 token:x\n[1,[],[]]`)
-    expect(decodePacket(utf8(packet))).toEqual({
+    expect(packet).toBe(`hbp2 call ${KEY_ID} 7 2 token:x\n[1,[],[]]`)
+    expect(decodePacket(packet)).toEqual({
       head: { kind: 'call', keyId: KEY_ID, first: 7, count: 2 },
       proof: 'token:x',
       covered: `call ${KEY_ID} 7 2\n`,
-      payload: new Uint8Array(utf8('[1,[],[]]')),
+      payload: '[1,[],[]]',
     })
   })
 
   it('reads back whatever it is about', () => {
     for (const kind of ['cancel', 'again', 'forgotten', 'unknown'] as const) {
-      const bytes = utf8(encodePacket(coveredHead({ kind, keyId: KEY_ID, number: 3 })))
-      expect([isPacket(bytes), decodePacket(bytes)?.head]).toEqual([true, { kind, keyId: KEY_ID, number: 3 }])
+      const packet = encodePacket(coveredHead({ kind, keyId: KEY_ID, number: 3 }))
+      expect([isPacket(utf8(packet)), decodePacket(packet)?.head]).toEqual([true, { kind, keyId: KEY_ID, number: 3 }])
     }
   })
 
   it('is refused when it is anything else', () => {
-    fc.assert(fc.property(fc.uint8Array(), (bytes) => decodePacket(bytes) === undefined))
+    fc.assert(fc.property(fc.string({ unit: 'binary' }), (text) => decodePacket(text) === undefined))
     const odd = [
-      'hbp1 call',
-      `hbp1 call ${KEY_ID} 1 1 x`,
-      `hbp1 call ${KEY_ID} 0 1 x\n`,
-      `hbp1 call ${KEY_ID} 01 1 x\n`,
-      `hbp1 call ${KEY_ID} 1 33 x\n`,
-      `hbp1 call ${KEY_ID} 1e3 1 x\n`,
-      `hbp1 call ${KEY_ID} 1\n`,
-      `hbp1 call ${KEY_ID} 1 1 1 x\n`,
-      `hbp1 call ${KEY_ID} 1 1 x x\n`,
-      `hbp1 answer ${KEY_ID} 1 x\n`,
-      `hbp1 again ${KEY_ID}\n`,
-      `hbp1 again ${KEY_ID} 1 1\n`,
-      `hbp1 call bad.key 1 1 x\n`,
-      `hbp1 __proto__ ${KEY_ID} 1\n`,
-      `hbp2 call ${KEY_ID} 1 1 x\n`,
-      `hbp1 answer ${'x'.repeat(600)}\n`,
+      'hbp2 call',
+      `hbp2 call ${KEY_ID} 1 1 x`,
+      `hbp2 call ${KEY_ID} 0 1 x\n`,
+      `hbp2 call ${KEY_ID} 01 1 x\n`,
+      `hbp2 call ${KEY_ID} 1 33 x\n`,
+      `hbp2 call ${KEY_ID} 1e3 1 x\n`,
+      `hbp2 call ${KEY_ID} 1\n`,
+      `hbp2 call ${KEY_ID} 1 1 1 x\n`,
+      `hbp2 call ${KEY_ID} 1 1 x x\n`,
+      `hbp2 answer ${KEY_ID} 1 x\n`,
+      `hbp2 again ${KEY_ID}\n`,
+      `hbp2 again ${KEY_ID} 1 1\n`,
+      `hbp2 call bad.key 1 1 x\n`,
+      `hbp2 __proto__ ${KEY_ID} 1\n`,
+      `hbp1 call ${KEY_ID} 1 1 x\n`,
+      `hbp2 answer ${'x'.repeat(600)}\n`,
     ]
-    expect(odd.map((text) => decodePacket(utf8(text)))).toEqual(odd.map(() => undefined))
+    expect(odd.map((text) => decodePacket(text))).toEqual(odd.map(() => undefined))
   })
 })
 
@@ -145,14 +145,15 @@ describe('packet proof', () => {
     tokens: undefined,
   }
 
-  it('is the HMAC of the word packet, the head and the payload, whatever is in it', () => {
+  it('is the HMAC of the word packet, the head and the payload under the key in hex, whatever is in it', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme', maxLength: 300 }), (payload) => {
         const covered = coveredHead({ kind: 'answer', keyId: KEY_ID })
-        const expected = createHmac('sha256', session.key).update(`packet ${covered}${payload}`).digest('base64url')
+        const key = session.key.export().toString('hex')
+        const expected = createHmac('sha256', key).update(`packet ${covered}${payload}`).digest('base64url')
         const proof = packetProof('answer', covered, payload, session)
         expect(proof).toBe(`hmac-sha256:${expected}`)
-        expect(isPacketProven('answer', { proof, covered, payload: utf8(payload) }, session)).toBe(true)
+        expect(isPacketProven('answer', { proof, covered, payload }, session)).toBe(true)
       }),
     )
   })
@@ -161,9 +162,9 @@ describe('packet proof', () => {
     const covered = coveredHead({ kind: 'answer', keyId: KEY_ID })
     const proof = packetProof('answer', covered, '[]', session)
     const other = { ...session, key: createSecretKey(Buffer.alloc(32, 0x0c)) }
-    const packet = { proof, covered, payload: utf8('[]') }
+    const packet = { proof, covered, payload: '[]' }
     expect([
-      isPacketProven('answer', { ...packet, payload: utf8('[ ]') }, session),
+      isPacketProven('answer', { ...packet, payload: '[ ]' }, session),
       isPacketProven('answer', { ...packet, covered: covered.replace('answer', 'call') }, session),
       isPacketProven('answer', { ...packet, proof: proof.slice(0, -1) }, session),
       isPacketProven('answer', { ...packet, proof: '' }, session),
@@ -201,19 +202,30 @@ describe('packet frames', () => {
       fc.property(
         fc.array(fc.string({ unit: 'grapheme', maxLength: 8 }), { maxLength: 8 }),
         fc.integer({ min: 1, max: 9 }),
-        (packets, step) => {
-          const bytes = Buffer.concat(packets.map(framed))
+        (texts, step) => {
+          const packets = texts.map((text) => `hbp2\n${JSON.stringify(text)}`)
+          const bytes = Buffer.from(packets.map(framed).join(''))
           const reader = new FrameReader(1_024)
           const out: string[] = []
           for (let at = 0; at < bytes.length; at += step)
-            out.push(...(reader.feed(bytes.subarray(at, at + step)) ?? []).map((packet) => fromUtf8(packet) ?? ''))
+            out.push(...(reader.feed(bytes.subarray(at, at + step)) ?? []))
           expect(out).toEqual(packets)
         },
       ),
     )
   })
 
-  it('are refused by their length alone', () => {
-    expect(new FrameReader(64).feed(Buffer.from('00000041', 'hex'))).toBeUndefined()
+  it('are empty where they are no text', () => {
+    const bytes = Buffer.concat([Buffer.of(0x41, 0xff, 0x0a, 0x42, 0x0a), Buffer.from('\uFFFD\n\n')])
+    expect(new FrameReader(64).feed(bytes)).toEqual(['', '\uFFFD\n'])
+  })
+
+  it('are refused when they are too long, ended or not', () => {
+    const long = 'x'.repeat(65)
+    expect(new FrameReader(64).feed(Buffer.from(long))).toBeUndefined()
+    expect(new FrameReader(64).feed(Buffer.from(`hbp2\n${long}\n`))).toBeUndefined()
+    const reader = new FrameReader(64)
+    expect(reader.feed(Buffer.from(`hbp2\n${long.slice(0, 40)}`))).toEqual([])
+    expect(reader.feed(Buffer.from(long.slice(0, 40)))).toBeUndefined()
   })
 })

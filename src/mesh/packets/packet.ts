@@ -2,14 +2,14 @@
  * Packet: small calls that only read, of one session, or the answers to them, that travel together. One proof, one
  * message through a broker and one write to a socket serve all that were made in the same moment.
  *
- *   hbp1 call <key id> <number of the first> <how many> <proof> ⏎ [sent at, call, call …]
- *   hbp1 answer <key id> <proof> ⏎ [[number, status, body] …]
- *   hbp1 refusal <key id> <number of the first> <how many> <signature> ⏎ [status, body]      none of them was tried
- *   hbp1 cancel <key id> <number> ⏎
- *   hbp1 again <key id> <number> ⏎        what became of it? ─▶ its answer, or one of
- *   hbp1 forgotten <key id> <number> ⏎    hbp1 unknown <key id> <number> <signature> ⏎        it never came
+ *   hbp2 call <key id> <number of the first> <how many> <proof> ⏎ [sent at, call, call …]
+ *   hbp2 answer <key id> <proof> ⏎ [[number, status, body] …]
+ *   hbp2 refusal <key id> <number of the first> <how many> <signature> ⏎ [status, body]      none of them was tried
+ *   hbp2 cancel <key id> <number> ⏎
+ *   hbp2 again <key id> <number> ⏎        what became of it? ─▶ its answer, or one of
+ *   hbp2 forgotten <key id> <number> ⏎    hbp2 unknown <key id> <number> <signature> ⏎        it never came
  *
- * A proof covers everything but itself: the words between `hbp1` and it, a line feed, and the rest.
+ * A proof covers everything but itself: the words between `hbp2` and it, a line feed, and the rest.
  *
  * Pure.
  */
@@ -39,14 +39,11 @@ export interface Packet {
   readonly proof: string
   /** The words that the proof covers, before the payload. */
   readonly covered: string
-  readonly payload: Uint8Array
+  readonly payload: string
 }
 
-const MARK = 'hbp1 '
+const MARK = 'hbp2 '
 const FIRST_BYTE = 0x68
-const LINE_FEED = 0x0a
-/** A key id, a few numbers and a proof. */
-const MAX_HEAD_BYTES = 512
 export const MAX_CALLS_PER_PACKET = 32
 /** Bytes of calls, or of answers, up to which more are added. One that is larger travels alone. */
 export const MAX_GATHERED_BYTES = 65_536
@@ -71,26 +68,28 @@ export function isPacket(bytes: Uint8Array): boolean {
 }
 
 /** What a proof covers, in it kind, key id and up to two numbers; then the proof. Numbers have one spelling each. */
-const HEAD = /^hbp1 ((\w+) ([\w-]{1,64})(?: ([1-9]\d{0,14}))?(?: ([1-9]\d{0,14}))?)(?: ([a-z][!-~]*)?)?$/
+const HEAD = /^hbp2 ((\w{1,16}) ([\w-]{1,64})(?: ([1-9]\d{0,14}))?(?: ([1-9]\d{0,14}))?)(?: ([a-z][!-~]{0,255})?)?\n/
 
 /** `undefined` for whatever is no packet. The payload is not looked at: nobody has vouched for it yet. */
-export function decodePacket(bytes: Uint8Array): Packet | undefined {
-  const end = bytes.indexOf(LINE_FEED)
-  if (end < 0 || end > MAX_HEAD_BYTES) return undefined
-  const words = HEAD.exec(Buffer.from(bytes.buffer, bytes.byteOffset, end).toString('latin1'))
+export function decodePacket(text: string): Packet | undefined {
+  const words = HEAD.exec(text)
   if (words === null) return undefined
-  const [, covered = '', kind = '', keyId = '', one, two, proof = ''] = words
-  const head = headOf(kind, keyId, numbersOf(one, two))
-  return head && { head, proof, covered: `${covered}\n`, payload: bytes.subarray(end + 1) }
+  const [line, covered = '', kind = '', keyId = '', one, two, proof = ''] = words
+  const head = headOf(
+    kind,
+    keyId,
+    one === undefined ? undefined : Number(one),
+    two === undefined ? undefined : Number(two),
+  )
+  return head && { head, proof, covered: `${covered}\n`, payload: text.slice(line.length) }
 }
 
-function numbersOf(one: string | undefined, two: string | undefined): readonly number[] {
-  if (one === undefined) return []
-  return two === undefined ? [Number(one)] : [Number(one), Number(two)]
-}
-
-function headOf(kind: string, keyId: string, numbers: readonly number[]): PacketHead | undefined {
-  const [first, count] = numbers
+function headOf(
+  kind: string,
+  keyId: string,
+  first: number | undefined,
+  count: number | undefined,
+): PacketHead | undefined {
   switch (kind) {
     case 'call':
     case 'refusal':

@@ -5,7 +5,6 @@ import type { CapabilityBus } from '../../bus/bus.ts'
 import type { Outcome } from '../../bus/call.ts'
 import type { Offer } from '../../bus/capability.ts'
 import { schemaHash } from '../../bus/schema-hash.ts'
-import { utf8 } from '../../core/bytes.ts'
 import { manualClock } from '../../core/clock.ts'
 import type { ManualClock } from '../../core/clock.ts'
 import { ok } from '../../core/result.ts'
@@ -74,7 +73,7 @@ describe('packets', () => {
     const answers: string[] = []
     const elsewhere = { ...source, shownBy: stranger.id, answer: (packet: string) => void answers.push(packet) }
     for (const kind of ['again', 'cancel'] as const)
-      provider.receive(utf8(encodePacket(coveredHead({ kind, keyId: session.id, number: 1 }))), elsewhere)
+      provider.receive(encodePacket(coveredHead({ kind, keyId: session.id, number: 1 })), elsewhere)
     expect(answers).toEqual([])
     // Had it been answered "it never came", the number would be refused from then on.
     expect(await call({ x: 1 })).toEqual(ok({ data: { x: 1 } }))
@@ -82,7 +81,7 @@ describe('packets', () => {
 
   it('are refused when they come a second time', async () => {
     await Promise.all([1, 2, 3].map((x) => call({ x })))
-    provider.receive(Buffer.from(sent[1] ?? ''), source)
+    provider.receive(sent[1] ?? '', source)
     await moment()
     const answers = JSON.parse(lastAnswer) as [number, number, { error?: string }][]
     expect(answers.map(([number, status, { error }]) => [number, status, error])).toEqual([
@@ -134,7 +133,7 @@ describe('packets', () => {
     meddle = (packet) => packet
     caller.tick()
     expect(await lost).toEqual(ok({ data: 'unsent' }))
-    provider.receive(Buffer.from(sent[0] ?? ''), source)
+    provider.receive(sent[0] ?? '', source)
     await moment()
     expect(lastAnswer).toContain('"reason":"replayed"')
   })
@@ -256,7 +255,7 @@ function open(mine: Signatures, theirs: Signatures): void {
     running: 0,
     answer: (packet) => {
       lastAnswer = packet.split('\n')[1] ?? ''
-      caller.hear(utf8(packet))
+      caller.hear(packet)
     },
   }
   wire = {
@@ -266,7 +265,7 @@ function open(mine: Signatures, theirs: Signatures): void {
     send: (packet) => {
       if (isCut) return false
       sent.push(packet)
-      provider.receive(utf8(meddle(packet)), source)
+      provider.receive(meddle(packet), source)
       return true
     },
     doubt: () => undefined,

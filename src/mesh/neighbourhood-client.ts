@@ -55,12 +55,16 @@ const ASK_MS = 5_000
 const SCHEMAS_AT_ONCE = 128
 const MAX_TOLD_PEERS = 64
 
+type CapabilitiesHint = Extract<Hint, { kind: 'capabilities' }>
+
 export class Neighbourhood {
   readonly #parts: NeighbourhoodParts
   readonly #candidates = new Candidates()
   readonly #asking = new Set<string>()
   readonly #askAgainMs = new Map<string, number>()
   readonly #fetching = new Set<string>()
+  /** What members offer, until the manifest that names it comes: a registry tells it first. */
+  readonly #offered = new Map<string, CapabilitiesHint>()
   readonly #stop = new AbortController()
   #timer: NodeJS.Timeout | undefined
 
@@ -203,8 +207,10 @@ export class Neighbourhood {
     if (heard.kind === 'heard') {
       // It is on the bus: nobody knocks any more. Where it was is remembered by `gone`.
       this.#candidates.forget(heard.peer.nodeId)
-      if (heard.wantsCapabilities) void this.#fetch(heard.peer)
-      else this.#complete(heard.peer)
+      const offered = this.#offered.get(heard.peer.nodeId)
+      this.#offered.delete(heard.peer.nodeId)
+      if (!heard.wantsCapabilities) this.#complete(heard.peer)
+      else if (offered === undefined || !this.#learn(offered)) void this.#fetch(heard.peer)
     }
     return heard
   }
@@ -254,13 +260,20 @@ export class Neighbourhood {
     }
   }
 
-  #learn({ nodeId, hash, capabilities }: Extract<Hint, { kind: 'capabilities' }>): void {
-    const { book } = this.#parts
+  /** `false` when it is not what the newest manifest of a node that we know names: it may be what the next one does. */
+  #learn(hint: CapabilitiesHint): boolean {
+    const { book, community } = this.#parts
+    const { nodeId, hash, capabilities } = hint
     const peer = book.find(nodeId)
-    const read = peer?.manifest.capabilitiesHash === hash ? readCapabilities(capabilities, hash) : undefined
-    if (peer === undefined || read === undefined) return
+    if (peer?.manifest.capabilitiesHash !== hash) {
+      if (community()?.members.has(nodeId) === true) this.#offered.set(nodeId, hint)
+      return false
+    }
+    const read = readCapabilities(capabilities, hash)
+    if (read === undefined) return false
     book.learn(nodeId, read, hash)
     this.#complete(peer)
+    return true
   }
 
   #compareCommunity(peer: Peer, said: { readonly revision: number; readonly digest: string }): void {

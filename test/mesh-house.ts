@@ -188,11 +188,23 @@ export async function formCommunity(
     first ??= await started
   }
   const nodes = await Promise.all(starting)
-  await until('everybody knows everybody', async () => {
-    const counts = await Promise.all(nodes.map((node) => node.say({ do: 'stats' })))
-    return counts.every(({ peers }) => peers === names.length - 1)
-  })
+  try {
+    await until('everybody knows everybody', async () => {
+      const counts = await Promise.all(nodes.map((node) => node.say({ do: 'stats' })))
+      return counts.every(({ peers }) => peers === names.length - 1)
+    })
+  } catch (error) {
+    const told = await Promise.all(nodes.map(async (node) => `${await knownTo(node)}\n${node.log()}`))
+    await closeAll(nodes)
+    throw new Error(told.join('\n'), { cause: error })
+  }
   return nodes
+}
+
+/** For whoever has to find out why they do not know each other. */
+async function knownTo({ name, say }: MeshNode): Promise<string> {
+  const { peers, mesh } = await say({ do: 'stats' })
+  return `${name} has ${String(peers)} others on its bus, and ${JSON.stringify(mesh)}`
 }
 
 export async function closeAll(nodes: readonly MeshNode[]): Promise<void> {

@@ -229,11 +229,13 @@ export function meshTransportContract(name: string, open: () => Promise<MeshPair
   })
 }
 
+/** Does not answer once it was woken: which end notices the deadline first then makes no difference. */
 function sleeper(seen: { started: boolean; aborted: boolean }): (call: Call) => ReturnType<typeof echo> {
   return async (call) => {
     seen.started = true
-    await sleep(20_000, undefined, { signal: call.signal }).catch(() => {
+    await sleep(20_000, undefined, { signal: call.signal }).catch((error: unknown) => {
       seen.aborted = true
+      throw error
     })
     return reply(null)
   }

@@ -19,7 +19,9 @@ export function framed(packet: string): string {
 
 export class FrameReader {
   readonly #maxBytes: number
-  #held: Buffer = NOTHING
+  /** What has come of a packet that is not complete, at the beginning of a buffer with room for more. */
+  #store: Buffer = NOTHING
+  #held = 0
 
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes
@@ -27,7 +29,14 @@ export class FrameReader {
 
   /** The packets that are complete now; `undefined` when one is larger than anybody may send. */
   feed(chunk: Buffer): readonly string[] | undefined {
-    const bytes = this.#held.length === 0 ? chunk : Buffer.concat([this.#held, chunk])
+    if (this.#held === 0) return this.#read(chunk)
+    this.#hold(chunk)
+    // Nothing has become complete: looking through all of it for every byte would be what a member with time wants.
+    if (!chunk.includes(LINE_FEED)) return this.#held > this.#maxBytes ? undefined : []
+    return this.#read(this.#store.subarray(0, this.#held))
+  }
+
+  #read(bytes: Buffer): readonly string[] | undefined {
     const packets: string[] = []
     let at = 0
     for (;;) {
@@ -38,8 +47,21 @@ export class FrameReader {
       packets.push(fromUtf8(bytes, at, end) ?? '')
       at = end + 1
     }
-    this.#held = at === bytes.length ? NOTHING : bytes.subarray(at)
+    this.#held = 0
+    this.#store = NOTHING
+    if (at < bytes.length) this.#hold(bytes.subarray(at))
     return packets
+  }
+
+  #hold(bytes: Buffer): void {
+    const length = this.#held + bytes.length
+    if (length > this.#store.length) {
+      const larger = Buffer.allocUnsafe(2 * length)
+      this.#store.copy(larger, 0, 0, this.#held)
+      this.#store = larger
+    }
+    bytes.copy(this.#store, this.#held)
+    this.#held = length
   }
 }
 

@@ -23,8 +23,8 @@ import { simulate } from './mesh-routing.ts'
 
 const WARM_UP_MS = 2_000
 const MEASURED_MS = Number(process.env['MESH_BENCH_MS'] ?? 1_000)
-/** Not counted: a process that has rested for the others' turns is cold, and its heap is small. */
-const SETTLE_MS = 500
+/** Not counted: a process that has rested for the others' turns is cold, and its young heap takes a second to grow. */
+const SETTLE_MS = 1_500
 const ROUNDS = 5
 const IN_FLIGHT = (process.env['MESH_BENCH_IN_FLIGHT'] ?? '1,64,256').split(',').map(Number)
 

@@ -285,7 +285,7 @@ export class CapabilityBus {
     const options = given.node === undefined ? given : { ...given, node: this.nodeIdOf(given.node) }
     const offer = this.registry.offer(name, versionReq, options.node)
     const ticket = openTicket(offer, this.#clock.monotonic(), options.timeoutMs)
-    const request = { name, version: versionReq ?? offer?.version, ...what }
+    const request = { name, version: versionReq ?? offer?.version, body: what.body, stream: what.stream }
     return { call: newCall(request, ticket, { options, clock: this.#clock }), ticket, offer }
   }
 

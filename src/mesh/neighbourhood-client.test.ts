@@ -74,7 +74,8 @@ function house(): {
       const full = issueManifest({ ...facts, communityId: root.id, capabilities, sequence }, other)
       const { capabilities: wire, capabilities_hash: hash } = full
       if (kind === 'manifest') neighbourhood.hint({ kind, manifest: slim(full), way: { transport: 'nats' } }, 'nats')
-      else neighbourhood.hint({ kind, nodeId: other.id, hash: String(hash), capabilities: wire }, 'nats')
+      else if (typeof hash === 'string')
+        neighbourhood.hint({ kind, nodeId: other.id, hash, capabilities: wire }, 'nats')
     },
   }
 }

@@ -107,6 +107,8 @@ export interface Assessment {
   readonly effect: Effect
   /** The actuator, for limits, approvals and the owner's overrides, e.g. `homeseer:ref:4711`. */
   readonly target?: string
+  /** Other actuators that this call would move, or wire up: what the owner says of them holds for it, too. */
+  readonly touches?: readonly string[]
   /** What a person would call it, e.g. `Front door lock (Hall)`. */
   readonly label?: string
   /** The caller asked for a plan only. */

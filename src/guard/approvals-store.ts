@@ -19,13 +19,19 @@ import { toApproval } from './approval-row.ts'
 import type { ApprovalEvent, Approvals, ApprovalsConfig } from './approvals.ts'
 import type { Binding, Leaves } from './binding.ts'
 import { callerKey } from './caller-rights.ts'
+import { isReworded } from './grant.ts'
 import type { GrantStore } from './grants-store.ts'
 import { redactText } from './redact.ts'
 import type { Transact, Transaction } from './transaction-store.ts'
 
 /** What the guard itself uses, inside its transactions. */
 export interface ApprovalStore extends Approvals {
-  readonly standingIn: (transaction: Transaction, binding: Binding) => ApprovalStandingWithNotes
+  /** `leaves` are its arguments one by one: a no holds for the same question in other words, too. */
+  readonly standingIn: (
+    transaction: Transaction,
+    binding: Binding,
+    leaves: Leaves | undefined,
+  ) => ApprovalStandingWithNotes
   readonly requestIn: (
     transaction: Transaction,
     request: { readonly binding: Binding; readonly shown: ShownCall; readonly leaves: Leaves | undefined },
@@ -42,6 +48,8 @@ const MAX_LIST = 500
 const MAX_REASON = 1_000
 /** Of one exact call, how many past questions are looked at. */
 const MAX_PAST = 20
+/** Of one caller and tool, how many noes that still hold are looked through. */
+const MAX_DENIALS = 200
 
 export function createApprovals(options: {
   readonly database: Database
@@ -137,8 +145,7 @@ export function createApprovals(options: {
     approve: (id, by, { grant } = {}) =>
       decide(id, by, (transaction, approval) => {
         const { sql, nowMs } = transaction
-        const granted =
-          grant === undefined ? ok(undefined) : grants.createIn(transaction, { grant, approval, by: callerKey(by) })
+        const granted = grant === undefined ? ok(undefined) : grants.createIn(transaction, { grant, approval, by })
         if (!granted.ok) return granted
         sql
           .prepare(
@@ -165,7 +172,7 @@ export function createApprovals(options: {
       return () => listeners.delete(listener)
     },
 
-    standingIn: ({ sql, nowMs }, binding) => {
+    standingIn: ({ sql, nowMs }, binding, leaves) => {
       const past = sql
         .prepare(
           `SELECT * FROM guard_approval WHERE principal = ? AND tool = ? AND args_hash = ?
@@ -173,7 +180,18 @@ export function createApprovals(options: {
         )
         .all(binding.principal, binding.tool, binding.argsHash)
         .map(toApproval)
-      return standingOf(past, binding, nowMs)
+      const exact = standingOf(past, binding, nowMs)
+      if (exact.standing.state !== 'none' || leaves === undefined) return exact
+      const denials = sql
+        .prepare(
+          `SELECT * FROM guard_approval WHERE principal = ? AND tool = ? AND state = 'denied' AND expires_at > ?
+           AND leaves IS NOT NULL ORDER BY id DESC LIMIT ${MAX_DENIALS}`,
+        )
+        .all(binding.principal, binding.tool, nowMs)
+        .filter((row) => isReworded(JSON.parse(String(row['leaves'])) as Leaves, leaves))
+        .map(toApproval)
+      const { standing } = standingOf(denials, binding, nowMs)
+      return { standing, notes: exact.notes }
     },
 
     requestIn: (transaction, { binding, shown, leaves }) => {

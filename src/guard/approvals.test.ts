@@ -188,6 +188,21 @@ describe('approval', () => {
     expect(await ask(house, offer)).not.toBe(id)
   })
 
+  it('denied, is not asked for again in other words', async () => {
+    using house = openHouse()
+    const offer = lockOffer()
+    const asking = (reason: string, to = 'open') => ({ to, reason, intent: `${reason} indeed` })
+    await house.guard.approvals.deny(await ask(house, offer, asking('it is cold')), APPROVER, 'never')
+    for (const reason of ['please', 'pretty please', 'the owner said so']) {
+      const refused = faultOf(await house.guard.around(callOf(offer, asking(reason)), offer, neverCalled))
+      expect(refused.reasons?.map(({ rule }) => rule)).toEqual(['approval-denied'])
+    }
+    expect(house.guard.approvals.list({ state: 'requested' })).toEqual([])
+    // Another question is another question.
+    await ask(house, offer, asking('please', 'ajar'))
+    await ask(house, offer, asking('please'), { caller: { kind: 'principal', id: 'other', role: 'agent' } })
+  })
+
   it.each([
     ['arguments', { body: { to: 'open', ref: 2 } }],
     ['caller', { caller: { kind: 'principal', id: 'other', role: 'agent' } as Caller }],

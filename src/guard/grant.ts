@@ -76,6 +76,11 @@ export function frameOf(leaves: Leaves, loosened: readonly string[]): Leaves {
   return Object.fromEntries(Object.entries(leaves).filter(([pointer]) => !isLoose(pointer, loosened)))
 }
 
+/** Whether two calls differ in nothing but what is always free: the same question in other words. */
+export function isReworded(left: Leaves, right: Leaves): boolean {
+  return sameEntries(frameOf(left, []), frameOf(right, []))
+}
+
 export function pointerOf(name: string): string {
   return name.startsWith('/') ? name : `/${escapeStep(name)}`
 }

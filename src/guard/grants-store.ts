@@ -33,7 +33,7 @@ export interface GrantStore extends Grants {
   /** The id of the new grant. */
   readonly createIn: (
     transaction: Transaction,
-    request: { readonly grant: GrantRequest; readonly approval: Approval; readonly by: string },
+    request: { readonly grant: GrantRequest; readonly approval: Approval; readonly by: Caller },
   ) => Result<string, Fault>
   /** A grant in force that covers the call. */
   readonly findIn: (
@@ -81,7 +81,12 @@ export function createGrants(options: {
         return ok(undefined)
       }),
 
-    createIn: ({ sql, nowMs, record }, { grant, approval, by }) => {
+    createIn: ({ sql, nowMs, record }, { grant, approval, by: approver }) => {
+      const scope = grant.target === 'same' ? approval.binding.target : undefined
+      // Nobody gives away more than they may decide about one by one.
+      const excess = approverFlaw(approver, { principal: approval.binding.principal, target: scope })
+      if (excess !== undefined) return fail(excess)
+      const by = callerKey(approver)
       const kept = sql.prepare('SELECT leaves FROM guard_approval WHERE id = ?').get(approval.id)?.['leaves']
       if (typeof kept !== 'string') return fail(invalid('the call has too many arguments for a grant'))
       const leaves = JSON.parse(kept) as Leaves
@@ -97,13 +102,12 @@ export function createGrants(options: {
         )
         .run()
       const id = ulid(nowMs)
-      const { principal, tool, target, definitionHash } = approval.binding
+      const { principal, tool, definitionHash } = approval.binding
       const bounds = Object.fromEntries(
         Object.entries(grant.bounds).map(([name, span]) => [pointerOf(name), { ...span }]),
       )
       const free = grant.free.map(pointerOf)
       const frame = frameOf(leaves, [...Object.keys(bounds), ...free])
-      const scope = grant.target === 'same' ? (target ?? null) : null
       sql
         .prepare(
           `INSERT INTO guard_grant (id, principal, tool, target, definition_hash, policy_version, frame, bounds, free,
@@ -113,7 +117,7 @@ export function createGrants(options: {
           id,
           principal,
           tool,
-          scope,
+          scope ?? null,
           definitionHash,
           policyVersion,
           JSON.stringify(frame),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Call, Outcome } from '../bus/call.ts'
+import type { Call, Caller, Outcome } from '../bus/call.ts'
 import type { JsonObject } from '../core/json.ts'
 import { actuator, AGENT, APPROVER, assessedOffer, callOf, openHouse } from '../../test/guard-house.ts'
 import type { GuardHouse } from '../../test/guard-house.ts'
@@ -112,6 +112,22 @@ describe('grant', () => {
     await grantOf(house, { target: 'any', free: ['zone'], maxUses: 5 })
     expect(await tries(house, { zone: 2, celsius: 19 })).toBe('acts')
     expect(await tries(house, { zone: 3, celsius: 30 })).toBe('approval-required')
+  })
+
+  it('is for no more devices than its giver may decide about', async () => {
+    using house = openHouse()
+    const narrow: Caller = { kind: 'principal', id: 'narrow', role: 'approver', restrictions: { devices: ['zone:1'] } }
+    const id = await ask(house)
+    const target = house.guard.approvals.get(id)?.binding.target
+    expect(target).toBe('zone:1')
+    const wide = { ...NO_GRANT, target: 'any' as const, free: ['zone'] }
+    expect(await house.guard.approvals.approve(id, narrow, { grant: wide })).toMatchObject({
+      fault: { kind: 'not-permitted', reasons: [{ rule: 'token-devices' }] },
+    })
+    expect(house.guard.approvals.get(id)).toMatchObject({ state: 'requested' })
+    expect(await house.guard.approvals.approve(id, narrow, { grant: NO_GRANT })).toMatchObject({ ok: true })
+    const [grant] = house.guard.grants.list()
+    expect(await house.guard.grants.end(grant?.id ?? '', narrow)).toMatchObject({ ok: true })
   })
 
   it('with the same device, is not stretched by loosening the name', async () => {

@@ -24,6 +24,22 @@ describe('owner rule', () => {
     expect(ownerWord(rules, { tool: 'a', target: 'lock:1' })).toBe('trust')
   })
 
+  it('holds for devices that a call reaches beside its target; trust in them does not', () => {
+    const rules: OwnerRule[] = [
+      { target: 'lamp:1', says: 'trust' },
+      { target: 'lamp:2', says: 'ask' },
+      { target: 'lock:1', says: 'forbid' },
+    ]
+    const running = (...touches: string[]) => ownerWord(rules, { tool: 'run', target: 'event:7', touches })
+    expect(running('lamp:3')).toBeUndefined()
+    expect(running('lamp:1')).toBeUndefined()
+    expect(running('lamp:1', 'lamp:2')).toBe('ask')
+    expect(running('lamp:2', 'lock:1')).toBe('forbid')
+    const trusted: OwnerRule[] = [...rules, { target: 'event:7', says: 'trust' }]
+    expect(ownerWord(trusted, { tool: 'run', target: 'event:7', touches: ['lamp:3'] })).toBe('trust')
+    expect(ownerWord(trusted, { tool: 'run', target: 'event:7', touches: ['lamp:2'] })).toBe('ask')
+  })
+
   it('counts a word that it does not know as a no', () => {
     expect(ownerWord([{ tool: 'a', says: 'allow' as 'trust' }], { tool: 'a', target: undefined })).toBe('forbid')
   })

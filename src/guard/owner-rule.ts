@@ -22,14 +22,30 @@ export type OwnerWord = 'trust' | 'ask' | 'forbid'
 /** The strictest word wins, so that the order of the rules cannot open anything. */
 const STRICTEST_FIRST: readonly OwnerWord[] = ['forbid', 'ask', 'trust']
 
+/** One call, as rules name it. */
+export interface RuledCall {
+  readonly tool: string
+  readonly target: string | undefined
+  /** Devices that it reaches beside its target. */
+  readonly touches?: readonly string[] | undefined
+}
+
 /** `undefined`: the owner said nothing about this. A word that nobody knows counts as `forbid`. */
 export function ownerWord(
   rules: readonly OwnerRule[],
-  call: { readonly tool: string; readonly target: string | undefined },
+  { tool, target, touches = [] }: RuledCall,
 ): OwnerWord | undefined {
-  const words = rules.filter((rule) => applies(rule, call)).map((rule) => rule.says)
+  const words = [
+    ...wordsAbout(rules, tool, target),
+    // Trust in a lamp is no trust in whatever else switches it.
+    ...touches.flatMap((device) => wordsAbout(rules, tool, device)).filter((word) => word !== 'trust'),
+  ]
   if (words.some((word) => !STRICTEST_FIRST.includes(word))) return 'forbid'
   return STRICTEST_FIRST.find((word) => words.includes(word))
+}
+
+function wordsAbout(rules: readonly OwnerRule[], tool: string, target: string | undefined): readonly OwnerWord[] {
+  return rules.filter((rule) => applies(rule, tool, target)).map((rule) => rule.says)
 }
 
 /** What is wrong with a rule, or `undefined`. The node refuses to start with such a rule. */
@@ -41,8 +57,8 @@ export function ownerRuleFlaw(rule: OwnerRule): string | undefined {
   return undefined
 }
 
-function applies(rule: OwnerRule, call: { readonly tool: string; readonly target: string | undefined }): boolean {
+function applies(rule: OwnerRule, tool: string, target: string | undefined): boolean {
   if (rule.tool === undefined && rule.target === undefined) return false
-  if (rule.tool !== undefined && !matches(rule.tool, call.tool)) return false
-  return rule.target === undefined || (call.target !== undefined && matches(rule.target, call.target))
+  if (rule.tool !== undefined && !matches(rule.tool, tool)) return false
+  return rule.target === undefined || (target !== undefined && matches(rule.target, target))
 }

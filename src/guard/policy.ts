@@ -64,11 +64,12 @@ export function decide(input: PolicyInput): Decision {
   const { offer, assessment } = input
   const effect = effectOf(offer.effect, assessment.effect)
   if (effect === undefined) return { verdict: 'deny', reasons: [unknownEffect(offer.effect, assessment.effect)] }
-  const word = ownerWord(input.ownerRules, { tool: offer.name, target: assessment.target })
+  const { target, touches } = assessment
+  const word = ownerWord(input.ownerRules, { tool: offer.name, target, touches })
   const standing = {
     effect,
     trustRequired: offer.trustRequired,
-    target: assessment.target,
+    target,
     inProfile: input.inProfile,
   }
   const reasons = [

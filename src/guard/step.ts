@@ -152,7 +152,8 @@ interface Question {
 }
 
 function asksPerson({ offer, assessment, effect }: Asked, { config }: StepParts): boolean {
-  const word = ownerWord(config.ownerRules, { tool: offer.name, target: assessment.target })
+  const { target, touches } = assessment
+  const word = ownerWord(config.ownerRules, { tool: offer.name, target, touches })
   return effect !== undefined && approvalNeeded(effect, word)
 }
 
@@ -160,7 +161,7 @@ function questionIn(transaction: Transaction, asked: Asked, argsHash: string, pa
   const { body } = asked.call
   const binding = bindingOf(asked, argsHash, parts)
   const leaves = leafHashes(parts.hashKey, body)
-  const { standing, notes } = parts.approvals.standingIn(transaction, binding)
+  const { standing, notes } = parts.approvals.standingIn(transaction, binding, leaves)
   // A grant speaks for a person who has not spoken about this very call, and never against one who has.
   const spoken = standing.state === 'approved' || standing.state === 'denied'
   const grant = spoken ? undefined : parts.grants.findIn(transaction, { binding, body, leaves })

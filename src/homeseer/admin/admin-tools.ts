@@ -12,6 +12,7 @@ import { fail, ok, type Result } from '../../core/result.ts'
 import { redactArguments } from '../../guard/redact.ts'
 import { answer, auditRef, nested, type Homeseer } from '../tools/dependencies.ts'
 import { findEvent, type EventName } from '../tools/event-read-tools.ts'
+import { weighEvent } from '../tools/event-weight-client.ts'
 import { hs4Fault } from '../tools/faults.ts'
 import { BASE_GUARD, guardedTool, type GuardedTool } from '../tools/guarded-tool.ts'
 import { textOf } from '../tools/json-text.ts'
@@ -64,6 +65,7 @@ function operationTool(parts: AdminParts, operation: Operation): GuardedTool {
       target: `homeseer:${target(args)}`,
       label: `${title}: ${target(args)}`,
       touched: { ...touched(args), ...adapterScript(homeseer), domain },
+      reaches: touched(args).refs ?? [],
       // A person who approves sees what will be done, never the password it is done with.
       preview: { operation: op, arguments: redactArguments(args, { requestSchema: {}, secrets: secrets ?? [] }) },
     }),
@@ -104,13 +106,18 @@ async function planOperation(homeseer: Homeseer, { op }: Operation, args: JsonOb
     const wanted = { ...name, ...(eventId === undefined ? {} : { id: eventId }) } as EventName
     const found = await findEvent(homeseer, wanted)
     if (!found.ok) return found
-    const { id, group, name: called } = found.value.event
+    const { event } = found.value
+    const { id, group, name: called } = event
     const { definition } = args
     const resolved = {
       ...(id === undefined ? { group, name: called } : { eventId: id }),
       ...(definition === undefined ? {} : { definition }),
     }
-    return ok({ args: resolved, effect: await definitionEffect(homeseer, definition) })
+    // What switches a guard off is as sensitive as what it guards.
+    const weight = await weighEvent(homeseer, event)
+    if (!weight.ok) return weight
+    const isSensitive = weight.value.sensitivity.length > 0
+    return ok({ args: resolved, effect: isSensitive ? 'sensitive' : await definitionEffect(homeseer, definition) })
   }
   if (op === 'events.create') return ok({ args, effect: await definitionEffect(homeseer, args['definition']) })
   return ok({ args, effect: 'admin' })

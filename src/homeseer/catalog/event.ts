@@ -8,7 +8,12 @@ import type { EventDefinition } from './event-definition.ts'
 import type { House } from './house.ts'
 import { hasAny, wordsOf } from './word.ts'
 
-export type EventSensitivityReason = 'touches-sensitive-device' | 'runs-script' | 'security-flag' | 'named-so'
+export type EventSensitivityReason =
+  | 'touches-sensitive-device'
+  | 'runs-script'
+  | 'unknown-action'
+  | 'security-flag'
+  | 'named-so'
 
 const OMINOUS =
   'lock unlock locks garage gate door doors schloss tor tur turschloss garagentor alarm disarm arm siren panic security'.split(
@@ -16,8 +21,9 @@ const OMINOUS =
   )
 
 /**
- * With its definition at hand an event is judged by what it does, and a frightening name alone does not count, unless some
- * of its actions are of a kind we cannot read. A script can do anything. Without a definition only the name is left.
+ * With its definition at hand an event is judged by what it does, and a frightening name alone does not count. A script
+ * can do anything, and so can an action of a kind that we cannot read: it may run another event, or a plug-in that
+ * unlocks. Without a definition only the name is left.
  */
 export function eventSensitivity(
   event: Pick<ReceivedEvent, 'name' | 'group'>,
@@ -27,10 +33,12 @@ export function eventSensitivity(
   const reasons: EventSensitivityReason[] = []
   const touches = definition?.actionRefs.some((ref) => (house.byRef.get(ref)?.sensitivity.length ?? 0) > 0)
   if (touches === true) reasons.push('touches-sensitive-device')
+  const actions = definition?.blocks.flatMap((block) => block.actions) ?? []
   if (definition?.runsScript === true) reasons.push('runs-script')
+  if (actions.some((one) => one.deviceActions.length === 0 && one.script === undefined)) reasons.push('unknown-action')
   if (definition?.security === true) reasons.push('security-flag')
-  const understood = definition?.blocks.every((block) => block.actions.every((one) => one.deviceActions.length > 0))
-  if (understood !== true && hasAny(wordsOf(event.name, event.group), OMINOUS)) reasons.push('named-so')
+  const isUnderstood = definition !== undefined && actions.every((one) => one.deviceActions.length > 0)
+  if (!isUnderstood && hasAny(wordsOf(event.name, event.group), OMINOUS)) reasons.push('named-so')
   return reasons
 }
 

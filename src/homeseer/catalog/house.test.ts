@@ -142,8 +142,17 @@ describe('event', () => {
 
   it('is judged by its name where nobody can say what it does', () => {
     expect(eventSensitivity(event('Unlock Front Door'), undefined, house)).toEqual(['named-so'])
-    expect(eventSensitivity(event('Unlock'), defined({ K0: { $type: 'RUN_EVENT' } }), house)).toEqual(['named-so'])
+    expect(eventSensitivity(event('Unlock'), defined({ K0: { $type: 'RUN_EVENT' } }), house)).toEqual([
+      'unknown-action',
+      'named-so',
+    ])
     expect(eventSensitivity(event('Good Night'), undefined, house)).toEqual([])
+  })
+
+  it('is sensitive when any of its actions is of a kind that nobody here can read', () => {
+    const both = defined({ K0: { devices: { K2: {} } }, K1: { $type: 'RUN_EVENT', mvarEvRef: 35 } })
+    expect(eventSensitivity(event('Good Night'), both, house)).toEqual(['unknown-action'])
+    expect(eventSensitivity(event('Good Night'), defined({}), house)).toEqual([])
   })
 
   it('is found by id, or by group and name in any case', () => {

@@ -21,7 +21,14 @@ import { answer, type Homeseer } from './dependencies.ts'
 import { refArgument } from './device-arguments.ts'
 import { deviceLabel } from './device-view.ts'
 import { hs4Fault, readFault, writeFault, type NextCall } from './faults.ts'
-import { BASE_GUARD, GUARDED_OUTPUT, guardedTool, type GuardedTool, type Weighed } from './guarded-tool.ts'
+import {
+  BASE_GUARD,
+  deviceTarget,
+  GUARDED_OUTPUT,
+  guardedTool,
+  type GuardedTool,
+  type Weighed,
+} from './guarded-tool.ts'
 import { findDevice, noDevice, seenNow } from './house-client.ts'
 import { choosePath, clearChoice, pathJson, type SetMode, type SetPath } from './set-wish.ts'
 import { verificationJson, verify, watch, type Verification, type Watch } from './verify-client.ts'
@@ -67,7 +74,7 @@ export function deviceSet(homeseer: Homeseer): GuardedTool {
     output: GUARDED_OUTPUT,
     effect: 'writes',
     // One at a time per device: the second would be verified against what the first one did.
-    lock: ({ ref }) => (typeof ref === 'number' ? `homeseer:ref:${ref}` : undefined),
+    lock: ({ ref }) => (typeof ref === 'number' ? deviceTarget(ref) : undefined),
     // Locks and blinds take tens of seconds, and verification waits for them.
     timeoutSeconds: 60,
     plan: (wish) => planSet(homeseer, wish),
@@ -86,15 +93,18 @@ async function planSet(homeseer: Homeseer, wish: SetInput): Promise<Result<Plan,
   // The owner may have changed the controls since they were read: worth one question before saying no.
   const fresh = await homeseer.catalog.freshControls(device.ref)
   if (!fresh.ok) return path.ok ? fail(readFault(fresh.fault, 'reading the controls')) : path
-  const again = choosePath(device, fresh.value, wish)
-  return again.ok ? ok({ device, controls: fresh.value, path: again.value, shown }) : again
+  // Found anew: what it can do now is what says how careful one must be with it.
+  const renewed = await findDevice(homeseer, wish.ref)
+  if (!renewed.ok) return renewed
+  const again = choosePath(renewed.value, fresh.value, wish)
+  return again.ok ? ok({ device: renewed.value, controls: fresh.value, path: again.value, shown }) : again
 }
 
 function weighSet({ device, controls, path, shown }: Plan): Weighed {
   return {
     // By what the device is, never by what is asked of it: locking a door can lock somebody out.
     effect: device.sensitivity.length > 0 ? 'sensitive' : 'writes',
-    target: `homeseer:ref:${device.ref}`,
+    target: deviceTarget(device.ref),
     label: deviceLabel(device),
     touched: { refs: [device.ref] },
     preview: {
@@ -176,7 +186,11 @@ async function recover(
 ): Promise<Outcome> {
   const fresh = await homeseer.catalog.freshControls(act.device.ref)
   const choice = fresh.ok ? clearChoice(fresh.value, path.value, path.text) : undefined
-  if (!fresh.ok || choice === undefined) return fail(notThere(act, { executedMode: 'set_status', verification }))
+  const renewed = await findDevice(homeseer, act.device.ref)
+  // What turns out to be a lock by now was not weighed as one.
+  const isAsWeighed = renewed.ok && renewed.value.sensitivity.length <= act.device.sensitivity.length
+  if (!fresh.ok || choice === undefined || !isAsWeighed)
+    return fail(notThere(act, { executedMode: 'set_status', verification }))
   // Contract: "one control_value recovery path when a matching control pair is available", never a second one.
   const controlPath = { kind: 'control', choice, autoSwitch: undefined } as const
   const recovered = await control(homeseer, { ...act, controls: fresh.value }, controlPath)

@@ -12,20 +12,18 @@ import type { JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import type { Fault } from '../../core/fault.ts'
 import type { EventDefinition } from '../catalog/event-definition.ts'
-import { eventSensitivity, type EventSensitivityReason } from '../catalog/event.ts'
 import type { ReceivedEvent } from '../wire/event.ts'
 import { runEventById, runEventByName } from '../wire/write-request.ts'
-import { answer, definitionOf, type Homeseer } from './dependencies.ts'
+import { answer, type Homeseer } from './dependencies.ts'
 import { EVENT_NAME, findEvent, type EventName } from './event-read-tools.ts'
-import { readFault, writeFault } from './faults.ts'
+import { weighEvent, type EventWeight } from './event-weight-client.ts'
+import { writeFault } from './faults.ts'
 import { BASE_GUARD, GUARDED_OUTPUT, guardedTool, type GuardedTool, type Weighed } from './guarded-tool.ts'
 import { seenNow } from './house-client.ts'
 import type { Rules } from './rules.ts'
 
-interface Plan {
+interface Plan extends EventWeight {
   readonly event: ReceivedEvent
-  readonly definition: EventDefinition | undefined
-  readonly sensitivity: readonly EventSensitivityReason[]
 }
 
 export function eventRun(homeseer: Homeseer): GuardedTool {
@@ -62,15 +60,20 @@ export function eventRun(homeseer: Homeseer): GuardedTool {
   })
 }
 
-/** With the house, because an event is as sensitive as what it touches. */
 async function planRun(homeseer: Homeseer, wanted: EventName): Promise<Result<Plan, Fault>> {
   const found = await findEvent(homeseer, wanted)
   if (!found.ok) return found
   const { event } = found.value
-  const house = await homeseer.catalog.house()
-  if (!house.ok) return fail(readFault(house.fault, 'reading the devices'))
-  const definition = event.id === undefined ? undefined : await definitionOf(homeseer, event.id)
-  return ok({ event, definition, sensitivity: eventSensitivity(event, definition, house.value) })
+  const weight = await weighEvent(homeseer, event)
+  if (!weight.ok) return weight
+  const { definition, sensitivity } = weight.value
+  // An owner who has listed events has thought about what they do, also where we cannot read it.
+  const { events: listed } = homeseer.rules
+  return ok({
+    event,
+    definition,
+    sensitivity: listed === undefined ? sensitivity : sensitivity.filter((reason) => reason !== 'unknown-action'),
+  })
 }
 
 function weighRun({ event, definition, sensitivity }: Plan, rules: Rules): Weighed {
@@ -80,6 +83,7 @@ function weighRun({ event, definition, sensitivity }: Plan, rules: Rules): Weigh
     target: `homeseer:event:${id ?? `${group}/${name}`}`,
     label: `Event ${group} / ${name}`,
     touched: { eventIds: [id], ...devicesOf(definition, rules) },
+    reaches: definition?.actionRefs ?? [],
     preview: {
       event: { id: id ?? null, group, name },
       sensitive: [...sensitivity],

@@ -45,6 +45,8 @@ export interface Weighed {
   readonly target: string
   readonly label: string
   readonly touched: Touched
+  /** Devices that it sets beside its target, now or from now on: the owner's word on each holds for it, too. */
+  readonly reaches?: readonly number[]
   /** What may drift while a person thinks stands under `before`. */
   readonly preview: JsonObject
 }
@@ -59,6 +61,11 @@ export interface GuardedDefinition<Input extends z.ZodType<JsonObject & Claims, 
   readonly act: (plan: Plan, input: z.output<Input>, call: Call) => Promise<Outcome>
   /** The answer to a dry run, where the usual one does not do. */
   readonly rehearse?: (plan: Plan, input: z.output<Input>, call: Call) => JsonObject
+}
+
+/** A device as approvals, limits and the owner's rules name it. */
+export function deviceTarget(ref: number): string {
+  return `homeseer:ref:${ref}`
 }
 
 /** What a call would do, without doing it: for whoever stages calls of others. */
@@ -89,8 +96,9 @@ export function guardedTool<Input extends z.ZodType<JsonObject & Claims, unknown
       // Nothing will be tried: the handler answers with the mistake.
       return { effect: 'reads', reasons: [] }
     }
-    const { effect, target, label, touched, preview } = weigh(planned.value, input)
-    return { effect, target, label, dryRun, preview, reasons: refusals(rules, input, touched) }
+    const { effect, target, label, touched, reaches = [], preview } = weigh(planned.value, input)
+    const touches = reaches.map(deviceTarget)
+    return { effect, target, touches, label, dryRun, preview, reasons: refusals(rules, input, touched) }
   }
 
   const tool = defineTool({ ...definition, ...unlessDry(rules, definition), family: homeseerFamily, assess })

@@ -1,0 +1,42 @@
+/**
+ * Event weight: what an event does, as far as it can be read, and why that may need a person's consent.
+ *
+ * Reads through the link.
+ */
+import type { Fault } from '../../core/fault.ts'
+import { fail, ok, type Result } from '../../core/result.ts'
+import type { EventDefinition } from '../catalog/event-definition.ts'
+import { eventSensitivity, type EventSensitivityReason } from '../catalog/event.ts'
+import type { House } from '../catalog/house.ts'
+import type { ReceivedEvent } from '../wire/event.ts'
+import { definitionOf, type Homeseer } from './dependencies.ts'
+import { readFault } from './faults.ts'
+
+export interface EventWeight {
+  /** `undefined` where HomeSeer's files cannot be read. */
+  readonly definition: EventDefinition | undefined
+  readonly sensitivity: readonly EventSensitivityReason[]
+}
+
+/** Devices of one event that are asked about before it is weighed. */
+const MAX_ASKED = 20
+
+/** With the house, because an event is as sensitive as what it touches. */
+export async function weighEvent(homeseer: Homeseer, event: ReceivedEvent): Promise<Result<EventWeight, Fault>> {
+  const definition = event.id === undefined ? undefined : await definitionOf(homeseer, event.id)
+  const house = await houseFor(homeseer, definition?.actionRefs ?? [])
+  return house.ok ? ok({ definition, sensitivity: eventSensitivity(event, definition, house.value) }) : house
+}
+
+/** What an event sets and has no controls that we know of has got them since: a lock is known by its controls. */
+async function houseFor({ catalog }: Homeseer, refs: readonly number[]): Promise<Result<House, Fault>> {
+  const known = await catalog.house()
+  if (!known.ok) return fail(readFault(known.fault, 'reading the devices'))
+  const bare = refs.filter((ref) => known.value.byRef.get(ref)?.controls.length === 0).slice(0, MAX_ASKED)
+  if (bare.length === 0) return known
+  const asked = await Promise.all(bare.map((ref) => catalog.freshControls(ref)))
+  const failed = asked.find((answer) => !answer.ok)
+  if (failed !== undefined && !failed.ok) return fail(readFault(failed.fault, 'reading the controls'))
+  const renewed = await catalog.house()
+  return renewed.ok ? renewed : fail(readFault(renewed.fault, 'reading the devices'))
+}

@@ -1,0 +1,80 @@
+/**
+ * Ways around a device that is guarded: before anybody has read that it is a lock, through an event that sets it, and by
+ * switching off the event that guards it.
+ */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { JsonObject } from '../../src/core/json.ts'
+import { GARAGE, LOCK, part } from '../../src/sim/homeseer/part.ts'
+import { ADMIN_CLAIMS, ADMIN_OPEN, APPROVER, CLAIMS, openHouse, openWorld } from '../homeseer-rig.ts'
+import type { World } from '../homeseer-rig.ts'
+
+let world: World
+
+beforeAll(async () => {
+  world = await openWorld()
+})
+
+afterAll(() => world.close())
+
+/** A garage door and a lock that get their controls only after they have been looked at. */
+const GATE = { ref: 300, name: 'Garage Door Two', location: 'Garage' }
+const ENTRY = { ref: 301, name: 'Entry', location: 'Hall', value: 255 }
+const ASKS = { error: { code: 'POLICY_DENY', details: { approval_id: expect.any(String) } } }
+
+describe('a guarded device', () => {
+  it('is guarded from the moment that it can be controlled', async () => {
+    const { house: simulated } = world.simulator
+    for (const device of [GATE, ENTRY]) simulated.add(part({ ...device, pairs: [] }))
+    await using house = await openHouse(world)
+    await house.call('hs4.devices.list', {})
+    simulated.add(part({ ...GATE, pairs: GARAGE }))
+    simulated.add(part({ ...ENTRY, pairs: LOCK }))
+    const before = [simulated.hardware(GATE.ref), simulated.hardware(ENTRY.ref)]
+    const opened = await house.call('hs4.devices.set', { ref: GATE.ref, value: 100, ...CLAIMS })
+    expect(opened).toMatchObject(ASKS)
+    expect(await house.call('hs4.devices.set', { ref: ENTRY.ref, controlUse: 'DoorUnLock', ...CLAIMS })).toMatchObject(
+      ASKS,
+    )
+    expect([simulated.hardware(GATE.ref), simulated.hardware(ENTRY.ref)]).toEqual(before)
+  })
+
+  it('keeps the owner’s word when an event would set it', async () => {
+    const rules = (says: string) => ({ config: { guard: { rules: [{ target: 'homeseer:ref:131', says }] } } })
+    await using forbidding = await openHouse(world, rules('forbid'))
+    const refused = await forbidding.call('hs4.events.run', { id: 31, ...CLAIMS })
+    expect(refused).toMatchObject({ error: { code: 'POLICY_DENY' } })
+    expect(JSON.stringify(refused)).toContain('The owner has forbidden this.')
+    await using asking = await openHouse(world, rules('ask'))
+    expect(await asking.call('hs4.events.run', { id: 31, ...CLAIMS })).toMatchObject(ASKS)
+    const [question] = asking.gateway.guard.approvals.list({ state: 'requested' })
+    await asking.gateway.guard.approvals.approve(question?.id ?? '', APPROVER)
+    expect(await asking.call('hs4.events.run', { id: 31, ...CLAIMS })).toMatchObject({ result: { invoked: true } })
+  })
+
+  it('is not reached through an action that nobody here can read, unless the owner has listed the event', async () => {
+    const path = world.simulator.eventFiles?.events ?? ''
+    const kept = readFileSync(path, 'utf8')
+    const events = JSON.parse(kept) as { evRef: number; ConditionalActions: { mvarActions: JsonObject }[] }[]
+    const movie = events.find(({ evRef }) => evRef === 32)?.ConditionalActions[0]
+    if (movie === undefined) throw new Error('the house has no event 32')
+    movie.mvarActions = { ...movie.mvarActions, K9: { $type: 'Scheduler.Classes.EvACT_EVENT, Scheduler', evRef: 35 } }
+    writeFileSync(path, JSON.stringify(events))
+    try {
+      await using house = await openHouse(world)
+      expect(await house.call('hs4.events.run', { id: 32, ...CLAIMS })).toMatchObject(ASKS)
+      await using listed = await openHouse(world, { homeseer: { allow: { events: [32] } } })
+      expect(await listed.call('hs4.events.run', { id: 32, ...CLAIMS })).toMatchObject({ result: { invoked: true } })
+    } finally {
+      writeFileSync(path, kept)
+    }
+  })
+
+  it('keeps the event that guards it', async () => {
+    await using house = await openHouse(world, { homeseer: { admin: { ...ADMIN_OPEN } } })
+    const off = { eventId: 35, definition: { enabled: false }, ...ADMIN_CLAIMS }
+    expect(await house.call('hs4.admin.events.update', off)).toMatchObject(ASKS)
+    expect(await house.call('hs4.admin.events.delete', { eventId: 35, ...ADMIN_CLAIMS })).toMatchObject(ASKS)
+    expect(world.simulator.system.events.find(({ id }) => id === 35)).toMatchObject({ enabled: true })
+  })
+})

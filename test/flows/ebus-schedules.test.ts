@@ -120,11 +120,17 @@ describe('a 720 controller', () => {
     expect(house.simulator.house().dhw).toMatchObject({ targetCelsius: 55 })
   })
 
-  it('empties a day', async () => {
+  it('empties a day, and the hot water stays as hot as it was', async () => {
+    house.simulator.changeHouse((now) => ({ ...now, dhw: { ...now.dhw, targetCelsius: 60 } }))
+    const plan = await call(client, SET_DHW, { weekday: 5, slots: [], dryRun: true })
+    expect(plan.data).toMatchObject({ success: true, would_write: [] })
     const empty = await call(client, SET_DHW, { weekday: 5, slots: [] })
     expect(empty).toMatchObject({ error: null, data: { success: true } })
-    const { program } = house.simulator.house().dhw
+    const { program, targetCelsius } = house.simulator.house().dhw
     expect(program[5]?.filter(({ startMinute, endMinute }) => startMinute < endMinute)).toEqual([])
+    expect(targetCelsius).toBe(60)
+    const room = await call(client, SET_ZONE, { zone: 1, weekday: 5, slots: [] })
+    expect(room).toMatchObject({ error: null, data: { success: true } })
   })
 
   it('refuses what makes no sense before anything is sent', async () => {

@@ -39,7 +39,7 @@ export interface DayPlace {
   readonly regulator: Regulator
   readonly id: ProgramId
   readonly weekday: number
-  /** The least that a heating slot may say, for one that stands for nothing. */
+  /** What a slot that stands for nothing says; `undefined` where saying none is taken and keeps what is set. */
   readonly idleCelsius: number | undefined
 }
 

@@ -155,8 +155,7 @@ async function setProgram(job: Job): Promise<Outcome> {
     const prepared = await prepare(heating.value, talk, job)
     if (!prepared.ok) return prepared
     const { regulator, config, slots } = prepared.value
-    // A day without slots is one slot of no length, which still has to say a temperature that the program takes.
-    const place = { regulator, id: job.id, weekday: job.wish.weekday, idleCelsius: config.minCelsius }
+    const place = { regulator, id: job.id, weekday: job.wish.weekday, idleCelsius: idleCelsius(job.id, config) }
     if (job.call.rehearsal) {
       const before = await readDay(talk, place)
       return before.ok
@@ -173,6 +172,14 @@ async function setProgram(job: Job): Promise<Outcome> {
       )
     return reported(job.house, heating.value, { regulator, outcome: written.value })
   })
+}
+
+/**
+ * A day without slots is one slot of no length. A room's still has to say a temperature that the program takes; hot
+ * water's is the one setpoint for all days, which stays as it is when none is said.
+ */
+function idleCelsius({ channel }: ProgramId, { minCelsius }: ProgramConfig): number | undefined {
+  return channel === 'dhw' ? undefined : minCelsius
 }
 
 /** Reads come from the bus, never from memory: what is there now is the whole point. */

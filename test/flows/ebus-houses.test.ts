@@ -2,6 +2,8 @@
  * Other ways to have a heating: two of them, one that may only be listened to, one behind an ebusd, one that is away for a
  * while, and one whose traffic is nobody's business.
  */
+import type { AddressInfo } from 'node:net'
+import { connect, createServer } from 'node:net'
 import type { Client } from '@modelcontextprotocol/client'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { EbusSimulator, EbusSimulatorOptions } from '../../src/sim/ebus/simulator-server.ts'
@@ -122,7 +124,52 @@ describe('a bus behind an ebusd', () => {
     expect(strangers).toEqual([])
     expect((await call(client, 'ebus.v1.adapter_info.get')).data).toBeNull()
   })
+
+  it('does not call a change untried because ebusd heard no answer to it', async () => {
+    const heating = await simulator({ listen: { ebusdPort: 0 } })
+    const port = await losingAnswers(heating.ebusdPort ?? 0, /b5240a0201/)
+    const { client } = await gateway(`ebus:\n  pollSeconds: 5\n  buses:\n${bus(`ebusd:127.0.0.1:${port}`)}`)
+    await zonesRead(client)
+    const raised = await call(client, 'ebus.v1.rpc.invoke', {
+      address: 0x15,
+      plane: 'system',
+      method: 'set_ext_register',
+      params: { group: 3, instance: 0, addr: 0x22, data: '0000b841' },
+      intent: 'MUTATE',
+      allow_dangerous: true,
+      idempotency_key: 'raise',
+    })
+    expect(heating.house().zones[0]?.dayCelsius).toBe(23)
+    expect(raised).toMatchObject({ isError: true, error: { code: 'UNKNOWN_OUTCOME', retriable: false } })
+    expect(raised.error?.message).not.toContain('nothing was changed')
+  })
 })
+
+/** Between gateway and ebusd: what matches is carried out, and its answer is what ebusd says when it heard none. */
+async function losingAnswers(ebusdPort: number, lost: RegExp): Promise<number> {
+  const server = createServer((near) => {
+    const far = connect(ebusdPort, '127.0.0.1')
+    let losing = false
+    near.on('data', (lines) => {
+      losing ||= lost.test(lines.toString('latin1'))
+      far.write(lines)
+    })
+    far.on('data', (answer) => {
+      near.write(losing ? 'ERR: read timeout\n\n' : answer)
+      losing = false
+    })
+    for (const [from, to] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      from.on('error', () => undefined)
+      from.once('close', () => to.destroy())
+    }
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  closing.push(() => void server.close())
+  return (server.address() as AddressInfo).port
+}
 
 describe('a heating that is away', () => {
   it('does not keep the gateway from starting; what the last run knew is shown as old, and life returns by itself', async () => {

@@ -108,7 +108,7 @@ export class EbusdBus implements Bus {
     if (!this.#commands.connected)
       return Promise.resolve(fail({ kind: 'disconnected', reason: this.#downReason, phase: 'queued' }))
     const { promise, resolve } = Promise.withResolvers<Result<Reply, BusFault>>()
-    const { deadlineMs, signal } = options
+    const { deadlineMs, signal, repeatable = false } = options
     const source = this.#options.source === 'auto' ? undefined : this.#options.source
     const telegram = { ...request, source: source ?? EBUSD_ADDRESS }
     const finish = (result: Result<Reply, BusFault>): void => {
@@ -120,7 +120,7 @@ export class EbusdBus implements Bus {
       line: hexCommand(request, source),
       answer: (lines) => {
         if (!lines.ok) return finish(lines)
-        const read = readHexAnswer(lines.value, request.target)
+        const read = readHexAnswer(lines.value, { target: request.target, repeatable })
         if (!read.ok) return finish(read)
         this.#tellOwn({ telegram, response: read.value, commandRepeats: 0, responseRepeats: 0 })
         finish(ok({ telegram, response: read.value }))

@@ -2,6 +2,7 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 
 import { fromHex } from '../../core/bytes.ts'
+import { mayHaveActed } from './bus.ts'
 import { hexCommand, readDirectLine, readGrabLine, readHexAnswer, readState } from './ebusd-text.ts'
 import { parseEndpoint } from './endpoint.ts'
 
@@ -25,7 +26,22 @@ describe('ebusd text', () => {
     [['0ab5'], 0x15, { ok: false, fault: { kind: 'ebusd', message: '0ab5' } }],
     [[], 0x15, { ok: false, fault: { kind: 'ebusd', message: 'no answer' } }],
   ])('reads the answer %j', (lines, target, result) => {
-    expect(readHexAnswer(lines, target)).toEqual(result)
+    expect(readHexAnswer(lines, { target, repeatable: true })).toEqual(result)
+  })
+
+  it.each(['ERR: read timeout', 'ERR: no signal', 'ERR: CRC error', 'ERR: SYN received'])(
+    'leaves open whether a change was carried out after %j',
+    (line) => {
+      const read = readHexAnswer([line], { target: 0x15, repeatable: false })
+      expect(!read.ok && mayHaveActed(read.fault)).toBe(true)
+    },
+  )
+
+  it('is sure that a change was refused', () => {
+    expect(readHexAnswer(['ERR: NAK received'], { target: 0x15, repeatable: false })).toEqual({
+      ok: false,
+      fault: { kind: 'refused' },
+    })
   })
 
   it('reads telegrams in direct mode and leaves the rest alone', () => {
@@ -59,7 +75,11 @@ describe('ebusd text', () => {
   it('never throws on any line', () => {
     fc.assert(
       fc.property(fc.string(), (line) => {
-        expect(() => [readDirectLine(line), readGrabLine(line), readHexAnswer([line], 0x15)]).not.toThrow()
+        expect(() => [
+          readDirectLine(line),
+          readGrabLine(line),
+          readHexAnswer([line], { target: 0x15, repeatable: true }),
+        ]).not.toThrow()
       }),
     )
   })

@@ -21,15 +21,11 @@ export function hexCommand({ target, primary, secondary, data }: BusRequest, sou
   return `hex ${from}${hex(Uint8Array.of(target, primary, secondary, data.length, ...data))}`
 }
 
-const FAULTS: readonly (readonly [start: string, fault: BusFault])[] = [
-  ['ERR: no signal', { kind: 'no-signal', phase: 'queued' }],
-  ['ERR: read timeout', { kind: 'no-answer' }],
-  ['ERR: NAK received', { kind: 'refused' }],
-  ['ERR: CRC error', { kind: 'answer-garbled' }],
-]
-
 /** All lines of one answer. A hex line counts even behind an error: ebusd says what failed first and then succeeds. */
-export function readHexAnswer(lines: readonly string[], target: number): Result<Uint8Array | undefined, BusFault> {
+export function readHexAnswer(
+  lines: readonly string[],
+  { target, repeatable }: { readonly target: number; readonly repeatable: boolean },
+): Result<Uint8Array | undefined, BusFault> {
   const answered = telegramForm(target) === 'initiator-target'
   for (const line of lines) {
     const response = answered ? counted(line) : undefined
@@ -37,7 +33,19 @@ export function readHexAnswer(lines: readonly string[], target: number): Result<
     if (!answered && line.startsWith('done')) return ok(undefined)
   }
   const message = lines.find((line) => line.startsWith('ERR')) ?? lines[0] ?? 'no answer'
-  return fail(FAULTS.find(([start]) => message.startsWith(start))?.[1] ?? { kind: 'ebusd', message })
+  return fail(faultOf(message, repeatable))
+}
+
+/**
+ * ebusd says `read timeout` where nobody acknowledged and where only the answer is missing, and `no signal` before and in
+ * the middle of a telegram. For what must not be said twice the worse of the two is assumed: it may have been carried out.
+ */
+function faultOf(message: string, repeatable: boolean): BusFault {
+  if (message.startsWith('ERR: no signal')) return { kind: 'no-signal', phase: repeatable ? 'queued' : 'talking' }
+  if (message.startsWith('ERR: read timeout') && repeatable) return { kind: 'no-answer' }
+  if (message.startsWith('ERR: NAK received')) return { kind: 'refused' }
+  if (message.startsWith('ERR: CRC error')) return { kind: 'answer-garbled' }
+  return { kind: 'ebusd', message }
 }
 
 /** A telegram seen in direct mode. Answers to somebody's own sends have a colon and are not telegrams of others. */

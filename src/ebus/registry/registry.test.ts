@@ -279,6 +279,25 @@ describe('methods', () => {
     expect(prepared('system', 'set_register', { addr: '0e04', data: 'b004' }).effect).toBe('sensitive')
   })
 
+  it('refuses bytes behind or short of a value whose limits it looks at', () => {
+    const effect = (group: number, addr: number, data: string): unknown => {
+      const made = findMethod('system', 'set_ext_register')?.prepare({ group, instance: 0, addr, data })
+      return made?.ok === true ? made.value.effect : made?.fault.map(({ path }) => path.join('.'))
+    }
+    const refused = ['params.data']
+    expect(effect(3, 0x22, `0000a841${'ff'.repeat(40)}`)).toEqual(refused)
+    expect(effect(3, 0x22, '0000a8')).toEqual(refused)
+    expect(effect(3, 0x06, '0100')).toBe('writes')
+    expect(effect(3, 0x06, '010000')).toEqual(refused)
+    expect(effect(3, 0x0e, '00')).toBe('writes')
+    expect(effect(3, 0x0e, '0000')).toEqual(refused)
+    // Flags come as one byte or two.
+    expect(effect(0, 0x07, '01')).toBe('writes')
+    expect(effect(0, 0x07, '0100')).toBe('writes')
+    expect(effect(0, 0x07, '01ff')).toEqual(refused)
+    expect(effect(0, 0x07, '010000')).toEqual(refused)
+  })
+
   it('refuses values beyond what the register takes, and parameters that are none', () => {
     const refused = (name: string, params: object): unknown => findMethod('system', name)?.prepare(params as never).ok
     expect(refused('set_ext_register', { group: 3, instance: 0, addr: 0x22, data: '00000842' })).toBe(false)

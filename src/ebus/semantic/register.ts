@@ -30,6 +30,12 @@ const F32 = numeric('EXP')
 const U8 = numeric('UCH')
 const U16 = numeric('UIN')
 const U32 = numeric('ULG')
+const NUMBER_BYTES: Readonly<Partial<Record<RegisterType, number>>> = {
+  f32: F32.length,
+  u8: U8.length,
+  u16: U16.length,
+  u32: U32.length,
+}
 const DATE = datatype('HDA:3')
 const TIME = datatype('HTI')
 
@@ -67,10 +73,18 @@ export function decodeValue(type: RegisterType, bytes: Uint8Array): RegisterValu
   }
 }
 
-/** The number that a write carries, for a look at its limits. */
+/**
+ * The number that a write carries, for a look at its limits. `undefined` where a byte is missing or left over: the whole
+ * payload goes out, so the whole payload has to be the number.
+ */
 export function writtenNumber(type: RegisterType, bytes: Uint8Array): number | undefined {
-  const value = decodeValue(type, bytes)
+  const value = isWhole(type, bytes) ? decodeValue(type, bytes) : undefined
   return typeof value === 'boolean' ? Number(value) : typeof value === 'number' ? value : undefined
+}
+
+function isWhole(type: RegisterType, bytes: Uint8Array): boolean {
+  if (type === 'flag') return bytes.length === 1 || (bytes.length === 2 && bytes[1] === 0x00)
+  return bytes.length === NUMBER_BYTES[type]
 }
 
 function numberOf(type: ReturnType<typeof numeric>, bytes: Uint8Array): number | undefined {

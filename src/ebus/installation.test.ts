@@ -7,7 +7,7 @@ import { sharedData } from '../../test/shared-data.ts'
 import type { BusEvent } from './adapter/bus.ts'
 import type { Installation } from './installation.ts'
 import type { HeatingPlane } from './semantic/planes.ts'
-import { errorsKey, registerKey } from './semantic/read-key.ts'
+import { errorsKey, registerKey, timerKey } from './semantic/read-key.ts'
 import { readPlan } from './semantic/read-plan.ts'
 import { CIRCUIT, HOT_WATER, SYSTEM, ZONE, remoteRegisters } from './semantic/register-map.ts'
 import type { Register } from './semantic/register.ts'
@@ -294,6 +294,19 @@ describe('what is overheard', () => {
     })
     expect(heating.shadow.get(key)).toMatchObject({ state: 'invalidated' })
     expect(heating.plane('zones', AT).fields.get('zone-1.config.target_temp_c')).toMatchObject({ invalidated: true })
+  })
+
+  it('knows that a hot water slot with a temperature sets the hot water', () => {
+    const heating = house([HOT_WATER.target, '00004842'])
+    const hearTimer = (question: string, answer: string): void =>
+      hear(heating, {
+        telegram: { source: 0xf1, target: 0x15, primary: 0xb5, secondary: 0x55, data: fromHex(question) },
+        response: fromHex(answer),
+      })
+    hearTimer('a5ff020000', '00050008002602')
+    hearTimer('a60002040001000018002602', '00')
+    expect(heating.shadow.get(registerKey(0x15, HOT_WATER.target))).toMatchObject({ state: 'invalidated' })
+    expect(heating.shadow.get(timerKey(0x15, [0xa5, 0xff, 2, 0, 0]))).toMatchObject({ state: 'invalidated' })
   })
 
   it('is only recorded when the owner wants no more', () => {

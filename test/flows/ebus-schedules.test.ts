@@ -118,6 +118,15 @@ describe('a 720 controller', () => {
     const warmer = await call(client, SET_DHW, { weekday: 4, slots: [slot(0, 24, 55)] })
     expect(warmer).toMatchObject({ error: null, data: { success: true } })
     expect(house.simulator.house().dhw).toMatchObject({ targetCelsius: 55 })
+    // The one setpoint: wherever else it is shown, it is no longer what it was, and nobody says that it is.
+    const water = await call(client, 'ebus.v1.semantic.dhw.get')
+    const { fields } = water.meta['freshness'] as { fields: Record<string, { stale: boolean }> }
+    expect(water.data.config.target_temp_c === 55 || fields['config.target_temp_c']?.stale).toBe(true)
+    const week = await eventually(
+      () => call(client, 'ebus.v1.semantic.schedules.get'),
+      (envelope) => JSON.stringify(dayOf(envelope, 'dhw', 255, 'monday') ?? '').includes('"temperature_c":55'),
+    )
+    expect(dayOf(week, 'dhw', 255, 'monday')).toMatchObject([{ temperature_c: 55 }, { temperature_c: 55 }])
   })
 
   it('empties a day, and the hot water stays as hot as it was', async () => {

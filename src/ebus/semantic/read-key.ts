@@ -11,6 +11,8 @@ import type { BusRequest } from '../adapter/bus.ts'
 import { BROADCAST } from '../wire/symbol.ts'
 import type { Exchange, Telegram } from '../wire/telegram.ts'
 import type { Register } from './register.ts'
+import { HOT_WATER } from './register-map.ts'
+import { CHANNELS, NO_ZONE, WEEKDAYS, decodeSlot } from './schedule.ts'
 
 export type ReadKey = number
 
@@ -194,7 +196,7 @@ function extendedMeaning({ target, data }: Telegram, response: Uint8Array): Mean
     // One by one: taking a typed array apart in one go costs several times as much, and this is the commonest telegram.
     const [verb, group, instance, low, high] = [data[1] ?? 0, data[2] ?? 0, data[3] ?? 0, data[4] ?? 0, data[5] ?? 0]
     const key = registerKeyAt(target, opcode, group, instance, high * 256 + low)
-    if (verb === 0x01) return { kind: 'write', keys: [key] }
+    if (verb === 0x01) return { kind: 'write', keys: [key, ...changedWith(key, target)] }
     if (verb !== 0x00 || data.length > 6) return undefined
     // An answer that names another register answers another question.
     if (response.length >= 4 && (response[1] !== group || response[2] !== low || response[3] !== high)) return undefined
@@ -222,10 +224,32 @@ function timerMeaning({ target, data }: Telegram, response: Uint8Array): Meaning
   )
     return value(timerKey(target, [...data]), response)
   if (operation !== TIMER_WRITE || data.length < 5) return undefined
-  const slots = Array.from({ length: MAX_DAY_SLOTS }, (_, slot) =>
-    timerKey(target, [TIMER_SLOT, zone, channel, day, slot]),
+  const zones = channel === HOT_WATER_CHANNEL ? HOT_WATER_ZONES : [zone]
+  const counts = zones.map((each) => timerKey(target, [TIMER_COUNTS, each, channel]))
+  // Index and count in front, then what a slot looks like when it is read.
+  const celsius = decodeSlot(Uint8Array.of(0x00, ...data.subarray(6)))?.celsius
+  if (channel !== HOT_WATER_CHANNEL || celsius === undefined)
+    return { kind: 'write', keys: [...counts, ...zones.flatMap((each) => daySlots(target, [each, channel, day]))] }
+  return { kind: 'write', keys: [...counts, registerKey(target, HOT_WATER.target), ...hotWaterSlots(target)] }
+}
+
+const HOT_WATER_CHANNEL = CHANNELS.indexOf('dhw')
+/** Asked for under either number, it is one program. */
+const HOT_WATER_ZONES = [NO_ZONE, 0x00]
+
+/** The temperature of a hot water slot is the setpoint, in all slots of the week: who changes one changes them all. */
+function changedWith(key: ReadKey, address: number): readonly ReadKey[] {
+  return key === registerKey(address, HOT_WATER.target) ? hotWaterSlots(address) : []
+}
+
+function hotWaterSlots(address: number): readonly ReadKey[] {
+  return HOT_WATER_ZONES.flatMap((zone) =>
+    WEEKDAYS.flatMap((_, day) => daySlots(address, [zone, HOT_WATER_CHANNEL, day])),
   )
-  return { kind: 'write', keys: [timerKey(target, [TIMER_COUNTS, zone, channel]), ...slots] }
+}
+
+function daySlots(address: number, place: readonly [zone: number, channel: number, day: number]): readonly ReadKey[] {
+  return Array.from({ length: MAX_DAY_SLOTS }, (_, slot) => timerKey(address, [TIMER_SLOT, ...place, slot]))
 }
 
 function errorsMeaning({ target, data }: Telegram, response: Uint8Array): Meaning | undefined {

@@ -22,9 +22,10 @@ import {
   requestOf,
   timerKey,
 } from './read-key.ts'
+import type { ReadKey } from './read-key.ts'
 import type { RegisterType } from './register.ts'
 import { decodeValue } from './register.ts'
-import { SYSTEM, ZONE, findRegister } from './register-map.ts'
+import { HOT_WATER, SYSTEM, ZONE, findRegister } from './register-map.ts'
 import { SHADOW_LIMITS, Shadow } from './shadow.ts'
 
 const AT = Date.UTC(2026, 0, 5)
@@ -158,6 +159,27 @@ describe('read keys', () => {
     const slot = meaningOf(exchange('f1 15 b555 a60000000001060008000ed200', '00'))
     expect(slot).toMatchObject({ kind: 'write' })
     expect(slot?.kind === 'write' && slot.keys.length).toBe(13)
+  })
+
+  it('know that the temperature of one hot water slot is that of all, and the setpoint', () => {
+    const untrue = (text: string): readonly ReadKey[] => {
+      const meaning = meaningOf(exchange(text, '00'))
+      return meaning?.kind === 'write' ? meaning.keys : []
+    }
+    const setpoint = registerKey(0x15, HOT_WATER.target)
+    const slots = (days: readonly number[]): readonly ReadKey[] =>
+      [0xff, 0x00].flatMap((zone) => days.map((day) => timerKey(0x15, [0xa5, zone, 2, day, 0])))
+    const counts = [0xff, 0x00].map((zone) => timerKey(0x15, [0xa4, zone, 2]))
+    const week = slots([0, 1, 2, 3, 4, 5, 6])
+    expect(untrue('f1 15 b555 a600020400010000180026 02')).toEqual(
+      expect.arrayContaining([setpoint, ...counts, ...week]),
+    )
+    // Times alone: one day, whichever of its two names the program was given.
+    const times = untrue('f1 15 b555 a6ff0204000105000800ffff')
+    expect(times).toEqual(expect.arrayContaining([...counts, ...slots([4])]))
+    expect(times).not.toContain(setpoint)
+    expect(times).not.toContain(timerKey(0x15, [0xa5, 0xff, 2, 5, 0]))
+    expect(untrue('f1 15 b524 020101000400 00005c42')).toEqual(expect.arrayContaining([setpoint, ...week]))
   })
 
   it('take meters from whoever tells them, asked or not', () => {

@@ -165,6 +165,36 @@ describe('zones', () => {
     expect(fields.get('zone-1.state.current_temp_c')).toMatchObject({ source: 'passive', atMs: AT })
   })
 
+  it('are heated by the circuit of their mapping, unless that is the number of a thermostat only', () => {
+    const pairing = (...more: readonly (readonly [Register, string, number?])[]): unknown =>
+      (data(house(...more), 'zones') as unknown as { config: JsonObject }[]).map(({ config }) => [
+        config['associated_circuit'],
+        config['circuit_type'],
+        config['allowed_modes'],
+      ])
+    const heated = (circuit: number): unknown => [circuit, 'heating', ['off', 'auto', 'heat']]
+    // One zone, one circuit, and a VR92 on the wall: there is no second circuit that it could mean.
+    expect(pairing([ZONE.sensorMapping, '0200'])).toEqual([heated(0)])
+    // It takes two looks to find a zone that was not there.
+    const second = [
+      [ZONE.index, '01', 1],
+      [ZONE.index, '01', 1],
+      [CIRCUIT.type, '0100', 1],
+    ] as const
+    expect(pairing(...second, [ZONE.sensorMapping, '0100', 0], [ZONE.sensorMapping, '0200', 1])).toEqual([
+      heated(0),
+      heated(1),
+    ])
+    expect(pairing(...second, [ZONE.sensorMapping, '0200', 0], [ZONE.sensorMapping, '0100', 1])).toEqual([
+      heated(1),
+      heated(0),
+    ])
+    // The third thermostat, in a zone that says which circuit is its own.
+    expect(pairing([ZONE.index, '01', 0], [CIRCUIT.type, '0100', 1], [ZONE.sensorMapping, '0400', 0])).toEqual([
+      heated(1),
+    ])
+  })
+
   it('want the day temperature, or what counts now where that is not known', () => {
     expect(zone(house([ZONE.currentSetpoint, '00008841'])).config).toMatchObject({ target_temp_c: 17 })
     expect(zone(house([ZONE.currentSetpoint, '00008841'], [ZONE.daySetpoint, '0000a841'])).config).toMatchObject({

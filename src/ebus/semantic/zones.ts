@@ -42,7 +42,7 @@ function zone(reader: PlaneReader, instance: number): JsonObject {
   const state = (field: string): string => `${id}.state.${field}`
   const config = (field: string): string => `${id}.config.${field}`
   const mapping = reader.number(config('room_temperature_zone_mapping'), ZONE.sensorMapping, instance)
-  const circuit = associatedCircuit(mapping, instance)
+  const circuit = associatedCircuit(reader, mapping, instance)
   const mode = reader.number(config('operating_mode'), ZONE.operatingMode, instance)
   const special = reader.number(state('special_function'), ZONE.specialFunction, instance)
   const valve = reader.number(state('hvac_action'), ZONE.valve, instance)
@@ -84,9 +84,17 @@ function zone(reader: PlaneReader, instance: number): JsonObject {
   }
 }
 
-/** Zones and circuits are paired by the mapping where it is a number that can be one, else by place. */
-function associatedCircuit(mapping: number | undefined, instance: number): number {
-  return mapping !== undefined && mapping >= 1 && mapping <= HIGHEST_MAPPING ? mapping - 1 : instance
+/**
+ * Zones and circuits are paired by the mapping where it is a number that can be one, else by place. The mapping is the
+ * number of a thermostat as well, so one that names no circuit of this house is nothing but that.
+ */
+function associatedCircuit(reader: PlaneReader, mapping: number | undefined, instance: number): number {
+  if (mapping === undefined || mapping < 1 || mapping > HIGHEST_MAPPING) return instance
+  const mapped = mapping - 1
+  const isActive = (circuit: number): boolean => (reader.peek(CIRCUIT.type, circuit) ?? 0) !== 0
+  if (!reader.topology.circuitsKnown || isActive(mapped)) return mapped
+  const index = reader.peek(ZONE.index, instance)
+  return index !== undefined && isActive(index) ? index : instance
 }
 
 /** What nobody has set yet counts as automatic, as the regulator itself does. */

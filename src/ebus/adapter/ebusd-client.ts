@@ -69,7 +69,10 @@ export class EbusdBus implements Bus {
   readonly #watch: TextClient
   readonly #timers: NodeJS.Timeout[]
   readonly #initiators = new Set<number>()
-  readonly #grabbed = new Map<string, number>()
+  /** The last listing of the grab, by telegram; `undefined` until there is one to compare with. */
+  #grabbed: ReadonlyMap<string, number> | undefined
+  /** The listing that is being read. */
+  #listing = new Map<string, number>()
   /** What we sent lately and until when its echo may come. */
   readonly #echoes = new Map<string, number>()
   #active: { readonly command: Command; readonly lines: string[]; readonly sinceMs: number } | undefined
@@ -92,7 +95,7 @@ export class EbusdBus implements Bus {
     })
     this.#watch = new TextClient({
       ...shared,
-      onUp: () => this.#watch.write(this.#watching === 'direct' ? 'direct' : 'grab'),
+      onUp: () => this.#onWatchUp(),
       onDown: () => undefined,
       onLine: (line) => this.#onWatchLine(line),
     })
@@ -236,6 +239,12 @@ export class EbusdBus implements Bus {
     for (const [telegram, untilMs] of this.#echoes) if (untilMs < nowMs) this.#echoes.delete(telegram)
   }
 
+  #onWatchUp(): void {
+    this.#grabbed = undefined
+    this.#listing = new Map()
+    this.#watch.write(this.#watching)
+  }
+
   #onWatchLine(line: string): void {
     if (line.startsWith('ERR') && this.#watching === 'direct') {
       this.#watching = 'grab'
@@ -247,14 +256,22 @@ export class EbusdBus implements Bus {
       if (exchange !== undefined) this.#tellForeign(exchange)
       return
     }
+    if (line === '') this.#endListing()
     const grabbed = readGrabLine(line)
-    if (grabbed === undefined) return
+    if (grabbed === undefined || this.#listing.size >= MAX_GRABBED) return
     const key = keyOf(grabbed.exchange)
-    const before = this.#grabbed.get(key)
-    if (before === undefined && this.#grabbed.size >= MAX_GRABBED) this.#grabbed.clear()
-    this.#grabbed.set(key, grabbed.count)
+    this.#listing.set(key, grabbed.count)
+    // The first listing is what was said since ebusd started, some of it days ago: nothing of it is news.
+    if (this.#grabbed === undefined) return
     // However often it was said since the last look: that it was said is the news.
-    if (before !== grabbed.count) this.#tellForeign(grabbed.exchange)
+    if (this.#grabbed.get(key) !== grabbed.count) this.#tellForeign(grabbed.exchange)
+  }
+
+  /** Other answers end with an empty line, too; they list nothing. */
+  #endListing(): void {
+    if (this.#listing.size === 0) return
+    this.#grabbed = this.#listing
+    this.#listing = new Map()
   }
 
   #tellOwn(exchange: Exchange): void {

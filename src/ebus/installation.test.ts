@@ -6,8 +6,10 @@ import { ALL_ALLOWED, listeningInstallation } from '../../test/listening-install
 import { sharedData } from '../../test/shared-data.ts'
 import type { BusEvent } from './adapter/bus.ts'
 import type { Installation } from './installation.ts'
+import { METER, USE, daySelector } from './semantic/energy-selector.ts'
+import { isStale } from './semantic/plane-reader.ts'
 import type { HeatingPlane } from './semantic/planes.ts'
-import { errorsKey, registerKey, timerKey } from './semantic/read-key.ts'
+import { CLOCK_KEY, energyKey, errorsKey, registerKey, timerKey } from './semantic/read-key.ts'
 import { readPlan } from './semantic/read-plan.ts'
 import { CIRCUIT, HOT_WATER, SYSTEM, ZONE, remoteRegisters } from './semantic/register-map.ts'
 import type { Register } from './semantic/register.ts'
@@ -95,7 +97,7 @@ describe('boiler', () => {
   it('is asked for its complaints', () => {
     const heating = house()
     identify(heating, 0x08, 'BAI00')
-    const keys = readPlan(heating.topology, heating.shadow).map(({ key }) => key)
+    const keys = readPlan(heating.topology, heating.shadow, AT).map(({ key }) => key)
     expect(keys).toEqual(expect.arrayContaining([errorsKey(0x08, [0, 1]), errorsKey(0x08, [0, 2])]))
   })
 })
@@ -311,6 +313,45 @@ describe('energy', () => {
     broadcast(heating, 0x00, '0000 00 00 00 06 01 02 26', 0x07)
     expect(today()).toMatchObject({ today: null, today_meta: { freshness_state: 'unknown', stale: true } })
   })
+
+  const DAY_5 = energyKey(daySelector(METER.gas, USE.heating, { year: 2026, month: 1, day: 5 }))
+  const DAY_6 = energyKey(daySelector(METER.gas, USE.heating, { year: 2026, month: 1, day: 6 }))
+  const climate = (heating: Installation, nowMs: number): JsonObject =>
+    (data(heating, 'energy_totals', nowMs) as never as { gas: { climate: JsonObject } }).gas.climate
+
+  it('knows that a day has ended without being told again', () => {
+    const heating = house([SYSTEM.gasHeatingTotal, 'd6010000'])
+    broadcast(heating, 0x16, '1001ffff04032532 00007a45')
+    // Five to midnight.
+    broadcast(heating, 0x00, '0000 00 55 23 05 01 01 26', 0x07)
+    const [before, after] = [AT + 299_000, AT + 300_000]
+    const asksFor = (nowMs: number): readonly boolean[] => {
+      const keys = new Set(readPlan(heating.topology, heating.shadow, nowMs).map(({ key }) => key))
+      return [keys.has(DAY_5), keys.has(DAY_6)]
+    }
+    expect(climate(heating, before)).toMatchObject({ today: 4 })
+    expect(climate(heating, after)).toMatchObject({ today: null, today_meta: { freshness_state: 'unknown' } })
+    expect([asksFor(before), asksFor(after)]).toEqual([
+      [true, false],
+      [false, true],
+    ])
+    // Our own clock was put back by a day: then nobody knows what day it is.
+    expect(climate(heating, AT - 86_400_000)).toMatchObject({ today: null })
+  })
+
+  it('calls old what the last run knew, inside the data and beside it', () => {
+    const heating = installation()
+    heating.remember([
+      { key: CLOCK_KEY, payload: fromHex('0000 00 00 12 05 01 01 26'), atMs: AT },
+      { key: DAY_5, payload: fromHex('00007a45'), atMs: AT },
+    ])
+    expect(climate(heating, AT + 60_000)).toMatchObject({
+      today: 4,
+      today_meta: { freshness_state: 'stale', provenance: 'cache', stale: true },
+    })
+    const field = heating.plane('energy_totals', AT).fields.get('gas.climate.today')
+    expect(field !== undefined && isStale(field, AT + 60_000)).toBe(true)
+  })
 })
 
 describe('what is overheard', () => {
@@ -362,7 +403,7 @@ describe('what is overheard', () => {
 
   it('is watched, and the watch says so', () => {
     const heating = house()
-    const plan = readPlan(heating.topology, heating.shadow)
+    const plan = readPlan(heating.topology, heating.shadow, AT)
     heating.shadow.pin(plan.map(({ key }) => key))
     const summary = watchSummaryJson({ shadow: heating.shadow, plan, tooling: new Set(), flags: heating.flags })
     expect(summary).toMatchObject({

@@ -54,7 +54,7 @@ export class Poller {
     const { revision } = topology
     const known = this.#planned
     if (known !== undefined && known.revision === revision && nowMs - known.atMs < PLAN_MS) return known.plan
-    const plan = readPlan(topology, shadow)
+    const plan = readPlan(topology, shadow, this.#options.clock.now())
     shadow.pin(plan.map(({ key }) => key))
     this.#planned = { plan, revision, atMs: nowMs }
     return plan

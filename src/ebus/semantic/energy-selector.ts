@@ -11,6 +11,7 @@
 import { fromBcd } from '../wire/digit-type.ts'
 import { CLOCK_KEY } from './read-key.ts'
 import type { Shadow } from './shadow.ts'
+import { CLOCK_SLACK_MS } from './shadow.ts'
 
 export const PERIOD = { all: 0, day: 1, month: 2, year: 3 } as const
 export const METER = { solar: 1, environment: 2, electric: 3, gas: 4 } as const
@@ -46,11 +47,20 @@ export function energySelectors(date: BusDate): readonly Selector[] {
 
 const CENTURY = 2_000
 
-/** Today, by the regulator's own clock as it tells everybody: ss mm hh dd MM ww yy behind two bytes of weather. */
-export function busDate(shadow: Shadow): BusDate | undefined {
-  const payload = shadow.get(CLOCK_KEY)?.payload
-  if (payload === undefined || payload.length < 9) return undefined
-  const [day, month, year] = [payload[5], payload[6], payload[8]].map((byte) => fromBcd(byte ?? 0xff))
-  if (day === undefined || month === undefined || year === undefined) return undefined
-  return month < 1 || month > 12 || day < 1 || day > 31 ? undefined : { year: CENTURY + year, month, day }
+/**
+ * Today, by the regulator's own clock as it tells everybody: ss mm hh dd MM ww yy behind two bytes of weather. What it
+ * told last is carried on to now: a clock that was last heard before midnight names yesterday.
+ */
+export function busDate(shadow: Shadow, nowMs: number): BusDate | undefined {
+  const entry = shadow.get(CLOCK_KEY)
+  if (entry === undefined || entry.payload.length < 9) return undefined
+  const sinceMs = nowMs - entry.atMs
+  // Heard in what is now the future: our own clock went back, and nobody knows how long ago that was.
+  if (sinceMs < -CLOCK_SLACK_MS) return undefined
+  const told = Array.from(entry.payload.subarray(2, 9), fromBcd)
+  const [second = 60, minute = 60, hour = 24, day = 0, month = 0, , year] = told
+  if (second > 59 || minute > 59 || hour > 23 || day < 1 || day > 31 || month < 1 || month > 12) return undefined
+  if (year === undefined) return undefined
+  const now = new Date(Date.UTC(CENTURY + year, month - 1, day, hour, minute, second) + Math.max(0, sinceMs))
+  return { year: now.getUTCFullYear(), month: now.getUTCMonth() + 1, day: now.getUTCDate() }
 }

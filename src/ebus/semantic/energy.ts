@@ -11,7 +11,7 @@
 import type { Json, JsonObject } from '../../core/json.ts'
 import { numeric } from '../wire/datatypes.ts'
 import { METER, USE, busDate, daySelector, yearSelector } from './energy-selector.ts'
-import { PlaneReader } from './plane-reader.ts'
+import { PlaneReader, isStale } from './plane-reader.ts'
 import type { FieldFreshness, Plane, PlaneParts, Reading } from './plane-reader.ts'
 import { energyKey } from './read-key.ts'
 import type { Register } from './register.ts'
@@ -65,7 +65,7 @@ function series(
 ): JsonObject {
   const path = `${meter}.${use}`
   const selectors = [METER[meter], use === 'dhw' ? USE.dhw : USE.heating] as const
-  const date = busDate(reader.shadow)
+  const date = busDate(reader.shadow, nowMs)
   const told = (selector: readonly number[]): Reading<number> | undefined =>
     reader.readingOf(energyKey(selector), 'config', wattHours)
   const registers = REGISTERS[path]
@@ -98,7 +98,7 @@ function wattHours(payload: Uint8Array): number | undefined {
 /** No age in here: it would make the data another one with every call. The envelope's `meta` has it. */
 function metaOf(freshness: FieldFreshness | undefined, nowMs: number): JsonObject {
   if (freshness === undefined) return { freshness_state: 'unknown', provenance: 'none', stale: true }
-  const stale = freshness.invalidated || nowMs - freshness.atMs > freshness.staleAfterMs
+  const stale = isStale(freshness, nowMs)
   return {
     freshness_state: stale ? 'stale' : 'fresh',
     provenance: freshness.source,

@@ -23,6 +23,11 @@ export interface FieldFreshness {
   readonly invalidated: boolean
 }
 
+/** What an earlier run left behind is old, whenever that was. */
+export function isStale({ invalidated, source, atMs, staleAfterMs }: FieldFreshness, nowMs: number): boolean {
+  return invalidated || source === 'cache' || nowMs - atMs > staleAfterMs
+}
+
 export interface Reading<Value = RegisterValue> extends FieldFreshness {
   readonly value: Value
 }

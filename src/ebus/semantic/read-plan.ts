@@ -57,7 +57,7 @@ export function staleAfterMs(freshness: FreshnessClass, pollMs: number): number 
   return 3 * cadenceMs(freshness, pollMs)
 }
 
-export function readPlan(topology: Topology, shadow: Shadow): readonly PlannedRead[] {
+export function readPlan(topology: Topology, shadow: Shadow, nowMs: number): readonly PlannedRead[] {
   const { regulator, boiler } = topology
   const plan: PlannedRead[] = []
   if (regulator === undefined) {
@@ -90,7 +90,7 @@ export function readPlan(topology: Topology, shadow: Shadow): readonly PlannedRe
       for (let instance = 0; instance < CYLINDERS; instance++) add(Object.values(CYLINDER), instance)
     }
     plan.push(...programReads(topology, shadow))
-    const date = busDate(shadow)
+    const date = busDate(shadow, nowMs)
     if (date !== undefined)
       for (const selector of energySelectors(date)) plan.push({ key: energyKey(selector), freshness: 'config' })
     for (let instance = 3; instance < INSTANCES; instance++) add([ZONE.index, CIRCUIT.type], instance)

@@ -72,9 +72,9 @@ describe('read plan', () => {
     const registry = new DeviceRegistry()
     const topology = new Topology(registry)
     const shadow = new Shadow()
-    expect(readPlan(topology, shadow).map(({ key }) => key)).toEqual([KEY])
+    expect(readPlan(topology, shadow, 0).map(({ key }) => key)).toEqual([KEY])
     topology.learn(KEY, VALUE, 0)
-    const plan = readPlan(topology, shadow)
+    const plan = readPlan(topology, shadow, 0)
     expect(plan.length).toBeGreaterThan(60)
     expect(new Set(plan.map(({ key }) => key)).size).toBe(plan.length)
     expect(plan.slice(0, 3).map(({ key }) => key)).toEqual([

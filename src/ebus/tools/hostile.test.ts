@@ -54,7 +54,7 @@ function misshapen(heating: Installation): readonly unknown[] {
     },
     info: undefined,
     version: '1',
-    plan: () => readPlan(heating.topology, heating.shadow),
+    plan: () => readPlan(heating.topology, heating.shadow, AT + 30_000),
     toolReads: new Set(),
     atMs: AT + 30_000,
     nowMs: 30_000,

@@ -12,6 +12,7 @@ import { fail, ok } from '../../core/result.ts'
 import { callerKey } from '../../guard/caller-rights.ts'
 import type { HeatingBus } from '../heating-bus-client.ts'
 import type { FieldFreshness, Plane } from '../semantic/plane-reader.ts'
+import { isStale } from '../semantic/plane-reader.ts'
 import type { Consistency } from './arguments.ts'
 import type { Answered } from './envelope.ts'
 import { notFound } from './faults.ts'
@@ -136,9 +137,4 @@ function fieldJson(field: FieldFreshness, nowMs: number): JsonObject {
     age_seconds: Math.max(0, Math.round((nowMs - field.atMs) / 1_000)),
     stale: isStale(field, nowMs),
   }
-}
-
-/** What an earlier run left behind is old, whenever that was. */
-function isStale({ invalidated, source, atMs, staleAfterMs }: FieldFreshness, nowMs: number): boolean {
-  return invalidated || source === 'cache' || nowMs - atMs > staleAfterMs
 }

@@ -15,9 +15,11 @@ const WELL: BusStatus = {
   initiators: [],
 }
 
+const SPEAKING = { adapter: 'enh:a:1', readOnly: false, hasRegulator: true }
+
 describe('advice', () => {
   it('is not given where nothing needs doing', () => {
-    expect(adviceFor(WELL, 'enh:a:1', true)).toBeUndefined()
+    expect(adviceFor(WELL, SPEAKING)).toBeUndefined()
   })
 
   it.each<[Partial<BusStatus>, string]>([
@@ -27,10 +29,17 @@ describe('advice', () => {
     [{ source: 'not-ours' }, 'Set another one, or `auto`.'],
     [{ source: 'probing' }, 'this takes a few seconds'],
   ])('for %j says: %s', (parts, sentence) => {
-    expect(adviceFor({ ...WELL, ...parts }, 'enh:a:1', true)).toContain(sentence)
+    expect(adviceFor({ ...WELL, ...parts }, SPEAKING)).toContain(sentence)
   })
 
+  it.each(['listening', 'probing', 'none-free', 'not-ours'] as const)(
+    'is not given about an address (%s) that is never used',
+    (source) => {
+      expect(adviceFor({ ...WELL, source }, { ...SPEAKING, readOnly: true })).toBeUndefined()
+    },
+  )
+
   it('says that nobody has answered yet', () => {
-    expect(adviceFor(WELL, 'enh:a:1', false)).toContain('No regulator has answered yet')
+    expect(adviceFor(WELL, { ...SPEAKING, hasRegulator: false })).toContain('No regulator has answered yet')
   })
 })

@@ -3,15 +3,28 @@
  *
  * Pure.
  */
-import type { BusStatus } from './adapter/bus.ts'
+import type { BusStatus, SourceState } from './adapter/bus.ts'
+
+export interface Circumstances {
+  readonly adapter: string
+  /** Where nothing is ever sent, it does not matter who uses which address. */
+  readonly readOnly: boolean
+  readonly hasRegulator: boolean
+}
 
 /** `undefined`: nothing needs doing. */
-export function adviceFor(status: BusStatus, adapter: string, hasRegulator: boolean): string | undefined {
+export function adviceFor(status: BusStatus, { adapter, readOnly, hasRegulator }: Circumstances): string | undefined {
   if (!status.connected)
     return `The adapter at ${adapter} is not connected. Is it powered, on the network, and is the address right? Trying again by itself.`
   if (!status.signal)
     return 'The adapter is connected, but the bus carries no signal: check the two bus wires, and whether the heating has power.'
-  switch (status.source) {
+  const about = readOnly ? undefined : sourceAdvice(status.source)
+  if (about !== undefined) return about
+  return hasRegulator ? undefined : 'No regulator has answered yet. Values appear when one does.'
+}
+
+function sourceAdvice(source: SourceState): string | undefined {
+  switch (source) {
     case 'none-free':
       return 'Every address that this gateway could use on the bus is taken. Set `source` to one that is free.'
     case 'not-ours':
@@ -20,6 +33,6 @@ export function adviceFor(status: BusStatus, adapter: string, hasRegulator: bool
     case 'probing':
       return 'Listening for a free address on the bus; this takes a few seconds.'
     default:
-      return hasRegulator ? undefined : 'No regulator has answered yet. Values appear when one does.'
+      return undefined
   }
 }

@@ -142,8 +142,9 @@ function allCapabilities(house: House, config: EbusConfig): readonly Capability[
 function healthOf(buses: readonly HeatingBus[]): ServiceHealth {
   const looked = buses.map((heating) => {
     const status = heating.status()
-    const advice = adviceFor(status, heating.adapter, heating.installation.topology.regulator !== undefined)
-    return { id: heating.id, status, advice }
+    const { id, adapter, readOnly, installation } = heating
+    const advice = adviceFor(status, { adapter, readOnly, hasRegulator: installation.topology.regulator !== undefined })
+    return { id, status, readOnly, advice }
   })
   const advice = looked
     .filter((each) => each.advice !== undefined)
@@ -155,11 +156,19 @@ function healthOf(buses: readonly HeatingBus[]): ServiceHealth {
       ...(advice.length === 0 ? {} : { advice: advice.join(' ') }),
       buses: buses.length,
       'with signal': well,
-      bus: Object.fromEntries(looked.map(({ id, status }) => [id, busJson(status)])),
+      bus: Object.fromEntries(looked.map(({ id, status, readOnly }) => [id, busJson(status, readOnly)])),
     },
   }
 }
 
-function busJson({ transport, connected, signal, source, address, reconnects }: BusStatus): JsonObject {
-  return { transport, connected, signal, source, address: address ?? null, reconnects }
+function busJson(status: BusStatus, readOnly: boolean): JsonObject {
+  const { transport, connected, signal, source, address, reconnects } = status
+  return {
+    transport,
+    connected,
+    signal,
+    source: readOnly ? 'listen-only' : source,
+    address: address ?? null,
+    reconnects,
+  }
 }

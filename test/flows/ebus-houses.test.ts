@@ -2,13 +2,18 @@
  * Other ways to have a heating: two of them, one that may only be listened to, one behind an ebusd, one that is away for a
  * while, and one whose traffic is nobody's business.
  */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { connect, createServer } from 'node:net'
 import type { Client } from '@modelcontextprotocol/client'
 import { afterEach, describe, expect, it } from 'vitest'
+import { openBus } from '../../src/ebus/adapter/bus-client.ts'
 import type { EbusSimulator, EbusSimulatorOptions } from '../../src/sim/ebus/simulator-server.ts'
 import { startEbusSimulator } from '../../src/sim/ebus/simulator-server.ts'
-import { connectHttp, createHome, startGatewayProcess } from '../gateway-process.ts'
+import { hasSignal } from '../contracts/ebus-bus.ts'
+import { CLI, connectHttp, createHome, startGatewayProcess } from '../gateway-process.ts'
+import type { Home } from '../gateway-process.ts'
 import type { Envelope } from '../heating-house.ts'
 import { call, eventually, SET_DHW } from '../heating-house.ts'
 
@@ -73,9 +78,9 @@ describe('two buses', () => {
 
 describe('a bus that may only be listened to', () => {
   it('is heard, and never spoken on', async () => {
-    const heating = await simulator()
+    const heating = await simulator({ listen: { plainPort: 0 } })
     const openedMs = performance.now()
-    const { client } = await gateway(
+    const { client, home } = await gateway(
       `ebus:\n  pollSeconds: 5\n  warmUpSeconds: 0\n  buses:\n${bus(`enh:127.0.0.1:${heating.port}`, '      readOnly: true\n      warmUpTransactions: 5\n')}`,
     )
     const summary = await eventually(
@@ -93,6 +98,16 @@ describe('a bus that may only be listened to', () => {
     ).toMatchObject({
       isError: true,
     })
+    // Somebody else may use any address where this gateway uses none.
+    await sayAs(0xff, heating.plainPort ?? 0)
+    const strangers = await eventually(
+      () => call(client, 'ebus.v1.bus.summary.get'),
+      ({ data }) => data.frames.some(({ source }: { source: string }) => source === '0xff'),
+    )
+    expect(JSON.stringify(strangers.data.frames)).toContain('0xff')
+    const examined = await doctor(home)
+    expect(examined).toContain('ebus:')
+    expect(examined).not.toContain('Somebody else uses the address')
     // Longer than it would take to look for an address of its own, which would mean asking for it.
     await new Promise((resolve) => setTimeout(resolve, Math.max(0, openedMs + 10_000 - performance.now())))
     expect(
@@ -102,6 +117,22 @@ describe('a bus that may only be listened to', () => {
     ).toEqual([])
   })
 })
+
+async function sayAs(source: number, port: number): Promise<void> {
+  const other = openBus({ id: 'other', endpoint: { kind: 'tcp', host: '127.0.0.1', port }, source, listenMs: 0 })
+  await hasSignal(other)
+  const identify = { target: 0x15, primary: 0x07, secondary: 0x04, data: new Uint8Array() }
+  expect(await other.send(identify, { deadlineMs: 10_000, repeatable: true })).toMatchObject({ ok: true })
+  await other.close()
+}
+
+async function doctor(home: Home): Promise<string> {
+  const child = spawn(process.execPath, [CLI, '--data', home.data, '--config', home.config, 'doctor'])
+  let said = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (said += chunk.toString()))
+  await once(child, 'close')
+  return said
+}
 
 describe('a bus behind an ebusd', () => {
   it('gives the same planes, and says what it cannot time', async () => {

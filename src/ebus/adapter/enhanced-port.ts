@@ -3,6 +3,7 @@
  *
  *   opened ▸ INIT ▸ ┬ RESETTED ─────────────▶ ready, features known
  *                   └ nothing for 500 ms ───▶ ready all the same, features unknown (some adapters never answer)
+ *                                             └ RESETTED after all ─▶ ready, features known
  *   RESETTED later ─▶ the adapter restarted: INIT again, the answer to which is not taken for another restart
  *
  * One INFO question at a time. The host escapes; symbols pass through as they are.
@@ -37,6 +38,8 @@ interface PendingInfo {
 export function enhancedPort(): PortProtocol {
   const parser = newEnhancedParser()
   let ready = false
+  /** Whether features came with a RESETTED of this connection. */
+  let met = false
   let initMs = 0
   let info: PendingInfo | undefined
 
@@ -66,11 +69,11 @@ export function enhancedPort(): PortProtocol {
   }
 
   function onResetted(features: number, nowMs: number): PortOutput {
-    if (!ready) {
-      ready = true
-      return only({ kind: 'ready', features })
-    }
-    if (nowMs - initMs < INIT_ECHO_MS) return { events: [], bytes: NO_BYTES }
+    const first = !met
+    const answersInit = !ready || nowMs - initMs < INIT_ECHO_MS
+    ready = true
+    met = true
+    if (answersInit) return first ? only({ kind: 'ready', features }) : { events: [], bytes: NO_BYTES }
     return { events: [{ kind: 'reset', features }], bytes: initialise(nowMs) }
   }
 

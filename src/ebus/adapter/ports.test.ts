@@ -41,6 +41,15 @@ describe('enhanced port', () => {
     expect(brief(port.tick(5_000).events)).toEqual([])
   })
 
+  it('hears the features of an adapter that answers late, once', () => {
+    const port = enhancedPort()
+    port.opened(0)
+    expect(brief(port.tick(500).events)).toEqual(['ready unknown'])
+    expect(brief(port.read(fromHex('c081'), 700).events)).toEqual(['ready 1'])
+    expect(brief(port.read(fromHex('c081'), 900).events)).toEqual([])
+    expect(brief(port.read(fromHex('c081'), 3_000).events)).toEqual(['reset'])
+  })
+
   it('takes a second RESETTED within three seconds for the same answer, a later one for a restart', () => {
     const port = enhancedPort()
     port.opened(0)

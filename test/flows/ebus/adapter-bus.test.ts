@@ -1,4 +1,6 @@
 /** The gateway's own adapter code against the virtual heating system, over real TCP sockets. */
+import type { AddressInfo } from 'node:net'
+import { connect, createServer } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
 
 import { fromHex, hex } from '../../../src/core/bytes.ts'
@@ -58,6 +60,19 @@ const answer = (result: Result<Reply, BusFault>): string =>
   result.ok ? hex(result.value.response ?? new Uint8Array()) : JSON.stringify(result.fault)
 const IDENTITY = 'b5424153563205071704'
 
+/** Between gateway and adapter: whatever the adapter says first comes so much later. */
+async function slowToBegin(port: number, lateMs: number): Promise<number> {
+  const server = createServer((near) => {
+    const far = connect(port, '127.0.0.1')
+    near.pipe(far)
+    setTimeout(() => far.pipe(near), lateMs)
+    for (const socket of [near, far]) socket.on('error', () => undefined)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  closing.push(() => new Promise<void>((resolve) => server.close(() => resolve())))
+  return (server.address() as AddressInfo).port
+}
+
 describe('enhanced adapter', () => {
   it('asks a device and gets its answer, at 2400 Bd', async () => {
     const { port } = await simulator({ speed: 1 })
@@ -87,6 +102,15 @@ describe('enhanced adapter', () => {
     await ask(heating, '08 0704')
     expect(await own).toMatchObject({ exchange: { telegram: { source: 0x31, target: 0x08 } } })
     expect(await foreign).toMatchObject({ kind: 'exchange', own: false })
+  })
+
+  it('learns what an adapter is that takes its time to say so', async () => {
+    const { port } = await simulator()
+    const heating = bus(await slowToBegin(port, 900))
+    await ready(heating)
+    for (let waited = 0; heating.info()?.firmwareVersion === undefined && waited < 10_000; waited += 20)
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    expect(heating.info()).toMatchObject({ infoSupported: true, firmwareVersion: '26' })
   })
 
   it('learns what the adapter is and how it feels', async () => {

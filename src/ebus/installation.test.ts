@@ -9,7 +9,7 @@ import type { Installation } from './installation.ts'
 import { METER, USE, daySelector } from './semantic/energy-selector.ts'
 import { isStale } from './semantic/plane-reader.ts'
 import type { HeatingPlane } from './semantic/planes.ts'
-import { CLOCK_KEY, energyKey, errorsKey, registerKey, timerKey } from './semantic/read-key.ts'
+import { CLOCK_KEY, boilerKey, energyKey, errorsKey, registerKey, timerKey } from './semantic/read-key.ts'
 import { readPlan } from './semantic/read-plan.ts'
 import { CIRCUIT, HOT_WATER, SYSTEM, ZONE, remoteRegisters } from './semantic/register-map.ts'
 import type { Register } from './semantic/register.ts'
@@ -99,6 +99,27 @@ describe('boiler', () => {
     identify(heating, 0x08, 'BAI00')
     const keys = readPlan(heating.topology, heating.shadow, AT).map(({ key }) => key)
     expect(keys).toEqual(expect.arrayContaining([errorsKey(0x08, [0, 1]), errorsKey(0x08, [0, 2])]))
+  })
+
+  it.each([
+    ['nothing was said yet', undefined, false],
+    ['there is a value', 'b004', false],
+    ['the register is not there', '', true],
+    ['no value can be read', 'ff', true],
+  ])('is asked for the stand-in only of a register without a value: %s', (_, answer, asked) => {
+    const heating = house()
+    identify(heating, 0x08, 'BAI00')
+    const tell = (question: string, response: string): void =>
+      hear(heating, {
+        telegram: { source: 0xf1, target: 0x08, primary: 0xb5, secondary: 0x09, data: fromHex(question) },
+        response: fromHex(response),
+      })
+    if (answer !== undefined) tell('0d0e04', answer)
+    const keys = new Set(readPlan(heating.topology, heating.shadow, AT).map(({ key }) => key))
+    expect([keys.has(boilerKey(0x08, 0x0e04)), keys.has(boilerKey(0x08, 0xa500))]).toEqual([true, asked])
+    tell('0da500', 'b004')
+    const { config } = data(heating, 'boiler_status') as { config: JsonObject }
+    expect(config).toMatchObject({ flowset_hc_max_c: 75 })
   })
 })
 

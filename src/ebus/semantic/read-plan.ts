@@ -7,7 +7,7 @@
  *
  * Pure.
  */
-import { BOILER_CONFIG, BOILER_DIAGNOSTICS, BOILER_STATE } from './boiler-map.ts'
+import { BOILER_CONFIG, BOILER_DIAGNOSTICS, BOILER_STATE, decodeBoilerValue } from './boiler-map.ts'
 import type { BoilerRegister } from './boiler-map.ts'
 import { busDate, energySelectors } from './energy-selector.ts'
 import { fm5Interpretable } from './fm5.ts'
@@ -100,9 +100,18 @@ export function readPlan(topology: Topology, shadow: Shadow, nowMs: number): rea
       plan.push({ key: errorsKey(boiler.address, [ERRORS_NOW, kind]), freshness: 'state_slow' })
     for (const part of [BOILER_STATE, BOILER_CONFIG, BOILER_DIAGNOSTICS])
       for (const register of Object.values<BoilerRegister>(part))
-        plan.push({ key: boilerKey(boiler.address, register.number), freshness: register.freshness })
+        for (const number of boilerNumbers(boiler.address, register, shadow))
+          plan.push({ key: boilerKey(boiler.address, number), freshness: register.freshness })
   }
   return inOrder(unique(plan))
+}
+
+/** The stand-in is only asked where the register itself has answered, with nothing that can be read. */
+function boilerNumbers(address: number, register: BoilerRegister, shadow: Shadow): readonly number[] {
+  const { number, fallback } = register
+  const entry = shadow.get(boilerKey(address, number))
+  if (fallback === undefined || entry === undefined) return [number]
+  return decodeBoilerValue(register, entry.payload) === undefined ? [number, fallback] : [number]
 }
 
 /** What there is has to be known before how it is; settings can wait, and who is paired with whom most of all. */

@@ -1,6 +1,6 @@
 /**
  * Capability on the wire: what a manifest says about one capability, in spec 2's snake case (CONTRACT § 6), with the
- * fields a caller needs beyond it: trust, idempotence, streaming, timeout, matcher and instance.
+ * fields a caller needs beyond it: trust, idempotence, streaming, timeout, matcher, secrets and instance.
  *
  * Schemas do not travel in manifests: they are fetched once by their hash.
  *
@@ -45,13 +45,14 @@ export const wireCapability = z.object({
   title: z.string().max(256),
   description: z.string().max(8_192),
   matches: z.record(z.string().max(64), z.enum(['equals', 'one-of', 'minimum', 'subset'])).exactOptional(),
+  secrets: z.array(z.string().max(128)).max(64).exactOptional(),
   instance_id: z.string().min(1).max(64),
 })
 
 export type WireCapability = z.output<typeof wireCapability>
 
 export function encodeCapability(capability: PeerCapability): JsonObject {
-  const { version, matches } = capability
+  const { version, matches, secrets } = capability
   return {
     name: capability.name,
     version: `${version[0]}.${version[1]}`,
@@ -70,6 +71,8 @@ export function encodeCapability(capability: PeerCapability): JsonObject {
     title: capability.title.slice(0, 256),
     description: capability.description.slice(0, 8_192),
     ...(matches === undefined ? {} : { matches }),
+    // Absent rather than empty: the list without it keeps the hash that older nodes have of it.
+    ...(secrets === undefined || secrets.length === 0 ? {} : { secrets }),
     instance_id: capability.instanceId,
   }
 }
@@ -93,6 +96,7 @@ export function peerCapability(wire: WireCapability): PeerCapability {
     title: wire.title,
     description: wire.description,
     ...(wire.matches === undefined ? {} : { matches: wire.matches }),
+    ...(wire.secrets === undefined ? {} : { secrets: wire.secrets }),
     instanceId: wire.instance_id,
   }
 }

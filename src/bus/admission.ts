@@ -80,10 +80,13 @@ function retryAfterMs(entry: CapabilityEntry, nowMs: number): number {
 }
 
 export function busy(entry: CapabilityEntry, nowMs: number, otherNodes: readonly string[] = []): Fault {
+  const why = isFull(entry)
+    ? `is working on ${entry.inFlight} calls, which is all it takes at once`
+    : 'asked to be left alone for a while'
   return {
     kind: 'busy',
     code: 'capacity_exceeded',
-    message: `${entry.offer.name} is working on ${entry.inFlight} calls, which is all it takes at once. Try again later.`,
+    message: `${entry.offer.name} ${why}. Try again later.`,
     retryAfterMs: retryAfterMs(entry, nowMs),
     ...(otherNodes.length > 0 ? { details: { alt_nodes: [...otherNodes] } } : {}),
   }

@@ -3,7 +3,8 @@
  *
  *   answered             success, with its latency
  *   the provider's fault failure, and for routing as slow as PENALTY_MS: a fast failer never looks fast
- *   busy                 no failure, but dearer for a while, and left alone as long as it asked to be
+ *   busy                 no failure, but dearer for a while, and left alone as long as it asked to be; except for what
+ *                        is bound to this node: it speaks of one thing in the house, and nobody stands in for the rest
  *   anything else        the caller's doing: tells nothing
  *
  * Pure: time is an argument.
@@ -50,7 +51,7 @@ export class HealthTracker {
       return entry.health.record({ success: false, latencyMs, nowMs, isProbe, mayEject: this.#mayEject(entry) })
     }
     if (isProbe) entry.health.probeEndedOpenly()
-    if (kind === 'busy' && !entry.isLocal) {
+    if (kind === 'busy' && (!entry.isLocal || entry.offer.anywhere === true)) {
       observe(entry.latency, PENALTY_MS, nowMs)
       entry.busyUntilMs = nowMs + Math.min(retryAfterMs, MAX_BUSY_MS)
     }

@@ -44,6 +44,11 @@ function failed(bus: CapabilityBus, entry: CapabilityEntry, times: number, nowMs
     bus.health.record(entry, { outcome, latencyMs: 1, nowMs, isProbe: false, isCallersDoing: false })
 }
 
+function busied(bus: CapabilityBus, entry: CapabilityEntry, retryAfterMs: number): void {
+  const outcome = { ok: false, fault: { kind: 'busy', message: 'later', retryAfterMs } } as const
+  bus.health.record(entry, { outcome, latencyMs: 1, nowMs: 0, isProbe: false, isCallersDoing: false })
+}
+
 function routes(bus: CapabilityBus, times = 200, nowMs = 0): Readonly<Record<string, number>> {
   const shares: Record<string, number> = {}
   for (let count = 0; count < times; count++) {
@@ -279,11 +284,30 @@ describe('a refusal', () => {
 
   it('leaves a peer alone as long as it asked to be', () => {
     const { bus, at } = village({ here: false, there: ['b'] })
-    const outcome = { ok: false, fault: { kind: 'busy', message: 'later', retryAfterMs: 700 } } as const
-    bus.health.record(at('b'), { outcome, latencyMs: 1, nowMs: 0, isProbe: false, isCallersDoing: false })
-    expect(bus.router.explain(nobody, 0)).toMatchObject({ kind: 'busy', retryAfterMs: 700 })
+    busied(bus, at('b'), 700)
+    expect(bus.router.explain(nobody, 0)).toMatchObject({
+      kind: 'busy',
+      message: 'llm.chat asked to be left alone for a while. Try again later.',
+      retryAfterMs: 700,
+    })
     expect(bus.router.route(nobody, 700)?.nodeId).toBe('b')
     expect(at('b').health.samples).toBe(0)
+  })
+
+  it('lets another node work while the provider here asked to be left alone, and comes back to it', () => {
+    const { bus, at } = village({ here: true, there: ['b'] })
+    const inSession = callOf('llm.chat', { sessionId: 's' })
+    expect([routes(bus), bus.router.route(inSession, 0)?.nodeId]).toEqual([{ a: 200 }, 'a'])
+    busied(bus, at('a'), 700)
+    expect([routes(bus), bus.router.route(inSession, 0)?.nodeId]).toEqual([{ b: 200 }, 'b'])
+    answered(bus, at('b'), { latencyMs: 200 })
+    expect(routes(bus, 200, 20_000)).toEqual({ a: 200 })
+  })
+
+  it('asks what is bound to this node again, as it spoke of one thing in the house only', () => {
+    const { bus, at } = village({ here: true, there: ['b'], facts: { anywhere: false } })
+    busied(bus, at('a'), 700)
+    expect(routes(bus)).toEqual({ a: 200 })
   })
 
   it('knows that everybody is in quarantine', () => {

@@ -70,18 +70,19 @@ export function inviteNode(command: MeshCommand, options: { level: Level; minute
     // An anchor can admit and revoke others; who makes one is decided by the root key alone (ADR 31).
     if (options.level === 'anchor' && authority.root?.id !== community.id)
       return fail('Only the node with the root key makes anchors.')
+    const nowMs = systemClock.now()
     const invitation = {
       id: ulid(),
       communityId: community.id,
       communityName: community.name,
       issuer: authority.self.id,
       level: options.level,
-      expiresAtMs: systemClock.now() + options.minutes * MINUTE_MS,
+      expiresAtMs: nowMs + options.minutes * MINUTE_MS,
       // Known to the issuer and to whoever holds the line: it proves that one is invited, once.
       secret: chanceBytes(32),
       addresses: listeningAt(command, store),
     }
-    await store.addInvitation(invitation)
+    await store.addInvitation(invitation, nowMs)
     const text = writeInvitation(invitation, authority.self)
     return said(
       { invitation: text, level: options.level, expires_at: new Date(invitation.expiresAtMs).toISOString() },

@@ -49,7 +49,7 @@ describe('mesh store', () => {
     folder = mkdtempSync(join(tmpdir(), 'hearthbus-mesh-'))
     store = new MeshStore(join(folder, 'mesh.db'))
     await store.accept(foundCommunity({ name: 'village', root, founder: { nodeId: issuer.id, name: 'cellar' }, nowMs }))
-    await store.addInvitation(invitation)
+    await store.addInvitation(invitation, nowMs)
   })
 
   afterEach(() => {
@@ -83,6 +83,14 @@ describe('mesh store', () => {
     expect(await store.admitJoiner(unknown, context)).toMatchObject({ fault: { kind: 'unknown-invitation' } })
     const namesake = askedBy(joiner, 'cellar')
     expect(await store.admitJoiner(namesake, context)).toMatchObject({ fault: { kind: 'name-taken' } })
+  })
+
+  it('keeps open invitations when a longer one is given, and forgets those that lapsed a day ago', async () => {
+    const day = 86_400_000
+    await store.addInvitation({ ...invitation, id: 'for two days', expiresAtMs: nowMs + 2 * day }, nowMs)
+    expect((await store.admitJoiner(request(), context)).ok).toBe(true)
+    await store.addInvitation({ ...invitation, id: 'much later' }, invitation.expiresAtMs + day + 1)
+    expect(await store.admitJoiner(request(), context)).toMatchObject({ fault: { kind: 'unknown-invitation' } })
   })
 
   it('sees what another process decided, and builds upon it', async () => {

@@ -52,6 +52,8 @@ export type JoinFault =
 const SEQUENCE_BLOCK = 1_000_000
 const MAX_REMEMBERED = 256
 const MAX_INVITATIONS = 256
+/** So long after its end an invitation still says why it opens nothing. */
+const INVITATION_KEPT_MS = 86_400_000
 
 export class MeshStore {
   readonly #database: Database
@@ -113,9 +115,9 @@ export class MeshStore {
     return decided
   }
 
-  async addInvitation({ id, secret, level, expiresAtMs }: Invitation): Promise<void> {
+  async addInvitation({ id, secret, level, expiresAtMs }: Invitation, nowMs: number): Promise<void> {
     await this.#database.commit((sql) => {
-      sql.prepare('DELETE FROM invitation WHERE expires_at_ms < ?').run(expiresAtMs - 86_400_000)
+      sql.prepare('DELETE FROM invitation WHERE expires_at_ms < ?').run(nowMs - INVITATION_KEPT_MS)
       const count = Number(sql.prepare('SELECT count(*) AS n FROM invitation').get()?.['n'])
       if (count >= MAX_INVITATIONS) throw new RangeError(`${count} invitations are open; let some expire first`)
       sql.prepare('INSERT INTO invitation VALUES (?, ?, ?, ?, NULL)').run(id, secret, level, expiresAtMs)

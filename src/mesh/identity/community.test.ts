@@ -12,6 +12,7 @@ import {
   withoutMember,
 } from './community.ts'
 import type { Community, CommunityFault, Level } from './community.ts'
+import type { NodeIdentity } from './node-key.ts'
 import { signDocument } from './signed-document.ts'
 
 const [founder, root, second, third] = [identityOf(1), identityOf(2), identityOf(3), identityOf(4)]
@@ -80,6 +81,43 @@ describe('community', () => {
     expect(supersede(revoked, coup)).toMatchObject({ fault: { kind: 'no-authority' } })
   })
 
+  it('takes no large step from an anchor, and any from the root', () => {
+    const grown = added(village, second.id, 'anchor')
+    expect(supersede(grown, renumbered(grown, 1_002, second)).ok).toBe(true)
+    for (const revision of [1_003, Number.MAX_SAFE_INTEGER])
+      expect(supersede(grown, renumbered(grown, revision, second))).toEqual({
+        ok: false,
+        fault: { kind: 'too-far-ahead', revision },
+      })
+    expect(supersede(grown, renumbered(grown, 5_000, root)).ok).toBe(true)
+  })
+
+  it('takes a list in which the root revokes an anchor that it knows, whatever the numbers', () => {
+    const grown = added(added(village, second.id, 'anchor'), third.id, 'anchor')
+    const revoked = value(withoutMember(grown, second.id, byRoot))
+    const ahead = renumbered(grown, Number.MAX_SAFE_INTEGER, second)
+    const builtUponIt = renumbered(grown, 900, third)
+    for (const held of [ahead, builtUponIt]) {
+      expect(supersede(held, revoked).ok).toBe(true)
+      expect(supersede(revoked, held).ok).toBe(false)
+    }
+    const byAnchor = value(withoutMember(grown, second.id, { authority: { self: third, root: undefined }, nowMs }))
+    expect(supersede(ahead, byAnchor)).toMatchObject({ fault: { kind: 'not-newer' } })
+  })
+
+  it('makes nothing once more that a revoked anchor may have written, except to lock out who is no anchor', () => {
+    const grown = added(added(added(village, second.id, 'anchor'), third.id, 'anchor'), identityOf(5).id, 'member')
+    const revoked = value(withoutMember(grown, second.id, byRoot))
+    let coup = added(grown, identityOf(6).id, 'member', bySecond)
+    for (const nodeId of [founder.id, identityOf(5).id]) coup = value(withoutMember(coup, nodeId, bySecond))
+    const inNameOfThird = { ...coup, members: new Map(coup.members) }
+    const stranger = coup.members.get(identityOf(6).id)
+    if (stranger !== undefined) inNameOfThird.members.set(stranger.nodeId, { ...stranger, addedBy: third.id })
+    const again = reapply(inNameOfThird, revoked, { authority: { self: third, root: undefined }, nowMs })
+    expect([...(again?.members.keys() ?? [])]).toEqual([founder.id, third.id])
+    expect([...(again?.revoked.keys() ?? [])]).toEqual([second.id, identityOf(5).id])
+  })
+
   it('takes the same of two revisions with one number, whichever comes first', () => {
     const base = added(village, second.id, 'anchor')
     const [mine, theirs] = [added(base, third.id, 'member'), added(base, identityOf(5).id, 'member', bySecond)]
@@ -91,6 +129,12 @@ describe('community', () => {
     expect(again?.revision).toBe(4)
   })
 })
+
+/** The same list under any number, as somebody would sign it who keeps to no rule. */
+function renumbered(community: Community, revision: number, signer: NodeIdentity): Community {
+  const { signature: _, ...document } = community.document as JsonObject & { type: string }
+  return value(readCommunity(signDocument({ ...document, revision, signed_by: signer.id }, signer), community.id))
+}
 
 function added(
   community: Community,

@@ -4,8 +4,9 @@
  *   root key ──certifies──▶ anchors ──sign──▶ revision 1, 2, 3 … of the member list
  *
  * The community's id is its root key. A revision is signed by the root or by an anchor that the root certified, so
- * whoever knows the id can judge any revision without having seen the ones before. Two rules hold between revisions:
- * the number grows, and a revocation is for ever unless the root itself takes it back.
+ * whoever knows the id can judge any revision without having seen the ones before. Between revisions the number grows,
+ * in steps that leave numbers for everybody after, and a revocation is for ever unless the root itself takes it back.
+ * A list in which the root revokes an anchor comes before all that know it as one, whatever their numbers (ADR 88).
  *
  * Pure: time is an argument.
  */
@@ -51,11 +52,17 @@ export type CommunityFault =
   | { readonly kind: 'foreign'; readonly id: string }
   | { readonly kind: 'bad-signature' }
   | { readonly kind: 'not-newer' }
+  /** Its number is too much higher than that of the list that is held, and it is not signed by the root. */
+  | { readonly kind: 'too-far-ahead'; readonly revision: number }
   /** It forgets a revocation and is not signed by the root. */
   | { readonly kind: 'forgets-revocation'; readonly nodeId: string }
   | { readonly kind: 'no-authority'; readonly nodeId: string }
 
 const MAX_MEMBERS = 4_096
+/** Numbers end at 2^53: in steps of this size nobody gets there. A node may miss as many changes and still catch up. */
+const MAX_STEP = 1_000
+/** The root takes part in no race beyond this number, so that others have enough left above its own. */
+const MAX_ANSWERED = 1e15
 
 const wireCommunity = z.object({
   type: z.literal('community-manifest'),
@@ -183,10 +190,12 @@ export function readCommunity(value: unknown, id: string): Result<Community, Com
 
 /** Whether a revision that was judged by itself may replace the one that is held. */
 export function supersede(held: Community, next: Community): Result<Community, CommunityFault> {
+  if (judges(next, held)) return ok(next)
   const isNewer = next.revision > held.revision || (next.revision === held.revision && next.digest > held.digest)
   if (!isNewer) return fail({ kind: 'not-newer' })
   if (next.signedBy === held.id) return ok(next)
   if (held.revoked.has(next.signedBy)) return fail({ kind: 'no-authority', nodeId: next.signedBy })
+  if (next.revision - held.revision > MAX_STEP) return fail({ kind: 'too-far-ahead', revision: next.revision })
   for (const nodeId of held.revoked.keys())
     if (!next.revoked.has(nodeId)) return fail({ kind: 'forgets-revocation', nodeId })
   return ok(next)
@@ -201,10 +210,14 @@ export function reapply(
   winner: Community,
   { authority, nowMs }: { readonly authority: Authority; readonly nowMs: number },
 ): Community | undefined {
+  // Whoever the root has revoked may have written anything into the lost list, in anybody's name. What is kept of it
+  // can only lock out, and never an anchor: who is one is for the root to say.
+  const isJudged = judges(winner, lost)
   let current = winner
   for (const nodeId of lost.revoked.keys())
-    if (!current.revoked.has(nodeId)) current = orSame(current, withoutMember(current, nodeId, { authority, nowMs }))
-  for (const member of lost.members.values())
+    if (!current.revoked.has(nodeId) && !(isJudged && current.members.get(nodeId)?.level === 'anchor'))
+      current = orSame(current, withoutMember(current, nodeId, { authority, nowMs }))
+  for (const member of isJudged ? [] : lost.members.values())
     if (
       member.addedBy === authority.self.id &&
       !current.members.has(member.nodeId) &&
@@ -212,6 +225,24 @@ export function reapply(
     )
       current = orSame(current, withMember(current, member, { authority, nowMs }))
   return current === winner ? undefined : current
+}
+
+/**
+ * The root's answer to a list with a higher number that had to be refused: its own once more, with a number above that
+ * one, since whoever took the other list does not look at lower numbers.
+ */
+export function outnumber(held: Community, refused: Community, { root }: Authority): Community | undefined {
+  if (root?.id !== held.id || refused.revision < held.revision || refused.revision > MAX_ANSWERED) return undefined
+  const { signature: _, ...wire } = wireCommunity.parse(held.document)
+  return seal({ ...wire, revision: refused.revision + 1, signed_by: root.id }, root)
+}
+
+/** Whether the root revokes an anchor that `before` still knows as one: then `before` may be that anchor's work. */
+function judges(next: Community, before: Community): boolean {
+  if (next.signedBy !== next.id) return false
+  for (const { nodeId, level } of before.members.values())
+    if (level === 'anchor' && next.revoked.has(nodeId)) return true
+  return false
 }
 
 export type Standing =

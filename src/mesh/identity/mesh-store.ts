@@ -14,7 +14,7 @@ import { Database } from '../../core/database-store.ts'
 import type { Migrations } from '../../core/database-store.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
-import { readCommunity, reapply, standingOf, supersede, withMember } from './community.ts'
+import { outnumber, readCommunity, reapply, standingOf, supersede, withMember } from './community.ts'
 import type { Authority, Community, CommunityFault, Level } from './community.ts'
 import { isProven } from './invitation.ts'
 import type { Invitation, JoinRequest } from './invitation.ts'
@@ -54,6 +54,12 @@ const MAX_REMEMBERED = 256
 const MAX_INVITATIONS = 256
 /** So long after its end an invitation still says why it opens nothing. */
 const INVITATION_KEPT_MS = 86_400_000
+/** A newer list, of this community, that whoever holds it would go on holding. */
+const REFUSED_FOR_GOOD: ReadonlySet<CommunityFault['kind']> = new Set([
+  'no-authority',
+  'too-far-ahead',
+  'forgets-revocation',
+])
 
 export class MeshStore {
   readonly #database: Database
@@ -86,7 +92,10 @@ export class MeshStore {
     return accepted
   }
 
-  /** As `accept`, for what came from elsewhere: what an anchor decided here and is missing there is decided once more. */
+  /**
+   * As `accept`, for what came from elsewhere: what an anchor decided here and is missing there is decided once more,
+   * and a list that the root cannot take is answered with a newer one of its own.
+   */
   async merge(
     next: Community,
     context: { readonly authority: Authority; readonly nowMs: number },
@@ -94,7 +103,10 @@ export class MeshStore {
     const merged = await this.#database.commit((sql) => {
       const held = heldIn(sql)
       const accepted = acceptIn(sql, next)
-      const again = accepted.ok && held !== undefined ? reapply(held, accepted.value, context) : undefined
+      if (held === undefined) return accepted
+      const isRefused = !accepted.ok && REFUSED_FOR_GOOD.has(accepted.fault.kind)
+      const answer = isRefused ? outnumber(held, next, context.authority) : undefined
+      const again = accepted.ok ? reapply(held, accepted.value, context) : answer
       return again === undefined ? accepted : acceptIn(sql, again)
     })
     if (merged.ok) this.#community = merged.value
@@ -202,6 +214,9 @@ export class MeshStore {
 function acceptIn(sql: DatabaseSync, next: Community): Result<Community, CommunityFault> {
   const held = heldIn(sql)
   if (held !== undefined && held.id !== next.id) return fail({ kind: 'foreign', id: next.id })
+  // Whoever made it: what cannot be read again must not be written, or the next start fails.
+  const read = readCommunity(next.document, next.id)
+  if (!read.ok) return read
   const accepted = held === undefined ? ok(next) : supersede(held, next)
   if (accepted.ok) {
     setFact(sql, 'community_id', next.id)

@@ -64,10 +64,20 @@ export class Dispatcher {
       entry = queued
       nowMs = timer.nowMs()
     }
-    if (config.hedge === true && isWorthHedging(round, entry)) return hedged(round, entry, this.#race(round))
+    if (config.hedge === true && isWorthHedging(round, entry)) return this.#hedge(round, entry)
     const attempt = this.#start(round, entry, nowMs)
     const outcome = this.#judge(round, attempt, await attempt.answered)
-    return outcome.ok || !this.#mayRetry(round, entry, outcome.fault) ? outcome : this.#retry(round, entry, outcome)
+    return outcome.ok || !this.#mayRetry(round, entry, outcome.fault)
+      ? outcome
+      : this.#retry(round, { entry, outcome, tried: new Set([entry]) })
+  }
+
+  async #hedge(round: Round, first: CapabilityEntry): Promise<Outcome> {
+    const tried = new Set([first])
+    const outcome = await hedged(round, first, this.#race(round, tried))
+    // Of two that answered, the last one is whose answer this is.
+    const { entry = first } = round.ticket
+    return outcome.ok ? outcome : this.#retry(round, { entry, outcome, tried })
   }
 
   /** The slot at `entry` is taken already. */
@@ -104,7 +114,7 @@ export class Dispatcher {
     log.warn(details, change === 'quarantined' ? 'a provider fails too often and is left alone' : 'a provider is back')
   }
 
-  #race({ call, ticket }: Round): Race {
+  #race({ call, ticket }: Round, tried: Set<CapabilityEntry>): Race {
     const { router, timer, tally } = this.#options
     return {
       start: (round, entry) => this.#start(round, entry),
@@ -114,6 +124,7 @@ export class Dispatcher {
         // A session stays where it is: only the second opinion goes elsewhere.
         const other = router.route({ ...call, sessionId: undefined }, timer.nowMs(), new Set([than]))
         if (other === undefined || !this.#budget.withdraw(timer.nowMs())) return undefined
+        tried.add(other)
         other.inFlight++
         tally.hedges++
         return other
@@ -144,9 +155,8 @@ export class Dispatcher {
     return ticket.cause === undefined && ticket.frames === 0 && isSafeToRetry(fault, entry.offer)
   }
 
-  async #retry(round: Round, first: CapabilityEntry, outcome: Outcome): Promise<Outcome> {
+  async #retry(round: Round, { entry: first, outcome, tried }: Failed): Promise<Outcome> {
     const { config, timer, tally } = this.#options
-    const tried = new Set([first])
     let [entry, last] = [first, outcome]
     for (let again = 0; again < (config.retries ?? DEFAULT_RETRIES); again++) {
       if (last.ok || !this.#mayRetry(round, entry, last.fault)) return last
@@ -163,15 +173,7 @@ export class Dispatcher {
   }
 
   /** Somebody else at once; the same one only if nothing else is left, nothing was tried, and after a pause. */
-  async #nextProvider(
-    round: Round,
-    {
-      tried,
-      entry,
-      fault,
-      again,
-    }: { tried: Set<CapabilityEntry>; entry: CapabilityEntry; fault: Fault; again: number },
-  ): Promise<CapabilityEntry | undefined> {
+  async #nextProvider(round: Round, { tried, entry, fault, again }: Search): Promise<Provider> {
     const { router, timer, random } = this.#options
     const { call, ticket } = round
     const other = entry.offer.anywhere === true ? router.route(call, timer.nowMs(), tried) : undefined
@@ -181,4 +183,20 @@ export class Dispatcher {
     await pause(pauseMs, timer, ticket)
     return ticket.cause === undefined ? router.route(call, timer.nowMs()) : undefined
   }
+}
+
+type Provider = CapabilityEntry | undefined
+
+/** Who answered so, and all that were asked. */
+interface Failed {
+  readonly entry: CapabilityEntry
+  readonly outcome: Outcome
+  readonly tried: Set<CapabilityEntry>
+}
+
+interface Search {
+  readonly tried: ReadonlySet<CapabilityEntry>
+  readonly entry: CapabilityEntry
+  readonly fault: Fault
+  readonly again: number
 }

@@ -171,6 +171,7 @@ describe('hedging', () => {
   async function slowVillage(hedge: boolean): Promise<{
     bus: CapabilityBus
     held: Held[]
+    meet: (...nodeIds: readonly string[]) => void
     pass: (ms: number) => Promise<void>
   }> {
     const held: Held[] = []
@@ -186,7 +187,7 @@ describe('hedging', () => {
     meet('b', 'c')
     for (let call = 0; call < 80; call++) await ask(bus)
     isSlow = true
-    return { bus, held, pass }
+    return { bus, held, meet, pass }
   }
 
   it('asks a second provider when the first takes unusually long, and takes the first good answer', async () => {
@@ -203,6 +204,31 @@ describe('hedging', () => {
     await settled()
     expect(bus.stats()).toMatchObject({ inFlight: 0, hedges: 1 })
     expect(bus.recentTraces(1)).toMatchObject([{ toNode: held[1]?.nodeId, attempts: 2 }])
+  })
+
+  it('tries a call again that fails before it is worth a second provider', async () => {
+    const { bus, held } = await slowVillage(true)
+    const answer = ask(bus)
+    await settled()
+    held[0]?.finish(fault('offline'))
+    await settled()
+    expect(held.map(({ nodeId }) => nodeId).toSorted()).toEqual(['b', 'c'])
+    held[1]?.finish(reply('elsewhere'))
+    expect(await answer).toEqual(reply('elsewhere'))
+    expect(bus.stats()).toMatchObject({ inFlight: 0, hedges: 0, retries: 1 })
+  })
+
+  it('tries a call again that fails at both, at neither of them first', async () => {
+    const { bus, held, meet, pass } = await slowVillage(true)
+    const answer = ask(bus)
+    await pass(10)
+    meet('d')
+    for (const { finish } of held) finish(fault('internal'))
+    await settled()
+    expect(held.map(({ nodeId }) => nodeId).toSorted()).toEqual(['b', 'c', 'd'])
+    held[2]?.finish(reply('third'))
+    expect(await answer).toEqual(reply('third'))
+    expect(bus.stats()).toMatchObject({ inFlight: 0, hedges: 1, retries: 1 })
   })
 
   it('waits for the other one when the quicker answer is a failure', async () => {

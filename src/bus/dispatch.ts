@@ -3,7 +3,7 @@
  *
  *   route ─▶ attempt ─▶ answer fits its contract? ─▶ health ─▶ outcome
  *     ▲        │ nothing was tried, or the call may happen twice, and the budget allows it
- *     └────────┘ never at the same provider first
+ *     └────────┘ never at the same provider first, nor at a node that was not reached
  *
  * Pure: time, timers, chance and the way to other nodes come from outside.
  */
@@ -122,7 +122,7 @@ export class Dispatcher {
       pause: (ms) => pause(ms, timer, ticket),
       another: (than) => {
         // A session stays where it is: only the second opinion goes elsewhere.
-        const other = router.route({ ...call, sessionId: undefined }, timer.nowMs(), new Set([than]))
+        const other = router.route({ ...call, sessionId: undefined }, timer.nowMs(), (entry) => entry === than)
         if (other === undefined || !this.#budget.withdraw(timer.nowMs())) return undefined
         tried.add(other)
         other.inFlight++
@@ -157,10 +157,13 @@ export class Dispatcher {
 
   async #retry(round: Round, { entry: first, outcome, tried }: Failed): Promise<Outcome> {
     const { config, timer, tally } = this.#options
+    const unreached = new Set<string>()
     let [entry, last] = [first, outcome]
     for (let again = 0; again < (config.retries ?? DEFAULT_RETRIES); again++) {
       if (last.ok || !this.#mayRetry(round, entry, last.fault)) return last
-      const next = await this.#nextProvider(round, { tried, entry, fault: last.fault, again })
+      // Of another node this most likely means all of it; here it is what the provider itself has behind it.
+      if (last.fault.kind === 'offline' && !entry.isLocal) unreached.add(entry.nodeId)
+      const next = await this.#nextProvider(round, { tried, unreached, entry, fault: last.fault, again })
       if (next === undefined || !this.#budget.withdraw(timer.nowMs())) return last
       tally.retries++
       tried.add(next)
@@ -173,15 +176,24 @@ export class Dispatcher {
   }
 
   /** Somebody else at once; the same one only if nothing else is left, nothing was tried, and after a pause. */
-  async #nextProvider(round: Round, { tried, entry, fault, again }: Search): Promise<Provider> {
+  async #nextProvider(round: Round, { tried, unreached, entry, fault, again }: Search): Promise<Provider> {
     const { router, timer, random } = this.#options
     const { call, ticket } = round
-    const other = entry.offer.anywhere === true ? router.route(call, timer.nowMs(), tried) : undefined
+    const other = entry.offer.anywhere === true ? this.#another(call, tried, unreached) : undefined
     if (other !== undefined || entry.isLocal || !isNothingTried(fault)) return other
     const pauseMs = Math.max(backoffMs(RETRY_PAUSE, again, random), fault.retryAfterMs ?? 0)
     if (timer.nowMs() + pauseMs >= ticket.deadlineMs) return undefined
     await pause(pauseMs, timer, ticket)
     return ticket.cause === undefined ? router.route(call, timer.nowMs()) : undefined
+  }
+
+  /** On a node that was reached, as long as there is one. */
+  #another(call: Call, tried: ReadonlySet<CapabilityEntry>, unreached: ReadonlySet<string>): Provider {
+    const { router, timer } = this.#options
+    const nowMs = timer.nowMs()
+    const elsewhere = router.route(call, nowMs, (entry) => tried.has(entry) || unreached.has(entry.nodeId))
+    if (elsewhere !== undefined || unreached.size === 0) return elsewhere
+    return router.route(call, nowMs, (entry) => tried.has(entry))
   }
 }
 
@@ -196,6 +208,7 @@ interface Failed {
 
 interface Search {
   readonly tried: ReadonlySet<CapabilityEntry>
+  readonly unreached: ReadonlySet<string>
   readonly entry: CapabilityEntry
   readonly fault: Fault
   readonly again: number

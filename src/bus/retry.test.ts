@@ -99,6 +99,39 @@ describe('a second try', () => {
     expect(asked).toEqual(['b', 'b'])
   })
 
+  describe('after a node was not reached', () => {
+    /** `b` has three instances of what `c` has one of; the first call goes to one of b's. */
+    function unevenVillage(answers: readonly Outcome[], nodeIds: readonly string[]) {
+      const made = scripted(answers)
+      for (const nodeId of nodeIds) {
+        const models = nodeId === 'b' ? ['one', 'two', 'three'] : ['one']
+        const capabilities = models.map((model) => announce(offered({ name: 'x.y', params: { model } })))
+        made.bus.onPeerUpdated({ nodeId, endpoint: undefined, manifest: { nodeId, capabilities } })
+      }
+      for (const { nodeId, latency } of made.bus.registry.named('x.y'))
+        Object.assign(latency, { latencyMs: nodeId === 'b' ? 1 : 1_000, atMs: 0, answers: 100 })
+      return made
+    }
+
+    it('is made at another one, whatever else is on the first', async () => {
+      const { bus, asked } = unevenVillage([fault('offline')], ['c', 'b'])
+      expect(await ask(bus)).toEqual(reply('at last'))
+      expect(asked).toEqual(['b', 'c'])
+    })
+
+    it('is made at its other providers when there is no other node', async () => {
+      const { bus, asked } = unevenVillage([fault('offline'), fault('offline')], ['b'])
+      expect(await ask(bus)).toEqual(reply('at last'))
+      expect([asked, bus.recentTraces(1)[0]?.attempts]).toEqual([['b', 'b', 'b'], 3])
+    })
+
+    it('may be made at the next provider of a node that was reached and failed', async () => {
+      const { bus, asked } = unevenVillage([fault('internal')], ['c', 'b'])
+      expect(await ask(bus)).toEqual(reply('at last'))
+      expect(asked).toEqual(['b', 'b'])
+    })
+  })
+
   it('waits as long as the provider asked for', async () => {
     const { bus, asked, meet, pass } = scripted([fault('busy', { retryAfterMs: 800 })])
     meet('b')

@@ -28,6 +28,9 @@ export interface RouterOptions {
   readonly random: () => number
 }
 
+/** Who shall not get the call this time, e.g. because it was tried there. */
+type LeftOut = (entry: CapabilityEntry) => boolean
+
 export interface RankedProvider {
   readonly entry: CapabilityEntry
   readonly costMs: number
@@ -49,13 +52,13 @@ export class Router {
     this.#freshnessMs = config.freshnessSeconds * 1_000
   }
 
-  /** `undefined` when nobody can take it now: see `queueFor` and `explain`. `tried` are left out. */
-  route(call: Call, nowMs: number, tried?: ReadonlySet<CapabilityEntry>): CapabilityEntry | undefined {
+  /** `undefined` when nobody can take it now: see `queueFor` and `explain`. */
+  route(call: Call, nowMs: number, isLeftOut?: LeftOut): CapabilityEntry | undefined {
     const { sessionId } = call
-    if (sessionId === undefined) return this.#choose(call, nowMs, tried)
+    if (sessionId === undefined) return this.#choose(call, nowMs, isLeftOut)
     const bound = this.sticky.bound(sessionId, call.capability, nowMs)
-    const keep = bound !== undefined && tried?.has(bound) !== true && this.#isViable(bound, call, nowMs)
-    const entry = keep ? bound : this.#choose(call, nowMs, tried)
+    const keep = bound !== undefined && isLeftOut?.(bound) !== true && this.#isViable(bound, call, nowMs)
+    const entry = keep ? bound : this.#choose(call, nowMs, isLeftOut)
     if (entry !== undefined) this.sticky.bind(sessionId, entry, nowMs)
     return entry
   }
@@ -93,14 +96,14 @@ export class Router {
       .toSorted((left, right) => left.costMs - right.costMs)
   }
 
-  #choose(call: Call, nowMs: number, tried: ReadonlySet<CapabilityEntry> | undefined): CapabilityEntry | undefined {
+  #choose(call: Call, nowMs: number, isLeftOut: LeftOut | undefined): CapabilityEntry | undefined {
     const named = this.#registry.named(call.capability)
     const only = named[0]
     if (named.length === 1 && only !== undefined)
-      return tried?.has(only) !== true && this.#isViable(only, call, nowMs) ? only : undefined
+      return isLeftOut?.(only) !== true && this.#isViable(only, call, nowMs) ? only : undefined
     const eligible = this.#eligible(call)
     if (isAmbiguous(call, eligible)) return undefined
-    const candidates = eligible.filter((entry) => this.#isAvailable(entry, nowMs) && tried?.has(entry) !== true)
+    const candidates = eligible.filter((entry) => this.#isAvailable(entry, nowMs) && isLeftOut?.(entry) !== true)
     // The first call after a quarantine goes to the one that was in it, or it would never be heard of again.
     const due = candidates.find((entry) => entry.health.isProbeDue(nowMs))
     return due ?? choose(candidates, { config: this.#config, nowMs, random: this.#random })

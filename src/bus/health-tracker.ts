@@ -10,9 +10,11 @@
  * Pure: time is an argument.
  */
 import type { Outcome } from './call.ts'
+import { satisfies } from './capability.ts'
 import type { CapabilityEntry } from './entry.ts'
 import { countsAgainstProvider } from './health.ts'
 import type { HealthChange } from './health.ts'
+import { coversParams } from './params.ts'
 import { forget, observe, PENALTY_MS } from './peak-ewma.ts'
 import type { Registry } from './registry.ts'
 
@@ -68,13 +70,15 @@ export class HealthTracker {
     entry.health.reset()
   }
 
-  /** At most half of those that could stand in for each other; what nobody stands in for is never ejected. */
+  /** At most half of those that can stand in for it; what nobody stands in for is never ejected. */
   #mayEject(entry: CapabilityEntry): boolean {
     if (entry.offer.anywhere !== true) return false
-    const peers = this.#registry
-      .named(entry.offer.name)
-      .filter(({ offer }) => offer.anywhere === true && offer.version[0] === entry.offer.version[0])
-    const ejected = peers.filter((peer) => peer !== entry && peer.health.isEjected()).length
-    return ejected + 1 <= Math.floor(peers.length / 2)
+    const others = this.#registry.named(entry.offer.name).filter((other) => other !== entry && standsIn(other, entry))
+    const ejected = others.filter((other) => other.health.isEjected()).length
+    return ejected + 1 <= Math.floor((others.length + 1) / 2)
   }
+}
+
+function standsIn({ offer }: CapabilityEntry, { offer: missing }: CapabilityEntry): boolean {
+  return offer.anywhere === true && satisfies(offer.version, missing.version) && coversParams(offer, missing)
 }

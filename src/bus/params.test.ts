@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { answering, ME, node, offered, reply } from '../../test/bus-village.ts'
-import type { JsonObject } from '../core/json.ts'
-import type { ParamsMatcher } from './capability.ts'
-import { matchesParams, servesParams } from './params.ts'
+import type { Json, JsonObject } from '../core/json.ts'
+import type { Offer, ParamsMatcher } from './capability.ts'
+import { coversParams, matchesParams, servesParams } from './params.ts'
 
 describe('params', () => {
   it.each([
@@ -45,6 +45,29 @@ describe('params', () => {
         expect(servesParams(offer, { params: params as never })).toBe(true)
       }),
     )
+  })
+
+  it.each([
+    ['equals', 8, 8, true],
+    ['equals', 8, 9, false],
+    ['one-of', ['a', 'b', 'c'], ['a', 'b'], true],
+    ['one-of', ['a'], ['a', 'b'], false],
+    ['minimum', 8_192, 4_096, true],
+    ['minimum', 4_096, 8_192, false],
+    ['subset', ['de', 'en'], ['en'], true],
+    ['subset', ['en'], ['de', 'en'], false],
+  ] as const)('%s: who offers %j can do all that who offers %j does: %s', (test, other, one, expected) => {
+    const offer = (ctx: Json): Offer => offered({ name: 'x', params: { ctx }, matches: { ctx: test } })
+    expect(coversParams(offer(other), offer(one))).toBe(expected)
+  })
+
+  it('are covered by who takes any, whom nobody with a choice of them covers', () => {
+    const [any, some] = [offered({ name: 'x' }), offered({ name: 'x', params: { a: 1 }, matches: { a: 'equals' } })]
+    expect([coversParams(any, some), coversParams(some, any), coversParams(any, any)]).toEqual([true, false, true])
+    const choosy = offered({ name: 'x', params: { a: 1, b: 2 }, matches: { a: 'equals', b: 'equals' } })
+    expect([coversParams(choosy, some), coversParams(some, choosy)]).toEqual([false, true])
+    const byFunction = offered({ name: 'x', params: { a: 2 }, matches: (has, wants) => has['a'] === wants['a'] })
+    expect([coversParams(byFunction, some), coversParams(byFunction, byFunction)]).toEqual([false, true])
   })
 
   // test_params_compatible_predicate_invoked

@@ -23,6 +23,19 @@ export function servesParams(offer: Offer, body: JsonObject): boolean {
   return matchesParams(matches, offer.params, requested)
 }
 
+/** Whether `other` can serve whatever params `offer` can. */
+export function coversParams(other: Offer, offer: Offer): boolean {
+  const { matches } = other
+  if (matches === undefined) return true
+  if (typeof matches === 'function') return offer.matches !== undefined && matches(other.params, offer.params)
+  const own = offer.matches ?? {}
+  // Of what it does not test it serves anything, which `other` does not.
+  if (typeof own === 'object' && Object.keys(matches).some((param) => !Object.hasOwn(own, param))) return false
+  // Of a list that one of is asked for, all must be there.
+  const whole = Object.entries(matches).map(([param, test]) => [param, test === 'one-of' ? 'subset' : test] as const)
+  return matchesParams(Object.fromEntries(whole), other.params, offer.params)
+}
+
 export function matchesParams(matcher: ParamsMatcher, offered: JsonObject, requested: JsonObject): boolean {
   for (const param of Object.keys(requested)) {
     const test = Object.hasOwn(matcher, param) ? matcher[param] : undefined

@@ -360,4 +360,25 @@ describe('quarantine', () => {
     failed(bound.bus, bound.at('b'), 50)
     expect(bound.bus.health.isQuarantined(bound.at('b'), 0)).toBe(false)
   })
+
+  it('never takes one whose params, or version, no other serves', () => {
+    const bus = node('a')
+    const meet = (nodeId: string, facts: Partial<Offer>): CapabilityEntry => {
+      const capabilities = [announce(offered({ name: 'llm.chat', ...facts }))]
+      bus.onPeerAdded({ nodeId, endpoint: undefined, manifest: { nodeId, capabilities } })
+      const entry = bus.registry.named('llm.chat').at(-1)
+      if (entry === undefined) throw new Error('not registered')
+      return entry
+    }
+    const model = (name: string): Partial<Offer> => ({ params: { model: name }, matches: { model: 'equals' } })
+    const big = meet('b', model('big'))
+    for (const nodeId of ['c', 'd', 'e']) meet(nodeId, model('small'))
+    failed(bus, big, 50)
+    expect(bus.health.isQuarantined(big, 0)).toBe(false)
+    const newer = meet('f', { ...model('big'), version: [1, 1] })
+    failed(bus, newer, 50)
+    expect(bus.health.isQuarantined(newer, 0)).toBe(false)
+    failed(bus, big, 1)
+    expect(bus.health.isQuarantined(big, 0)).toBe(true)
+  })
 })

@@ -24,9 +24,9 @@ export function warnWithoutNats(what: string): void {
 
 export interface NatsProcess {
   readonly url: string
-  /** Like a power cut, and back again at the same address. */
+  /** Like a power cut, and back again at the same address; with other users and permissions, if it is told so. */
   readonly kill: () => Promise<void>
-  readonly restart: () => Promise<void>
+  readonly restart: (extra?: string) => Promise<void>
   readonly stop: () => Promise<void>
 }
 
@@ -38,12 +38,15 @@ export async function startNats(
   const folder = mkdtempSync(join(tmpdir(), 'hearthbus-nats-'))
   const port = await freePort()
   const config = join(folder, 'nats.conf')
-  writeFileSync(config, `listen: "${place.host}:${port}"\njetstream { store_dir: "${folder}/js" }\n${extra}\n`)
+  const write = (more: string): void =>
+    writeFileSync(config, `listen: "${place.host}:${port}"\njetstream { store_dir: "${folder}/js" }\n${more}\n`)
+  write(extra)
   let child = await launch(config, place.namespace)
   return {
     url: `nats://${place.host}:${port}`,
     kill: () => ended(child, 'SIGKILL'),
-    restart: async () => {
+    restart: async (more) => {
+      if (more !== undefined) write(more)
       child = await launch(config, place.namespace)
     },
     stop: async () => {

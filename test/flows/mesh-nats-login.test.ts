@@ -6,11 +6,14 @@ import type { MeshNode } from '../mesh-house.ts'
 import { NATS_SERVER, startNats, warnWithoutNats } from '../nats-process.ts'
 import type { NatsProcess } from '../nats-process.ts'
 
+const TOOLS = '{ user: tools, password: tools }'
+
 warnWithoutNats('logging in to NATS with node keys')
 
 describe.skipIf(NATS_SERVER === '')('a NATS server that knows node keys', () => {
   const nodes: MeshNode[] = []
   let broker: NatsProcess | undefined
+  let users: string
 
   afterAll(async () => {
     await closeAll(nodes)
@@ -20,7 +23,8 @@ describe.skipIf(NATS_SERVER === '')('a NATS server that knows node keys', () => 
   it('lets nodes in with the key that they have, and nobody without', async () => {
     const [cellar, attic] = [meshHome('cellar'), meshHome('attic')]
     const keys = [cellar, attic].map((home) => `{ nkey: ${String(cli(home, 'mesh', 'nkey')['nkey'])} }`)
-    broker = await startNats(`authorization { users: [ ${keys.join(', ')}, { user: tools, password: tools } ] }`)
+    users = `authorization { users: [ ${keys.join(', ')}, ${TOOLS} ] }`
+    broker = await startNats(users)
     const { url } = broker
     const mesh = `  advertise: ['127.0.0.1:9']\n  nats: { servers: ['${url}'], nkey: true }`
     for (const [name, home] of [
@@ -42,17 +46,36 @@ describe.skipIf(NATS_SERVER === '')('a NATS server that knows node keys', () => 
   })
 
   it('shows its tools which nodes there are and what they did', async () => {
-    const connection = await connect({ servers: broker?.url ?? '', user: 'tools', pass: 'tools' })
-    const ask = async (subject: string): Promise<Record<string, unknown>[]> => {
-      const answers: Record<string, unknown>[] = []
-      for await (const message of await connection.requestMany(subject, '', { maxWait: 1_000, maxMessages: 2 }))
-        answers.push(message.json<Record<string, unknown>>())
-      return answers
-    }
-    const pinged = await ask('$SRV.PING.hearthbus')
-    expect(pinged.map(({ metadata }) => (metadata as { node: string }).node).toSorted()).toEqual(['attic', 'cellar'])
+    expect(await pinged()).toEqual(['attic', 'cellar'])
     const [stats] = await ask('$SRV.STATS')
     expect(stats).toMatchObject({ type: 'io.nats.micro.v1.stats_response', endpoints: [{ name: 'call' }] })
-    await connection.close()
   })
+
+  it('has them all back after it has refused them for a while', async () => {
+    const [first] = nodes
+    if (broker === undefined || first === undefined) throw new Error('nobody started')
+    await broker.kill()
+    await broker.restart(`authorization { users: [ ${TOOLS} ] }`)
+    // Refused when it connects anew, and not only when it reconnects: the old connection is given up.
+    const isShutOut = ({ log }: MeshNode): boolean => /Authorization Violation.*NATS cannot be reached/i.test(log())
+    await until('both are shut out', () => nodes.every(isShutOut))
+    await broker.kill()
+    await broker.restart(users)
+    await until('one reaches the other again', async () => (await call(first, 'test.only.attic')).outcome === 'ok')
+    expect(await pinged()).toEqual(['attic', 'cellar'])
+  })
+
+  async function pinged(): Promise<readonly string[]> {
+    const answers = await ask('$SRV.PING.hearthbus')
+    return answers.map(({ metadata }) => (metadata as { node: string }).node).toSorted()
+  }
+
+  async function ask(subject: string): Promise<Record<string, unknown>[]> {
+    const connection = await connect({ servers: broker?.url ?? '', user: 'tools', pass: 'tools' })
+    const answers: Record<string, unknown>[] = []
+    for await (const message of await connection.requestMany(subject, '', { maxWait: 1_000, maxMessages: 2 }))
+      answers.push(message.json<Record<string, unknown>>())
+    await connection.close()
+    return answers
+  }
 })

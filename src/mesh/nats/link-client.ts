@@ -30,6 +30,8 @@ const PING_MS = 5_000
 export class Link {
   readonly #options: LinkOptions
   readonly #events: LinkEvents
+  /** What is listened to, whichever connection there is. */
+  readonly #subscriptions = new Map<string, (message: Msg) => void>()
   #connection: NatsConnection | undefined
   #isUp = false
   #isClosed = false
@@ -53,13 +55,10 @@ export class Link {
     void this.#connect()
   }
 
+  /** For as long as the node runs: the client keeps it through reconnects, and a connection that is new begins with it. */
   subscribe(subject: string, hear: (message: Msg) => void): void {
-    this.#connection?.subscribe(subject, {
-      callback: (error, message) => {
-        if (error === null) hear(message)
-        else this.#options.logger.warn({ err: error, subject }, 'NATS refuses a subscription')
-      },
-    })
+    this.#subscriptions.set(subject, hear)
+    if (this.#connection?.isClosed() === false) this.#listen(this.#connection, subject, hear)
   }
 
   /** While we are down, the client keeps it and says it when we are up again. */
@@ -98,6 +97,8 @@ export class Link {
           await connection.close()
           return
         }
+        // The client gives a connection up for good when the server refuses to let it in again.
+        for (const [subject, hear] of this.#subscriptions) this.#listen(connection, subject, hear)
         this.#up(connection)
         await this.#watch(connection)
       } catch (error) {
@@ -106,6 +107,15 @@ export class Link {
       this.#down()
       await new Promise((resolve) => setTimeout(resolve, RECONNECT_MS * 4).unref())
     }
+  }
+
+  #listen(connection: NatsConnection, subject: string, hear: (message: Msg) => void): void {
+    connection.subscribe(subject, {
+      callback: (error, message) => {
+        if (error === null) hear(message)
+        else this.#options.logger.warn({ err: error, subject }, 'NATS refuses a subscription')
+      },
+    })
   }
 
   /** Until the connection is closed for good. */

@@ -109,7 +109,7 @@ export class NatsTransport implements Broker {
     await this.#link.close()
   }
 
-  /** Subscriptions outlive reconnects: they are made once per community. */
+  /** The link keeps subscriptions whatever becomes of a connection: they are made once per community. */
   #listen(communityId: string): void {
     this.#caller.subscribe(communityId)
     this.#server.subscribe(communityId)

@@ -23,6 +23,7 @@ import { NatsTransport } from '../src/mesh/nats/nats-transport.ts'
 import { Outbound } from '../src/mesh/outbound.ts'
 import { PacketProvider } from '../src/mesh/packets/packet-provider.ts'
 import { RateBudget } from '../src/mesh/rate-budget.ts'
+import type { RateLimits } from '../src/mesh/rate-budget.ts'
 import { ReplayCache } from '../src/mesh/replay-cache.ts'
 import { GivenSessions } from '../src/mesh/sessions.ts'
 import type { Signatures } from '../src/mesh/sessions.ts'
@@ -64,17 +65,29 @@ export interface PairOptions {
   readonly signatures?: Signatures
 }
 
-export async function httpPair({ level = 'trusted', signatures = 'session' }: PairOptions = {}): Promise<MeshPair> {
+export interface HttpPairOptions extends PairOptions {
+  /** What the provider grants. */
+  readonly rate?: RateLimits
+  /** Something between the two: it is told where the provider listens, and says where it listens itself. */
+  readonly through?: (port: number) => Promise<number>
+}
+
+export async function httpPair({
+  level = 'trusted',
+  signatures = 'session',
+  rate,
+  through = async (port) => port,
+}: HttpPairOptions = {}): Promise<MeshPair> {
   const community = pairCommunity(level)
   const client = new HttpClient({ tls: tlsOf(callerKey), maxAnswerBytes: 4 * MAX_BODY_BYTES })
   let address: PeerAddress = { nodeId: providerKey.id, ways: [] }
   const outbound = outboundOf(community, { http: client }, signatures)
-  const provider = side(providerKey, community, { signatures })
+  const provider = side(providerKey, community, { signatures, rate })
   const caller = node(callerKey.id, { clock: systemClock, remote: outbound })
   const listen = (port: number): Promise<HttpServer> => listenFor(provider, community, port)
   let server = await listen(0)
   const { port } = server
-  address = { nodeId: providerKey.id, ways: [{ transport: 'http', host: '127.0.0.1', port }] }
+  address = { nodeId: providerKey.id, ways: [{ transport: 'http', host: '127.0.0.1', port: await through(port) }] }
   return pairOf(caller, provider, () => address, {
     cut: () => server.stop(),
     mend: async () => {
@@ -202,16 +215,16 @@ function side(
   {
     bus = node(identity.id, { clock: systemClock }),
     signatures = 'session',
-  }: { bus?: CapabilityBus; signatures?: Signatures } = {},
+    rate = { callsPerSecond: 1_000_000, callsPerSecondPerCapability: 1_000_000 },
+  }: { bus?: CapabilityBus; signatures?: Signatures; rate?: RateLimits | undefined } = {},
 ): Side {
   const sessions = new GivenSessions(identity.id, systemClock, signatures)
-  const rate = new RateBudget({ callsPerSecond: 1_000_000, callsPerSecondPerCapability: 1_000_000 })
   const gate = {
     self: identity.id,
     community: () => community,
     sessions,
     replay: new ReplayCache(systemClock.monotonic()),
-    rate,
+    rate: new RateBudget(rate),
     clock: systemClock,
   }
   const inbound = new Inbound({

@@ -20,7 +20,8 @@ import type { Community } from './identity/community.ts'
 import { parseTime, SKEW_MS } from './identity/time.ts'
 import { isProven, isSignature } from './proof.ts'
 import type { RateBudget } from './rate-budget.ts'
-import { refusal } from './refusal.ts'
+import { reasonOf, refusal } from './refusal.ts'
+import type { RefusalReason } from './refusal.ts'
 import type { ReplayCache } from './replay-cache.ts'
 import type { GivenSessions, Session } from './sessions.ts'
 
@@ -117,4 +118,23 @@ export function checkBudget(
   return waitMs > 0
     ? refusal('rate_limited', 'rate', `${from} calls ${capability} too often.`, { retryAfterMs: waitMs })
     : undefined
+}
+
+/** What `admit` refuses before it has looked whether a message was here, or because it was. */
+const NOT_NEW: ReadonlySet<string> = new Set<RefusalReason>([
+  'no-community',
+  'foreign-community',
+  'wrong-recipient',
+  'skew',
+  'revoked',
+  'stranger',
+  'unknown-session',
+  'proof',
+  'rate',
+  'replayed',
+])
+
+/** Of a message that was sent twice: whether this refusal of the second leaves open what became of the first. */
+export function leavesFirstOpen(fault: Fault): boolean {
+  return NOT_NEW.has(reasonOf(fault) ?? '')
 }

@@ -24,7 +24,7 @@ import { CallerSessions } from './caller-sessions.ts'
 import { addressed, question } from './draft.ts'
 import type { Draft } from './draft.ts'
 import { answerText, bodyHash, callText, envelopeFields, FramesHash, MAX_SESSION } from './envelope.ts'
-import { SESSION_QUESTION } from './gate.ts'
+import { leavesFirstOpen, SESSION_QUESTION } from './gate.ts'
 import type { NodeIdentity } from './identity/node-key.ts'
 import { MAX_CALL_BYTES } from './packets/packet.ts'
 import { encodePacketCall, lengthOf } from './packets/packet-call.ts'
@@ -257,8 +257,10 @@ export class Outbound implements RemoteProvider {
     const covered = answerText({ requestId, from, status, bodyHash: bodyHash(text), framesHash })
     if (isProven(covered, proof, { from, session })) {
       const outcome = decodeOutcome(status, text)
-      const isRepeat = resent === true && !outcome.ok && reasonOf(outcome.fault) === 'replayed'
-      return isRepeat ? fail(lostAnswer(from, message.idempotent, 'the connection broke')) : outcome
+      if (resent !== true || outcome.ok || !leavesFirstOpen(outcome.fault)) return outcome
+      // The first may have been carried out, if only by a process that has restarted since.
+      const mayGoAgain = message.idempotent && reasonOf(outcome.fault) === 'unknown-session'
+      return mayGoAgain ? outcome : fail(lostAnswer(from, message.idempotent, 'the connection broke'))
     }
     // Not even a refusal is believed unproven: one that says "nothing was tried" makes the router try elsewhere.
     return fail({

@@ -1,9 +1,13 @@
 import { once } from 'node:events'
 import { createServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
+import { connect, createServer as createRelay } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
+import { answering, collect, ME, reply, streaming } from '../../../test/bus-village.ts'
 import { identityOf } from '../../../test/mesh-keys.ts'
-import { tlsOf } from '../../../test/mesh-pair.ts'
+import { httpPair, tlsOf } from '../../../test/mesh-pair.ts'
+import type { HttpPairOptions, MeshPair } from '../../../test/mesh-pair.ts'
+import type { Outcome } from '../../bus/call.ts'
 import { HttpClient } from './http-client.ts'
 
 const [here, there] = [identityOf(21), identityOf(22)]
@@ -39,3 +43,103 @@ describe('HTTP client', () => {
     expect(await client.send(to, message, signal)).toMatchObject({ ok: false, fault: { kind: 'offline' } })
   })
 })
+
+describe('a change whose kept connection breaks before its answer', () => {
+  it('is made once, and nobody claims to know', async () => {
+    expect(await broken({})).toEqual(['ok', 'unknown-outcome', 2])
+  })
+
+  it('is made once also when the provider has restarted meanwhile', async () => {
+    const meanwhile = (pair: MeshPair): void => pair.forgetSessions()
+    expect(await broken({ meanwhile })).toEqual(['ok', 'unknown-outcome', 2])
+    expect(await broken({ meanwhile, streams: true })).toEqual(['ok', 'unknown-outcome', 2])
+  })
+
+  it('is made again after a restart where it may happen twice', async () => {
+    const meanwhile = (pair: MeshPair): void => pair.forgetSessions()
+    expect(await broken({ meanwhile, idempotent: true })).toEqual(['ok', 'ok', 3])
+  })
+
+  it('is not said to have been refused when there are too many', async () => {
+    // Two at once, of each kind.
+    const rate = { callsPerSecond: 100, callsPerSecondPerCapability: 0.4 }
+    expect(await broken({ rate })).toEqual(['ok', 'unknown-outcome', 2])
+  })
+
+  /** What became of two calls, of which the second is cut off from its answer, and how often they were carried out. */
+  async function broken({
+    meanwhile = () => undefined,
+    streams = false,
+    idempotent = false,
+    rate,
+  }: {
+    meanwhile?: (pair: MeshPair) => void
+    streams?: boolean
+    idempotent?: boolean
+    rate?: HttpPairOptions['rate']
+  }): Promise<readonly unknown[]> {
+    const facts = { name: 'test.write', effect: 'writes', idempotent } as const
+    const relay = breakable()
+    const pair = await httpPair({ through: relay.open, ...(rate === undefined ? {} : { rate }) })
+    let runs = 0
+    const change = async (): Promise<Outcome> => {
+      if (++runs === 2) {
+        meanwhile(pair)
+        relay.break()
+      }
+      return reply(runs)
+    }
+    pair.offer(
+      streams
+        ? // oxlint-disable-next-line require-yield -- a stream may end before its first frame
+          streaming(facts, async function* () {
+            return change()
+          })
+        : answering(facts, change),
+    )
+    const make = async (): Promise<string> => {
+      const stream = streams ? pair.caller.stream(facts.name, undefined, {}, ME) : undefined
+      if (stream !== undefined) await collect(stream)
+      const outcome = await (stream?.outcome ?? pair.caller.call(facts.name, undefined, {}, ME))
+      return outcome.ok ? 'ok' : outcome.fault.kind
+    }
+    const ends = [await make(), await make(), runs]
+    relay.close()
+    await pair.close()
+    return ends
+  }
+})
+
+function breakable(): { open: (port: number) => Promise<number>; break: () => void; close: () => void } {
+  const sockets = new Set<Socket>()
+  let target = 0
+  const server = createRelay((near) => {
+    const far = connect(target, '127.0.0.1')
+    sockets.add(near)
+    for (const socket of [near, far]) {
+      socket.on('error', () => undefined)
+      socket.on('close', () => {
+        near.destroy()
+        far.destroy()
+      })
+    }
+    near.pipe(far).pipe(near)
+  })
+  const breakAll = (): void => {
+    for (const socket of sockets) socket.resetAndDestroy()
+    sockets.clear()
+  }
+  return {
+    open: async (port) => {
+      target = port
+      server.listen(0, '127.0.0.1')
+      await once(server, 'listening')
+      return (server.address() as AddressInfo).port
+    },
+    break: breakAll,
+    close: () => {
+      server.close()
+      breakAll()
+    },
+  }
+}

@@ -4,7 +4,8 @@
  *   POST /bus/v1/call ─▶ JSON answer, or text/event-stream with back-pressure all the way to the socket
  *
  * A kept connection may die at the moment we use it. The message is then sent once more under the same request id: a
- * node that has seen it refuses it as a replay, and only then nobody knows what happened.
+ * node that has seen it refuses it as a replay, and one that has restarted does not know the session. Only then nobody
+ * knows what happened.
  *
  * Does I/O.
  */
@@ -78,9 +79,7 @@ export class HttpClient implements MeshTransport<'http'> {
   async send(to: HttpDestination, message: Message, signal: AbortSignal): Promise<Result<Delivered, Fault>> {
     const answered = await this.#post(to, message, signal)
     if (!answered.ok) return answered
-    const { response, resent } = answered.value
-    const whole = await this.#readAll(response, to, message, signal)
-    return whole.ok && resent ? ok({ ...whole.value, resent }) : whole
+    return this.#readAll(answered.value, { to, message, signal })
   }
 
   async stream(
@@ -92,8 +91,8 @@ export class HttpClient implements MeshTransport<'http'> {
     if (!answered.ok) return answered
     const { response } = answered.value
     if (response.headers['content-type']?.startsWith('text/event-stream') === true)
-      return this.#readFrames(response, { to, message, signal, emit })
-    const whole = await this.#readAll(response, to, message, signal)
+      return this.#readFrames(answered.value, { to, message, signal, emit })
+    const whole = await this.#readAll(answered.value, { to, message, signal })
     return whole.ok ? ok({ ...whole.value, frames: 0 }) : whole
   }
 
@@ -146,11 +145,10 @@ export class HttpClient implements MeshTransport<'http'> {
   }
 
   async #readAll(
-    response: IncomingMessage,
-    to: HttpDestination,
-    { idempotent }: Message,
-    signal: AbortSignal,
+    { response, resent }: Posted,
+    { to, message, signal }: { to: HttpDestination; message: Message; signal: AbortSignal },
   ): Promise<Result<Delivered, Fault>> {
+    const { idempotent } = message
     const parts: Buffer[] = []
     let length = 0
     try {
@@ -170,12 +168,12 @@ export class HttpClient implements MeshTransport<'http'> {
     }
     const proof = response.headers[SIGNATURE_HEADER]
     const text = Buffer.concat(parts).toString('utf8')
-    return ok({ status: response.statusCode ?? 500, text, proof: typeof proof === 'string' ? proof : '' })
+    return ok({ status: response.statusCode ?? 500, text, proof: typeof proof === 'string' ? proof : '', resent })
   }
 
   /** Reading pauses while a frame is being taken: the socket fills, and the far end's handler waits. */
   async #readFrames(
-    response: IncomingMessage,
+    { response, resent }: Posted,
     { to, message, signal, emit }: { to: HttpDestination; message: Message; signal: AbortSignal; emit: Emit },
   ): Promise<Result<StreamDelivered, Fault>> {
     const parser = new SseParser(this.#options.maxAnswerBytes)
@@ -188,7 +186,7 @@ export class HttpClient implements MeshTransport<'http'> {
         const events = parser.feed(text)
         if (!events.ok) return lost(events.fault)
         for (const event of events.value) {
-          if (event.kind === 'end') return ok({ ...event.delivered, frames })
+          if (event.kind === 'end') return ok({ ...event.delivered, frames, resent })
           frames++
           await emit(event.frame)
         }

@@ -1,10 +1,11 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { node, offered } from '../../test/bus-village.ts'
 import { identityOf } from '../../test/mesh-keys.ts'
 import { announce } from '../bus/peer.ts'
 import { manualClock } from '../core/clock.ts'
+import type { JsonObject } from '../core/json.ts'
 import { silentLogger } from '../core/logger.ts'
-import { fail } from '../core/result.ts'
+import { fail, ok } from '../core/result.ts'
 import { foundCommunity, withMember } from './identity/community.ts'
 import { issueManifest, slim } from './identity/node-manifest.ts'
 import { Neighbourhood } from './neighbourhood-client.ts'
@@ -35,10 +36,55 @@ describe('a neighbour that only a registry tells of', () => {
   })
 })
 
+describe('a neighbour that is asked for what it offers', () => {
+  it('is asked once more when there was news of it meanwhile', async () => {
+    const { bus, hear, asked, answer, manifest } = house()
+    hear('manifest', ['test.one'], 1)
+    // What comes back is what it was asked for, and old by now.
+    hear('manifest', ['test.one', 'test.two'], 2)
+    answer(manifest(['test.one'], 1))
+    await vi.waitUntil(() => asked.length === 2)
+    answer(manifest(['test.one', 'test.two'], 2))
+    await vi.waitUntil(() => bus.offer('test.two') !== undefined)
+    expect(asked).toEqual(['mesh.manifest', 'mesh.manifest'])
+    expect(bus.offer('test.one')?.name).toBe('test.one')
+  })
+
+  it('is asked under its new entry when it has gone and come back meanwhile', async () => {
+    const { bus, hear, asked, answer, manifest, leave } = house()
+    hear('manifest', ['test.one'], 1)
+    leave()
+    hear('manifest', ['test.one'], 2)
+    answer(undefined)
+    await vi.waitUntil(() => asked.length === 2)
+    answer(manifest(['test.one'], 2))
+    await vi.waitUntil(() => bus.offer('test.one') !== undefined)
+    expect(asked).toEqual(['mesh.manifest', 'mesh.manifest'])
+  })
+
+  it('is told once more, at once, when there was news of us meanwhile', async () => {
+    const { neighbourhood, hear, asked, answer } = house()
+    hear('capabilities', ['test.one'], 1)
+    hear('manifest', ['test.one'], 1)
+    void neighbourhood.tellAll()
+    void neighbourhood.tellAll()
+    expect(asked).toEqual(['mesh.exchange'])
+    answer({})
+    await vi.waitUntil(() => asked.length === 2)
+    answer({})
+    expect(asked).toEqual(['mesh.exchange', 'mesh.exchange'])
+  })
+})
+
 function house(): {
+  readonly neighbourhood: Neighbourhood
   readonly bus: ReturnType<typeof node>
   readonly asked: readonly string[]
   readonly hear: (kind: 'capabilities' | 'manifest', names: readonly string[], sequence: number) => void
+  /** To the oldest question that waits; `undefined` where nobody answers. */
+  readonly answer: (value: JsonObject | undefined) => void
+  readonly manifest: (names: readonly string[], sequence: number) => JsonObject
+  readonly leave: () => void
 } {
   const clock = manualClock()
   const bus = node(us.id, { clock })
@@ -47,6 +93,7 @@ function house(): {
   const grown = withMember(founded, { nodeId: other.id, name: 'other', level: 'trusted' }, context)
   if (!grown.ok) throw new Error(grown.fault.kind)
   const asked: string[] = []
+  const waiting: ((value: JsonObject | undefined) => void)[] = []
   const book = new PeerBook(us.id, bus)
   const neighbourhood = new Neighbourhood({
     self: us.id,
@@ -57,25 +104,32 @@ function house(): {
     own: () => undefined,
     ask: async (peer, question) => {
       asked.push(question)
-      return fail(unreachable(peer.nodeId, 'nobody answers in this test'))
+      const value = await new Promise<JsonObject | undefined>((resolve) => waiting.push(resolve))
+      return value === undefined ? fail(unreachable(peer.nodeId, 'nobody answers')) : ok(value)
     },
     identify: async () => undefined,
     onCommunity: async () => undefined,
     onGone: () => undefined,
   })
+  const manifest = (names: readonly string[], sequence: number): JsonObject => {
+    const capabilities = names.map((name) => announce(offered({ name })))
+    for (const capability of capabilities)
+      if (capability.schemas !== undefined) book.schemas.keep(capability, capability.schemas)
+    const facts = { displayName: 'other', endpoints: [], inFlight: 0, uptimeSeconds: 1, nowMs: clock.now() }
+    return issueManifest({ ...facts, communityId: root.id, capabilities, sequence }, other)
+  }
   return {
+    neighbourhood,
     bus,
     asked,
     hear: (kind, names, sequence) => {
-      const capabilities = names.map((name) => announce(offered({ name })))
-      for (const capability of capabilities)
-        if (capability.schemas !== undefined) book.schemas.keep(capability, capability.schemas)
-      const facts = { displayName: 'other', endpoints: [], inFlight: 0, uptimeSeconds: 1, nowMs: clock.now() }
-      const full = issueManifest({ ...facts, communityId: root.id, capabilities, sequence }, other)
-      const { capabilities: wire, capabilities_hash: hash } = full
+      const full = manifest(names, sequence)
+      const { capabilities, capabilities_hash: hash } = full
       if (kind === 'manifest') neighbourhood.hint({ kind, manifest: slim(full), way: { transport: 'nats' } }, 'nats')
-      else if (typeof hash === 'string')
-        neighbourhood.hint({ kind, nodeId: other.id, hash, capabilities: wire }, 'nats')
+      else if (typeof hash === 'string') neighbourhood.hint({ kind, nodeId: other.id, hash, capabilities }, 'nats')
     },
+    answer: (value) => waiting.shift()?.(value),
+    manifest,
+    leave: () => book.remove(other.id),
   }
 }

@@ -16,9 +16,9 @@ import type { Logger } from '../core/logger.ts'
 import type { Result } from '../core/result.ts'
 import { Candidates } from './candidates.ts'
 import type { Candidate, Place } from './candidates.ts'
+import { Contents } from './contents-client.ts'
 import { addressText, parseAddress } from './discovery/peer-source.ts'
 import type { Hint } from './discovery/peer-source.ts'
-import { decodeSchemas } from './identity/capability-wire.ts'
 import { readCommunity } from './identity/community.ts'
 import type { Community } from './identity/community.ts'
 import { readCapabilities } from './identity/node-manifest.ts'
@@ -52,7 +52,6 @@ const QUIET_MS = 12_000
 /** After a question without answer the next ones come quickly: is it gone, or was it one packet? */
 const DOUBT_MS = 500
 const ASK_MS = 5_000
-const SCHEMAS_AT_ONCE = 128
 const MAX_TOLD_PEERS = 64
 
 type CapabilitiesHint = Extract<Hint, { kind: 'capabilities' }>
@@ -62,7 +61,7 @@ export class Neighbourhood {
   readonly #candidates = new Candidates()
   readonly #asking = new Set<string>()
   readonly #askAgainMs = new Map<string, number>()
-  readonly #fetching = new Set<string>()
+  readonly #contents: Contents
   /** What members offer, until the manifest that names it comes: a registry tells it first. */
   readonly #offered = new Map<string, CapabilitiesHint>()
   readonly #stop = new AbortController()
@@ -70,6 +69,7 @@ export class Neighbourhood {
 
   constructor(parts: NeighbourhoodParts) {
     this.#parts = parts
+    this.#contents = new Contents({ ...parts, ask: (...question) => this.#ask(...question) })
   }
 
   start(): void {
@@ -149,6 +149,7 @@ export class Neighbourhood {
     if (this.#stop.signal.aborted) return
     if (answer.ok) {
       this.#took(answer.value, nodeId)
+      if (this.#askAgainMs.has(nodeId)) void this.#exchange(peer)
       return
     }
     this.#parts.logger.debug({ node: nodeId, fault: answer.fault.message }, 'a node did not answer')
@@ -210,7 +211,7 @@ export class Neighbourhood {
       const offered = this.#offered.get(heard.peer.nodeId)
       this.#offered.delete(heard.peer.nodeId)
       if (!heard.wantsCapabilities) this.#complete(heard.peer)
-      else if (offered === undefined || !this.#learn(offered)) void this.#fetch(heard.peer)
+      else if (offered === undefined || !this.#learn(offered)) void this.#contents.fetch(heard.peer.nodeId)
     }
     return heard
   }
@@ -218,46 +219,8 @@ export class Neighbourhood {
   /** On the bus with whatever is known; what is missing of its contracts comes after. */
   #complete(peer: Peer): void {
     const { book } = this.#parts
-    if (book.missingSchemas(peer).length > 0) void this.#fetch(peer)
+    if (book.missingSchemas(peer).length > 0) void this.#contents.fetch(peer.nodeId)
     else book.publish(peer)
-  }
-
-  async #fetch(peer: Peer): Promise<void> {
-    const { book } = this.#parts
-    if (this.#fetching.has(peer.nodeId)) return
-    this.#fetching.add(peer.nodeId)
-    try {
-      if (peer.capabilitiesHash !== peer.manifest.capabilitiesHash) {
-        const full = await this.#ask(book.addressOf(peer), 'mesh.manifest', {})
-        const community = this.#parts.community()
-        if (!full.ok || community === undefined) return
-        const { clock } = this.#parts
-        book.hear(full.value, { community, nowMs: clock.now(), monotonicMs: clock.monotonic(), source: 'exchange' })
-      }
-      await this.#fetchSchemas(peer)
-      book.publish(peer)
-    } finally {
-      this.#fetching.delete(peer.nodeId)
-    }
-  }
-
-  async #fetchSchemas(peer: Peer): Promise<void> {
-    const { book, logger } = this.#parts
-    const missing = book.missingSchemas(peer)
-    for (let at = 0; at < missing.length; at += SCHEMAS_AT_ONCE) {
-      const some = missing.slice(at, at + SCHEMAS_AT_ONCE)
-      const hashes = [...new Set(some.map(({ schemaHash }) => schemaHash))]
-      const answer = await this.#ask(book.addressOf(peer), 'mesh.schemas', { hashes })
-      if (!answer.ok) return
-      for (const capability of some) {
-        const schemas = decodeSchemas(answer.value[capability.schemaHash])
-        if (schemas !== undefined && !book.schemas.keep(capability, schemas))
-          logger.warn(
-            { node: peer.nodeId, capability: capability.name },
-            'a contract is not the one that was announced',
-          )
-      }
-    }
   }
 
   /** `false` when it is not what the newest manifest of a node that we know names: it may be what the next one does. */

@@ -1,0 +1,91 @@
+/**
+ * Contents: what other nodes offer, fetched from them where a manifest says that there is something new.
+ *
+ *   manifest heard ─▶ capabilities? ─▶ schemas? ─▶ on the bus
+ *        ▲ there was news meanwhile       │
+ *        └────────────────────────────────┘
+ *
+ * Does I/O: questions through `ask`.
+ */
+import type { Clock } from '../core/clock.ts'
+import type { Fault } from '../core/fault.ts'
+import type { Json, JsonObject } from '../core/json.ts'
+import type { Logger } from '../core/logger.ts'
+import type { Result } from '../core/result.ts'
+import { decodeSchemas } from './identity/capability-wire.ts'
+import type { Community } from './identity/community.ts'
+import type { Peer, PeerBook } from './peer-book.ts'
+import type { PeerAddress } from './transport.ts'
+
+export interface ContentsParts {
+  readonly book: PeerBook
+  readonly clock: Clock
+  readonly logger: Logger
+  readonly community: () => Community | undefined
+  readonly ask: (peer: PeerAddress, question: string, body: Json) => Promise<Result<JsonObject, Fault>>
+}
+
+const SCHEMAS_AT_ONCE = 128
+
+export class Contents {
+  readonly #parts: ContentsParts
+  /** Who is being asked, and whether there was news of it since. */
+  readonly #fetching = new Map<string, { isStale: boolean }>()
+
+  constructor(parts: ContentsParts) {
+    this.#parts = parts
+  }
+
+  /** Until there is no news meanwhile: what comes back may be older than the news. */
+  async fetch(nodeId: string): Promise<void> {
+    const underWay = this.#fetching.get(nodeId)
+    if (underWay !== undefined) {
+      underWay.isStale = true
+      return
+    }
+    const fetching = { isStale: false }
+    this.#fetching.set(nodeId, fetching)
+    try {
+      do {
+        fetching.isStale = false
+        await this.#fetchOnce(nodeId)
+      } while (fetching.isStale)
+    } finally {
+      this.#fetching.delete(nodeId)
+    }
+  }
+
+  async #fetchOnce(nodeId: string): Promise<void> {
+    const { book, clock } = this.#parts
+    // Each time anew: it may have gone and come back as another entry.
+    const peer = book.find(nodeId)
+    if (peer === undefined) return
+    if (peer.capabilitiesHash !== peer.manifest.capabilitiesHash) {
+      const full = await this.#parts.ask(book.addressOf(peer), 'mesh.manifest', {})
+      const community = this.#parts.community()
+      if (!full.ok || community === undefined) return
+      book.hear(full.value, { community, nowMs: clock.now(), monotonicMs: clock.monotonic(), source: 'exchange' })
+    }
+    await this.#fetchSchemas(peer)
+    book.publish(peer)
+  }
+
+  async #fetchSchemas(peer: Peer): Promise<void> {
+    const { book, logger } = this.#parts
+    const missing = book.missingSchemas(peer)
+    for (let at = 0; at < missing.length; at += SCHEMAS_AT_ONCE) {
+      const some = missing.slice(at, at + SCHEMAS_AT_ONCE)
+      const hashes = [...new Set(some.map(({ schemaHash }) => schemaHash))]
+      const answer = await this.#parts.ask(book.addressOf(peer), 'mesh.schemas', { hashes })
+      if (!answer.ok) return
+      for (const capability of some) {
+        const schemas = decodeSchemas(answer.value[capability.schemaHash])
+        if (schemas !== undefined && !book.schemas.keep(capability, schemas))
+          logger.warn(
+            { node: peer.nodeId, capability: capability.name },
+            'a contract is not the one that was announced',
+          )
+      }
+    }
+  }
+}

@@ -27,7 +27,10 @@ import { joined, lengthOf } from './packet-call.ts'
 import type { PacketCallText } from './packet-call.ts'
 import { isPacketProven, packetProof } from './packet-proof.ts'
 
-/** `unsent`: no byte of it left. `stale`: the peer knows the session no longer. Either way nothing was tried. */
+/**
+ * `unsent`: no byte of it left. `stale`: the peer does not take it under this session any more. Either way nothing was
+ * tried, or it may happen twice.
+ */
 export type Untried = 'unsent' | 'stale'
 
 export interface PacketRequest {
@@ -99,6 +102,12 @@ class Waiting implements Worker {
     if (!this.isSettled) this.settle(this.request.otherwise(why))
   }
 
+  /** A number goes out once: somebody repeats what is on the wire, and it was carried out, or the count is spoilt. */
+  wasSeenBefore(): void {
+    if (this.request.idempotent) this.untried('stale')
+    else this.lose('its number had been there before')
+  }
+
   lose(why: string): void {
     this.settle(fail(lostAnswer(this.wire.nodeId, this.request.idempotent, why)))
   }
@@ -125,8 +134,7 @@ export class PacketCaller implements PacketEvents {
   readonly #withdraw = (waiting: Waiting): void => {
     const { wire, calls, number, sentMs } = waiting
     if (number !== 0) {
-      const keyId = calls.session.id
-      wire.send(encodePacket(coveredHead({ kind: 'cancel', keyId, number })), keyId, 0)
+      wire.send(about('cancel', number, calls.session), calls.session.id, 0)
       // Nothing has come since: perhaps nothing comes through at all.
       if (this.#clock.monotonic() - sentMs >= PATIENCE_MS) wire.doubt(sentMs)
     }
@@ -191,11 +199,11 @@ export class PacketCaller implements PacketEvents {
   /** Now and then: asks about what has not been answered. */
   tick(): void {
     const nowMs = this.#clock.monotonic()
-    for (const [keyId, { waiting }] of this.#sessions)
+    for (const { session, waiting } of this.#sessions.values())
       for (const each of waiting.values()) {
         if (!each.wire.mayLose || nowMs - each.sentMs < PATIENCE_MS) continue
         each.questions++
-        each.wire.send(encodePacket(coveredHead({ kind: 'again', keyId, number: each.number })), keyId, each.number)
+        each.wire.send(about('again', each.number, session), session.id, each.number)
       }
   }
 
@@ -238,7 +246,9 @@ export class PacketCaller implements PacketEvents {
       const waited = typeof number === 'number' ? waiting.get(number) : undefined
       if (waited === undefined || typeof status !== 'number') continue
       waited.request.call.ticket?.bytes(share, lengthOf(waited.request.text))
-      waited.settle(outcomeOf(status, body))
+      const outcome = outcomeOf(status, body)
+      if (!outcome.ok && reasonOf(outcome.fault) === 'replayed') waited.wasSeenBefore()
+      else waited.settle(outcome)
     }
   }
 
@@ -273,6 +283,12 @@ export class PacketCaller implements PacketEvents {
     this.#sessions.set(session.id, calls)
     return calls
   }
+}
+
+/** Proven like the call: nobody else withdraws it, or asks after it. */
+function about(kind: 'cancel' | 'again', number: number, session: Session): string {
+  const covered = coveredHead({ kind, keyId: session.id, number })
+  return encodePacket(covered, packetProof('call', covered, '', session))
 }
 
 /** What the bus says of any provider that was cut off. */

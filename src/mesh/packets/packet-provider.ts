@@ -28,7 +28,7 @@ import type { Packet, PacketHead } from './packet.ts'
 import { decodePacketCall } from './packet-call.ts'
 import type { PacketCall } from './packet-call.ts'
 import { admitPacket } from './packet-gate.ts'
-import { packetProof } from './packet-proof.ts'
+import { isPacketProven, packetProof } from './packet-proof.ts'
 import { SequenceWindow } from './sequence-window.ts'
 
 /** Where packets come from, and answers go. */
@@ -87,10 +87,9 @@ export class PacketProvider {
     if (packet === undefined) return
     const { head } = packet
     if (head.kind === 'call') this.#calls(head, packet, source)
-    else if (this.#isOthers(head.keyId, source)) return
-    else if (head.kind === 'cancel')
-      this.#served.get(head.keyId)?.running.get(head.number)?.serving.withdraw('the caller withdrew')
-    else if (head.kind === 'again') this.#again(head.keyId, head.number, source)
+    if ((head.kind !== 'again' && head.kind !== 'cancel') || !this.#isCallers(packet, source)) return
+    if (head.kind === 'again') this.#again(head.keyId, head.number, source)
+    else this.#served.get(head.keyId)?.running.get(head.number)?.serving.withdraw('the caller withdrew')
   }
 
   /** Nobody is at the other end any more. */
@@ -105,10 +104,16 @@ export class PacketProvider {
       for (const { serving } of running.values()) serving.withdraw('the node stops')
   }
 
-  /** Where a connection shows who is there, nobody withdraws or asks after what is another's. */
-  #isOthers(keyId: string, { shownBy }: PacketSource): boolean {
-    const peer = this.#parts.gate.sessions.find(keyId)?.peer
-    return shownBy !== undefined && peer !== undefined && peer !== shownBy
+  /**
+   * A call is withdrawn and asked after by its own caller only. What was asked after and never came is refused from then
+   * on: whoever could ask for numbers that are yet to come would have every call refused (ADR 87).
+   */
+  #isCallers(packet: Packet, { shownBy }: PacketSource): boolean {
+    const { keyId } = packet.head
+    const session = this.#served.get(keyId)?.session ?? this.#parts.gate.sessions.find(keyId)
+    // Nothing is known of it, and nothing but that will be said.
+    if (session === undefined) return true
+    return (shownBy === undefined || shownBy === session.peer) && isPacketProven('call', packet, session)
   }
 
   #calls(head: Extract<PacketHead, { kind: 'call' | 'refusal' }>, packet: Packet, source: PacketSource): void {

@@ -5,8 +5,8 @@
  *   hbp2 call <key id> <number of the first> <how many> <proof> ⏎ [sent at, call, call …]
  *   hbp2 answer <key id> <proof> ⏎ [[number, status, body] …]
  *   hbp2 refusal <key id> <number of the first> <how many> <signature> ⏎ [status, body]      none of them was tried
- *   hbp2 cancel <key id> <number> ⏎
- *   hbp2 again <key id> <number> ⏎        what became of it? ─▶ its answer, or one of
+ *   hbp2 cancel <key id> <number> <proof> ⏎
+ *   hbp2 again <key id> <number> <proof> ⏎        what became of it? ─▶ its answer, or one of
  *   hbp2 forgotten <key id> <number> ⏎    hbp2 unknown <key id> <number> <signature> ⏎        it never came
  *
  * A proof covers everything but itself: the words between `hbp2` and it, a line feed, and the rest.

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { answering, callOf, echo, node, offered } from '../../../test/bus-village.ts'
+import { answering, callOf, echo, node, offered, reply } from '../../../test/bus-village.ts'
 import { identityOf, NEW_YEAR_MS } from '../../../test/mesh-keys.ts'
 import type { CapabilityBus } from '../../bus/bus.ts'
 import type { Outcome } from '../../bus/call.ts'
@@ -21,6 +21,7 @@ import type { PacketWire } from '../transport.ts'
 import { coveredHead, encodePacket } from './packet.ts'
 import { PacketCaller } from './packet-caller.ts'
 import { encodePacketCall } from './packet-call.ts'
+import { packetProof } from './packet-proof.ts'
 import { PacketProvider } from './packet-provider.ts'
 import type { PacketSource } from './packet-provider.ts'
 
@@ -69,14 +70,46 @@ describe('packets', () => {
     expect(await refusedWith(call({}))).toBe('proof')
   })
 
-  it('are not asked after, nor withdrawn, by another node', async () => {
+  it('are not asked after by another node, nor by anybody who cannot prove to be their caller', async () => {
     const answers: string[] = []
-    const elsewhere = { ...source, shownBy: stranger.id, answer: (packet: string) => void answers.push(packet) }
-    for (const kind of ['again', 'cancel'] as const)
-      provider.receive(encodePacket(coveredHead({ kind, keyId: session.id, number: 1 })), elsewhere)
+    const broker = { ...source, shownBy: undefined, mayLose: true, answer: (text: string) => void answers.push(text) }
+    for (const number of [1, 2, 999_999_999_999_999]) {
+      const covered = coveredHead({ kind: 'again', keyId: session.id, number })
+      provider.receive(encodePacket(covered, packetProof('call', covered, '', session)), {
+        ...broker,
+        shownBy: stranger.id,
+      })
+      for (const proof of ['', 'hmac-sha256:x', packetProof('call', covered, ' ', session)])
+        provider.receive(encodePacket(covered, proof), broker)
+    }
     expect(answers).toEqual([])
-    // Had it been answered "it never came", the number would be refused from then on.
-    expect(await call({ x: 1 })).toEqual(ok({ data: { x: 1 } }))
+    // Had it been answered "it never came", the numbers would be refused from then on, and all before them.
+    expect(await Promise.all([call({ x: 1 }), call({ x: 2 })])).toEqual([1, 2].map((x) => ok({ data: { x } })))
+  })
+
+  it('are not withdrawn by another node, nor by anybody who cannot prove to be their caller', async () => {
+    bus.registerCapability(
+      answering({ name: 'test.slow' }, async ({ signal }) => (await moment(), reply(signal.aborted))),
+    )
+    const slow = call({}, offered({ name: 'test.slow' }))
+    await new Promise((resolve) => setImmediate(resolve))
+    const covered = coveredHead({ kind: 'cancel', keyId: session.id, number: 1 })
+    provider.receive(encodePacket(covered), { ...source, shownBy: undefined })
+    provider.receive(encodePacket(covered, packetProof('call', covered, '', session)), {
+      ...source,
+      shownBy: stranger.id,
+    })
+    expect(await slow).toEqual(reply(false))
+  })
+
+  it('go another way when their numbers were there before, if they may happen twice', async () => {
+    meddle = (packet) => {
+      // Somebody on the wire says it first.
+      provider.receive(packet, { ...source, answer: () => undefined })
+      return packet
+    }
+    expect(await call({ x: 1 })).toEqual(ok({ data: 'stale' }))
+    expect(kindOf(await call({ x: 1 }, OFFER, false))).toBe('unknown-outcome')
   })
 
   it('are refused when they come a second time', async () => {

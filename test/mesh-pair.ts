@@ -224,6 +224,7 @@ function side(
     community: () => community,
     sessions,
     replay: new ReplayCache(systemClock.monotonic()),
+    strangersReplay: new ReplayCache(systemClock.monotonic()),
     rate: new RateBudget(rate),
     clock: systemClock,
   }

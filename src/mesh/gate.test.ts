@@ -40,7 +40,8 @@ beforeEach(() => {
     self: provider.id,
     community: () => community,
     sessions: new GivenSessions(provider.id, clock),
-    replay: new ReplayCache(clock.monotonic()),
+    replay: new ReplayCache(clock.monotonic(), 200),
+    strangersReplay: new ReplayCache(clock.monotonic(), 60),
     rate: new RateBudget({ callsPerSecond: 100, callsPerSecondPerCapability: 10 }),
     clock,
   }
@@ -147,6 +148,45 @@ describe('gate', () => {
     expect(knock({ capability: 'test.other' })).toBe('trusted')
     clock.advance(100)
     expect(knock({})).toBe('trusted')
+  })
+})
+
+describe('strangers at the gate', () => {
+  const join = (number: number, requestId?: string): string => {
+    const by = identityOf(100 + number)
+    const change = { from: by.id, capability: 'mesh.join', keyId: undefined, timestamp: timeText(clock.now()) }
+    return knock(requestId === undefined ? change : { ...change, requestId }, { sign: true, by })
+  }
+
+  it('have one budget, however many they are, and leave a member its own', () => {
+    const verdicts = Array.from({ length: 60 }, (_, number) => join(number))
+    expect([verdicts.indexOf('rate_limited rate'), new Set(verdicts.slice(50)).size]).toEqual([50, 1])
+    expect(knock({ capability: 'mesh.join' })).toBe('trusted')
+  })
+
+  it('fill nothing that a member needs', () => {
+    parts = { ...parts, rate: new RateBudget({ callsPerSecond: 1_000, callsPerSecondPerCapability: 1_000 }) }
+    const verdicts = Array.from({ length: 100 }, (_, number) => join(number))
+    expect(verdicts.indexOf('rate_limited rate')).toBe(60)
+    for (let count = 0; count < 200; count++) expect(knock({})).toBe('trusted')
+  })
+
+  it('are refused a replay', () => {
+    const requestId = '01JGFJJZ00BAA6K3XEY2QKD4AA'
+    expect([join(1, requestId), join(1, requestId)]).toEqual(['unknown', 'expired replayed'])
+  })
+})
+
+describe('rate budget', () => {
+  it('remembers nobody who has all of it again', () => {
+    const budget = new RateBudget({ callsPerSecond: 10, callsPerSecondPerCapability: 1 })
+    for (let peer = 0; peer < 1_000; peer++) budget.take(`early ${peer}`, 'test.echo', 0)
+    for (let count = 0; count < 5; count++) budget.take('late', 'test.echo', 4_000)
+    expect(budget.peers).toBe(1_001)
+    budget.take('new', 'test.echo', 5_000)
+    expect(budget.peers).toBe(2)
+    // Who has used it up a second ago has one back.
+    expect([budget.take('late', 'test.echo', 5_000), budget.take('late', 'test.echo', 5_000)]).toEqual([0, 1_000])
   })
 })
 

@@ -30,6 +30,8 @@ export interface GateParts {
   readonly community: () => Community | undefined
   readonly sessions: GivenSessions
   readonly replay: ReplayCache
+  /** Of those who are no members. Anybody can be any number of them, so they share what they may fill and use up. */
+  readonly strangersReplay: ReplayCache
   readonly rate: RateBudget
   readonly clock: Clock
 }
@@ -51,6 +53,8 @@ export interface Admitted {
 export const SESSION_QUESTION = 'mesh.session'
 /** Needs neither session key nor membership: the invitation decides. */
 export const JOIN_QUESTION = 'mesh.join'
+/** Whose budget it is: no node's id. */
+const STRANGERS = 'whoever is no member'
 
 export function admit(sealed: Sealed, parts: GateParts): Result<Admitted, Fault> {
   const { envelope, proof } = sealed
@@ -72,9 +76,10 @@ export function admit(sealed: Sealed, parts: GateParts): Result<Admitted, Fault>
     return fail(refusal('invalid_signature', 'unknown-session', 'This session key is not, or no longer, known here.'))
   if (!isProven(callText(envelopeFields(envelope), sealed.bodyHash), proof, { from, session }))
     return fail(refusal('invalid_signature', 'proof', 'The signature does not belong to this message and sender.'))
-  const late = checkNew(envelope, parts)
+  const isMember = standing.kind === 'member'
+  const late = checkNew(envelope, isMember, parts)
   if (late !== undefined) return fail(late)
-  const level = standing.kind === 'member' ? standing.level : 'unknown'
+  const level = isMember ? standing.level : 'unknown'
   return ok({ caller: { kind: 'peer', id: from, level }, session, isSigned: isSignature(proof) })
 }
 
@@ -97,11 +102,11 @@ function checkAddress(
 }
 
 /** After the proof: a stranger must neither use up a member's budget nor make its ids look used. */
-function checkNew({ from, requestId, capability }: Envelope, parts: GateParts): Fault | undefined {
+function checkNew({ from, requestId, capability }: Envelope, isMember: boolean, parts: GateParts): Fault | undefined {
   const nowMs = parts.clock.monotonic()
-  const tooOften = checkBudget({ from, capability }, nowMs, parts)
+  const tooOften = checkBudget({ from: isMember ? from : STRANGERS, capability }, nowMs, parts)
   if (tooOften !== undefined) return tooOften
-  const seen = parts.replay.see(from, requestId, nowMs)
+  const seen = (isMember ? parts.replay : parts.strangersReplay).see(from, requestId, nowMs)
   if (seen === 'new') return undefined
   return seen === 'full'
     ? refusal('rate_limited', 'rate', 'Too many messages at once.', { retryAfterMs: 1_000 })

@@ -13,7 +13,7 @@ import type { InboundParts } from './inbound.ts'
 import type { MeshOptions } from './mesh-options.ts'
 import { PacketProvider } from './packets/packet-provider.ts'
 import { RateBudget } from './rate-budget.ts'
-import { ReplayCache } from './replay-cache.ts'
+import { MAX_STRANGERS_PER_WINDOW, ReplayCache } from './replay-cache.ts'
 import { GivenSessions } from './sessions.ts'
 
 export interface ProviderSide {
@@ -32,6 +32,7 @@ export function providerSide(
     community: () => store.community(),
     sessions,
     replay: new ReplayCache(clock.monotonic()),
+    strangersReplay: new ReplayCache(clock.monotonic(), MAX_STRANGERS_PER_WINDOW),
     rate: new RateBudget(config.rate),
     clock,
   }

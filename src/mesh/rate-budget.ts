@@ -13,6 +13,7 @@ export interface RateLimits {
 
 /** So many seconds' worth may come at once. */
 const BURST_SECONDS = 5
+const FULL_MS = BURST_SECONDS * 1_000
 /** Beyond it those per capability begin anew; names are whatever a member says, so there has to be an end. */
 const MAX_BUCKETS = 20_000
 
@@ -30,9 +31,15 @@ export class RateBudget {
   readonly #limits: RateLimits
   readonly #byPeer = new Map<string, Budget>()
   #count = 0
+  #sweptMs = 0
 
   constructor(limits: RateLimits) {
     this.#limits = limits
+  }
+
+  /** How many are remembered. */
+  get peers(): number {
+    return this.#byPeer.size
   }
 
   /** 0 when the call may come in; otherwise in how many milliseconds it may. Only a call that may is counted. */
@@ -51,6 +58,7 @@ export class RateBudget {
   #budget(peer: string, nowMs: number): Budget {
     let budget = this.#byPeer.get(peer)
     if (budget === undefined) {
+      this.#sweep(nowMs)
       budget = { all: { tokens: this.#limits.callsPerSecond * BURST_SECONDS, atMs: nowMs }, byCapability: new Map() }
       this.#byPeer.set(peer, budget)
     }
@@ -66,6 +74,17 @@ export class RateBudget {
       this.#count++
     }
     return bucket
+  }
+
+  /** Whoever has not called for as long as a budget takes to fill has all of it again: nothing has to be remembered. */
+  #sweep(nowMs: number): void {
+    if (nowMs - this.#sweptMs < FULL_MS) return
+    this.#sweptMs = nowMs
+    for (const [peer, { all, byCapability }] of this.#byPeer) {
+      if (nowMs - all.atMs < FULL_MS) continue
+      this.#count -= byCapability.size
+      this.#byPeer.delete(peer)
+    }
   }
 
   #forget(): void {

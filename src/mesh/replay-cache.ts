@@ -11,6 +11,8 @@ import { SKEW_MS } from './identity/time.ts'
 
 const WINDOW_MS = 2 * SKEW_MS
 const MAX_PER_WINDOW = 500_000
+/** People join now and then. */
+export const MAX_STRANGERS_PER_WINDOW = 5_000
 
 export type Seen = 'new' | 'replayed' | 'full'
 

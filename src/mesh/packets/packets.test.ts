@@ -267,6 +267,7 @@ function open(mine: Signatures, theirs: Signatures): void {
     community: () => community,
     sessions,
     replay: new ReplayCache(0),
+    strangersReplay: new ReplayCache(0),
     rate: new RateBudget({ callsPerSecond: 1_000, callsPerSecondPerCapability: 1_000 }),
     clock,
   }

@@ -21,7 +21,7 @@ import type { Binding, Leaves } from './binding.ts'
 import { callerKey } from './caller-rights.ts'
 import { isReworded } from './grant.ts'
 import type { GrantStore } from './grants-store.ts'
-import { redactText } from './redact.ts'
+import { redactText } from './secret-text.ts'
 import type { Transact, Transaction } from './transaction-store.ts'
 
 /** What the guard itself uses, inside its transactions. */

@@ -17,7 +17,8 @@ import { hasLapsed } from './approval.ts'
 import { argumentsHash } from './binding.ts'
 import { changeHash, isChangeToken, mintChangeToken, openArguments, sealArguments } from './change.ts'
 import type { ChangeEnd, ChangeState, PreparedChange } from './change.ts'
-import { redactArguments, redactText } from './redact.ts'
+import { redactArguments } from './redact.ts'
+import { redactText } from './secret-text.ts'
 import type { Transact, Transaction } from './transaction-store.ts'
 
 export interface ChangesConfig {

@@ -2,8 +2,9 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { canonicalJson } from '../core/json.ts'
 import type { JsonObject } from '../core/json.ts'
-import { hideSecrets, redactArguments, redactData, redactText } from './redact.ts'
+import { hideSecrets, redactArguments, redactData } from './redact.ts'
 import { isSecretName } from './secret-name.ts'
+import { redactText } from './secret-text.ts'
 
 describe('secret name', () => {
   it('knows a secret by its name in any spelling', () => {
@@ -11,7 +12,9 @@ describe('secret name', () => {
       'password Password userPassword user_password new-password passwd pwd passphrase secret clientSecret client_secret ' +
       'token accessToken access_token ACCESS_TOKEN apiKey api_key API-Key apikey x-api-key privateKey pin PIN userPin ' +
       'pin_code pinCode lockCode lock_code userCode doorCode alarm_code disarmCode otp authorization Authorization auth ' +
-      'bearer cookie credentials wifiPsk psk jwt passcode setUserPIN2'
+      'bearer cookie credentials wifiPsk psk jwt passcode setUserPIN2 gSMTPPassword smtppassword SMTPpass emailpwd ' +
+      'gSMTPPW clientsecret bottoken MQTTpassword mqtt.password lockCodes user_codes apiKeys passwords wifi_key ' +
+      'networkKey installCode Passwort'
     expect(secrets.split(' ').filter((name) => !isSecretName(name))).toEqual([])
   })
 
@@ -19,8 +22,80 @@ describe('secret name', () => {
     const harmless =
       'tokens max_tokens token_count tokensIn pinned ping spin opinion author authority errorCode statusCode ' +
       'language_code key idempotency_key idempotencyKey keyboard compass bypass_mode passage secretary reason intent ' +
-      'ref value celsius'
+      'ref value celsius lowpass compass gLocLabel codes keys errorCodes postcode sleepwalk pins'
     expect(harmless.split(' ').filter(isSecretName)).toEqual([])
+  })
+})
+
+describe('secret place', () => {
+  it.each([
+    [
+      { key: 'gSMTPPassword', value: 'NEW-1' },
+      { key: 'gSMTPPassword', value: '[redacted]' },
+    ],
+    [
+      { setting_name: 'mqtt.password', old: 'OLD-1', newValue: ['NEW-1'], section: 'mqtt' },
+      { setting_name: 'mqtt.password', old: '[redacted]', newValue: '[redacted]', section: 'mqtt' },
+    ],
+    [
+      {
+        headers: [
+          { name: 'Authorization', value: 'x1' },
+          { name: 'Accept', value: 'text' },
+        ],
+      },
+      {
+        headers: [
+          { name: 'Authorization', value: '[redacted]' },
+          { name: 'Accept', value: 'text' },
+        ],
+      },
+    ],
+    [
+      { property: 'UserPIN', before: 1111, after: 4711 },
+      { property: 'UserPIN', before: '[redacted]', after: '[redacted]' },
+    ],
+    [
+      { id: 'lock-code', default: { digits: [4, 7] }, unit: 'none' },
+      { id: 'lock-code', default: '[redacted]', unit: 'none' },
+    ],
+    [
+      { name: 'Kitchen Lamp', value: 255, before: 0 },
+      { name: 'Kitchen Lamp', value: 255, before: 0 },
+    ],
+    [
+      { key: 'gLocLabel', value: 'Room' },
+      { key: 'gLocLabel', value: 'Room' },
+    ],
+    [
+      { keys: 'password', values: [1] },
+      { keys: 'password', values: [1] },
+    ],
+  ])('%j is kept as %j', (given, kept) => {
+    expect(redactArguments(given)).toEqual(kept)
+    expect(redactData([given])).toEqual([kept])
+    expect(hideSecrets({ deep: given })).toEqual({ deep: kept })
+    // Nobody needs a password to say yes.
+    expect(redactData(given, [], 'approver')).toEqual(kept)
+  })
+
+  it('keeps nothing of what was told by position or came back, and shows it to who has to say yes', () => {
+    const call = { plugin: 'Lock', functionName: 'SetUserCode', params: [1, 'CODE-4711'], raw: { said: 'CODE-4711' } }
+    const kept = { plugin: 'Lock', functionName: 'SetUserCode', params: '[redacted]', raw: '[redacted]' }
+    expect(redactArguments(call)).toEqual(kept)
+    expect(redactData({ data: call })).toEqual({ data: kept })
+    expect(redactArguments(call, undefined, 'approver')).toEqual(call)
+    expect(redactData({ data: call }, [], 'approver')).toEqual({ data: call })
+  })
+
+  it('leaves alone what has names of its own, and lists that are no call', () => {
+    const harmless = [
+      { method: 'ping', params: {} },
+      { method: 'set', params: { ref: 1 }, raw: 'ok' },
+      { functionName: 'Refresh', params: [] },
+      { refs: [1, 2], arguments: ['a'], raw: 1 },
+    ]
+    expect(redactData(harmless)).toEqual(harmless)
   })
 })
 
@@ -67,6 +142,29 @@ describe('redact', () => {
     expect(redactText(`use ${token} or Bearer abcdefgh12345678 at http://anna:secret@10.0.0.5/x?user=a&pass=b#c`)).toBe(
       'use [redacted] or Bearer [redacted] at http://[redacted]@10.0.0.5/x?user=a&pass=[redacted]#c',
     )
+  })
+
+  it.each([
+    [
+      'hs.SaveINISetting("Settings","gSMTPPassword","NEW-1","settings.ini")',
+      'hs.SaveINISetting("Settings","gSMTPPassword","[redacted]","[redacted]")',
+    ],
+    [
+      `hs.PluginFunction("Lock", "", "SetUserCode", new Object[] {1, "CODE""-4711"}); hs.WriteLog("a", "b")`,
+      `hs.PluginFunction("Lock", "", "SetUserCode", new Object[] {[redacted], "[redacted]"}); hs.WriteLog("a", "b")`,
+    ],
+    ["dim pwd = 'NEW-1' : hs.Speak(pwd)", "dim pwd = '[redacted]' : hs.Speak(pwd)"],
+    ['Server=a;User=b;Password=NEW-1;Port=1', 'Server=a;User=b;Password=[redacted];Port=1'],
+    ['{"user":"a","password":"NEW-1","pin":4711}', '{"user":"a","password":"[redacted]","pin":[redacted]}'],
+    ["if (token == 'NEW-1') {pin: `x`}", "if (token == '[redacted]') {pin: `[redacted]`}"],
+    ['"password": "never closed', '"password": "[redacted]"'],
+    ['announce.vb("dinner", 20)', 'announce.vb("dinner", 20)'],
+    ['The password: nobody knows it, "they" say; a = b', 'The password: nobody knows it, "they" say; a = b'],
+  ])('hides what follows the name of a secret in text: %s', (text, kept) => {
+    expect(redactText(text)).toBe(kept)
+    expect(redactText(kept)).toBe(kept)
+    // Code that somebody allows is code that they have read.
+    expect(redactData({ command: text }, [], 'approver')).toEqual({ command: text })
   })
 
   it('keeps the code of an error and hides the code among arguments', () => {
@@ -121,7 +219,8 @@ describe('redact', () => {
     const place = fc.constantFrom('password', 'apiKey', 'lock_code', 'x-auth-token', 'PIN')
     const found = fc.check(
       fc.property(body, place, fc.string({ unit: 'binary' }), (rest, name, half) => {
-        const kept = redactArguments({ rest: { ...rest, [name]: [secret] }, half: `${half}\ud800` })
+        const pair = { ...rest, setting: name, value: [secret] }
+        const kept = redactArguments({ rest: { ...rest, [name]: [secret] }, pair, half: `${half}\ud800` })
         return !canonicalJson(kept).includes(secret)
       }),
     )

@@ -2,8 +2,8 @@
  * Redact: what of a call may be kept. Secrets are replaced before anything reaches ledger bodies, approvals, stored
  * outcomes or logs, and what is left is cut to a size that can be kept.
  *
- * A value is a secret because of its name, because the offer says so, because its schema is `writeOnly` or has
- * `format: password`, or because its text has the form of a credential.
+ * A value is a secret because of its name, because of what stands beside it, because the offer says so, because its
+ * schema is `writeOnly` or has `format: password`, or because its text has the form of a credential.
  *
  * Pure.
  */
@@ -11,8 +11,9 @@ import type { JsonSchema, Offer } from '../bus/capability.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { isJsonObject } from '../core/json.ts'
 import { isSecretName } from './secret-name.ts'
-
-const REDACTED = '[redacted]'
+import { isNamedSecret, isNamelessPart, neighboursAmong } from './secret-place.ts'
+import type { Neighbours } from './secret-place.ts'
+import { LONGEST_CREDENTIAL, REDACTED, redactCredentials, redactText } from './secret-text.ts'
 
 /** How far a schema is followed. */
 const MAX_DEPTH = 16
@@ -20,10 +21,11 @@ const CUT = '[cut]'
 /** A stranger's schema can branch without end; past this, everything under it counts as a secret. */
 const MAX_SCHEMA_STEPS = 5_000
 
-const SHORTEST_CREDENTIAL = 8
-const LONGEST_CREDENTIAL = 1_100
-/** One cheap look spares most texts the four careful ones. */
-const MAY_HOLD_CREDENTIAL = /_|:\/\/|=|bearer|basic/i
+/**
+ * Who reads it. What is kept is read by whoever may look, for years. A person who has to say yes reads it once: they are
+ * told no password either, but code and what is told by position they must see, or they would not know what they allow.
+ */
+export type Reader = 'record' | 'approver'
 
 interface Bounds {
   readonly depth: number
@@ -39,6 +41,7 @@ const WHOLE: Bounds = { depth: 128, entries: Infinity, text: Infinity, total: In
 
 interface Walk {
   readonly bounds: Bounds
+  readonly reader: Reader
   readonly secrets: ReadonlySet<string>
   readonly root: JsonSchema | undefined
   /** A bare `code` among arguments opens something more often than not; in a result it is usually an error's. */
@@ -47,38 +50,32 @@ interface Walk {
   schemaSteps: number
 }
 
-/** The arguments of a call, as they may be kept. */
-export function redactArguments(body: JsonObject, offer?: Pick<Offer, 'requestSchema' | 'secrets'>): JsonObject {
-  const secrets = new Set((offer?.secrets ?? []).map((name) => name.toLowerCase()))
+/** The arguments of a call, as they may be kept, or shown to who approves it. */
+export function redactArguments(
+  body: JsonObject,
+  offer?: Pick<Offer, 'requestSchema' | 'secrets'>,
+  reader: Reader = 'record',
+): JsonObject {
   const schema = offer === undefined || !marksSecrets(offer.requestSchema) ? undefined : offer.requestSchema
-  return redactObject(body, schema, newWalk({ bounds: KEPT, secrets, root: schema, bareCode: true }), 0)
+  const walk = newWalk({ bounds: KEPT, reader, secrets: lowerCase(offer?.secrets), root: schema, bareCode: true })
+  return redactObject(body, schema, walk, 0)
 }
 
 /** Anything else that is kept: results, previews, details. What is secret going in is secret coming back. */
-export function redactData(data: Json, secretNames: readonly string[] = []): Json {
-  const secrets = new Set(secretNames.map((name) => name.toLowerCase()))
-  return redactValue(data, undefined, newWalk({ ...PLAIN, secrets, bounds: KEPT }), 0)
+export function redactData(data: Json, secretNames: readonly string[] = [], reader: Reader = 'record'): Json {
+  return redactValue(data, undefined, newWalk({ ...PLAIN, reader, secrets: lowerCase(secretNames), bounds: KEPT }), 0)
 }
 
 /** Hides secrets and cuts nothing: for answers that are told again later. */
-export function hideSecrets(data: Json): Json {
-  return redactValue(data, undefined, newWalk({ ...PLAIN, bounds: WHOLE }), 0)
+export function hideSecrets(data: Json, secretNames: readonly string[] = [], reader: Reader = 'record'): Json {
+  return redactValue(data, undefined, newWalk({ ...PLAIN, reader, secrets: lowerCase(secretNames), bounds: WHOLE }), 0)
 }
 
-/** Credentials inside running text, e.g. a URL with a password in it. */
-export function redactText(text: string): string {
-  if (text.length < SHORTEST_CREDENTIAL || !MAY_HOLD_CREDENTIAL.test(text)) return text
-  return text
-    .replaceAll(/\b(?:hb|chg)_[A-Za-z0-9_-]{20,}/g, REDACTED)
-    .replaceAll(/\b(bearer|basic)\s+[A-Za-z0-9+/=._~-]{8,}/gi, `$1 ${REDACTED}`)
-    .replaceAll(/(\b[a-z][a-z0-9+.-]{0,20}:\/\/)[^\s/?#@]{1,512}@/gi, `$1${REDACTED}@`)
-    .replaceAll(
-      /([?&](?:pass|password|pwd|token|key|secret|apikey|api_key|access_token)=)[^&#\s]{1,1024}/gi,
-      `$1${REDACTED}`,
-    )
-}
+const PLAIN = { root: undefined, bareCode: false } as const
 
-const PLAIN = { secrets: new Set<string>(), root: undefined, bareCode: false } as const
+function lowerCase(names: readonly string[] = []): ReadonlySet<string> {
+  return new Set(names.map((name) => name.toLowerCase()))
+}
 
 function newWalk(walk: Omit<Walk, 'left' | 'schemaSteps'>): Walk {
   return { ...walk, left: walk.bounds.total, schemaSteps: MAX_SCHEMA_STEPS }
@@ -96,12 +93,16 @@ function redactValue(value: Json, schema: JsonSchema | undefined, walk: Walk, de
 function redactObject(object: JsonObject, schema: JsonSchema | undefined, walk: Walk, depth: number): JsonObject {
   const kept: [string, Json][] = []
   const entries = Object.entries(object)
+  const neighbours = neighboursAmong(entries)
   for (const [name, value] of entries.slice(0, walk.bounds.entries)) {
     if (walk.left <= 0) break
     const safeName = redactText(name.slice(0, walk.bounds.text)).toWellFormed()
     walk.left -= safeName.length
-    const hidden = isSecret(name, walk) ? spend(REDACTED, walk) : undefined
-    kept.push([safeName, hidden ?? redactValue(value, propertySchema(schema, name, walk), walk, depth + 1)])
+    const isHidden = isSecret(name, walk) || isHiddenBeside(name, value, { neighbours, walk })
+    const shown = isHidden
+      ? spend(REDACTED, walk)
+      : redactValue(value, propertySchema(schema, name, walk), walk, depth + 1)
+    kept.push([safeName, shown])
   }
   if (kept.length < entries.length) kept.push([CUT, entries.length - kept.length])
   // `fromEntries` defines properties, so a key called `__proto__` is a key and nothing more.
@@ -120,7 +121,8 @@ function redactArray(list: readonly Json[], schema: JsonSchema | undefined, walk
 function redactString(text: string, walk: Walk): Json {
   const room = Math.max(0, Math.min(walk.bounds.text, walk.left))
   // Looks beyond the cut, lest it fall into the middle of a credential and leave its first half.
-  const shown = redactText(text.slice(0, room + LONGEST_CREDENTIAL))
+  const redact = walk.reader === 'approver' ? redactCredentials : redactText
+  const shown = redact(text.slice(0, room + LONGEST_CREDENTIAL))
     .slice(0, room)
     .toWellFormed()
   return spend(text.length > room ? `${shown}${CUT}` : shown, walk)
@@ -133,6 +135,14 @@ function spend(value: string | number | boolean | null, walk: Walk): Json {
 
 function isSecret(name: string, walk: Walk): boolean {
   return walk.secrets.has(name.toLowerCase()) || (walk.bareCode && name.toLowerCase() === 'code') || isSecretName(name)
+}
+
+function isHiddenBeside(
+  name: string,
+  value: Json,
+  { neighbours, walk }: { readonly neighbours: Neighbours; readonly walk: Walk },
+): boolean {
+  return isNamedSecret(name, neighbours) || (walk.reader === 'record' && isNamelessPart(name, value, neighbours))
 }
 
 const SECRET_SCHEMA: JsonSchema = { writeOnly: true }

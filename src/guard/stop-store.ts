@@ -10,7 +10,7 @@ import type { Fault } from '../core/fault.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { callerKey } from './caller-rights.ts'
-import { redactText } from './redact.ts'
+import { redactText } from './secret-text.ts'
 import type { Transact } from './transaction-store.ts'
 
 interface StopState {

@@ -18,7 +18,7 @@ import type { ApprovalStanding } from './policy.ts'
 
 export type ApprovalState = 'requested' | 'approved' | 'denied' | 'expired' | 'used'
 
-/** What the approver is shown. Names and texts in it may come from strangers: data, never markup. */
+/** A call as it is kept for whoever looks. Names and texts in it may come from strangers: data, never markup. */
 export interface ShownCall {
   readonly title: string
   /** What a person would call the device. */
@@ -34,6 +34,12 @@ export interface ShownCall {
   readonly client?: string
   readonly traceId: string
 }
+
+/**
+ * What who has to say yes sees instead, while the question is open: what is told by position and code, whole. It may be
+ * a door code, so it is held in memory and written nowhere.
+ */
+export type OpenCall = Pick<ShownCall, 'arguments' | 'preview'>
 
 export interface Approval {
   readonly id: string

@@ -14,7 +14,7 @@ import type { JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { approverFlaw, CLOCK_SLACK_MS, lapseOf, standingOf } from './approval.ts'
-import type { Approval, ApprovalStandingWithNotes, ShownCall } from './approval.ts'
+import type { Approval, ApprovalStandingWithNotes, OpenCall, ShownCall } from './approval.ts'
 import { toApproval } from './approval-row.ts'
 import type { ApprovalEvent, Approvals, ApprovalsConfig } from './approvals.ts'
 import type { Binding, Leaves } from './binding.ts'
@@ -34,8 +34,15 @@ export interface ApprovalStore extends Approvals {
   ) => ApprovalStandingWithNotes
   readonly requestIn: (
     transaction: Transaction,
-    request: { readonly binding: Binding; readonly shown: ShownCall; readonly leaves: Leaves | undefined },
+    request: {
+      readonly binding: Binding
+      readonly shown: ShownCall
+      readonly open: OpenCall
+      readonly leaves: Leaves | undefined
+    },
   ) => Result<Approval, Fault>
+  /** The call was made again: after a restart nobody else knows what the question was about. */
+  readonly remindIn: (transaction: Transaction, id: string, open: OpenCall) => void
   /** Throws when the approval is not there to be used: the whole step is undone. */
   readonly useIn: (transaction: Transaction, id: string, call: { readonly traceId: string }) => void
   /** Closes what has lapsed or was given under other rules. */
@@ -61,6 +68,8 @@ export function createApprovals(options: {
 }): ApprovalStore {
   const { database, transact, config, policyVersion, grants, report } = options
   const listeners = new Set<(event: ApprovalEvent) => void>()
+  /** Of open questions only, so there are no more than `maxOpen`. */
+  const openCalls = new Map<string, OpenCall>()
 
   /** One state change: the row, the ledger and the listeners. */
   function announce(transaction: Transaction, id: string, fields: JsonObject, body?: JsonObject): Approval {
@@ -73,6 +82,7 @@ export function createApprovals(options: {
       body,
     )
     transaction.afterwards(() => {
+      if (approval.state !== 'requested') openCalls.delete(id)
       for (const listener of listeners) tell(listener, { kind, approval })
     })
     return approval
@@ -142,6 +152,12 @@ export function createApprovals(options: {
 
     get: (id) => readIn(database, id),
 
+    shownTo: (approval, by) => {
+      const open = approval.state === 'requested' ? openCalls.get(approval.id) : undefined
+      if (open === undefined || approverFlaw(by, approval.binding) !== undefined) return approval
+      return { ...approval, shown: { ...approval.shown, ...open } }
+    },
+
     approve: (id, by, { grant } = {}) =>
       decide(id, by, (transaction, approval) => {
         const { sql, nowMs } = transaction
@@ -194,15 +210,17 @@ export function createApprovals(options: {
       return { standing, notes: exact.notes }
     },
 
-    requestIn: (transaction, { binding, shown, leaves }) => {
+    remindIn: (transaction, id, open) => transaction.afterwards(() => openCalls.set(id, open)),
+
+    requestIn: (transaction, { binding, shown, open, leaves }) => {
       const { sql, nowMs } = transaction
       store.sweepIn(transaction)
       pruneIn(transaction)
-      const open = sql.prepare(
+      const waiting = sql.prepare(
         `SELECT COUNT(*) AS n FROM guard_approval WHERE state = 'requested' AND (?1 IS NULL OR principal = ?1)`,
       )
-      if (Number(open.get(null)?.['n']) >= config.maxOpen) return fail(queueFull('this node', config))
-      if (Number(open.get(binding.principal)?.['n']) >= config.maxOpenPerPrincipal)
+      if (Number(waiting.get(null)?.['n']) >= config.maxOpen) return fail(queueFull('this node', config))
+      if (Number(waiting.get(binding.principal)?.['n']) >= config.maxOpenPerPrincipal)
         return fail(queueFull('this caller', config))
       const id = ulid(nowMs)
       const { principal, tool, argsHash } = binding
@@ -222,6 +240,8 @@ export function createApprovals(options: {
           nowMs,
           nowMs + config.openMs,
         )
+      // Before whoever listens hears of the question.
+      store.remindIn(transaction, id, open)
       return ok(
         announce(
           transaction,

@@ -16,6 +16,7 @@ import {
   openHouse,
 } from '../../test/guard-house.ts'
 import type { GuardHouse } from '../../test/guard-house.ts'
+import type { Approval } from './approval.ts'
 import type { ApprovalEvent } from './approvals.ts'
 
 /** A lock whose assessment looks at the door, as a family's does. */
@@ -44,6 +45,12 @@ function approvalId(fault: Fault): string {
   const id = fault.details?.['approval_id']
   if (typeof id !== 'string') throw new Error('no approval was named')
   return id
+}
+
+function known(house: GuardHouse, id: string): Approval {
+  const approval = house.guard.approvals.get(id)
+  if (approval === undefined) throw new Error('no such approval')
+  return approval
 }
 
 async function neverCalled(): Promise<Outcome> {
@@ -109,6 +116,35 @@ describe('approval', () => {
     expect(house.events('approval.requested')[0]?.['preview_hash']).toBe(approval?.shown.previewHash)
     expect(approval?.shown.previewHash).toMatch(/^[0-9a-f]{64}$/)
     expect(house.everything()).not.toContain('1234')
+  })
+
+  it('shows what was told by position to who may decide, while it is open, and keeps it nowhere', async () => {
+    using house = openHouse()
+    const call = { plugin: 'Lock', functionName: 'SetUserCode', params: [1, 'CODE-4711'] }
+    const script = 'hs.SaveINISetting("S","gSMTPPassword","CODE-4711")'
+    const offer = assessedOffer('sensitive', () => ({ target: 'lock:1', preview: { ...call, script } }))
+    const id = await ask(house, offer, call)
+    const seenBy = (by: Caller, where: GuardHouse = house) => {
+      const { shown } = where.guard.approvals.shownTo(known(where, id), by)
+      return [shown.arguments['params'], shown.preview?.['params'], shown.preview?.['script']]
+    }
+    const hidden = ['[redacted]', '[redacted]', 'hs.SaveINISetting("S","gSMTPPassword","[redacted]")']
+    const open = [[1, 'CODE-4711'], [1, 'CODE-4711'], script]
+    expect(seenBy(APPROVER)).toEqual(open)
+    expect(seenBy(ADMIN)).toEqual(open)
+    const elsewhere: Caller = { kind: 'principal', id: 'bo', role: 'approver', restrictions: { devices: ['lock:2'] } }
+    for (const by of [OBSERVER, AGENT, elsewhere]) expect(seenBy(by)).toEqual(hidden)
+    expect(house.everything()).not.toContain('CODE-4711')
+    // After a restart nobody knows it any more, until the call is made again.
+    const restarted = house.afterPowerCut()
+    expect(seenBy(APPROVER, restarted)).toEqual(hidden)
+    expect(await ask(restarted, offer, call)).toBe(id)
+    expect(seenBy(APPROVER, restarted)).toEqual(open)
+    // It is the very call that was asked about, not one that looks the same in the records.
+    expect(await ask(restarted, offer, { ...call, params: [1, 'CODE-0815'] })).not.toBe(id)
+    await restarted.guard.approvals.approve(id, APPROVER)
+    expect(seenBy(APPROVER, restarted)).toEqual(hidden)
+    expect(restarted.everything()).not.toMatch(/CODE-(4711|0815)/)
   })
 
   it('is asked for once, however often the call is repeated', async () => {

@@ -38,6 +38,8 @@ export interface Approvals {
   /** Newest first. */
   readonly list: (query?: ApprovalQuery) => readonly Approval[]
   readonly get: (id: string) => Approval | undefined
+  /** As this caller may see it: whoever may decide about an open question is shown what is kept nowhere. */
+  readonly shownTo: (approval: Approval, by: Caller) => Approval
   readonly approve: (
     id: string,
     by: Caller,

@@ -15,7 +15,7 @@ import type { JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import type { ActuatorStore } from './actuators-store.ts'
-import type { Approval, ShownCall } from './approval.ts'
+import type { Approval, OpenCall, ShownCall } from './approval.ts'
 import type { ApprovalStore } from './approvals-store.ts'
 import { argumentsHash, definitionHash, leafHashes, promiseHash, sha256 } from './binding.ts'
 import type { Binding, Leaves } from './binding.ts'
@@ -175,9 +175,11 @@ function putQuestionIn(
   { binding, leaves, standing }: Question,
   { approvals }: StepParts,
 ): Result<Approval, Fault> {
-  const open = standing.state === 'requested' ? approvals.get(standing.id) : undefined
-  if (open !== undefined) return ok(open)
-  return approvals.requestIn(transaction, { binding, leaves, shown: shownCall(asked) })
+  const known = standing.state === 'requested' ? approvals.get(standing.id) : undefined
+  const open = openCall(asked)
+  if (known === undefined) return approvals.requestIn(transaction, { binding, leaves, shown: shownCall(asked), open })
+  approvals.remindIn(transaction, known.id, open)
+  return ok(known)
 }
 
 function keyUse({ call, offer, assessment }: Asked, argsHash: string): KeyUse | undefined {
@@ -193,13 +195,15 @@ function bindingOf({ call, offer, assessment }: Asked, argsHash: string, parts: 
     definitionHash: definitionHash(offer),
     target: assessment.target,
     policyVersion: parts.policyVersion,
-    promiseHash: promiseHash(parts.hashKey, hideSecrets(assessment.preview ?? {}) as JsonObject),
+    // Of what the approver sees: what is hidden from records alone was promised as well.
+    promiseHash: promiseHash(parts.hashKey, hideSecrets(assessment.preview ?? {}, [], 'approver') as JsonObject),
   }
 }
 
 function shownCall({ call, offer, assessment, effect }: Asked): ShownCall {
   const { caller } = call
-  const preview = assessment.preview === undefined ? undefined : (redactData(assessment.preview) as JsonObject)
+  const preview =
+    assessment.preview === undefined ? undefined : (redactData(assessment.preview, offer.secrets) as JsonObject)
   const client = caller.kind === 'principal' ? caller.client : undefined
   return {
     title: offer.title,
@@ -210,6 +214,13 @@ function shownCall({ call, offer, assessment, effect }: Asked): ShownCall {
     ...(assessment.label === undefined ? {} : { label: shortText(assessment.label) }),
     ...(preview === undefined ? {} : { preview, previewHash: sha256(preview) }),
     ...(client === undefined ? {} : { client: shortText(client) }),
+  }
+}
+
+function openCall({ call, offer, assessment: { preview } }: Asked): OpenCall {
+  return {
+    arguments: redactArguments(call.body, offer, 'approver'),
+    ...(preview === undefined ? {} : { preview: redactData(preview, [], 'approver') as JsonObject }),
   }
 }
 

@@ -12,11 +12,13 @@ export function addApprovals(api: Api, { guard }: ApiOptions): void {
   api.get('/approvals', (context) => {
     const state = context.req.query('state')
     const all = guard.approvals.list({ limit: positive(context.req.query('limit'), 50) })
-    return context.json(state === undefined ? all : all.filter((approval) => approval.state === state))
+    const wanted = state === undefined ? all : all.filter((approval) => approval.state === state)
+    return context.json(wanted.map((approval) => guard.approvals.shownTo(approval, context.var.caller)))
   })
   api.get('/approvals/:id', (context) => {
     const approval = guard.approvals.get(context.req.param('id'))
-    return approval === undefined ? refusal(404, 'There is no such request for approval.') : context.json(approval)
+    if (approval === undefined) return refusal(404, 'There is no such request for approval.')
+    return context.json(guard.approvals.shownTo(approval, context.var.caller))
   })
   api.post('/approvals/:id/approve', async (context) => {
     const { grant } = parsed(approveRequest, await bodyOf(context.req.raw))

@@ -77,6 +77,7 @@ export function addCalls(api: Api, { bus, guard, ledger, history }: ApiOptions):
     const approvals = guard.approvals
       .list({ limit: 500 })
       .filter(({ id, shown }) => shown.traceId === traceId || named.has(id))
+      .map((approval) => guard.approvals.shownTo(approval, context.var.caller))
     const view: CallDetailView = { traceId, traces, ...record, approvals }
     return context.json(view)
   })

@@ -33,6 +33,7 @@ const MAX_NAMES = 500
 export function startFeed(sources: FeedSources): () => void {
   const { feed, guard } = sources
   const stops = [
+    // One text for all who listen, so it is the one that everybody may see; who may decide asks for the rest.
     guard.approvals.subscribe(({ approval }) => feed.publish('approval', approval)),
     watchResources(sources),
     watchRegistry(sources),

@@ -105,6 +105,17 @@ export function rememberApproval(approval: ApprovalView): void {
     .slice(0, MAX_APPROVALS)
 }
 
+/** The stream says the same to everybody; who has to say yes may see more. */
+async function readOpenly({ id }: ApprovalView): Promise<void> {
+  try {
+    const shown = await get<ApprovalView>(`/api/approvals/${encodeURIComponent(id)}`)
+    // Somebody may have decided meanwhile, and that was heard already.
+    if (approvals.peek()?.find((known) => known.id === id)?.state === 'requested') rememberApproval(shown)
+  } catch {
+    // What the stream said stays; a reload asks again.
+  }
+}
+
 function leave(ended: boolean): void {
   wasEnded.value = ended
   refreshTurn++
@@ -158,6 +169,7 @@ const HANDLERS: { readonly [Name in keyof StreamEvents]: (data: StreamEvents[Nam
     const known = approvals.peek()?.find(({ id }) => id === approval.id)
     rememberApproval(approval)
     if (known === undefined && approval.state === 'requested') ring()
+    if (approval.state === 'requested' && mayDecide.peek()) void readOpenly(approval)
   },
   registry: () => {
     registryTurn.value++

@@ -68,6 +68,10 @@ describe('secret place', () => {
       { key: 'gLocLabel', value: 'Room' },
     ],
     [
+      { key: 'gNoPW192', value: false, before: null },
+      { key: 'gNoPW192', value: false, before: null },
+    ],
+    [
       { keys: 'password', values: [1] },
       { keys: 'password', values: [1] },
     ],

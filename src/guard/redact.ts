@@ -142,7 +142,7 @@ function isHiddenBeside(
   value: Json,
   { neighbours, walk }: { readonly neighbours: Neighbours; readonly walk: Walk },
 ): boolean {
-  return isNamedSecret(name, neighbours) || (walk.reader === 'record' && isNamelessPart(name, value, neighbours))
+  return isNamedSecret(name, value, neighbours) || (walk.reader === 'record' && isNamelessPart(name, value, neighbours))
 }
 
 const SECRET_SCHEMA: JsonSchema = { writeOnly: true }

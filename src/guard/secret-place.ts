@@ -46,8 +46,9 @@ export function neighboursAmong(members: readonly (readonly [name: string, value
   return { nameSecret, callByPosition: called && listed }
 }
 
-export function isNamedSecret(name: string, { nameSecret }: Neighbours): boolean {
-  return nameSecret && partOf(name) === 'named'
+/** Yes, no and nothing are no secrets: HomeSeer has a switch that is called `gNoPW192`. */
+export function isNamedSecret(name: string, value: Json, { nameSecret }: Neighbours): boolean {
+  return nameSecret && typeof value !== 'boolean' && value !== null && partOf(name) === 'named'
 }
 
 /** An empty list hides nothing, and says that there was nothing. */

@@ -6,6 +6,7 @@
 import { z } from 'zod'
 import { canonicalJson, type Json, type JsonObject } from '../../core/json.ts'
 import type { AdminDomain } from '../tools/rules.ts'
+import type { Discretion } from './discretion.ts'
 import type { AdminClaims } from './operation.ts'
 
 /** The fields that the contract requires. */
@@ -27,17 +28,21 @@ export interface EnvelopeParts {
   readonly requireTicket: boolean
   readonly auditRef: string
   readonly steps: readonly JsonObject[]
-  /** Where the change can be taken back; absent when it cannot. */
-  readonly rollbackId?: string | undefined
+  readonly rollback?: RollbackOffer | undefined
+  /** As they were; `discretion` says what of them is shown. */
   readonly before?: JsonObject | undefined
   readonly after?: JsonObject | undefined
+  readonly discretion: Discretion
   readonly data?: JsonObject | undefined
 }
 
+/** Where the change can be taken back, or why it cannot be. */
+export type RollbackOffer = { readonly id: string } | { readonly refusedBecause: string }
+
 /** Only for calls that passed the guard, so every precheck is passed; a refused call is spelt by the family. */
 export function adminEnvelope(parts: EnvelopeParts): JsonObject {
-  const { result, domain, claims, auditRef, steps, rollbackId, before, after, data } = parts
-  const changes = before === undefined && after === undefined ? undefined : differenceOf(before ?? {}, after ?? {})
+  const { result, domain, claims, auditRef, steps, rollback, before, after, discretion, data } = parts
+  const seen = before !== undefined || after !== undefined
   return {
     result,
     precheck: [
@@ -46,9 +51,7 @@ export function adminEnvelope(parts: EnvelopeParts): JsonObject {
       { check: 'change_ticket', status: 'pass', required: parts.requireTicket },
     ],
     steps: [...steps],
-    // The contract has only these two words: an act that cannot be taken back is `not_needed` as well.
-    rollback: rollbackId === undefined ? 'not_needed' : 'available',
-    ...(rollbackId === undefined ? {} : { rollbackId }),
+    ...rollbackJson(rollback),
     auditRef,
     // Whatever the caller claimed: the tier follows from the tool (ADR 20).
     operationTier: 'admin',
@@ -56,23 +59,30 @@ export function adminEnvelope(parts: EnvelopeParts): JsonObject {
     maintenanceWindowId: claims.maintenanceWindowId ?? null,
     changeTicket: claims.changeTicket ?? null,
     riskLevel: claims.riskLevel,
-    ...(before === undefined ? {} : { before }),
-    ...(after === undefined ? {} : { after }),
-    ...(changes === undefined ? {} : { diff: changes }),
+    ...(before === undefined ? {} : { before: discretion.record(before) }),
+    ...(after === undefined ? {} : { after: discretion.record(after) }),
+    ...(seen ? { diff: differenceOf(before ?? {}, after ?? {}, discretion) } : {}),
     ...(data === undefined ? {} : { data }),
   }
 }
 
+/** The contract has only two words: an act that cannot be taken back is `not_needed` as well. */
+function rollbackJson(rollback: RollbackOffer | undefined): JsonObject {
+  if (rollback === undefined) return { rollback: 'not_needed' }
+  if ('id' in rollback) return { rollback: 'available', rollbackId: rollback.id }
+  return { rollback: 'not_needed', rollbackNote: rollback.refusedBecause }
+}
+
 /** Member by member, one level deep: deep enough for records of users, cameras and events. */
-function differenceOf(before: JsonObject, after: JsonObject): JsonObject {
+function differenceOf(before: JsonObject, after: JsonObject, { record }: Discretion): JsonObject {
   const names = [...new Set([...Object.keys(before), ...Object.keys(after)])].toSorted()
+  // By what they were: of two hidden passwords nobody could say whether they differ.
   const changed = names.filter((name) => !same(before[name], after[name]))
+  const [was, is] = [record(before), record(after)]
   return {
     changed: changed.length > 0,
     changedKeys: changed,
-    changes: Object.fromEntries(
-      changed.map((name) => [name, { before: before[name] ?? null, after: after[name] ?? null }]),
-    ),
+    changes: Object.fromEntries(changed.map((name) => [name, { before: was[name] ?? null, after: is[name] ?? null }])),
   }
 }
 

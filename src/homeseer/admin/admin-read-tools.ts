@@ -12,6 +12,7 @@ import { defineTool } from '../../bus/tool.ts'
 import type { Fault, Reason } from '../../core/fault.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
+import { hideSecrets } from '../../guard/redact.ts'
 import { groupDevices } from '../catalog/house.ts'
 import { answer, answerOf, isoTime, type Homeseer } from '../tools/dependencies.ts'
 import { homeseerFamily } from '../tools/envelope.ts'
@@ -130,12 +131,16 @@ function usersList(homeseer: Homeseer, seen: UsersSeen): Capability {
   }).handledBy(async ({ includeDisabled, limit }, call) => {
     const data = await readFromAdapter(homeseer, 'users.list', call.signal)
     if (!data.ok) return data
-    // An adapter is a script that the owner may have edited: what is no record of a user is left out.
-    const all = Array.isArray(data.value['users']) ? (data.value['users'] as readonly Json[]).filter(isJsonObject) : []
+    // An adapter is a script that the owner may have edited: what is no record of a user is left out, and a password too.
+    const all = listOf(hideSecrets(data.value['users'] ?? [])).filter(isJsonObject)
     seen.note(all)
     const users = all.filter((user) => includeDisabled || user['enabled'] !== false)
     return answer({ total: users.length, returned: Math.min(limit, users.length), users: users.slice(0, limit) })
   })
+}
+
+function listOf(value: Json): readonly Json[] {
+  return Array.isArray(value) ? (value as readonly Json[]) : []
 }
 
 /** Reading through a script: nothing changes, but code runs, so all gates but those about the change itself count. */

@@ -9,7 +9,7 @@ import type { Effect } from '../../bus/capability.ts'
 import type { Fault } from '../../core/fault.ts'
 import { canonicalJson, isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
-import { redactArguments } from '../../guard/redact.ts'
+import { hideSecrets } from '../../guard/redact.ts'
 import { answer, auditRef, nested, type Homeseer } from '../tools/dependencies.ts'
 import { findEvent, type EventName } from '../tools/event-read-tools.ts'
 import { weighEvent } from '../tools/event-weight-client.ts'
@@ -18,8 +18,9 @@ import { BASE_GUARD, guardedTool, type GuardedTool } from '../tools/guarded-tool
 import { textOf } from '../tools/json-text.ts'
 import { findDevice } from '../tools/house-client.ts'
 import type { House } from '../catalog/house.ts'
-import { adminEnvelope, ENVELOPE_OUTPUT, type EnvelopeParts } from './admin-envelope.ts'
+import { adminEnvelope, ENVELOPE_OUTPUT, type EnvelopeParts, type RollbackOffer } from './admin-envelope.ts'
 import type { CapabilityCache } from './capability-cache.ts'
+import { discretionOf } from './discretion.ts'
 import { ADAPTER_SCRIPT_ID, execute, type Executed } from './execute-client.ts'
 import { observe, shows } from './observe-client.ts'
 import { ADMIN_CLAIMS, adminGuard, plainArguments, type AdminClaims, type Operation } from './operation.ts'
@@ -67,24 +68,23 @@ function operationTool(parts: AdminParts, operation: Operation): GuardedTool {
       touched: { ...touched(args), ...adapterScript(homeseer), domain },
       reaches: touched(args).refs ?? [],
       // A person who approves sees what will be done, never the password it is done with.
-      preview: { operation: op, arguments: redactArguments(args, { requestSchema: {}, secrets: secrets ?? [] }) },
+      preview: { operation: op, arguments: discretionOf(operation, args).payload },
     }),
     act: ({ args }, claims, call) => actOperation(parts, { operation, args, claims, call }),
-    rehearse: ({ args }, claims, call) =>
-      adminEnvelope({
+    rehearse: ({ args }, claims, call) => {
+      const discretion = discretionOf(operation, args)
+      return adminEnvelope({
         result: 'planned',
         domain,
         claims,
+        discretion,
         requireTicket: homeseer.config.admin.requireChangeTicket,
         auditRef: auditRef(call),
         // Which of two routes `auto` will take is known only when it has been tried.
         steps: [{ name: 'execute', status: 'planned', route: homeseer.config.admin.executionMode }],
-        data: {
-          dryRun: true,
-          operation: op,
-          payload: redactArguments(args, { requestSchema: {}, secrets: secrets ?? [] }),
-        },
-      }),
+        data: { dryRun: true, operation: op, payload: discretion.payload },
+      })
+    },
   })
 }
 
@@ -156,7 +156,8 @@ async function actOperation(parts: AdminParts, acting: Acting): Promise<Outcome>
   const seen = await observe(homeseer, op, args)
   const done = await execute(homeseer, { op, args, signal: call.signal, cache })
   const requireTicket = homeseer.config.admin.requireChangeTicket
-  const envelope = { domain, claims, requireTicket, auditRef: auditRef(call) }
+  const discretion = discretionOf(operation, args)
+  const envelope = { domain, claims, requireTicket, auditRef: auditRef(call), discretion }
   if (!done.ok) return fail(withEnvelope(done.fault.fault, { ...envelope, result: 'failed', steps: done.fault.steps }))
   // What the catalog knows is from before the act.
   homeseer.catalog.forget()
@@ -165,7 +166,7 @@ async function actOperation(parts: AdminParts, acting: Acting): Promise<Outcome>
   // The adapter reads back by itself; HomeSeer's own `ok` means only that it took the request.
   if (result.route === 'direct' && !shows(op, args, after))
     return fail(withEnvelope(unseen(op), { ...envelope, result: 'failed', steps: result.steps, before: seen, after }))
-  const rollbackId = await keepRollback(parts, acting, result)
+  const rollback = await keepRollback(parts, acting, result)
   return answer(
     adminEnvelope({
       ...envelope,
@@ -174,15 +175,15 @@ async function actOperation(parts: AdminParts, acting: Acting): Promise<Outcome>
         ...result.steps,
         { name: 'verify', status: after === undefined && result.route === 'direct' ? 'not_observable' : 'ok' },
       ],
-      rollbackId,
+      rollback,
       before: result.before,
       after: result.after,
       data: {
         route: result.route,
         transport: result.transport,
         operation: op,
-        payload: redactArguments(args, { requestSchema: {}, secrets: operation.secrets ?? [] }),
-        raw: result.raw,
+        payload: discretion.payload,
+        raw: discretion.raw(result.raw),
       },
     }),
   )
@@ -193,16 +194,25 @@ async function keepRollback(
   { homeseer, rollbacks }: AdminParts,
   { operation, args }: Acting,
   { before, after }: Executed,
-): Promise<string | undefined> {
-  const undo = homeseer.config.admin.rollback ? operation.undo?.({ args, before, after }) : undefined
-  // Equal after redaction: nothing in it was to be hidden. Rollbacks are kept in the database, where no secret belongs.
-  if (undo === undefined || canonicalJson(redactArguments(undo.args)) !== canonicalJson(undo.args)) return undefined
+): Promise<RollbackOffer | undefined> {
+  if (!homeseer.config.admin.rollback) return undefined
+  const undo = operation.undo?.({ args, before, after })
+  // Rollbacks are kept in the database, where no secret belongs.
+  if (operation.setsSecret?.(args) === true || holdsSecret(undo?.args ?? args)) return { refusedBecause: NOT_KEPT }
+  if (undo === undefined) return undefined
   const inverse = homeseer.bus.offer(`hs4.admin.${undo.op}`)
   // What was may be something that the tool does not take, such as an empty name: then nothing is promised.
   if (inverse?.accept?.(undo.args).ok !== true) return undefined
   const { domain, op } = operation
   const kept = { domain, tool: inverse.name, args: undo.args, undoes: `hs4.admin.${op}` }
-  return rollbacks.keep(kept, homeseer.clock.now())
+  return { id: await rollbacks.keep(kept, homeseer.clock.now()) }
+}
+
+const NOT_KEPT = 'This cannot be taken back: a secret is part of it, and secrets are not kept.'
+
+/** Different after redaction: something in it was hidden. */
+function holdsSecret(args: JsonObject): boolean {
+  return canonicalJson(hideSecrets(args)) !== canonicalJson(args)
 }
 
 function withEnvelope(fault: Fault, parts: EnvelopeParts): Fault {

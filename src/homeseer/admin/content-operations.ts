@@ -5,6 +5,7 @@
  */
 import { z } from 'zod'
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
+import { isSecretName } from '../../guard/secret-name.ts'
 import { textOf } from '../tools/json-text.ts'
 import type { Done, Operation, Undo } from './operation.ts'
 import { again, made } from './undo.ts'
@@ -127,6 +128,7 @@ export const CONTENT_OPERATIONS: readonly Operation[] = [
     description:
       'Sets name, place or note of a device. Names and places say how careful one must be, so those of locks, gates and alarms need a person’s approval.',
     shape: { ref: z.int().min(0), property: word, value: z.union([z.string().max(1_000), z.number(), z.boolean()]) },
+    setsSecret: ({ property, value }) => typeof value !== 'boolean' && isSecretName(textOf(property)),
     undo: propertyBefore,
   },
   {

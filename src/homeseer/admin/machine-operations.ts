@@ -5,6 +5,7 @@
  */
 import { z } from 'zod'
 import { isJsonObject, type JsonObject } from '../../core/json.ts'
+import { isSecretName } from '../../guard/secret-name.ts'
 import { textOf } from '../tools/json-text.ts'
 import type { Operation, Undo } from './operation.ts'
 import { made } from './undo.ts'
@@ -151,6 +152,7 @@ export const MACHINE_OPERATIONS: readonly Operation[] = [
     title: 'Set a setting',
     description: 'Sets a setting of HomeSeer.',
     shape: { key: word, value: z.union([z.string().max(2_000), z.number(), z.boolean()]) },
+    setsSecret: ({ key, value }) => typeof value !== 'boolean' && isSecretName(textOf(key)),
     undo: ({ args, before }) =>
       before?.['value'] === undefined
         ? undefined

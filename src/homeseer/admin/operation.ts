@@ -69,4 +69,6 @@ export interface Operation {
   readonly undo?: (done: Done) => Undo | undefined
   /** Arguments that no preview, record or rollback shows. */
   readonly secrets?: readonly string[]
+  /** Whether this very call sets a secret under an innocent name. What HomeSeer answers to it is then shown nowhere. */
+  readonly setsSecret?: (args: JsonObject) => boolean
 }

@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { ADAPTER_WRITES } from '../wire/admin-adapter.ts'
+import { adminEnvelope } from './admin-envelope.ts'
 import { directRoute } from './direct-route.ts'
 import { createCapabilityCache } from './capability-cache.ts'
+import { discretionOf } from './discretion.ts'
 import { adminGuard, plainArguments } from './operation.ts'
 import { OPERATIONS } from './operations.ts'
 
@@ -93,6 +95,44 @@ describe('operations', () => {
     ],
   ] as const)('%s %j is taken back only by what really brings it back', (op, args, before, after, undo) => {
     expect(operation(op).undo?.({ args, before, after })).toEqual(undo)
+  })
+})
+
+describe('discretion', () => {
+  it('hides what a secret setting was and is, and all that HomeSeer says to it', () => {
+    const args = { key: 'gSMTPPassword', value: 'b' }
+    const { payload, record, raw } = discretionOf(operation('system.config.set'), args)
+    expect(payload).toEqual({ key: 'gSMTPPassword', value: '[redacted]' })
+    // An adapter need not repeat the key.
+    expect(record({ value: 'a', section: 'mail' })).toEqual({ value: '[redacted]', section: 'mail' })
+    expect(raw({ said: 'it was a' })).toBe('[redacted]')
+  })
+
+  it.each([
+    ['system.config.set', { key: 'gLocLabel', value: 'Room' }],
+    ['system.config.set', { key: 'gNoPW192', value: true }],
+    ['config.device_metadata.set', { ref: 1, property: 'Name', value: 'Password Safe' }],
+  ])('of %s %j hides nothing', (op, args) => {
+    const { payload, record, raw } = discretionOf(operation(op), args)
+    expect([payload, record(args), raw({ after: args })]).toEqual([args, args, { after: args }])
+  })
+
+  it('says that a hidden value changed', () => {
+    const discretion = discretionOf(operation('system.config.set'), { key: 'gSMTPPassword', value: 'b' })
+    const claims = { riskLevel: 'low' } as const
+    const parts = {
+      result: 'applied',
+      domain: 'system',
+      claims,
+      requireTicket: false,
+      auditRef: '',
+      steps: [],
+    } as const
+    const diff = (before: string, after: string) =>
+      adminEnvelope({ ...parts, discretion, before: { value: before }, after: { value: after } })['diff']
+    const hidden = { before: '[redacted]', after: '[redacted]' }
+    expect(diff('a', 'b')).toEqual({ changed: true, changedKeys: ['value'], changes: { value: hidden } })
+    expect(diff('b', 'b')).toEqual({ changed: false, changedKeys: [], changes: {} })
   })
 })
 

@@ -1,0 +1,32 @@
+/**
+ * Discretion: what of an act of administration may be said: to the caller, to who approves it, and for the record.
+ *
+ * The caller is told no old password either: a model that set a new one has no use for it.
+ *
+ * Pure.
+ */
+import type { Json, JsonObject } from '../../core/json.ts'
+import { hideSecrets, redactArguments } from '../../guard/redact.ts'
+import { REDACTED } from '../../guard/secret-text.ts'
+import type { Operation } from './operation.ts'
+
+export interface Discretion {
+  readonly payload: JsonObject
+  /** A record from before or after the act. */
+  readonly record: (record: JsonObject) => JsonObject
+  /** What HomeSeer or the adapter said, in a form that is theirs to choose. */
+  readonly raw: (raw: Json) => Json
+}
+
+/** What `system.config.set` and its like call what they set; their records have no other member that says it. */
+const INNOCENT = ['value']
+
+export function discretionOf({ secrets = [], setsSecret }: Operation, args: JsonObject): Discretion {
+  const isSecret = setsSecret?.(args) === true
+  const names = isSecret ? [...secrets, ...INNOCENT] : secrets
+  return {
+    payload: redactArguments(args, { requestSchema: {}, secrets: names }),
+    record: (record) => hideSecrets(record, names) as JsonObject,
+    raw: (raw) => (isSecret ? REDACTED : hideSecrets(raw, names)),
+  }
+}

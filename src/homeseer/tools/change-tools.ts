@@ -21,6 +21,7 @@ import { fail, ok, type Result } from '../../core/result.ts'
 import { callerKey } from '../../guard/caller-rights.ts'
 import type { ChangeEnd, PreparedChange } from '../../guard/change.ts'
 import type { Judgement } from '../../guard/gate.ts'
+import { hideSecrets } from '../../guard/redact.ts'
 import { denied } from '../../guard/refusal.ts'
 import { answer, isoTime, nested, type Homeseer } from './dependencies.ts'
 import { homeseerFamily } from './envelope.ts'
@@ -84,7 +85,7 @@ async function prepare(homeseer: Homeseer, preparable: Preparable, staging: Stag
     principal: callerKey(call.caller),
     tool: offer.name,
     args,
-    summary: typeof summary === 'string' ? summary : JSON.stringify(summary),
+    summary: typeof summary === 'string' ? summary : JSON.stringify(hideSecrets(summary)),
     ttlMs: homeseer.config.changeTokenSeconds * 1_000,
     offer,
   })
@@ -117,7 +118,8 @@ function commitTool(homeseer: Homeseer, preparable: Preparable): Capability {
     input: z.strictObject({ token: z.string().min(1).max(128).describe('From hs4.change.prepare.') }),
     output: z.looseObject({ committed: z.boolean(), toolName: z.string(), preparedAuditRef: z.string() }),
     effect: 'writes',
-    secrets: ['token'],
+    // The answer of the inner call is recorded with that call, where it is known which of it is secret.
+    secrets: ['token', 'data'],
     timeoutSeconds: 90,
     // The act is the inner call, which the guard weighs by itself; here only a record changes hands.
     assess: () => ({ effect: 'records', reasons: [] }),

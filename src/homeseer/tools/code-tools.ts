@@ -10,6 +10,7 @@ import { z } from 'zod'
 import type { Capability } from '../../bus/capability.ts'
 import { defineTool } from '../../bus/tool.ts'
 import { fail, ok } from '../../core/result.ts'
+import { redactText } from '../../guard/secret-text.ts'
 import { runScript, type ScriptReply } from '../wire/script.ts'
 import { callPlugin } from '../wire/write-request.ts'
 import { answer, type Homeseer } from './dependencies.ts'
@@ -47,13 +48,16 @@ export function scriptRun(homeseer: Homeseer): GuardedTool {
     input: z.strictObject({ command: z.string().min(1).max(4_000), ...BASE_GUARD }),
     output: GUARDED_OUTPUT,
     effect: 'sensitive',
+    // What code prints cannot be judged by anybody but its caller: it may be the password that it was asked to read.
+    secrets: ['raw'],
     // One at a time: what a script touches cannot be known, so no two may run beside each other.
     lock: 'homeseer:scripts',
     plan: async ({ command }) => ok({ command, scriptId: scriptIdOf(command) }),
     weigh: ({ command, scriptId }) => ({
       effect: 'sensitive',
-      // The whole command is in the preview that a person approves; this is its short name for limits and lists.
-      target: `homeseer:script:${scriptId.slice(0, 200)}`,
+      // The whole command is in the preview that a person approves; this is its short name for limits and lists, and
+      // stays in the ledger for good: statements before the first bracket must not leave a password there.
+      target: `homeseer:script:${redactText(scriptId).slice(0, 200)}`,
       label: `Script ${scriptId.slice(0, 100)}`,
       touched: { scriptId },
       preview: { command },
@@ -98,6 +102,8 @@ export function pluginFunctionCall(homeseer: Homeseer): GuardedTool {
     }),
     output: GUARDED_OUTPUT,
     effect: 'sensitive',
+    // With what was told by position, which no record keeps (guard/secret-place.ts).
+    secrets: ['raw'],
     lock: ({ plugin }) => `homeseer:plugin:${textOf(plugin).toLowerCase().slice(0, 200)}`,
     plan: async ({ plugin, functionName }) => {
       const plugins = await homeseer.catalog.plugins()

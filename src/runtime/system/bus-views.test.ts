@@ -169,6 +169,11 @@ describe('router_call', () => {
     const [outer, inner] = rig.entries('call.enter').map(({ seq }) => rig.ledger.body(Number(seq)))
     expect(outer).toMatchObject({ body: { args: { capability: 'light.read', arguments: '[redacted]' } } })
     expect(inner).toMatchObject({ body: { args: { combination: '[redacted]' } } })
+    const answers = rig.entries('call.exit').map(({ seq }) => rig.ledger.body(Number(seq)))
+    expect(JSON.stringify([outer, inner, answers])).not.toContain('1-2-3')
+    expect(answers).toContainEqual(
+      expect.objectContaining({ body: { result: expect.objectContaining({ data: '[redacted]' }) } }),
+    )
   })
 
   it('hands over the time that is left and the caller’s withdrawal', async () => {

@@ -82,7 +82,7 @@ export const routerCall = defineTool({
   // The call that it makes passes the guard for itself, in the name of the same caller.
   assess: () => ({ effect: 'reads', reasons: [] }),
   // Recorded with the call that it makes, where it is known which of them are secrets.
-  secrets: ['arguments'],
+  secrets: ['arguments', 'data'],
 })
 
 export const routerFallback = defineTool({

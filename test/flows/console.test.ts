@@ -247,6 +247,23 @@ describe.skipIf(chromium === undefined)('console', () => {
     await page.context().close()
   })
 
+  it('shows who may decide the whole of a question as it comes, and an observer what is kept of it', async () => {
+    const pages = { admin: 'annex pwd = "s3cr3t-1"', observer: 'annex pwd = "[redacted]"' }
+    for (const [role, text] of Object.entries(pages)) {
+      const { page } = await signedInPage(browser, house, { role })
+      await walkTo(page, 'approvals')
+      await agentAsks('annex pwd = "s3cr3t-1"')
+      const request = page.getByRole('article').filter({ hasText: 'annex' })
+      await expect.poll(() => request.innerText()).toContain(text)
+      await page.reload()
+      await expect.poll(() => request.innerText()).toContain(text)
+      await request.getByRole('link', { name: 'The call' }).click()
+      await page.getByText('approval.requested').first().waitFor()
+      expect(await page.locator('main').innerText()).not.toContain('s3cr3t-1')
+      await page.context().close()
+    }
+  })
+
   it('cannot be framed or used by a page from elsewhere', async () => {
     const elsewhere = createHttpServer((_, response) => {
       response.setHeader('content-type', 'text/html').end(`<iframe src="${house.url}/"></iframe>`)

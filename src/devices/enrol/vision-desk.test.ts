@@ -9,24 +9,25 @@ const picture = (size = 4) => ({ bytes: new Uint8Array(size), mimeType: 'image/j
 function open(maxTotalBytes = 100) {
   const clock = manualClock()
   const desk = createVisionDesk({ url: () => 'http://h:1/v', maxTotalBytes, keepMs: 1_000, clock })
-  return { clock, desk }
+  const startUpload = (identity: typeof ONE) => desk.redeem(identity, desk.issue(identity, undefined)?.token ?? '')
+  return { clock, desk, startUpload, post: (identity: typeof ONE, size = 4) => startUpload(identity)?.(picture(size)) }
 }
 
 describe('vision desk', () => {
   it('takes a token once, from the device it was made for', () => {
     const { desk } = open()
     const token = desk.issue(ONE, undefined)?.token ?? ''
-    expect(desk.redeem(TWO, token)).toBe(false)
-    expect(desk.redeem({ ...ONE, clientId: TWO.clientId }, token)).toBe(false)
-    expect(desk.redeem(ONE, token)).toBe(true)
-    expect(desk.redeem(ONE, token)).toBe(false)
+    expect(desk.redeem(TWO, token)).toBeUndefined()
+    expect(desk.redeem({ ...ONE, clientId: TWO.clientId }, token)).toBeUndefined()
+    expect(desk.redeem(ONE, token)).toBeDefined()
+    expect(desk.redeem(ONE, token)).toBeUndefined()
   })
 
   it('voids a token when a new one is made', () => {
     const { desk } = open()
     const older = desk.issue(ONE, undefined)?.token ?? ''
     desk.issue(ONE, undefined)
-    expect(desk.redeem(ONE, older)).toBe(false)
+    expect(desk.redeem(ONE, older)).toBeUndefined()
   })
 
   it('says when a token is spent', () => {
@@ -38,18 +39,26 @@ describe('vision desk', () => {
   })
 
   it('gives a picture up once', () => {
-    const { desk } = open()
-    desk.deposit(ONE.deviceId, picture())
+    const { desk, post } = open()
+    expect(post(ONE)).toBe(true)
     expect(desk.collect(TWO.deviceId)).toBeUndefined()
     expect(desk.collect(ONE.deviceId)).toEqual(picture())
     expect(desk.collect(ONE.deviceId)).toBeUndefined()
     expect(desk.heldBytes()).toBe(0)
   })
 
+  it('takes no picture whose call was over before its last byte', () => {
+    const { desk, startUpload } = open()
+    const deposit = startUpload(ONE)
+    expect(desk.collect(ONE.deviceId)).toBeUndefined()
+    expect(deposit?.(picture())).toBe(false)
+    expect([desk.collect(ONE.deviceId), desk.heldBytes()]).toEqual([undefined, 0])
+  })
+
   it('keeps pictures neither long nor without bound', () => {
-    const { desk, clock } = open(100)
-    desk.deposit(ONE.deviceId, picture(60))
-    desk.deposit(TWO.deviceId, picture(60))
+    const { desk, clock, post } = open(100)
+    post(ONE, 60)
+    post(TWO, 60)
     expect(desk.heldBytes()).toBe(60)
     expect(desk.collect(ONE.deviceId)).toBeUndefined()
     clock.advance(1_001)

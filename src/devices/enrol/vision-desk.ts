@@ -3,6 +3,8 @@
  *
  *   issue ▸ token told to the device ▸ redeem (once) ▸ deposit ▸ collect (once)
  *
+ * A picture counts only if nobody collected between its token and its last byte: then its call is over.
+ *
  * One token and one picture per device at a time, in memory only, and not for long: a picture of somebody's home that
  * nobody asked for any more should not be lying around.
  *
@@ -23,11 +25,13 @@ export interface VisionDeskOptions {
 }
 
 export interface VisionCounter extends VisionDesk {
-  /** Whose token this is. It is spent by this call, whatever becomes of the upload. */
-  readonly redeem: (identity: DeviceIdentity, token: string) => boolean
-  readonly deposit: (deviceId: string, picture: Picture) => void
+  /** Where to leave the picture, if the token is this device's. It is spent by this, whatever becomes of the upload. */
+  readonly redeem: (identity: DeviceIdentity, token: string) => Deposit | undefined
   readonly heldBytes: () => number
 }
+
+/** `false` when nobody waits for the picture any more. */
+export type Deposit = (picture: Picture) => boolean
 
 interface Held {
   readonly picture: Picture
@@ -40,6 +44,8 @@ export function createVisionDesk(options: VisionDeskOptions): VisionCounter {
   const tokens = new Map<string, string>()
   /** Oldest first. */
   const pictures = new Map<string, Held>()
+  /** Device → the upload that may still be deposited. */
+  const uploads = new Map<string, Deposit>()
   const listeners: ((deviceId: string) => void)[] = []
   let held = 0
 
@@ -65,18 +71,24 @@ export function createVisionDesk(options: VisionDeskOptions): VisionCounter {
     },
     redeem: (identity, token) => {
       const key = keyOf(identity)
-      if (tokens.get(key) !== hashOf(token)) return false
+      if (tokens.get(key) !== hashOf(token)) return undefined
       tokens.delete(key)
-      for (const listener of listeners) listener(identity.deviceId)
-      return true
-    },
-    deposit: (deviceId, picture) => {
-      drop(deviceId)
-      pictures.set(deviceId, { picture, sinceMs: clock.monotonic() })
-      held += picture.bytes.length
-      tidy()
+      const { deviceId } = identity
+      const deposit: Deposit = (picture) => {
+        if (uploads.get(deviceId) !== deposit) return false
+        uploads.delete(deviceId)
+        drop(deviceId)
+        pictures.set(deviceId, { picture, sinceMs: clock.monotonic() })
+        held += picture.bytes.length
+        tidy()
+        return true
+      }
+      uploads.set(deviceId, deposit)
+      for (const listener of listeners) listener(deviceId)
+      return deposit
     },
     collect: (deviceId) => {
+      uploads.delete(deviceId)
       tidy()
       return drop(deviceId)?.picture
     },

@@ -27,12 +27,11 @@ export function visionHandler(desk: VisionCounter, onRefused: OnRefused): HttpHa
     const deviceId = parseDeviceId(headers['device-id'] ?? '')
     const clientId = parseClientId(headers['client-id'] ?? '')
     const token = /^Bearer\s+(\S{1,128})$/i.exec(headers['authorization'] ?? '')?.[1]
-    const isGood =
-      deviceId !== undefined &&
-      clientId !== undefined &&
-      token !== undefined &&
-      desk.redeem({ deviceId, clientId }, token)
-    if (!isGood) {
+    const deposit =
+      deviceId === undefined || clientId === undefined || token === undefined
+        ? undefined
+        : desk.redeem({ deviceId, clientId }, token)
+    if (deposit === undefined) {
       const why = token === undefined ? 'no-credentials' : 'wrong-picture-token'
       onRefused({ door: 'http', why, deviceId, remoteAddress: request.remoteAddress })
       return jsonAnswer(401, { success: false, message: 'the token is not valid' })
@@ -45,7 +44,8 @@ export function visionHandler(desk: VisionCounter, onRefused: OnRefused): HttpHa
     const mimeType = file === undefined ? undefined : imageType(file)
     if (file === undefined || mimeType === undefined)
       return jsonAnswer(415, { success: false, message: 'a JPEG, PNG or WebP picture is expected' })
-    desk.deposit(deviceId, { bytes: file.bytes, mimeType })
+    if (!deposit({ bytes: file.bytes, mimeType }))
+      return jsonAnswer(410, { success: false, message: 'nobody waits for this picture any more' })
     return jsonAnswer(200, { success: true, text: TOLD })
   }
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { manualClock } from '../../core/clock.ts'
 import type { JsonObject } from '../../core/json.ts'
+import { createVisionDesk } from '../enrol/vision-desk.ts'
 import type { DeviceLink, LinkEars, Picture } from './fleet.ts'
 import { createFleet } from './fleet-server.ts'
 
@@ -131,6 +132,29 @@ describe('fleet', () => {
     far.reply({ result: {} })
     far.reply(TEXT)
     expect(await next).toMatchObject({ ok: true })
+  })
+
+  it('hands a picture that comes late to nobody', async () => {
+    const desk = createVisionDesk({ url: () => 'http://h:1/v' })
+    const { fleet, far } = attach(createFleet({ vision: desk }))
+    const told = () =>
+      far.sent
+        .map(({ payload }) => payload as { params: { capabilities?: { vision?: { token: string } } } })
+        .findLast(({ params }) => params.capabilities !== undefined)?.params.capabilities?.vision?.token ?? ''
+    far.discovered()
+    const older = told()
+    const photo = fleet.call(ID, 't', {}, { timeoutMs: 5 })
+    const { id } = (far.sent.at(-1)?.['payload'] ?? {}) as { id?: number }
+    expect(await photo).toMatchObject({ fault: { kind: 'timed-out' } })
+    expect(desk.redeem(IDENTITY, older)).toBeUndefined()
+
+    const next = fleet.call(ID, 't', {})
+    far.reply({ result: {} })
+    // A device that reads its token at the last moment posts the old picture with the new one, and then says so.
+    expect(desk.redeem(IDENTITY, told())?.({ bytes: Uint8Array.of(1), mimeType: 'image/jpeg' })).toBe(true)
+    far.ears.text(JSON.stringify({ type: 'mcp', payload: { jsonrpc: '2.0', id, ...TEXT } }))
+    far.reply(TEXT)
+    expect(await next).toMatchObject({ ok: true, value: { content: [{ type: 'text' }] } })
   })
 
   it('announces only what the firmware has', () => {

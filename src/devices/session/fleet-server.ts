@@ -189,7 +189,7 @@ class FleetServer implements Fleet, Harbour {
     return berth
   }
 
-  /** The token is spent while the call that spent it is still in flight, so the next call can have a new one. */
+  /** The old token is spent or stale, and void from now on; the device is told the new one before its next call. */
   #renewVision(deviceId: string): void {
     const berth = this.#berths.get(deviceId)
     if (berth?.identity === undefined || berth.link === undefined) return
@@ -207,7 +207,12 @@ class FleetServer implements Fleet, Harbour {
         // Whatever the device posted before this call is nobody's any more.
         this.#options.vision?.collect(device)
         return
+      case 'vision-stale':
+        this.#renewVision(device)
+        return
       case 'ignored':
+        // The device was still at something older, and so was whatever it posted until now.
+        if (effect.what === 'late-answer') this.#options.vision?.collect(device)
         this.#count(effect.what)
         return
       case 'online':

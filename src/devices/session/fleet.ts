@@ -136,7 +136,7 @@ export interface Picture {
 /** Where cameras post: hands out tokens that are good once, and gives up what was posted. */
 export interface VisionDesk {
   readonly issue: (identity: DeviceIdentity, localAddress: string | undefined) => Vision | undefined
-  /** The picture posted last by this device, once. */
+  /** The picture posted last by this device, once. What it is still posting is nobody's from now on. */
   readonly collect: (deviceId: string) => Picture | undefined
   /** Called when a device has used its token, with or without success. */
   readonly onSpent: (listener: (deviceId: string) => void) => void

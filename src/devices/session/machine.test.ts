@@ -446,6 +446,26 @@ describe('a call', () => {
     expect(play.wait(15_000)).toMatchObject([{ kind: 'sent', call: 1 }, { kind: 'send' }])
   })
 
+  it('waits for a new token after one that was given up, whose picture may still come', () => {
+    const play = new Play().ready()
+    const next = (token: string) => play.input({ kind: 'vision', vision: { url: 'http://h:1/vision', token } })
+    next('first')
+    play.call(1, { timeoutMs: 1_000 })
+    play.reply({ result: {} })
+    play.call(2)
+    expect(play.wait(1_000)).toEqual([refusal(1, { kind: 'timed-out', afterMs: 1_000 }), { kind: 'vision-stale' }])
+    expect(next('second')).toMatchObject([{ kind: 'send' }])
+    expect(play.reply({ result: {} })).toMatchObject([{ kind: 'sent', call: 2 }, { kind: 'send' }])
+    expect(play.requests().map(({ method }) => method)).toEqual([
+      'initialize',
+      'tools/call',
+      'initialize',
+      'tools/call',
+    ])
+    play.input({ kind: 'cancel', call: 2 })
+    expect(play.wait(30_000)).toEqual([{ kind: 'vision-stale' }])
+  })
+
   it('keeps its lane after being cancelled, because the device cannot be stopped', () => {
     const play = new Play().ready()
     play.call(1)

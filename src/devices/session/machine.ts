@@ -51,7 +51,7 @@ function take(turn: Turn, input: Input): void {
       cancel(turn, input.call)
       return
     case 'vision':
-      updateLink(turn, { vision: input.vision, visionTold: false })
+      updateLink(turn, { vision: input.vision, visionTold: false, visionStale: false })
       return
     case 'announce':
       if (turn.session.link !== undefined) send(turn, encodeAnnouncement(turn.session.sessionId, input.announcement))
@@ -73,8 +73,9 @@ function connect(turn: Turn, input: Extract<Input, { kind: 'connected' }>): void
   if (turn.session.link !== undefined) disconnect(turn, 'replaced')
   const { transport, seed, vision, udp, atMs } = input
   const times = { openedAtMs: atMs, lastSentMs: atMs, lastHeardMs: atMs }
+  const fresh = { visionTold: false, visionStale: false, greetings: 0, unanswered: 0, closing: false }
   update(turn, {
-    link: { transport, seed, vision, visionTold: false, udp, greetings: 0, unanswered: 0, closing: false, ...times },
+    link: { transport, seed, vision, udp, ...fresh, ...times },
     transport,
     // A WebSocket device is deaf until it has been greeted; over MQTT it answers from the first moment. Behind somebody
     // else's broker it may not be there at all, and counts only once it has said something.
@@ -160,6 +161,7 @@ function advance(turn: Turn): void {
   const { link, flight, phase, retryAtMs, queue } = turn.session
   if (link === undefined || link.closing || flight !== undefined) return
   if (phase === 'ready') {
+    if (link.visionStale) return
     // Any tool may turn out to take a picture, so no call goes out before the device knows a token it can use.
     if (queue.length > 0 && link.vision !== undefined && !link.visionTold) initialise(turn, link, 'vision')
     else startNextCall(turn)

@@ -35,6 +35,8 @@ export interface Link {
   readonly vision: Vision | undefined
   /** Whether the device has heard of this token; a spent one is replaced before the next call. */
   readonly visionTold: boolean
+  /** A call was given up that may still post with this token: no other is sent before there is a new one. */
+  readonly visionStale: boolean
   readonly udp: { readonly server: string; readonly port: number } | undefined
   /** Hellos so far. */
   readonly greetings: number
@@ -142,7 +144,7 @@ export type Input = { readonly atMs: number } & (
   | { readonly kind: 'disconnected'; readonly reason: string }
   | { readonly kind: 'call'; readonly request: CallRequest }
   | { readonly kind: 'cancel'; readonly call: number }
-  /** The old token is spent; here is the next one. */
+  /** The old token is spent or stale; here is the next one. */
   | { readonly kind: 'vision'; readonly vision: Vision | undefined }
   | { readonly kind: 'announce'; readonly announcement: Announcement }
   | { readonly kind: 'relist' }
@@ -167,6 +169,8 @@ export type Effect =
   | { readonly kind: 'answer'; readonly call: number; readonly result: Result<ToolResult, DeviceFault> }
   /** A call's request is about to leave: its time starts now. */
   | { readonly kind: 'sent'; readonly call: number }
+  /** The device may still be at a call that was given up: the token it has must not serve the next one. */
+  | { readonly kind: 'vision-stale' }
   | { readonly kind: 'online' }
   | { readonly kind: 'offline'; readonly reason: string }
   | { readonly kind: 'tools'; readonly changed: boolean }

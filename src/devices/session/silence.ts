@@ -8,7 +8,7 @@ import { expireWaiting } from './calls.ts'
 import { endListing } from './listing.ts'
 import type { Flight, Link, Session } from './session.ts'
 import type { Turn } from './turn.ts'
-import { ask, close, refuse, send, update, updateLink } from './turn.ts'
+import { ask, close, emit, refuse, send, update, updateLink } from './turn.ts'
 
 /** Discovery is tried this often before the device is taken as it is. */
 const MAX_ATTEMPTS = 3
@@ -73,6 +73,11 @@ function giveUp(turn: Turn, flight: Flight): void {
   if (purpose.kind === 'call') {
     const { call } = purpose.waiting
     if (!purpose.abandoned) refuse(turn, call, { kind: 'timed-out', afterMs: turn.atMs - flight.sentAtMs })
+    // Its picture may be on the way, and must not be taken for the next call's.
+    if (turn.session.link?.vision !== undefined) {
+      updateLink(turn, { visionStale: true })
+      emit(turn, { kind: 'vision-stale' })
+    }
     return
   }
   const { link, attempts, settings } = turn.session

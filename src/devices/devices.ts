@@ -122,6 +122,8 @@ class Doors {
         onError: (error) => logger.error({ err: error }, 'what a device can do could not be remembered'),
       })
     } catch (error) {
+      // Stopped while it was being tried: nobody waits for another attempt.
+      if (this.#closing.signal.aborted) return
       this.trouble = troubleText(error, config)
       const pauseMs = backoffMs(REOPEN, this.#attempts++)
       logger.error({ err: error, retryMs: pauseMs }, this.trouble)

@@ -53,6 +53,7 @@ const MAX_EARLY = 16
 /** A device that reads nothing is not kept in memory on its own account. */
 const MAX_UNSENT = 262_144
 
+/** Rejects when the port is taken, with nothing left behind. */
 export async function acceptMqttDevices(options: MqttServerOptions): Promise<MqttDevices> {
   const { harbour, admit, maxPacketBytes = 131_072 } = options
   const guests = new WeakMap<Client, Guest>()
@@ -130,15 +131,22 @@ export async function acceptMqttDevices(options: MqttServerOptions): Promise<Mqt
     broker.handle(new PacketGuard(socket))
   })
   server.maxConnections = options.maxConnections ?? 4_096
-  const port = await listen(server, options)
-  return {
-    port,
-    connections: () => connected,
-    close: async () => {
-      const stopped = new Promise<void>((resolve) => server.close(() => resolve()))
-      await new Promise<void>((resolve) => broker.close(() => resolve()))
-      await stopped
-    },
+  const closeBroker = () => new Promise<void>((resolve) => broker.close(() => resolve()))
+  try {
+    const port = await listen(server, options)
+    return {
+      port,
+      connections: () => connected,
+      close: async () => {
+        const stopped = new Promise<void>((resolve) => server.close(() => resolve()))
+        await closeBroker()
+        await stopped
+      },
+    }
+  } catch (error) {
+    // Its heartbeat would keep the process alive, once more for every attempt.
+    await closeBroker()
+    throw error
   }
 }
 

@@ -100,6 +100,17 @@ describe('WebSocket server', () => {
     expect(quay.texts).toEqual([])
   })
 
+  it('answers pings, and hangs up on a device that sends nothing else', async () => {
+    await open()
+    const socket = dial()
+    await welcome(socket)
+    const pong = new Promise<string>((resolve) => socket.once('pong', (data) => resolve(data.toString())))
+    socket.ping('are you there?')
+    expect(await pong).toBe('are you there?')
+    for (let each = 0; each < 2_000; each++) socket.ping()
+    await vi.waitFor(() => expect(quay.closed).toEqual(['too many frames']))
+  })
+
   it('does not wait for a device to answer a close frame', async () => {
     await open()
     const socket = dial()

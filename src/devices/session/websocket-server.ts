@@ -17,6 +17,8 @@ import type { Clock } from '../../core/clock.ts'
 import { systemClock } from '../../core/clock.ts'
 import type { AudioVersion } from '../wire/audio-frame.ts'
 import { decodeAudioFrame } from '../wire/audio-frame.ts'
+import type { Budget, BudgetSettings } from './budget.ts'
+import { fullBudget, spend } from './budget.ts'
 import type { Admit, DeviceIdentity, DeviceLink, Harbour } from './fleet.ts'
 import type { Door, KnockFault } from './knock.ts'
 import { readKnock } from './knock.ts'
@@ -50,6 +52,8 @@ const DEFAULT_DOOR: Door = { path: '/xiaozhi/v1/', allowedOrigins: [] }
 const CLOSE_GRACE_MS = 1_000
 /** A device that reads nothing is not kept in memory on its own account. */
 const MAX_UNSENT = 262_144
+/** For pings and pongs. Stock devices send no pings at all; texts have a budget of their own in the berth. */
+const FRAME_BUDGET: BudgetSettings = { burst: 400, perSecond: 100 }
 const REFUSAL: Readonly<Record<string, number>> = { 'wrong-path': 404, 'foreign-origin': 403 }
 /** Who asks for another path wants nothing of ours. */
 const REASONS: Readonly<Record<KnockFault['kind'], RefusalReason | undefined>> = {
@@ -62,6 +66,7 @@ const REASONS: Readonly<Record<KnockFault['kind'], RefusalReason | undefined>> =
 interface Guest {
   readonly socket: WebSocket
   liveness: Liveness
+  budget: Budget
 }
 
 export function acceptWebSocketDevices(options: WebSocketOptions): WebSocketDevices {
@@ -76,6 +81,8 @@ export function acceptWebSocketDevices(options: WebSocketOptions): WebSocketDevi
     clientTracking: false,
     // Devices cut texts in the middle of a character; one bad byte is no reason to hang up.
     skipUTF8Validation: true,
+    // Pongs are sent below, where it is seen whether anybody reads them.
+    autoPong: false,
     maxPayload: options.maxMessageBytes ?? 131_072,
   })
 
@@ -103,8 +110,24 @@ export function acceptWebSocketDevices(options: WebSocketOptions): WebSocketDevi
   }
 
   const welcome = (socket: WebSocket, request: IncomingMessage, identity: DeviceIdentity) => {
-    const guest: Guest = { socket, liveness: { lastDataMs: clock.monotonic(), unanswered: 0 } }
+    const openedAtMs = clock.monotonic()
+    const guest: Guest = {
+      socket,
+      liveness: { lastDataMs: openedAtMs, unanswered: 0 },
+      budget: fullBudget(FRAME_BUDGET, openedAtMs),
+    }
     guests.add(guest)
+    let trouble: string | undefined
+    const breakOff = (reason: string) => {
+      trouble ??= reason
+      socket.terminate()
+    }
+    const affords = (): boolean => {
+      const budget = spend(guest.budget, FRAME_BUDGET, clock.monotonic())
+      if (budget === undefined) breakOff('too many frames')
+      else guest.budget = budget
+      return budget !== undefined
+    }
     const ears = options.harbour.attach(identity, linkOver(socket, request))
     const version = audioVersion(request.headers['protocol-version'])
     socket.on('message', (data: Buffer, isBinary: boolean) => {
@@ -114,14 +137,15 @@ export function acceptWebSocketDevices(options: WebSocketOptions): WebSocketDevi
       else if (decodeAudioFrame(version, data).ok) dropped.audio++
       else dropped.other++
     })
+    socket.on('ping', (data: Buffer) => {
+      if (!affords()) return
+      if (socket.bufferedAmount > MAX_UNSENT) breakOff('it does not read what it is sent')
+      else if (socket.readyState === socket.OPEN) socket.pong(data, false, () => undefined)
+    })
     socket.on('pong', () => {
-      guest.liveness = { ...guest.liveness, unanswered: 0 }
+      if (affords()) guest.liveness = { ...guest.liveness, unanswered: 0 }
     })
-    let trouble: string | undefined
-    socket.on('error', (error) => {
-      trouble = error.message
-      socket.terminate()
-    })
+    socket.on('error', (error) => breakOff(error.message))
     socket.on('close', (code: number) => {
       guests.delete(guest)
       ears.closed(trouble ?? `WebSocket closed (${code})`)

@@ -38,7 +38,8 @@ export function otaHandler({ registrar, clock, timezoneMinutes }: OtaEndpointOpt
     if (request.method !== 'POST') return textAnswer(405, 'GET or POST')
     const body = await request.body(MAX_BODY)
     if (body === undefined) return tooLarge()
-    const decoded = decodeOtaRequest(request.headers, fromUtf8(body) ?? '')
+    // The name of a Wi-Fi may be in any encoding: what is no UTF-8 is no reason to turn a device away.
+    const decoded = decodeOtaRequest(request.headers, new TextDecoder().decode(body))
     if (!decoded.ok) return jsonAnswer(400, { error: decoded.fault.problem })
     const nowMs = clock.now()
     const time = { nowMs, timezoneMinutes: timezoneMinutes(nowMs) }

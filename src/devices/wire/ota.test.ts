@@ -24,11 +24,19 @@ describe('OTA request', () => {
     expect(decodeOtaRequest(HEADERS, '{}')).toMatchObject({ value: { board: 'bread-compact-wifi', firmware: '2.4.2' } })
   })
 
+  it.each(['', 'x', '[]', '{"board":{"type":"esp-box","ssid":"Bob"s Wi-Fi"}}'])(
+    'is good without its body: %s',
+    (body) => {
+      expect(decodeOtaRequest(HEADERS, body)).toEqual({
+        ok: true,
+        value: { ...IDENTITY, activationVersion: 1, board: 'bread-compact-wifi', firmware: '2.4.2', language: 'en-US' },
+      })
+    },
+  )
+
   it.each([
     [{ ...HEADERS, 'device-id': 'nobody' }, '{}', 'Device-Id is not a MAC address'],
     [{ ...HEADERS, 'client-id': undefined }, '{}', 'Client-Id is not a UUID'],
-    [HEADERS, '[]', 'the body is not a JSON object'],
-    [HEADERS, 'x', 'the body is not a JSON object'],
   ])('refuses %j %s', (headers, body, problem) => {
     expect(decodeOtaRequest(headers, body)).toEqual({ ok: false, fault: { kind: 'bad-request', problem } })
   })

@@ -67,11 +67,14 @@ export type OtaSettings =
 /** Header names in lower case, as node:http gives them. */
 export type Headers = Readonly<Record<string, string | undefined>>
 
+/**
+ * The headers say who asks. Firmware pastes the name of the Wi-Fi into the body as it is, so a quote in it makes the
+ * whole unreadable; the user agent says the same about board and version.
+ */
 export function decodeOtaRequest(headers: Headers, body: string): Result<OtaRequest, OtaFault> {
   const identity = decodeIdentity(headers)
   if (!identity.ok) return identity
-  const message = parseJsonObject(body)
-  if (message === undefined) return fail({ kind: 'bad-request', problem: 'the body is not a JSON object' })
+  const message = parseJsonObject(body) ?? {}
   const agent = /^([^/]{1,64})\/([\w.+-]{1,32})/.exec(headers['user-agent'] ?? '')
   return ok({
     ...identity.value,

@@ -173,6 +173,7 @@ class Doors {
       calls,
       bus,
       rules: { ...config, effects: config, urls: urlRules(config) },
+      monotonic: clock.monotonic,
       report: (error, message) => logger.error({ err: error }, message),
     })
     return {

@@ -106,14 +106,24 @@ export class PinStore {
     })
   }
 
-  /** Notes what is withheld now, once for each state of it. */
-  withhold({ deviceId }: DeviceIdentity, slug: string, withheld: readonly WithheldTool[]): Promise<void> {
-    const digest = withheldDigest(withheld)
+  /** Notes what is withheld now; `changes` is how often that was something else since the last note. */
+  withhold(
+    { deviceId }: DeviceIdentity,
+    slug: string,
+    note: { readonly withheld: readonly WithheldTool[]; readonly digest: string; readonly changes: number },
+  ): Promise<void> {
+    const { withheld, digest, changes } = note
     return this.#database.commit((sql) => {
-      sql.prepare('UPDATE device_label SET withheld = ? WHERE device_id = ?').run(digest ?? null, deviceId)
-      if (digest === undefined) return
+      sql.prepare('UPDATE device_label SET withheld = ? WHERE device_id = ?').run(digest, deviceId)
       const tools = withheld.map((each) => ({ ...listed(each.tool), changed: each.pinned !== undefined }))
-      this.#record('device.tools.withheld', { slug, deviceId }, { digest, tools })
+      this.#record('device.tools.withheld', { slug, deviceId }, { digest, changes, tools })
+    })
+  }
+
+  /** The device is again what it was pinned as. */
+  releaseAll({ deviceId }: DeviceIdentity): Promise<void> {
+    return this.#database.commit((sql) => {
+      sql.prepare('UPDATE device_label SET withheld = NULL WHERE device_id = ?').run(deviceId)
     })
   }
 
@@ -159,11 +169,16 @@ export class PinStore {
   #record(
     kind: string,
     { slug, deviceId }: { readonly slug: string; readonly deviceId: string },
-    body: { readonly by?: string; readonly digest?: string; readonly tools: readonly Listed[] },
+    body: {
+      readonly by?: string
+      readonly digest?: string
+      readonly changes?: number
+      readonly tools: readonly Listed[]
+    },
   ): void {
-    const { by, digest } = body
+    const { by, digest, changes } = body
     this.#ledger.appendIn(
-      { kind, device: slug, device_id: deviceId, count: body.tools.length, digest, by },
+      { kind, device: slug, device_id: deviceId, count: body.tools.length, digest, changes, by },
       { tools: body.tools.map((tool) => ({ ...tool })) },
     )
   }

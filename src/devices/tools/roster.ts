@@ -27,6 +27,7 @@ import type { EffectRules } from './tool-effect.ts'
 import { effectOfTool } from './tool-effect.ts'
 import { nameTools } from './tool-name.ts'
 import type { UrlRule } from './url-rule.ts'
+import { WithheldLog } from './withheld-log.ts'
 
 export interface RosterRules {
   readonly effects: EffectRules
@@ -51,6 +52,7 @@ export interface RosterParts {
   readonly calls: DeviceCalls
   readonly bus: RosterBus
   readonly rules: RosterRules
+  readonly monotonic: () => number
   readonly report: (error: unknown, message: string) => void
 }
 
@@ -85,6 +87,7 @@ export class Roster {
   readonly #bySlug = new Map<string, string>()
   /** Device → capability → what it was made from. */
   readonly #offered = new Map<string, Map<string, Offered>>()
+  readonly #withheldLog = new WithheldLog()
   readonly #looking = new Map<string, { again: boolean; done: Promise<void> }>()
 
   constructor(parts: RosterParts) {
@@ -123,6 +126,7 @@ export class Roster {
     const { slug, enrolled, withheld } = device
     if (withheldDigest(withheld) !== digest) return fail(otherDigest(device))
     await this.#parts.store.approve(enrolled, slug, { withheld, by })
+    this.#withheldLog.forget(enrolled.deviceId)
     await this.sync(enrolled.deviceId)
     return ok(withheld.map(({ tool }) => tool.name))
   }
@@ -162,8 +166,29 @@ export class Roster {
       label = store.label(enrolled)
     }
     const { available, withheld } = examine(tools, label?.pins ?? new Map())
-    if (tools.length > 0 && withheldDigest(withheld) !== label?.withheld) await store.withhold(enrolled, slug, withheld)
+    if (tools.length > 0) await this.#note(enrolled, slug, { withheld, recorded: label?.withheld })
     this.#show({ slug, enrolled, withheld }, available, fleet.device(deviceId))
+  }
+
+  /** What is withheld is so at once, whether or not there is a line about it yet. */
+  async #note(
+    enrolled: EnrolledDevice,
+    slug: string,
+    { withheld, recorded }: { readonly withheld: readonly WithheldTool[]; readonly recorded: string | undefined },
+  ): Promise<void> {
+    const { store, monotonic } = this.#parts
+    const { deviceId } = enrolled
+    const digest = withheldDigest(withheld)
+    this.#withheldLog.see(deviceId, digest, recorded)
+    if (digest === recorded) return
+    if (digest === undefined) {
+      await store.releaseAll(enrolled)
+      return
+    }
+    const changes = this.#withheldLog.due(deviceId, monotonic())
+    if (changes === undefined) return
+    await store.withhold(enrolled, slug, { withheld, digest, changes })
+    this.#withheldLog.wrote(deviceId, monotonic())
   }
 
   #show(
@@ -235,6 +260,7 @@ export class Roster {
 
   #remove(deviceId: string): void {
     this.#withdraw(deviceId, new Map())
+    this.#withheldLog.forget(deviceId)
     this.#offered.delete(deviceId)
     const known = this.#devices.get(deviceId)
     if (known !== undefined) this.#bySlug.delete(known.slug)

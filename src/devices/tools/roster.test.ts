@@ -1,0 +1,151 @@
+import { generateKeyPairSync } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { Capability } from '../../bus/capability.ts'
+import type { ManualClock } from '../../core/clock.ts'
+import { manualClock } from '../../core/clock.ts'
+import { Database } from '../../core/database-store.ts'
+import { ok } from '../../core/result.ts'
+import { Ledger } from '../../ledger/ledger.ts'
+import { ledgerMigrations } from '../../ledger/ledger-store.ts'
+import { noteSigner } from '../../ledger/note-key.ts'
+import { devicesMigrations, EnrolStore } from '../enrol/enrol-store.ts'
+import type { DeviceView } from '../session/fleet.ts'
+import { DEFAULT_TOOL_TIMES } from '../session/tool-time.ts'
+import type { DeviceTool } from '../wire/tool-list.ts'
+import { withheldDigest } from './definition.ts'
+import { DeviceCalls } from './device-call.ts'
+import { deviceToolsMigrations, PinStore } from './pin-store.ts'
+import { Roster } from './roster.ts'
+
+const ORIGIN = 'hearthbus.test/ledger'
+const DEVICE = '02:00:00:00:00:01'
+const tool = (description: string, name = 'self.lamp.on'): DeviceTool => ({
+  name,
+  description,
+  inputSchema: { type: 'object', properties: {} },
+  userOnly: false,
+})
+
+let directory: string
+let clock: ManualClock
+let database: Database
+let ledger: Ledger
+let roster: Roster
+let registered: Capability[]
+let view: DeviceView
+
+beforeEach(async () => {
+  directory = mkdtempSync(join(tmpdir(), 'roster-'))
+  clock = manualClock()
+  database = new Database({
+    path: ':memory:',
+    migrations: [ledgerMigrations, devicesMigrations, deviceToolsMigrations],
+  })
+  const signer = noteSigner(ORIGIN, generateKeyPairSync('ed25519').privateKey)
+  ledger = await Ledger.open({ database, origin: ORIGIN, signer, lastSignedPath: join(directory, 'signed'), clock })
+  const enrolled = new EnrolStore(database)
+  await enrolled.approve({
+    deviceId: DEVICE,
+    clientId: '00000001-0000-4000-8000-000000000000',
+    state: 'approved',
+    name: 'Den',
+    transport: 'mqtt',
+    board: 'lamp',
+    firmware: '2.4.2',
+    approvedAtMs: 0,
+    approvedBy: 'the test',
+    bootedAtMs: undefined,
+  })
+  registered = []
+  const fleet = { device: () => view, call: () => Promise.reject(new Error('nobody calls')) }
+  roster = new Roster({
+    fleet,
+    registrar: { device: (id) => enrolled.device(id), devices: () => enrolled.devices() },
+    store: new PinStore(database, ledger),
+    calls: new DeviceCalls(fleet, { toolTimes: DEFAULT_TOOL_TIMES, whenAsleep: 'fail', waitMs: 0 }),
+    bus: {
+      registerCapability: (capability) => {
+        registered.push(capability)
+        return ok(undefined)
+      },
+      deregister: () => undefined,
+    },
+    rules: {
+      effects: { readTools: [], sensitiveTools: [] },
+      urls: [],
+      userToolsForAgents: [],
+      offlineTools: 'listed',
+    },
+    monotonic: clock.monotonic,
+    report: (error) => {
+      throw error
+    },
+  })
+})
+afterEach(() => {
+  database.close()
+  rmSync(directory, { recursive: true })
+})
+
+/** The device says hello and lists these. */
+async function lists(...tools: readonly DeviceTool[]): Promise<void> {
+  view = {
+    id: DEVICE,
+    online: true,
+    phase: 'ready',
+    transport: 'mqtt',
+    remoteAddress: undefined,
+    info: undefined,
+    tools,
+    warnings: [],
+    queued: 0,
+    lastSeenMs: undefined,
+  }
+  await roster.sync(DEVICE)
+}
+
+const lines = () =>
+  ledger.entries(0, 1_000).flatMap(({ entry }) => (entry.kind === 'device.tools.withheld' ? [entry['changes']] : []))
+const withheld = () => roster.find(DEVICE)?.withheld.map((each) => each.tool.description)
+
+describe('a device that words its tools anew at every hello', () => {
+  it('has them withheld at once, and is on record every ten minutes with the number of changes', async () => {
+    await lists(tool('as it was'))
+    for (let round = 1; round <= 50; round++) {
+      await lists(tool(`wording ${round}`))
+      expect(withheld()).toEqual([`wording ${round}`])
+    }
+    expect(lines()).toEqual([1])
+    clock.advance(600_000)
+    await lists(tool('wording 50'))
+    expect(lines()).toEqual([1, 49])
+    await lists(tool('wording 50'))
+    expect(lines()).toEqual([1, 49])
+  })
+
+  it('gains nothing by being itself in between', async () => {
+    await lists(tool('as it was'))
+    for (let round = 1; round <= 10; round++) {
+      await lists(tool('other'))
+      await lists(tool('as it was'))
+      expect(withheld()).toEqual([])
+    }
+    expect(lines()).toEqual([1])
+    clock.advance(600_000)
+    await lists(tool('other'))
+    expect(lines()).toEqual([1, 10])
+  })
+
+  it('is on record at once after a person has looked at it', async () => {
+    await lists(tool('as it was'))
+    await lists(tool('new'))
+    const device = roster.find(DEVICE)
+    if (device === undefined) throw new Error('the device is not there')
+    expect(await roster.approve(device, withheldDigest(device.withheld) ?? '', 'owner')).toEqual(ok(['self.lamp.on']))
+    await lists(tool('newer'))
+    expect(lines()).toEqual([1, 1])
+  })
+})

@@ -118,7 +118,7 @@ export async function openDevices(options: GatewayOptions): Promise<Gateway> {
       const { recognise } = registrar
       const devices = () =>
         registrar.devices().filter(({ state, transport }) => state === 'approved' && transport === 'mqtt-broker')
-      doors.broker = connectBroker({ ...options.broker, harbour: fleet, recognise, devices })
+      doors.broker = connectBroker({ ...options.broker, harbour: fleet, recognise, devices, clock })
     }
   } catch (error) {
     await close()

@@ -7,15 +7,13 @@
  */
 import { randomBytes } from 'node:crypto'
 import type { Clock } from '../../core/clock.ts'
-import type { Budget, BudgetSettings } from './budget.ts'
-import { fullBudget, spend } from './budget.ts'
+import type { Budget } from './budget.ts'
+import { fullBudget, spend, TEXT_BUDGET } from './budget.ts'
 import type { DeviceIdentity, DeviceLink, DeviceView, LinkEars } from './fleet.ts'
 import { step } from './machine.ts'
 import type { Effect, Input, Session, Vision } from './session.ts'
 import { nextDeadline } from './silence.ts'
 
-/** Generous for a device that reports its state, and nothing for one that has gone mad. */
-const TEXT_BUDGET: BudgetSettings = { burst: 400, perSecond: 100 }
 /** Further away than this nobody needs a timer to be exact, and Node's timers end at 2^31 ms. */
 const MAX_TIMER_MS = 3_600_000
 

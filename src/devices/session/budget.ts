@@ -1,5 +1,5 @@
 /**
- * Budget: how many messages a connection may send. A bucket that fills steadily and is emptied by use.
+ * Budget: how many messages a device may send. A bucket that fills steadily and is emptied by use.
  *
  * Pure: time is an argument.
  */
@@ -12,6 +12,9 @@ export interface BudgetSettings {
   readonly burst: number
   readonly perSecond: number
 }
+
+/** Generous for a device that reports its state, and nothing for one that has gone mad. */
+export const TEXT_BUDGET: BudgetSettings = { burst: 400, perSecond: 100 }
 
 export function fullBudget(settings: BudgetSettings, atMs: number): Budget {
   return { left: settings.burst, atMs }

@@ -7,11 +7,17 @@
  * who is connected, so devices that are silent are asked, and a device is there as long as it answers. Stock firmware does
  * not subscribe: the broker must do it for the device (EMQX can), or the device must be one that does (py-xiaozhi).
  *
+ * There is no connection to end either: a device that says too much is not listened to for a while.
+ *
  * Does I/O.
  */
 import type { MqttClient } from 'mqtt'
 import { connect } from 'mqtt'
+import type { Clock } from '../../core/clock.ts'
+import { systemClock } from '../../core/clock.ts'
 import { deviceOfTopic, topicFilter, topicOf, topicTemplate } from '../wire/mqtt-topics.ts'
+import type { Budget } from './budget.ts'
+import { fullBudget, spend, TEXT_BUDGET } from './budget.ts'
 import type { DeviceIdentity, DeviceLink, Harbour, LinkEars } from './fleet.ts'
 
 export interface BrokerOptions {
@@ -30,6 +36,7 @@ export interface BrokerOptions {
   /** How often devices that are not there are asked whether they are. */
   readonly askMs?: number
   readonly maxMessageBytes?: number
+  readonly clock?: Clock
 }
 
 export interface BrokerDevices {
@@ -41,6 +48,8 @@ export interface BrokerDevices {
 
 /** Asking everybody at once would make everybody answer at once. */
 const ASK_PACE_MS = 5
+/** What a device owes that has spent its budget: ten seconds of silence. */
+const DEBT = 10 * TEXT_BUDGET.perSecond
 
 interface Guest {
   readonly ears: LinkEars
@@ -50,8 +59,10 @@ interface Guest {
 export function connectBroker(options: BrokerOptions): BrokerDevices {
   const uplink = topicTemplate(options.uplink)
   const downlink = topicTemplate(options.downlink)
-  const { harbour, recognise, devices, askMs = 300_000, maxMessageBytes = 131_072 } = options
+  const { harbour, recognise, devices, askMs = 300_000, maxMessageBytes = 131_072, clock = systemClock } = options
   const guests = new Map<string, Guest>()
+  /** By device, because a guest who was turned out is a new one with the next message. */
+  const budgets = new Map<string, Budget>()
   const client: MqttClient = connect(options.url, {
     protocolVersion: 4,
     clean: true,
@@ -85,6 +96,18 @@ export function connectBroker(options: BrokerOptions): BrokerDevices {
     return guest
   }
 
+  const affords = (deviceId: string): boolean => {
+    const atMs = clock.monotonic()
+    const before = budgets.get(deviceId) ?? fullBudget(TEXT_BUDGET, atMs)
+    const after = spend(before, TEXT_BUDGET, atMs)
+    if (after !== undefined) budgets.set(deviceId, after)
+    else if (before.left >= 0) {
+      budgets.set(deviceId, { left: -DEBT, atMs })
+      guests.get(deviceId)?.leave('too many messages')
+    }
+    return after !== undefined
+  }
+
   const askAbsent = async () => {
     for (const identity of devices()) {
       if (!client.connected) return
@@ -101,7 +124,7 @@ export function connectBroker(options: BrokerOptions): BrokerDevices {
   client.on('message', (topic, payload) => {
     const deviceId = deviceOfTopic(uplink, topic)
     const identity = deviceId === undefined ? undefined : recognise(deviceId)
-    if (identity === undefined || payload.length > maxMessageBytes) return
+    if (identity === undefined || payload.length > maxMessageBytes || !affords(identity.deviceId)) return
     guestOf(identity).ears.text(payload.toString())
   })
   client.on('close', () => {

@@ -100,6 +100,18 @@ describe('WebSocket server', () => {
     expect(quay.texts).toEqual([])
   })
 
+  it('hears a minute of audio that comes at once, and hangs up on a device that does not stop', async () => {
+    await open()
+    const socket = dial()
+    await welcome(socket)
+    const frame = Buffer.from('01020304', 'hex')
+    for (let each = 0; each < 1_000; each++) socket.send(frame)
+    await vi.waitFor(() => expect(devices.dropped().audio).toBe(1_000))
+    expect(quay.closed).toEqual([])
+    for (let each = 0; each < 2_000; each++) socket.send(frame)
+    await vi.waitFor(() => expect(quay.closed).toEqual(['too many frames']))
+  })
+
   it('answers pings, and hangs up on a device that sends nothing else', async () => {
     await open()
     const socket = dial()

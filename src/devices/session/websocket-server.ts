@@ -52,8 +52,11 @@ const DEFAULT_DOOR: Door = { path: '/xiaozhi/v1/', allowedOrigins: [] }
 const CLOSE_GRACE_MS = 1_000
 /** A device that reads nothing is not kept in memory on its own account. */
 const MAX_UNSENT = 262_144
-/** For pings and pongs. Stock devices send no pings at all; texts have a budget of their own in the berth. */
-const FRAME_BUDGET: BudgetSettings = { burst: 400, perSecond: 100 }
+/**
+ * For everything but texts, which have a budget in the berth. A device that listens sends 17 frames of audio a second,
+ * py-xiaozhi up to 50, and more at once after its network stood still; stock devices send no pings at all.
+ */
+const FRAME_BUDGET: BudgetSettings = { burst: 1_000, perSecond: 100 }
 const REFUSAL: Readonly<Record<string, number>> = { 'wrong-path': 404, 'foreign-origin': 403 }
 /** Who asks for another path wants nothing of ours. */
 const REASONS: Readonly<Record<KnockFault['kind'], RefusalReason | undefined>> = {
@@ -133,6 +136,7 @@ export function acceptWebSocketDevices(options: WebSocketOptions): WebSocketDevi
     socket.on('message', (data: Buffer, isBinary: boolean) => {
       guest.liveness = { ...guest.liveness, lastDataMs: clock.monotonic() }
       if (!isBinary) ears.text(data.toString('utf8'))
+      else if (!affords()) return
       // A look at the header and no more: nobody here listens.
       else if (decodeAudioFrame(version, data).ok) dropped.audio++
       else dropped.other++

@@ -1,0 +1,78 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { startAutoSubscribingBroker } from '../../../test/auto-subscribing-broker.ts'
+import type { OtherBroker } from '../../../test/auto-subscribing-broker.ts'
+import { concat, utf8 } from '../../core/bytes.ts'
+import { manualClock } from '../../core/clock.ts'
+import { encodeConnect, encodePublish } from '../wire/mqtt-packet.ts'
+import type { BrokerDevices } from './mqtt-client.ts'
+import { connectBroker } from './mqtt-client.ts'
+
+const IDENTITY = { deviceId: 'a0:b1:c2:d3:e4:f5', clientId: '7b94d69a-9808-4c59-9c9b-704333b38aff' }
+
+describe('MQTT client', () => {
+  const clock = manualClock()
+  let broker: OtherBroker
+  let devices: BrokerDevices
+  let subscribed: boolean
+  let arrived: number
+  let attached: number
+  let heard: string[]
+  let closed: string[]
+  beforeEach(async () => {
+    ;[subscribed, arrived, attached, heard, closed] = [false, 0, 0, [], []]
+    broker = await startAutoSubscribingBroker()
+    devices = connectBroker({
+      url: `mqtt://127.0.0.1:${broker.port}`,
+      uplink: 'devices/up/{device}',
+      downlink: 'devices/down/{device}',
+      harbour: {
+        attach: () => {
+          attached++
+          return { text: (text) => void heard.push(text), closed: (reason) => void closed.push(reason) }
+        },
+      },
+      recognise: () => {
+        arrived++
+        return IDENTITY
+      },
+      // Asked for as soon as the broker has confirmed the subscription.
+      devices: () => {
+        subscribed = true
+        return []
+      },
+      clock,
+    })
+    await vi.waitFor(() => {
+      if (!subscribed) throw new Error('the broker has not confirmed yet')
+    })
+  })
+  afterEach(async () => {
+    await devices.close()
+    await broker.stop()
+  })
+
+  it('does not listen for a while to a device that says too much, however often it comes back', async () => {
+    const socket = connect(broker.port, '127.0.0.1')
+    socket.write(encodeConnect({ clientId: 'd', username: 'u', password: 'p', keepAliveSeconds: 240 }))
+    await once(socket, 'data')
+    const say = (text: string, times = 1) => {
+      const packet = encodePublish('devices/up/a0_b1_c2_d3_e4_f5', utf8(text))
+      socket.write(concat(...Array.from({ length: times }, () => packet)))
+    }
+    say('x', 400)
+    await expect.poll(() => heard).toHaveLength(400)
+    say('x', 600)
+    await expect.poll(() => arrived).toBe(1_000)
+    expect(closed).toEqual(['too many messages'])
+    clock.advance(9_999)
+    say('too early', 600)
+    await expect.poll(() => arrived).toBe(1_600)
+    clock.advance(11)
+    say('again')
+    await expect.poll(() => heard.slice(400)).toEqual(['again'])
+    expect([attached, closed]).toEqual([2, ['too many messages']])
+    socket.destroy()
+  })
+})

@@ -30,6 +30,28 @@ describe('an answer', () => {
     expect(valueOf(text(String.raw`{"a":"\udfff"}`))).toEqual({ device: 'den', value: { a: '\uFFFD' } })
   })
 
+  it.each([
+    '1e999',
+    '-1e400',
+    '{"a":1e400}',
+    '9007199254740993',
+    '0.12345678901234567890',
+    '{"__proto__":{"x":1}}',
+    `${'['.repeat(40)}${']'.repeat(40)}`,
+  ])('is the text where JSON would lose or break something: %s', (given) => {
+    expect(valueOf(text(given))).toEqual({ device: 'den', value: given })
+  })
+
+  it.each([
+    ['21.50', 21.5],
+    ['1e3', 1_000],
+    ['-0.5', -0.5],
+    ['9007199254740991', 9_007_199_254_740_991],
+    [' 7\n', 7],
+  ])('%j is a number', (given, value) => {
+    expect(valueOf(text(given))).toEqual({ device: 'den', value })
+  })
+
   it('counts its pictures and leaves them where they are', () => {
     const image = { type: 'image', data: 'AAAA', mimeType: 'image/jpeg' } as const
     const outcome = outcomeOf(ok({ content: [image], isError: false, structured: undefined }), called)

@@ -15,6 +15,7 @@ import type { Result } from '../../core/result.ts'
 import type { DeviceFault } from '../session/device-fault.ts'
 import { faultSentence, mayHaveActed } from '../session/device-fault.ts'
 import type { ToolResult } from '../wire/content.ts'
+import { parseJson } from '../wire/json-text.ts'
 import { visibleText } from './stranger-text.ts'
 import { wellFormed } from './well-formed.ts'
 
@@ -123,11 +124,15 @@ function valueOf(content: ToolResult['content']): Json {
 /** Trying to parse prose costs more than the rest of an answer, so it has to look like JSON first. */
 const LOOKS_LIKE_JSON = /^\s*(?:[[{"]|(?:-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null)\s*$)/
 
+/** What cannot be passed on as JSON without loss is passed on as it is written. */
 function meaning(text: string): Json {
-  if (!LOOKS_LIKE_JSON.test(text)) return text.toWellFormed()
-  try {
-    return wellFormed(JSON.parse(text) as Json)
-  } catch {
-    return text.toWellFormed()
-  }
+  const value = LOOKS_LIKE_JSON.test(text) ? parseJson(text) : undefined
+  if (value === undefined || (typeof value === 'number' && !isExact(value, text.trim()))) return text.toWellFormed()
+  return wellFormed(value)
+}
+
+/** A double keeps fifteen digits whatever they are, and some longer numbers. */
+function isExact(value: number, text: string): boolean {
+  const [digits = ''] = text.split(/e/i)
+  return digits.replaceAll(/\D/g, '').length <= 15 || String(value) === text
 }

@@ -119,7 +119,7 @@ class Doors {
         signingKey: openSigningKey(this.#options.signingKeyPath),
         registrar: { ...settings.registrar, onWaiting: this.#waiting.changed },
         onRefused: (refusal) => this.#turnedAway(refusal),
-        onError: (error) => logger.error({ err: error }, 'what a device can do could not be remembered'),
+        onError: (error, message) => logger.error({ err: error }, message),
       })
     } catch (error) {
       // Stopped while it was being tried: nobody waits for another attempt.

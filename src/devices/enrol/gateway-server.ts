@@ -45,14 +45,14 @@ export interface GatewayOptions {
   readonly broker?: ExternalBroker & { readonly url: string; readonly username?: string; readonly password?: string }
   /** For devices approved without a choice. */
   readonly transport?: Transport
-  readonly fleet?: Pick<FleetOptions, 'settings' | 'toolTimes' | 'onStep' | 'onBug'>
+  readonly fleet?: Pick<FleetOptions, 'settings' | 'toolTimes' | 'onStep'>
   readonly registrar?: Pick<RegistrarOptions, 'greeting' | 'waitingRoom' | 'onWaiting'>
   readonly server?: Pick<DevicesServerOptions, 'otaPath' | 'allowedOrigins' | 'timezoneMinutes' | 'maxConnections'>
   /** Somebody was not let in. */
   readonly onRefused?: OnRefused
   readonly clock?: Clock
-  /** What could not be written down and is not worth failing for. */
-  readonly onError?: (error: unknown) => void
+  /** What went wrong and is not worth failing for, with a sentence that says what. */
+  readonly onError?: (error: unknown, message: string) => void
 }
 
 export interface Gateway {
@@ -86,7 +86,13 @@ export async function openDevices(options: GatewayOptions): Promise<Gateway> {
   const doors: Doors = { server: undefined, udp: undefined, mqtt: undefined, broker: undefined }
   const store = new EnrolStore(database)
   const desk = createVisionDesk({ url: (local) => visionUrl(addresses, local), clock })
-  const fleet = createFleet({ ...options.fleet, vision: desk, memory: store.memory(onError), clock })
+  const fleet = createFleet({
+    ...options.fleet,
+    vision: desk,
+    memory: store.memory((error) => onError(error, 'what a device can do could not be remembered')),
+    onBug: (device, error) => onError(error, `the device ${device} said something that broke us, and was hung up on`),
+    clock,
+  })
   const registrar = createRegistrar({
     ...options.registrar,
     store,

@@ -70,9 +70,13 @@ export class Berth {
     this.#inbox.push({ ...input, atMs: this.#options.clock.monotonic() })
     if (this.#busy) return
     this.#busy = true
-    for (let next = this.#inbox.shift(); next !== undefined; next = this.#inbox.shift()) this.#step(next)
-    this.#busy = false
-    this.#arm()
+    try {
+      for (let next = this.#inbox.shift(); next !== undefined; next = this.#inbox.shift()) this.#step(next)
+    } finally {
+      // Whoever made the mistake hears of it; the device is not deaf for ever because of it.
+      this.#busy = false
+      this.#arm()
+    }
   }
 
   /** A mistake of ours that one device's words bring out must not take the others down: it costs that device its link. */

@@ -217,6 +217,23 @@ describe('fleet', () => {
     expect(await call).toMatchObject({ ok: true })
   })
 
+  it('goes on after a mistake of ours that no device brought out', async () => {
+    let isBroken = true
+    const fleet = createFleet({
+      onStep: (_device, input) => {
+        if (input.kind === 'call' && isBroken) throw new Error('boom')
+      },
+    })
+    const { far } = attach(fleet)
+    far.discovered()
+    await expect(fleet.call(ID, 't', {})).rejects.toThrow('boom')
+    isBroken = false
+    far.reply(TEXT)
+    const call = fleet.call(ID, 't', {})
+    far.reply(TEXT)
+    expect(await call).toMatchObject({ ok: true })
+  })
+
   it('records every step for a trace', () => {
     const steps: string[] = []
     const onStep = (device: string, input: { kind: string }, effects: readonly { kind: string }[]) =>

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { EnrolStore } from '../../../src/devices/enrol/enrol-store.ts'
 import { createFleet } from '../../../src/devices/session/fleet-server.ts'
+import { numberedIdentity } from '../../../src/sim/devices/identity.ts'
 import type { Tool } from '../../../src/sim/devices/tool.ts'
 import type { House } from './house.ts'
 import { nextEvent, openHouse } from './house.ts'
@@ -226,4 +227,22 @@ describe('a board that does not answer pings', () => {
     const device = await house.enrol('websocket', { faults: { noPong: true } })
     await vi.waitFor(async () => expect(await volume(device.identity.deviceId, 1)).toMatchObject({ ok: true }))
   })
+})
+
+it('a mistake of ours that a device’s words bring out is reported', async () => {
+  const reports: string[] = []
+  const other = await openHouse({
+    fleet: {
+      onStep: (_device, input) => {
+        if (input.kind === 'text' && input.text.includes('tools')) throw new Error('boom')
+      },
+    },
+    onError: (error, message) => reports.push(`${message}: ${String(error)}`),
+  })
+  const { deviceId } = numberedIdentity(4_200)
+  void other.enrol('mqtt', { identity: numberedIdentity(4_200) }).catch(() => undefined)
+  await expect
+    .poll(() => reports)
+    .toContain(`the device ${deviceId} said something that broke us, and was hung up on: Error: boom`)
+  await other.stop()
 })

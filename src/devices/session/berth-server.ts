@@ -12,6 +12,7 @@ import { fullBudget, spend, TEXT_BUDGET } from './budget.ts'
 import type { DeviceIdentity, DeviceLink, DeviceView, LinkEars } from './fleet.ts'
 import { step } from './machine.ts'
 import type { Effect, Input, Session, Vision } from './session.ts'
+import { isOnline } from './session.ts'
 import { nextDeadline } from './silence.ts'
 
 /** Further away than this nobody needs a timer to be exact, and Node's timers end at 2^31 ms. */
@@ -117,7 +118,7 @@ export class Berth {
     const { device, phase, transport, info, tools, warnings, queue } = this.session
     return {
       id: device,
-      online: phase !== 'asleep' && phase !== 'greeting',
+      online: isOnline(this.session),
       phase,
       transport,
       remoteAddress: this.link?.remoteAddress,

@@ -15,6 +15,7 @@ import { checkArguments } from '../wire/arguments.ts'
 import { decodeToolResult } from '../wire/content.ts'
 import type { DeviceFault } from './device-fault.ts'
 import type { CallRequest, Session, Waiting } from './session.ts'
+import { isOnline } from './session.ts'
 import type { Turn } from './turn.ts'
 import { answer, ask, emit, refuse, update } from './turn.ts'
 
@@ -88,7 +89,8 @@ export function expireWaiting(turn: Turn): void {
   const expired = queue.filter((waiting) => waiting.expiresAtMs <= turn.atMs)
   if (expired.length === 0) return
   update(turn, { queue: queue.filter((waiting) => waiting.expiresAtMs > turn.atMs) })
-  for (const { call, sinceMs } of expired) refuse(turn, call, { kind: 'expired', afterMs: turn.atMs - sinceMs })
+  for (const { call, sinceMs } of expired)
+    refuse(turn, call, { kind: 'expired', afterMs: turn.atMs - sinceMs, asleep: !isOnline(turn.session) })
 }
 
 /** The connection is gone: what was sent has an unknown outcome, what waits goes on waiting only if it may. */

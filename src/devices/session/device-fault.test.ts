@@ -27,8 +27,13 @@ const CASES: readonly (readonly [DeviceFault, string, boolean])[] = [
     false,
   ],
   [
-    { kind: 'expired', afterMs: 1_500 },
-    'The call waited 1.5 s for the device and was given up. Nothing was sent.',
+    { kind: 'expired', afterMs: 1_500, asleep: true },
+    'The call waited 1.5 s for the device to wake and was given up. Nothing was sent.',
+    false,
+  ],
+  [
+    { kind: 'expired', afterMs: 1_500, asleep: false },
+    'The device is busy: the call waited 1.5 s for its turn. Nothing was sent.',
     false,
   ],
   [

@@ -13,8 +13,8 @@ export type DeviceFault =
   | { readonly kind: 'unknown-tool'; readonly tool: string; readonly listed: boolean }
   | ArgumentsFault
   | { readonly kind: 'queue-full'; readonly limit: number }
-  /** Waited for its turn, or for the device to wake, for too long. Nothing was sent. */
-  | { readonly kind: 'expired'; readonly afterMs: number }
+  /** Waited for its turn, or for the device to wake if it is still asleep, for too long. Nothing was sent. */
+  | { readonly kind: 'expired'; readonly afterMs: number; readonly asleep: boolean }
   /** Sent, and no answer came in time. */
   | { readonly kind: 'timed-out'; readonly afterMs: number }
   | { readonly kind: 'disconnected'; readonly sent: boolean }
@@ -46,7 +46,9 @@ export function faultSentence(fault: DeviceFault): string {
     case 'queue-full':
       return `The device is busy: ${fault.limit} calls are already waiting for it. Nothing was sent.`
     case 'expired':
-      return `The call waited ${seconds(fault.afterMs)} for the device and was given up. Nothing was sent.`
+      return fault.asleep
+        ? `The call waited ${seconds(fault.afterMs)} for the device to wake and was given up. Nothing was sent.`
+        : `The device is busy: the call waited ${seconds(fault.afterMs)} for its turn. Nothing was sent.`
     case 'timed-out':
       return `The device did not answer within ${seconds(fault.afterMs)}. It may have acted all the same.`
     case 'disconnected':

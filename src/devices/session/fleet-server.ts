@@ -28,7 +28,7 @@ import type {
   VisionDesk,
 } from './fleet.ts'
 import type { Effect, Input, Remembered, SessionSettings } from './session.ts'
-import { DEFAULT_SESSION_SETTINGS, newSession } from './session.ts'
+import { DEFAULT_SESSION_SETTINGS, isOnline, newSession } from './session.ts'
 import type { ToolTimes } from './tool-time.ts'
 import { DEFAULT_TOOL_TIMES, toolTimeMs } from './tool-time.ts'
 
@@ -121,9 +121,8 @@ class FleetServer implements Fleet, Harbour {
   readonly announce = (id: string, announcement: Announcement): Result<'sent', DeviceFault> => {
     const berth = this.#berths.get(id)
     if (berth === undefined) return fail({ kind: 'unknown-device', device: id })
-    const { phase, info } = berth.session
-    if (phase === 'asleep' || phase === 'greeting') return fail(asleep(berth.session))
-    if (announcement.kind === 'notify' && !isAfter242(info?.version ?? ''))
+    if (!isOnline(berth.session)) return fail(asleep(berth.session))
+    if (announcement.kind === 'notify' && !isAfter242(berth.session.info?.version ?? ''))
       return fail({ kind: 'unsupported', needs: 'firmware newer than 2.4.2' })
     berth.input({ kind: 'announce', announcement })
     return ok('sent')

@@ -389,7 +389,7 @@ describe('a call', () => {
     const play = new Play().ready()
     play.call(1, { timeoutMs: 90_000 })
     play.call(2, { waitMs: 5_000 })
-    expect(play.wait(5_000)).toEqual([refusal(2, { kind: 'expired', afterMs: 5_000 })])
+    expect(play.wait(5_000)).toEqual([refusal(2, { kind: 'expired', afterMs: 5_000, asleep: false })])
   })
 
   it('finds a queue of limited length', () => {
@@ -515,7 +515,7 @@ describe('a device that goes away', () => {
     const play = new Play().ready()
     play.input({ kind: 'disconnected', reason: 'gone' })
     play.call(1, { outlastsSleep: true, waitMs: 1_000 })
-    expect(play.wait(1_000)).toEqual([refusal(1, { kind: 'expired', afterMs: 1_000 })])
+    expect(play.wait(1_000)).toEqual([refusal(1, { kind: 'expired', afterMs: 1_000, asleep: true })])
   })
 
   it('knows that an MQTT device comes back by itself', () => {

@@ -100,6 +100,11 @@ export interface Session {
   readonly warnings: readonly string[]
 }
 
+/** Connected and past its greeting. */
+export function isOnline({ phase }: Session): boolean {
+  return phase !== 'asleep' && phase !== 'greeting'
+}
+
 export interface SessionSettings {
   readonly withUserTools: boolean
   readonly helloMs: number

@@ -72,7 +72,8 @@ describe('a fault', () => {
 
   it.each<[DeviceFault, string, string]>([
     [{ kind: 'asleep', device: 'den', wakesItself: false }, 'offline', 'offline'],
-    [{ kind: 'expired', afterMs: 1 }, 'offline', 'offline'],
+    [{ kind: 'expired', afterMs: 1, asleep: true }, 'offline', 'offline'],
+    [{ kind: 'expired', afterMs: 1, asleep: false }, 'busy', 'busy'],
     [{ kind: 'disconnected', sent: false }, 'offline', 'offline'],
     [{ kind: 'disconnected', sent: true }, 'failed', 'unknown-outcome'],
     [{ kind: 'timed-out', afterMs: 1 }, 'timed-out', 'timed-out'],
@@ -86,6 +87,11 @@ describe('a fault', () => {
   ])('%j is %s after a read and %s after a change', (fault, afterRead, afterChange) => {
     expect(kind(fault, 'reads')).toBe(afterRead)
     expect(kind(fault)).toBe(afterChange)
+  })
+
+  it('does not call a device asleep that is there and busy', () => {
+    const codeOf = (asleep: boolean) => errorJson(faultOf({ kind: 'expired', afterMs: 1, asleep }, called))['code']
+    expect([codeOf(true), codeOf(false)]).toEqual(['device_asleep', 'busy'])
   })
 
   it('keeps the device’s text and code', () => {

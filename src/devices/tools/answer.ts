@@ -52,7 +52,7 @@ export function outcomeOf(result: Result<ToolResult, DeviceFault>, called: Calle
 export function faultOf(fault: DeviceFault, { slug, effect }: Called): Fault {
   const kind = kindOf(fault, effect)
   const message = fault.kind === 'device-error' ? errorText(fault.message) : faultSentence(fault)
-  const code = CODES[fault.kind]
+  const code = fault.kind === 'expired' && !fault.asleep ? undefined : CODES[fault.kind]
   return {
     kind,
     message,
@@ -84,8 +84,9 @@ function kindOf(fault: DeviceFault, effect: Effect): FaultKind {
     case 'unknown-tool':
       return 'not-found'
     case 'asleep':
-    case 'expired':
       return 'offline'
+    case 'expired':
+      return fault.asleep ? 'offline' : 'busy'
     case 'disconnected':
       return fault.sent ? 'failed' : 'offline'
     case 'queue-full':

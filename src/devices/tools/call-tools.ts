@@ -16,7 +16,7 @@ import type { JsonObject } from '../../core/json.ts'
 import { isJsonObject } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
 import { faultOf } from './answer.ts'
-import { changedTool, waitFault } from './device-call.ts'
+import { changedTool } from './device-call.ts'
 import { devicesFamily, errorJson } from './envelope.ts'
 import { deviceArgument } from './list-tools.ts'
 import type { OpenHouse, ToolParts } from './open-house.ts'
@@ -125,7 +125,7 @@ async function awaken(
   const isAsleep = (gateway.fleet.device(deviceId)?.phase ?? 'asleep') === 'asleep'
   if (wanted === undefined || !isAsleep) return undefined
   if (wanted === 'fail') return faultOf(calls.asleep(deviceId, slug), { slug, effect: 'reads' })
-  const waited = waitFault(await calls.untilReady(deviceId, seconds * 1_000, call.signal), seconds * 1_000)
+  const waited = await calls.untilReady(deviceId, seconds * 1_000, call.signal)
   return waited === undefined ? undefined : faultOf(waited, { slug, effect: 'reads' })
 }
 

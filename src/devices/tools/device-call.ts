@@ -18,7 +18,6 @@ import { toolTimeMs } from '../session/tool-time.ts'
 import type { DeviceTool } from '../wire/tool-list.ts'
 import { faultOf, outcomeOf } from './answer.ts'
 import { definitionHash } from './definition.ts'
-import type { Waited } from './waiters.ts'
 import { Waiters, WAITERS_PER_DEVICE } from './waiters.ts'
 
 export interface PatienceRules {
@@ -60,8 +59,14 @@ export class DeviceCalls {
     return outcomeOf(await this.#fleet.call(deviceId, tool.name, call.body, options), { slug, effect })
   }
 
-  untilReady(deviceId: string, waitMs: number, signal: AbortSignal): Promise<Waited> {
-    return this.#waiters.wait({ key: deviceId, waitMs, signal, isThere: () => this.#phase(deviceId) === 'ready' })
+  /** Why the device cannot be asked now either; `undefined` as soon as it can. */
+  async untilReady(deviceId: string, waitMs: number, signal: AbortSignal): Promise<DeviceFault | undefined> {
+    const isThere = () => this.#phase(deviceId) === 'ready'
+    const waited = await this.#waiters.wait({ key: deviceId, waitMs, signal, isThere })
+    if (waited === 'ready') return undefined
+    if (waited === 'full') return { kind: 'queue-full', limit: WAITERS_PER_DEVICE }
+    // One that is there and not ready has something else to do.
+    return { kind: 'expired', afterMs: waitMs, asleep: this.#fleet.device(deviceId)?.online !== true }
   }
 
   /** Why it is no use to ask a person about a call to this device now. */
@@ -98,17 +103,12 @@ export class DeviceCalls {
     if (phase === 'asleep' && whenAsleep === 'fail') return this.asleep(deviceId, slug)
     // One that is just greeting has not said yet what it can do.
     const patienceMs = whenAsleep === 'queue' ? waitMs : TURN_MS
-    return waitFault(await this.untilReady(deviceId, patienceMs, signal), patienceMs)
+    return this.untilReady(deviceId, patienceMs, signal)
   }
 
   #phase(deviceId: string): DeviceView['phase'] {
     return this.#fleet.device(deviceId)?.phase ?? 'asleep'
   }
-}
-
-export function waitFault(waited: Waited, waitMs: number): DeviceFault | undefined {
-  if (waited === 'ready') return undefined
-  return waited === 'full' ? { kind: 'queue-full', limit: WAITERS_PER_DEVICE } : { kind: 'expired', afterMs: waitMs }
 }
 
 export function changedTool(slug: string, tool: string): Fault {

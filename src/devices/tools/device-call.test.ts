@@ -1,0 +1,23 @@
+import { describe, expect, it } from 'vitest'
+import type { DeviceView } from '../session/fleet.ts'
+import type { Phase } from '../session/session.ts'
+import { DEFAULT_TOOL_TIMES } from '../session/tool-time.ts'
+import { DeviceCalls } from './device-call.ts'
+
+function callsTo(phase: Phase, online: boolean): DeviceCalls {
+  const view = { phase, online } as DeviceView
+  const fleet = { device: () => view, call: () => Promise.reject(new Error('nobody is asked')) }
+  return new DeviceCalls(fleet, { toolTimes: DEFAULT_TOOL_TIMES, whenAsleep: 'fail', waitMs: 0 })
+}
+
+describe('whoever waited in vain', () => {
+  it.each([
+    ['asleep', false, true],
+    ['greeting', false, true],
+    ['initialising', true, false],
+    ['listing', true, false],
+  ] as const)('for a device that is %s hears whether it sleeps', async (phase, online, asleep) => {
+    const waited = await callsTo(phase, online).untilReady('d', 1, new AbortController().signal)
+    expect(waited).toEqual({ kind: 'expired', afterMs: 1, asleep })
+  })
+})

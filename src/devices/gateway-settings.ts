@@ -66,12 +66,23 @@ export function urlRules({ urls }: DevicesConfig): readonly UrlRule[] {
   })
 }
 
-export function troubleText(error: unknown, { host, port, mqtt }: DevicesConfig): string {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined
-  const ports = mqtt.enabled ? `${port}, or ${mqtt.port} for MQTT,` : String(port)
-  if (code === 'EADDRINUSE')
-    return `Port ${ports} belongs to another program. Stop that, or set devices.port and devices.mqtt.port.`
-  if (code === 'EADDRNOTAVAIL') return `devices.host is ${host}, which is no address of this machine.`
-  if (code === 'EACCES') return `Port ${ports} may only be used by root. Set devices.port to one above 1023.`
-  return `The listener for devices cannot be opened: ${error instanceof Error ? error.message : String(error)}.`
+export function troubleText(error: unknown, config: DevicesConfig): string {
+  const { code, message } = systemError(error)
+  const { port, key } = wantedPort(error, config)
+  if (code === 'EADDRINUSE') return `${port} belongs to another program. Stop that, or set ${key}.`
+  if (code === 'EADDRNOTAVAIL') return `devices.host is ${config.host}, which is no address of this machine.`
+  if (code === 'EACCES') return `${port} may only be used by root. Set ${key} to one above 1023.`
+  return `The listener for devices cannot be opened: ${message}.`
+}
+
+/** Only the UDP socket is bound without listening. */
+function wantedPort(error: unknown, { port, mqtt }: DevicesConfig): { readonly port: string; readonly key: string } {
+  const failed = systemError(error)
+  if (failed.syscall === 'bind') return { port: `UDP port ${mqtt.udpPort}`, key: 'devices.mqtt.udpPort' }
+  if (mqtt.enabled && failed.port === mqtt.port) return { port: `Port ${mqtt.port}`, key: 'devices.mqtt.port' }
+  return { port: `Port ${port}`, key: 'devices.port' }
+}
+
+function systemError(error: unknown): NodeJS.ErrnoException & { readonly port?: number } {
+  return error instanceof Error ? error : new Error(String(error))
 }

@@ -1,0 +1,52 @@
+import { createSocket } from 'node:dgram'
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { createServer } from 'node:net'
+import { describe, expect, it } from 'vitest'
+import { devicesSection } from '../config/devices.ts'
+import { openUdpSink } from './session/udp-sink-server.ts'
+import { acceptMqttDevices } from './session/mqtt-server.ts'
+import { troubleText } from './gateway-settings.ts'
+
+const HOST = '127.0.0.1'
+const config = (ports: { port?: number; mqtt?: { port?: number; udpPort?: number } }) =>
+  devicesSection.parse({ enabled: true, host: HOST, ...ports })
+const failure = (opening: Promise<unknown>) => opening.then(() => undefined).catch((error: unknown) => error)
+
+describe('what an owner is told about a port that cannot be had', () => {
+  it('names the key of the UDP port', async () => {
+    const somebody = createSocket('udp4').bind(0, HOST)
+    await once(somebody, 'listening')
+    const { port } = somebody.address()
+    const error = await failure(openUdpSink({ host: HOST, port }))
+    expect(troubleText(error, config({ mqtt: { udpPort: port } }))).toBe(
+      `UDP port ${port} belongs to another program. Stop that, or set devices.mqtt.udpPort.`,
+    )
+    somebody.close()
+  })
+
+  it('names the key of the TCP port', async () => {
+    const somebody = createServer().listen(0, HOST)
+    await once(somebody, 'listening')
+    const { port } = somebody.address() as AddressInfo
+    const mqtt = { host: HOST, port, harbour: { attach: () => expect.unreachable() }, udp: undefined }
+    const error = await failure(acceptMqttDevices({ ...mqtt, admit: () => Promise.resolve(undefined) }))
+    expect(troubleText(error, config({ mqtt: { port } }))).toBe(
+      `Port ${port} belongs to another program. Stop that, or set devices.mqtt.port.`,
+    )
+    expect(troubleText(error, config({ port }))).toBe(
+      `Port ${port} belongs to another program. Stop that, or set devices.port.`,
+    )
+    somebody.close()
+  })
+
+  it('says what the system forbids, and what has no sentence of its own as it is', () => {
+    const forbidden = Object.assign(new Error('listen EACCES'), { code: 'EACCES', syscall: 'listen', port: 80 })
+    expect(troubleText(forbidden, config({ port: 80 }))).toBe(
+      'Port 80 may only be used by root. Set devices.port to one above 1023.',
+    )
+    expect(troubleText(new Error('out of files'), config({}))).toBe(
+      'The listener for devices cannot be opened: out of files.',
+    )
+  })
+})

@@ -66,6 +66,13 @@ describe('vision desk', () => {
     expect(desk.heldBytes()).toBe(0)
   })
 
+  it('lets go of a picture in time although nobody comes', async () => {
+    const desk = createVisionDesk({ url: () => 'http://h:1/v', keepMs: 20 })
+    desk.redeem(ONE, desk.issue(ONE, undefined)?.token ?? '')?.(picture())
+    expect(desk.heldBytes()).toBe(4)
+    await expect.poll(desk.heldBytes).toBe(0)
+  })
+
   it('issues nothing to a device that could not reach it', () => {
     expect(createVisionDesk({ url: () => undefined }).issue(ONE, 'fe80::1')).toBeUndefined()
   })

@@ -8,7 +8,7 @@
  * One token and one picture per device at a time, in memory only, and not for long: a picture of somebody's home that
  * nobody asked for any more should not be lying around.
  *
- * Pure, apart from the state it holds and the chance it draws.
+ * Pure, apart from the state it holds, the chance it draws and the timers that end what it holds.
  */
 import { createHash, randomBytes } from 'node:crypto'
 import { base64url } from '../../core/bytes.ts'
@@ -36,6 +36,8 @@ export type Deposit = (picture: Picture) => boolean
 interface Held {
   readonly picture: Picture
   readonly sinceMs: number
+  /** Ends with the picture, or it would keep that in memory by itself. */
+  readonly timer: NodeJS.Timeout
 }
 
 export function createVisionDesk(options: VisionDeskOptions): VisionCounter {
@@ -53,6 +55,7 @@ export function createVisionDesk(options: VisionDeskOptions): VisionCounter {
     const found = pictures.get(deviceId)
     if (found === undefined) return undefined
     pictures.delete(deviceId)
+    clearTimeout(found.timer)
     held -= found.picture.bytes.length
     return found
   }
@@ -78,7 +81,9 @@ export function createVisionDesk(options: VisionDeskOptions): VisionCounter {
         if (uploads.get(deviceId) !== deposit) return false
         uploads.delete(deviceId)
         drop(deviceId)
-        pictures.set(deviceId, { picture, sinceMs: clock.monotonic() })
+        const timer = setTimeout(() => drop(deviceId), keepMs)
+        timer.unref()
+        pictures.set(deviceId, { picture, sinceMs: clock.monotonic(), timer })
         held += picture.bytes.length
         tidy()
         return true

@@ -17,6 +17,7 @@ import { ANSWER_SCHEMA } from './answer.ts'
 import { devicesFamily } from './envelope.ts'
 import { targetOf } from './slug.ts'
 import { userOnlyReasons } from './standing.ts'
+import type { Rename } from './stranger-text.ts'
 import { deviceName, describeTool, visibleText } from './stranger-text.ts'
 import { shownSchema } from './tool-schema.ts'
 import type { UrlRule } from './url-rule.ts'
@@ -31,8 +32,8 @@ export interface ToolOffer {
   readonly effect: Effect
   /** For people only: hidden from everybody else, whatever its effect. */
   readonly forPeople: boolean
-  /** Tool name → capability, for descriptions that refer to other tools. */
-  readonly capabilities: ReadonlyMap<string, string>
+  /** For descriptions that refer to other tools. */
+  readonly rename: Rename
   readonly online: boolean
   readonly timeoutSeconds: number
   readonly urls: readonly UrlRule[]

@@ -91,11 +91,13 @@ afterEach(() => {
 })
 
 /** The device says hello and lists these. */
-async function lists(...tools: readonly DeviceTool[]): Promise<void> {
+const lists = (...tools: readonly DeviceTool[]) => looks(true, tools)
+
+async function looks(online: boolean, tools: readonly DeviceTool[]): Promise<void> {
   view = {
     id: DEVICE,
-    online: true,
-    phase: 'ready',
+    online,
+    phase: online ? 'ready' : 'asleep',
     transport: 'mqtt',
     remoteAddress: undefined,
     info: undefined,
@@ -110,6 +112,30 @@ async function lists(...tools: readonly DeviceTool[]): Promise<void> {
 const lines = () =>
   ledger.entries(0, 1_000).flatMap(({ entry }) => (entry.kind === 'device.tools.withheld' ? [entry['changes']] : []))
 const withheld = () => roster.find(DEVICE)?.withheld.map((each) => each.tool.description)
+
+describe('a device that comes and goes', () => {
+  it('is not described anew each time', async () => {
+    await lists(tool('on'))
+    await looks(false, [tool('on')])
+    await lists(tool('on'))
+    const [there, away, back] = registered
+    expect(away?.offer.description).toContain('Offline now.')
+    expect(back).toBe(there)
+  })
+
+  it('is described anew when another of its tools has another name here', async () => {
+    const on = tool('see self.lamp.on_for')
+    const added = tool('', 'self.lamp.on_for')
+    await lists(on)
+    await looks(false, [on, added])
+    const device = roster.find(DEVICE)
+    if (device === undefined) throw new Error('the device is not there')
+    await roster.approve(device, withheldDigest(device.withheld) ?? '', 'owner')
+    await lists(on, added)
+    const described = registered.findLast(({ offer }) => offer.name === 'device.den.self.lamp.on')?.offer.description
+    expect(described).toContain('see device.den.self.lamp.on_for')
+  })
+})
 
 describe('a device that words its tools anew at every hello', () => {
   it('has them withheld at once, and is on record every ten minutes with the number of changes', async () => {

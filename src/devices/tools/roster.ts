@@ -19,12 +19,14 @@ import { parseDeviceId } from '../wire/device-id.ts'
 import type { DeviceTool } from '../wire/tool-list.ts'
 import type { WithheldTool } from './definition.ts'
 import { definitionHash, examine, withheldDigest } from './definition.ts'
+import { CapabilityCache } from './capability-cache.ts'
 import { deviceCapability } from './device-capability.ts'
 import type { DeviceCalls } from './device-call.ts'
 import type { PinStore } from './pin-store.ts'
 import { slugBase } from './slug.ts'
 import type { EffectRules } from './tool-effect.ts'
 import { effectOfTool } from './tool-effect.ts'
+import { renameTools } from './stranger-text.ts'
 import { nameTools } from './tool-name.ts'
 import type { UrlRule } from './url-rule.ts'
 import { WithheldLog } from './withheld-log.ts'
@@ -87,6 +89,7 @@ export class Roster {
   readonly #bySlug = new Map<string, string>()
   /** Device → capability → what it was made from. */
   readonly #offered = new Map<string, Map<string, Offered>>()
+  readonly #made = new CapabilityCache()
   readonly #withheldLog = new WithheldLog()
   readonly #looking = new Map<string, { again: boolean; done: Promise<void> }>()
 
@@ -201,28 +204,31 @@ export class Roster {
     const { rules, calls } = this.#parts
     const { named, collided } = nameTools(slug, available)
     const problems = collided.map((tool) => `${tool.name}: another tool of the device has this name on the bus`)
-    const capabilities = new Map(named.map(({ capability, tool }) => [tool.name, capability]))
+    const rename = renameTools(new Map(named.map(({ capability, tool }) => [tool.name, capability])))
     const online = view?.online ?? false
+    const made = this.#made.of(deviceId, { name, online, named })
     const offers = new Map<string, Offered & { readonly capability: Capability }>()
     const tools: RosterTool[] = []
     for (const { capability, tool } of named) {
       const effect = effectOfTool(tool, rules.effects)
       const forPeople = tool.userOnly && !matchesAny(rules.userToolsForAgents, tool.name)
-      const offered = deviceCapability({
-        slug,
-        deviceId,
-        name,
-        capability,
-        tool,
-        effect,
-        forPeople,
-        capabilities,
-        online,
-        urls: rules.urls,
-        timeoutSeconds: calls.timeoutSeconds(tool.name),
-        unreachable: () => calls.unreachable(deviceId, slug),
-        call: (call) => calls.call(call, { deviceId, slug, tool, effect }),
-      })
+      const offered = made(capability, () =>
+        deviceCapability({
+          slug,
+          deviceId,
+          name,
+          capability,
+          tool,
+          effect,
+          forPeople,
+          rename,
+          online,
+          urls: rules.urls,
+          timeoutSeconds: calls.timeoutSeconds(tool.name),
+          unreachable: () => calls.unreachable(deviceId, slug),
+          call: (call) => calls.call(call, { deviceId, slug, tool, effect }),
+        }),
+      )
       if (offered === undefined) problems.push(`${tool.name}: its arguments have names that cannot be shown`)
       else {
         tools.push({ capability, tool, effect, forPeople })
@@ -261,6 +267,7 @@ export class Roster {
   #remove(deviceId: string): void {
     this.#withdraw(deviceId, new Map())
     this.#withheldLog.forget(deviceId)
+    this.#made.forget(deviceId)
     this.#offered.delete(deviceId)
     const known = this.#devices.get(deviceId)
     if (known !== undefined) this.#bySlug.delete(known.slug)

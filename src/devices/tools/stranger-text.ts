@@ -9,6 +9,7 @@
 const INVISIBLE =
   /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Cs}\u{FE00}-\u{FE0F}\u{E0100}-\u{E01EF}\u{115F}\u{1160}\u{3164}\u{FFA0}]/gu
 const MAX_DESCRIPTION = 1_024
+const MAX_READ = 2 * MAX_DESCRIPTION
 const MAX_NAME = 64
 
 /** One line of visible text, at most `max` characters. */
@@ -27,31 +28,41 @@ export function deviceName(name: string, slug: string): string {
   return visibleText(name, MAX_NAME) || slug
 }
 
+export type Rename = (text: string) => string
+
 export interface Described {
   readonly slug: string
   readonly name: string
   readonly description: string
-  /** Tool name → capability, of all tools of the device: descriptions refer to each other. */
-  readonly capabilities: ReadonlyMap<string, string>
+  /** Other tools of the device by the names they have here: descriptions refer to each other. */
+  readonly rename: Rename
   readonly online: boolean
 }
 
 /** Whose words these are comes first, so that no description can claim to be something else. */
-export function describeTool({ slug, name, description, capabilities, online }: Described): string {
+export function describeTool({ slug, name, description, rename, online }: Described): string {
   const state = online ? '' : ' Offline now.'
-  const words = visibleText(withCapabilities(description, capabilities), MAX_DESCRIPTION)
+  const words = visibleText(rename(beginning(description)), MAX_DESCRIPTION)
   const said = words === '' ? 'The device says nothing about it.' : `The device says: ${words}`
   return `On the device ${JSON.stringify(deviceName(name, slug))} (${slug}).${state} ${said}`
 }
 
-/** Longest names first, or `self.lamp.on` would be rewritten inside `self.lamp.on_for`. */
-function withCapabilities(text: string, capabilities: ReadonlyMap<string, string>): string {
+/** Nobody looks for names where nobody will read. Some more than is shown, because much of it may be invisible. */
+function beginning(text: string): string {
+  return text.length <= MAX_READ ? text : `${text.slice(0, MAX_READ)}…`
+}
+
+/**
+ * Tool name → capability, of all tools of a device; made once for all their descriptions. Longest names first, or
+ * `self.lamp.on` would be rewritten inside `self.lamp.on_for`.
+ */
+export function renameTools(capabilities: ReadonlyMap<string, string>): Rename {
   const names = [...capabilities.keys()]
     .filter((name) => name.includes('.') || name.includes('_'))
     .toSorted((left, right) => right.length - left.length)
-  if (names.length === 0) return text
+  if (names.length === 0) return (text) => text
   const pattern = new RegExp(`(?<![\\w.-])(?:${names.map(escaped).join('|')})(?![\\w-]|\\.\\w)`, 'g')
-  return text.replaceAll(pattern, (name) => capabilities.get(name) ?? name)
+  return (text) => text.replaceAll(pattern, (name) => capabilities.get(name) ?? name)
 }
 
 function escaped(text: string): string {

@@ -1,0 +1,48 @@
+/**
+ * Capability cache: what was made of a device's tools, while they and its name are the same. A device that comes and goes
+ * is then not described anew each time: with 256 tools that takes longer than everything else about it.
+ *
+ * Pure, apart from what it holds.
+ */
+import { hash } from 'node:crypto'
+import type { Capability } from '../../bus/capability.ts'
+import type { DeviceTool } from '../wire/tool-list.ts'
+import { definitionHash } from './definition.ts'
+import type { NamedTool } from './tool-name.ts'
+
+export interface Listed {
+  readonly name: string
+  readonly online: boolean
+  /** All of them: descriptions name other tools. */
+  readonly named: readonly NamedTool<DeviceTool>[]
+}
+
+type Made = Capability | undefined
+
+interface Shelf {
+  readonly listing: string
+  /** By state and name, since a description says whether the device is there. */
+  readonly made: Map<string, Made>
+}
+
+export class CapabilityCache {
+  readonly #shelves = new Map<string, Shelf>()
+
+  /** Finds what was made for this listing, or has it made. */
+  of(deviceId: string, { name, online, named }: Listed): (capability: string, make: () => Made) => Made {
+    const words = named.flatMap(({ capability, tool }) => [capability, definitionHash(tool)])
+    const listing = hash('sha256', JSON.stringify([name, ...words]))
+    const known = this.#shelves.get(deviceId)
+    const shelf = known?.listing === listing ? known : { listing, made: new Map<string, Made>() }
+    this.#shelves.set(deviceId, shelf)
+    return (capability, make) => {
+      const key = `${online} ${capability}`
+      if (!shelf.made.has(key)) shelf.made.set(key, make())
+      return shelf.made.get(key)
+    }
+  }
+
+  forget(deviceId: string): void {
+    this.#shelves.delete(deviceId)
+  }
+}

@@ -36,6 +36,11 @@ export class BodyAudit {
     if (entry.kind === BODY_ERASED) this.#readErasure(entry['entry'], seq)
   }
 
+  /** How many were erased, as the entries say. */
+  get erased(): number {
+    return this.#erased.size
+  }
+
   ended(): void {
     for (const seq of this.#awaited) this.#findings.add({ kind: 'body-missing', seq })
   }

@@ -3,6 +3,7 @@
  *
  * Pure.
  */
+import type { CopyDoubt, CopyFinding } from './copies.ts'
 import type { EntryFault } from './entry.ts'
 
 export type Finding =
@@ -29,6 +30,7 @@ export type Finding =
   | { readonly kind: 'schema-differs'; readonly name: string }
   | { readonly kind: 'file-missing'; readonly path: string }
   | { readonly kind: 'unreadable'; readonly reason: string }
+  | CopyFinding
 
 /** Where a checkpoint was found: `database 512` is the row of that size. */
 export type CheckpointPlace = 'file' | 'export' | 'given' | `database ${number}`
@@ -77,9 +79,19 @@ export function findingSentence(finding: Finding): string {
       return `The table, view, index or trigger ${finding.name} is not the one this program made.`
     case 'file-missing':
       return `${finding.path} is missing.`
+    case 'copy-differs':
+      return `The ${finding.what} ${finding.id} is not what the ledger says (entry ${finding.seq}): ${finding.fields.join(', ')}.`
+    case 'copy-missing':
+      return `The ${finding.what} ${finding.id} was removed; the ledger has it (entry ${finding.seq}).`
+    case 'copy-unfounded':
+      return `The ${finding.what} ${finding.id} was added; the ledger does not have it.`
     default:
       return `The ledger could not be read to its end: ${finding.reason}.`
   }
+}
+
+export function doubtSentence({ what, id, seq, fields }: CopyDoubt): string {
+  return `The ${what} ${id} cannot be compared (${fields.join(', ')}): the words of entry ${seq} were erased.`
 }
 
 function entryFaultWords(fault: EntryFault): string {
@@ -100,16 +112,21 @@ function entryFaultWords(fault: EntryFault): string {
 /** Damage breeds findings: the first of each kind tell the story, the rest are counted. */
 const KEPT_OF_A_KIND = 20
 
-export class Findings {
-  readonly list: Finding[] = []
+export class Findings<Of extends { readonly kind: string } = Finding> {
+  readonly list: Of[] = []
   /** How many more there were. */
   more = 0
-  readonly #counts = new Map<Finding['kind'], number>()
+  readonly #counts = new Map<string, number>()
 
-  add(finding: Finding): void {
+  add(finding: Of): void {
     const count = (this.#counts.get(finding.kind) ?? 0) + 1
     this.#counts.set(finding.kind, count)
     if (count <= KEPT_OF_A_KIND) this.list.push(finding)
     else this.more += 1
+  }
+
+  /** For people, with the number of those that are not listed. */
+  sentences(sentence: (finding: Of) => string): readonly string[] {
+    return [...this.list.map(sentence), ...(this.more === 0 ? [] : [`… and ${this.more} more.`])]
   }
 }

@@ -20,6 +20,7 @@ import { CALL_ABORTED, CALL_ENTER, closedCall, endsCall } from './audit.ts'
 import { BODY_ERASED, commitTo, decodeBody, SALT_BYTES } from './body.ts'
 import type { SignedCheckpoint } from './checkpoint.ts'
 import { CheckpointStore } from './checkpoint-store.ts'
+import type { Copies } from './copies.ts'
 import { decodeEntry, encodeEntry } from './entry.ts'
 import type { LedgerEntry, LedgerEvent } from './entry.ts'
 import { writeExport } from './export-store.ts'
@@ -48,6 +49,8 @@ export interface LedgerOptions {
   /** Where the last signed checkpoint is kept a second time, outside the database. */
   readonly lastSignedPath: string
   readonly clock: Clock
+  /** What other rooms repeat of it in their tables of the same database. */
+  readonly copies?: readonly Copies[]
 }
 
 /** What became of an event. */
@@ -277,7 +280,7 @@ export class Ledger {
 
   /** Re-derives the whole ledger from its bytes, or what came since the last time, and says what is wrong with it. */
   async verify(options: LedgerVerifyOptions = {}): Promise<VerifyReport> {
-    const { database, signer, lastSignedPath: path } = this.#options
+    const { database, signer, lastSignedPath: path, copies = [] } = this.#options
     const since = options.since ?? (options.incremental === true ? this.#verified : undefined)
     // Before the first entry is read, so that what is signed meanwhile lies beyond it.
     const reached = this.#signing.latest()
@@ -287,6 +290,7 @@ export class Ledger {
       key: signer.key,
       // A file that cannot be read is not a checkpoint either.
       lastSigned: { path, text: await readIfThere(path).catch(() => new Uint8Array(0)) },
+      copies,
     }
     const report = await verifyStored(stored, { ...options, since })
     if (report.findings.length === 0) this.#verified = reached

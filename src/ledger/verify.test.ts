@@ -45,7 +45,16 @@ describe('verify', () => {
 
   it('finds nothing wrong with a sound ledger, and says what it saw', async () => {
     const report = await fixture.ledger.verify()
-    expect(report).toEqual({ from: 0, size: 300, root: fixture.ledger.root(), findings: [], more: 0 })
+    expect(report).toEqual({
+      from: 0,
+      size: 300,
+      root: fixture.ledger.root(),
+      findings: [],
+      more: 0,
+      erased: 1,
+      compared: true,
+      uncompared: [],
+    })
   })
 
   it('finds an empty ledger sound', async () => {

@@ -3,10 +3,12 @@
  * entries' bytes; no column, tile or checkpoint is believed because it is there.
  *
  *   entries ▸ canonical, in place, calls paired ▸ leaf hashes ▸ tiles ▸ roots ▸ every checkpoint, here and in the file
- *        └──▸ bodies against their commitments
+ *        ├──▸ bodies against their commitments
+ *        └──▸ rows of other rooms that repeat what entries say (copies.ts), once all entries were read
  *
  * From an earlier checkpoint (`since`) it does the same for what came after. Of what came before it relies on full
- * tiles, whose root that signature covers, and does not read the entries again.
+ * tiles, whose root that signature covers, and does not read the entries again; nor are copies compared then, since what
+ * a row should say follows from all of its entries.
  *
  * It yields between batches, so that a node can verify itself while it works, and ends at the entry that is last then.
  *
@@ -18,10 +20,11 @@ import { Audit, CALL_ENTER, closedCall } from './audit.ts'
 import { BodyAudit } from './body-audit.ts'
 import type { SignedCheckpoint } from './checkpoint.ts'
 import type { CheckpointStore } from './checkpoint-store.ts'
+import type { Copies, CopyAudit, CopyDoubt, CopyNews } from './copies.ts'
 import { Edge } from './edge.ts'
 import type { FullTile } from './edge.ts'
 import { ExpectedRoots } from './expected-roots.ts'
-import { Findings } from './finding.ts'
+import { doubtSentence, Findings } from './finding.ts'
 import type { Finding } from './finding.ts'
 import type { BodyRow, EntryRow, LedgerStore } from './ledger-store.ts'
 import { parseVerifierKey } from './note-key.ts'
@@ -42,6 +45,8 @@ export interface Stored {
   readonly key: VerifierKey
   /** The file beside the database. */
   readonly lastSigned: { readonly path: string; readonly text: Uint8Array | undefined }
+  /** Of the rooms whose tables are in the same database. */
+  readonly copies?: readonly Copies[]
 }
 
 export interface VerifyReport {
@@ -54,14 +59,21 @@ export interface VerifyReport {
   readonly findings: readonly Finding[]
   /** Findings beyond those listed. */
   readonly more: number
+  /** Bodies that are gone because an entry, among those that were read, says that they were erased. */
+  readonly erased: number
+  /** Whether the rows of other rooms were compared: only where every entry was read. */
+  readonly compared: boolean
+  /** Rows that could not be compared, because what they repeat was erased, in sentences: no findings. */
+  readonly uncompared: readonly string[]
 }
 
 /** Rejects only when `signal` says so; whatever else goes wrong is a finding. */
 export async function verifyStored(stored: Stored, options: VerifyOptions = {}): Promise<VerifyReport> {
   const findings = new Findings()
+  const doubts = new Findings<CopyDoubt>()
   let run: Verification | undefined
   try {
-    const verification = new Verification(stored, findings, options.since)
+    const verification = new Verification(stored, { findings, doubts }, options.since)
     run = verification
     verification.begin()
     while (stored.store.reading(() => verification.turn())) {
@@ -75,7 +87,21 @@ export async function verifyStored(stored: Stored, options: VerifyOptions = {}):
     findings.add({ kind: 'unreadable', reason: error instanceof Error ? error.message : String(error) })
   }
   const { list, more } = findings
-  return { from: run?.from ?? 0, size: run?.next ?? 0, root: run?.root(), findings: list, more }
+  return {
+    from: run?.from ?? 0,
+    size: run?.next ?? 0,
+    root: run?.root(),
+    findings: list,
+    more,
+    erased: run?.erased() ?? 0,
+    compared: run?.compared ?? false,
+    uncompared: doubts.sentences(doubtSentence),
+  }
+}
+
+interface Collected {
+  readonly findings: Findings
+  readonly doubts: Findings<CopyDoubt>
 }
 
 /** One tile per turn of the event loop: a few milliseconds. */
@@ -88,14 +114,17 @@ class Verification {
   readonly #audit: Audit
   readonly #bodyAudit: BodyAudit
   readonly #roots: ExpectedRoots
+  /** Those that still have rows to compare. */
+  readonly #copyAudits: CopyAudit[]
   readonly #witnesses = new Map<string, VerifierKey | undefined>()
   /** Grows with the entries; gone once one is missing, because the tree after a gap cannot be known. */
   #edge: Edge | undefined
   readonly from: number
   next: number
+  compared = false
 
-  constructor(stored: Stored, findings: Findings, since: SignedCheckpoint | undefined) {
-    const { store, key } = stored
+  constructor(stored: Stored, { findings, doubts }: Collected, since: SignedCheckpoint | undefined) {
+    const { store, key, copies = [] } = stored
     this.#stored = stored
     this.#findings = findings
     this.#since = since
@@ -104,6 +133,13 @@ class Verification {
     this.#audit = new Audit(this.#findings, this.from, this.#wasOpen)
     this.#bodyAudit = new BodyAudit(this.#findings, (seq) => store.bodyIsGone(seq))
     this.#roots = new ExpectedRoots(this.#findings, key)
+    const news: CopyNews = {
+      found: (finding) => findings.add(finding),
+      doubted: (doubt) => doubts.add(doubt),
+      // The audit of the bodies reports it for every entry.
+      unread: () => undefined,
+    }
+    this.#copyAudits = this.from > 0 ? [] : copies.map((copy) => copy.audit(store, news))
   }
 
   begin(): void {
@@ -122,7 +158,14 @@ class Verification {
 
   /** `false` when everything was read. The last entries and what must agree with all of them are seen in one view. */
   turn(): boolean {
+    // Also while rows are compared: what changed a row since the last turn is read before the row is.
     if (this.#batch()) return true
+    const [audit] = this.#copyAudits
+    if (audit !== undefined) {
+      if (!audit.compare()) this.#copyAudits.shift()
+      return true
+    }
+    this.compared = this.from === 0
     this.#end()
     return false
   }
@@ -155,6 +198,10 @@ class Verification {
     return this.#edge?.root()
   }
 
+  erased(): number {
+    return this.#bodyAudit.erased
+  }
+
   #checkRow(row: EntryRow, bodies: Map<number, BodyRow>): void {
     const { seq, kind, closes, bytes } = row
     if (seq !== this.next) {
@@ -167,6 +214,7 @@ class Verification {
       if (kind !== entry.kind) this.#findings.add({ kind: 'column-differs', seq, column: 'kind' })
       if (closes !== (closedCall(entry) ?? null)) this.#findings.add({ kind: 'column-differs', seq, column: 'closes' })
       this.#bodyAudit.read(entry, seq, bodies.get(seq))
+      for (const audit of this.#copyAudits) audit.read(entry, bytes)
     }
     bodies.delete(seq)
     const edge = this.#edge

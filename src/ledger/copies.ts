@@ -1,0 +1,81 @@
+/**
+ * Copies: what a room keeps a second time of what it told the ledger, so that it can be looked up. The entries are
+ * believed, the rows are not: whoever verifies the ledger holds the one against the other.
+ *
+ *   entries ──read, first to last──▶ audit ◀──compare, a few rows at a time── the room's tables
+ *
+ * Pure.
+ */
+import type { Json } from '../core/json.ts'
+import { bodyHash, decodeBody } from './body.ts'
+import type { LedgerEntry } from './entry.ts'
+import type { BodyRow, EntryRow } from './ledger-store.ts'
+
+/** What a room offers for its own tables. */
+export interface Copies {
+  readonly audit: (leaves: KeptLeaves, news: CopyNews) => CopyAudit
+}
+
+/** The ledger's tables, as an audit of copies looks things up in them. */
+export interface KeptLeaves {
+  readonly entry: (seq: number) => Pick<EntryRow, 'bytes'> | undefined
+  readonly body: (seq: number) => Pick<BodyRow, 'salt' | 'body'> | undefined
+}
+
+/** Holds no words, and little for each row: a long ledger must not fill the memory. */
+export interface CopyAudit {
+  /** Every entry of the ledger, in order. */
+  readonly read: (entry: LedgerEntry, bytes: Uint8Array) => void
+  /**
+   * Compares a few more rows; `false` when there are none left. Rows may change between two calls: the caller sees to
+   * it that every entry there is has been read, in the view of the tables in which the rows are.
+   */
+  readonly compare: () => boolean
+}
+
+/** A row, by what a person would call it. */
+interface CopyName {
+  readonly what: 'task' | 'thought' | 'session' | 'seal'
+  readonly id: string
+}
+
+export type CopyFinding = CopyName &
+  (
+    | { readonly kind: 'copy-differs'; readonly seq: number; readonly fields: readonly string[] }
+    /** The ledger has it, the table lacks it. */
+    | { readonly kind: 'copy-missing'; readonly seq: number }
+    /** The table has it, the ledger does not. */
+    | { readonly kind: 'copy-unfounded' }
+  )
+
+/** Not wrong, and not right either: the words it would be compared with were erased. */
+export type CopyDoubt = CopyName & {
+  readonly kind: 'copy-uncompared'
+  readonly seq: number
+  readonly fields: readonly string[]
+}
+
+export interface CopyNews {
+  readonly found: (finding: CopyFinding) => void
+  readonly doubted: (doubt: CopyDoubt) => void
+  /** The body of an entry that a row was to be compared with is gone, or is not the one that was committed to. */
+  readonly unread: (seq: number, why: 'gone' | 'altered') => void
+}
+
+/** What a row has in the place of words that were erased. */
+export const BLANK = '[erased]'
+
+export type CommittedBody =
+  | { readonly kind: 'kept'; readonly body: Json }
+  /** The entry commits to none. */
+  | { readonly kind: 'none' }
+  | { readonly kind: 'gone' }
+  | { readonly kind: 'altered' }
+
+/** The words of an entry, if they are those that it commits to. */
+export function committedBody(entry: LedgerEntry, stored: Pick<BodyRow, 'salt' | 'body'> | undefined): CommittedBody {
+  if (entry['body_hash'] === undefined) return { kind: 'none' }
+  if (stored === undefined) return { kind: 'gone' }
+  const body = bodyHash(stored.salt, stored.body) === entry['body_hash'] ? decodeBody(stored.body) : undefined
+  return body === undefined ? { kind: 'altered' } : { kind: 'kept', body }
+}

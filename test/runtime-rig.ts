@@ -24,6 +24,7 @@ import { guardMigrations } from '../src/guard/schema-store.ts'
 import { Ledger } from '../src/ledger/ledger.ts'
 import { ledgerMigrations } from '../src/ledger/ledger-store.ts'
 import { noteSigner } from '../src/ledger/note-key.ts'
+import { runtimeCopies } from '../src/runtime/copies.ts'
 import { runtimeMigrations } from '../src/runtime/migrations.ts'
 import { createRuntime } from '../src/runtime/runtime.ts'
 import type { RuntimeConfig } from '../src/runtime/runtime.ts'
@@ -73,7 +74,14 @@ export async function runtimeRig(options: RigOptions = {}): Promise<Rig> {
     migrations: [ledgerMigrations, guardMigrations, runtimeMigrations],
   })
   const signer = noteSigner(ORIGIN, privateKey)
-  const ledger = await Ledger.open({ database, signer, clock, origin: ORIGIN, lastSignedPath: join(folder, 'signed') })
+  const ledger = await Ledger.open({
+    database,
+    signer,
+    clock,
+    origin: ORIGIN,
+    lastSignedPath: join(folder, 'signed'),
+    copies: runtimeCopies(database),
+  })
   const { bus } = await openSpine({
     database,
     ledger,

@@ -24,6 +24,7 @@ import { createProbe } from './system/probe-store.ts'
 import { routerTools } from './system/router-tools.ts'
 import type { RoutingBus } from './system/router-tools.ts'
 import { serverTools } from './system/server-tools.ts'
+import { createTaskStore } from './tasks/task-store.ts'
 import { taskTools } from './tasks/tools.ts'
 import { createThoughtStore } from './trail/thought-store.ts'
 import { trailTools } from './trail/tools.ts'
@@ -61,10 +62,11 @@ export function createRuntime(options: RuntimeOptions): Service {
     uptimeMs: () => clock.monotonic() - startedMs,
     queue,
   }
-  // Shared by trail and proofs: a session's seal and its records are written and checked together.
+  // Shared: a session's seal and its records are written and checked together, and so are the tasks they are about.
   const stores = {
     thoughts: createThoughtStore(database.sql),
     sessions: createSessionStore(database.sql),
+    tasks: createTaskStore(database.sql),
     leaves: new LedgerStore(database.sql),
   }
   const skills = createSkillRegistry(records, createSkillScanner(config.skillRoots), createSkillStore(database.sql))
@@ -77,7 +79,7 @@ export function createRuntime(options: RuntimeOptions): Service {
     ...serverTools(records, facts, probe),
     ...trailTools(records, stores),
     ...skillTools(skills),
-    ...taskTools(records),
+    ...taskTools(records, stores.tasks),
     ...proofTools(records, stores, ledgerProver(ledger)),
     ...ledgerTools(ledger, bus),
     ...busTools(bus),

@@ -38,6 +38,11 @@ export interface ListedSession extends Session {
   readonly record_count: number
 }
 
+/** What an audit has to know of a row that the ledger may not know. */
+export interface SessionMark extends Pick<Session, 'session_id' | 'task_id' | 'finalized_at' | 'log_index'> {
+  readonly has_root: 0 | 1
+}
+
 export interface SessionStore {
   readonly get: (sessionId: string) => Session | undefined
   /** Open sessions that were started for the task, oldest first; at most `limit`. */
@@ -46,6 +51,8 @@ export interface SessionStore {
   /** Closes the session and stores its root; both or neither, since callers are inside a transaction. */
   readonly finalize: (root: SessionRoot) => void
   readonly root: (sessionId: string) => SessionRoot | undefined
+  /** All of them, in the order of the entries that they claim to begin with. */
+  readonly marks: (after: number, limit: number) => readonly SessionMark[]
   /** Newest first, from before a ledger entry. A session is a task's when it was begun for it or has records about it. */
   readonly list: (
     filter: { readonly task_id?: string },
@@ -71,6 +78,10 @@ export function createSessionStore(sql: DatabaseSync): SessionStore {
     INSERT INTO merkle_roots VALUES (:session_id, :root, :record_count, :first_index, :last_index, :finalized_at,
       :log_index, :leaf_hash)`)
   const root = sql.prepare('SELECT * FROM merkle_roots WHERE session_id = ?')
+  const marks = sql.prepare(`
+    SELECT session_id, task_id, finalized_at, log_index,
+      EXISTS (SELECT 1 FROM merkle_roots WHERE session_id = audit_sessions.session_id) AS has_root
+    FROM audit_sessions WHERE log_index > ? ORDER BY log_index LIMIT ?`)
   const prepare = preparedOnce(sql)
   return {
     get: (sessionId) => get.get(sessionId) as Session | undefined,
@@ -81,6 +92,7 @@ export function createSessionStore(sql: DatabaseSync): SessionStore {
       insertRoot.run({ ...sealed })
     },
     root: (sessionId) => root.get(sessionId) as SessionRoot | undefined,
+    marks: (after, limit) => marks.all(after, limit) as unknown as SessionMark[],
     list: (filter, page) => {
       const { where, parameters } = given(filter, TESTS)
       const list = prepare(`

@@ -12,6 +12,7 @@ import { hex } from '../../core/bytes.ts'
 import type { Fault } from '../../core/fault.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
+import { committedBody } from '../../ledger/copies.ts'
 import { answer, origin } from '../dependencies.ts'
 import type { Records } from '../dependencies.ts'
 import { fault } from '../faults.ts'
@@ -21,7 +22,7 @@ import { walkTrail } from '../trail/verify.ts'
 import type { Report } from '../trail/verify.ts'
 import { decodeCursor, encodeCursor, listScope, page } from '../paging.ts'
 import { auditSessionList, auditSessionStart, merkleFinalize, merkleRoot } from './definitions.ts'
-import { agrees, isSealedBy, SESSION_FINAL, startEvent } from './session-leaf.ts'
+import { isSealedBy, isStartedBy, SESSION_FINAL, startEvent } from './session-leaf.ts'
 import type { ListedSession, Session, SessionRoot } from './session-store.ts'
 import { sessionRoot } from './session-tree.ts'
 
@@ -79,16 +80,17 @@ export function proofTools(records: Records, stores: TrailStores, prover: Prover
 /** The tables propose, the ledger decides: a root is shown only while the entry that sealed it says the same. */
 function toListed(
   { ledger }: Records,
-  { sessions }: TrailStores,
+  { sessions, leaves }: TrailStores,
   session: ListedSession,
 ): { readonly [field: string]: string | number | null } {
   const { principal, finalized_at: finalizedAt, ...same } = session
   const start = ledger.entry(session.log_index)
   const root = sessions.root(session.session_id)
   const seal = root && ledger.entry(root.log_index)
-  const isSealed = root !== undefined && seal !== undefined && agrees(sessions, seal)
+  const isSealed = root !== undefined && seal !== undefined && isSealedBy(root, seal, session)
   const isOpen = root === undefined && finalizedAt === null
-  const isBegun = start !== undefined && agrees(sessions, start)
+  const words = start && committedBody(start.entry, leaves.body(session.log_index))
+  const isBegun = start !== undefined && words !== undefined && isStartedBy(session, start.entry, words)
   return {
     ...same,
     started_by: principal,
@@ -199,8 +201,8 @@ function openSession({ sessions }: TrailStores, sessionId: string): Result<Sessi
 }
 
 function brokenChain(sessionId: string, report: Report): Fault | undefined {
-  const { broken_count, missing_count, first_broken_at, findings, brokenSessions } = report
-  if (broken_count + missing_count + brokenSessions.length === 0) return undefined
+  const { broken_count, missing_count, first_broken_at, findings, problems } = report
+  if (broken_count + missing_count + problems.length === 0) return undefined
   return fault('ERR_CHAIN_BROKEN', `Records of session ${sessionId} were changed or deleted; it is not sealed.`, {
     session_id: sessionId,
     broken_count,

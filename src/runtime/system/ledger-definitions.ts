@@ -93,7 +93,7 @@ export const ledgerVerify = defineTool({
   name: 'ledger_verify',
   title: 'Verify the ledger',
   description:
-    'Derives the ledger again from its stored bytes and compares it with everything this node has signed: edited, missing, added and reordered entries are found. Checks what came since the last clean run, or everything with `full`.',
+    'Derives the ledger again from its stored bytes and compares it with everything this node has signed: edited, missing, added and reordered entries are found, and tasks and audit sessions that do not say what the ledger says of them. Checks what came since the last clean run, or everything with `full`.',
   input: z.strictObject({ full: z.boolean().default(false) }),
   output: z.object({
     valid: z.boolean(),
@@ -102,6 +102,11 @@ export const ledgerVerify = defineTool({
     root: z.string().nullable().describe('base64; null when entries are missing.'),
     findings: z.array(z.string()),
     more_findings: z.int(),
+    erased_count: z.int().describe('Entries read that say words were erased on request; their hashes still hold.'),
+    compared: z
+      .boolean()
+      .describe('Whether tasks and sessions were compared, too: when every entry was read, as with `full`.'),
+    uncompared: z.array(z.string()).describe('What cannot be compared any more, because the words were erased.'),
     state: z.enum(['sound', 'refusing']),
     state_reason: z.string().exactOptional(),
   }),

@@ -88,7 +88,7 @@ export function ledgerTools(ledger: Ledger, bus: Pick<CapabilityBus, 'recentTrac
     ledgerVerify.handledBy(async ({ full }, { signal }) => {
       const report = await verify(ledger, !full, signal)
       if (!report.ok) return report
-      const { from, size, root, findings, more } = report.value
+      const { from, size, root, findings, more, erased, compared, uncompared } = report.value
       const state = ledger.state()
       return answer({
         valid: findings.length === 0 && state.kind === 'sound',
@@ -97,6 +97,9 @@ export function ledgerTools(ledger: Ledger, bus: Pick<CapabilityBus, 'recentTrac
         root: root === undefined ? null : base64(root),
         findings: findings.map(findingSentence),
         more_findings: more,
+        erased_count: erased,
+        compared,
+        uncompared: [...uncompared],
         state: state.kind,
         ...(state.kind === 'refusing' ? { state_reason: ledgerFaultSentence(state.fault) } : {}),
       })

@@ -56,9 +56,19 @@ interface StalledTask {
   readonly cancelled_dependencies: readonly string[]
 }
 
+/** A row as it stands, deleted or not: what an audit compares. */
+export interface StoredTask extends Omit<Task, 'blocked_by'> {
+  readonly seq: number
+  readonly priority_rank: number
+  readonly verify_index: number | null
+}
+
 export interface TaskStore {
   /** Deleted tasks are not there: `undefined`, as for ids that never were. */
   readonly get: (id: string) => Task | undefined
+  readonly stored: (id: string) => StoredTask | undefined
+  /** Of all rows, deleted ones included, in the order they were created. */
+  readonly ids: (after: number, limit: number) => readonly Pick<StoredTask, 'id' | 'seq'>[]
   readonly dependenciesOf: (id: string) => readonly string[]
   readonly insert: (task: NewTask) => void
   /** `false` when the task is no longer at `version`. */
@@ -106,6 +116,8 @@ const WAITS = `EXISTS (
 export function createTaskStore(sql: DatabaseSync): TaskStore {
   const prepare = preparedOnce(sql)
   const get = sql.prepare(`SELECT ${COLUMNS} FROM tasks AS task WHERE id = ? AND deleted_at IS NULL`)
+  const stored = sql.prepare('SELECT * FROM tasks WHERE id = ?')
+  const ids = sql.prepare('SELECT seq, id FROM tasks WHERE seq > ? ORDER BY seq LIMIT ?')
   const dependencies = sql.prepare('SELECT depends_on FROM task_dependencies WHERE task_id = ? ORDER BY position')
   const clearDependencies = sql.prepare('DELETE FROM task_dependencies WHERE task_id = ?')
   const putDependency = sql.prepare('INSERT INTO task_dependencies VALUES (?, ?, ?)')
@@ -126,12 +138,18 @@ export function createTaskStore(sql: DatabaseSync): TaskStore {
   const reflection = sql.prepare(`
     SELECT 1 FROM tasks JOIN thought_records AS thought ON thought.task_id = tasks.id
     WHERE tasks.id = ? AND thought.type = 'reflection' AND thought.log_index > tasks.verify_index LIMIT 1`)
+  const dependenciesOf = (id: string): string[] => dependencies.all(id).map((row) => String(row['depends_on']))
   return {
     get: (id) => {
       const row = get.get(id)
       return row === undefined ? undefined : toTask(row)
     },
-    dependenciesOf: (id) => dependencies.all(id).map((row) => String(row['depends_on'])),
+    stored: (id) => {
+      const row = stored.get(id)
+      return row === undefined ? undefined : ({ ...row, depends_on: dependenciesOf(id) } as unknown as StoredTask)
+    },
+    ids: (after, limit) => ids.all(after, limit) as unknown as StoredTask[],
+    dependenciesOf,
     insert: (task) => void insert.run({ ...task }),
     change: (at, to) => change.run({ ...at, ...to }).changes === 1,
     setDependencies: (id, dependsOn) => {

@@ -19,15 +19,13 @@ import { findCycle } from './graph.ts'
 import { FIRST_STATUS, TRANSITIONS } from './machine.ts'
 import { priorityRank } from './priority.ts'
 import type { Task, TaskPatch } from './task.ts'
-import { createTaskStore } from './task-store.ts'
+import { TASK_CHANGED, TASK_CREATED, TASK_TRANSITION } from './task-entries.ts'
 import type { TaskStore } from './task-store.ts'
 
 /** Enough to see that something is wrong; the rest shows when these are mended. */
 const MAX_STALLED = 50
 
-export function taskTools(records: Records): readonly Capability[] {
-  const store = createTaskStore(records.database.sql)
-
+export function taskTools(records: Records, store: TaskStore): readonly Capability[] {
   return [
     taskCreate.handledBy(async ({ status, depends_on: dependsOn = [], ...input }, call) => {
       if (status !== undefined && status !== FIRST_STATUS) return fail(invalidTransition(null, status))
@@ -86,7 +84,7 @@ function createTask({ ledger }: Records, store: TaskStore, { input, dependsOn, c
   const { title, project_id = null, description = null, priority = null, assignee = null } = input
   const body = { title, project_id, description, priority, assignee, depends_on: wanted.value }
   // What people wrote is the erasable body; the event has only what never needs erasing.
-  const event = { kind: 'task.created', task_id: id, status: FIRST_STATUS, version: 1, ...origin(call) }
+  const event = { kind: TASK_CREATED, task_id: id, status: FIRST_STATUS, version: 1, ...origin(call) }
   const { seq, at } = ledger.appendIn(event, body)
   const named = { id, title, project_id, description, priority, assignee }
   store.insert({ ...named, priority_rank: priorityRank(priority), created_at: at, log_index: seq })
@@ -134,8 +132,8 @@ function changeEvent(
 ): { kind: string; [field: string]: string | number | string[] } {
   const fields = Object.keys(patch).filter((field) => field !== 'status' && field !== 'reason')
   const common = { task_id: task.id, version: task.version + 1, fields, ...origin(call) }
-  if (patch.status === undefined) return { kind: 'task.changed', ...common }
-  return { kind: 'task.transition', from: task.status, to: patch.status, ...common }
+  if (patch.status === undefined) return { kind: TASK_CHANGED, ...common }
+  return { kind: TASK_TRANSITION, from: task.status, to: patch.status, ...common }
 }
 
 /** Without repetitions; refused when one does not exist or would close a circle. */

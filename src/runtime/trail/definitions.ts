@@ -67,7 +67,9 @@ const tally = {
   record_count: z.int(),
   first_broken_at: z.string().exactOptional().describe('Id of the first record that is broken or missing.'),
   missing_count: z.int().describe('Records that the ledger has and the trail lacks: somebody deleted them.'),
-  erased_count: z.int().describe('Records whose content was erased on request; their hashes still hold.'),
+  erased_count: z
+    .int()
+    .describe('Records, tasks and sessions whose words were erased on request; their hashes still hold.'),
 }
 
 export const auditVerifyChain = defineTool({
@@ -75,14 +77,19 @@ export const auditVerifyChain = defineTool({
   name: 'audit_verify_chain',
   title: 'Verify the decision trail',
   description:
-    'Checks every recorded thought of one task, or of all: that its hash is right, that it continues the one before, and that the ledger says the same of it. Finds edited, reordered, added and deleted records, whole chains included. Changes nothing.',
+    'Checks every recorded thought of one task, or of all: that its hash is right, that it continues the one before, and that the ledger says the same of it. Finds edited, reordered, added and deleted records, whole chains included, and tasks and audit sessions that do not say what the ledger says of them. Changes nothing.',
   input: z.strictObject({ task_id: id().exactOptional() }),
   output: z.object({
     ...tally,
     // Without `task_id` only. Each task is a chain of its own: walked as one chain they would all seem broken.
     by_task: z.array(z.object({ task_id: z.string(), ...tally })).exactOptional(),
     by_task_omitted: z.int().exactOptional().describe('Further tasks, not listed.'),
-    broken_sessions: z.array(z.string()).describe('Sessions that were dropped, or whose start or seal was changed.'),
+    broken_sessions: z
+      .array(z.string())
+      .describe('Sessions that were added or dropped, or whose intent, start or seal was changed.'),
+    broken_tasks: z.array(z.string()).describe('Tasks that were added, dropped or changed past the tools.'),
+    problems: z.array(z.string()).describe('What is wrong with these sessions and tasks, in sentences.'),
+    uncompared: z.array(z.string()).describe('What cannot be compared any more, because the words were erased.'),
     findings: z.array(z.object({ id: z.string(), task_id: z.string(), log_index: z.int(), flaw: z.string() })),
     log_size: z.int().describe('Ledger entries that were walked.'),
   }),

@@ -81,10 +81,14 @@ export function thoughtLeaf(bytes: Uint8Array): StoredLeaf | undefined {
   return entry.ok && entry.value.kind === THOUGHT_EVENT ? { bytes, entry: entry.value } : undefined
 }
 
-export function saysTheSame(record: ThoughtRow, { bytes, entry }: StoredLeaf): boolean {
-  if (entry.seq !== record.log_index || hex(leafHash(bytes)) !== record.leaf_hash) return false
-  // Canonical JSON has no `undefined`: an absent field is a null column.
-  return COMPARED.every((field) => (entry[field] ?? null) === record[field])
+/** Columns of a record that its entry says otherwise. */
+export function leafFlaws(record: ThoughtRow, { bytes, entry }: StoredLeaf): readonly string[] {
+  return [
+    // Canonical JSON has no `undefined`: an absent field is a null column.
+    ...COMPARED.filter((field) => (entry[field] ?? null) !== record[field]),
+    ...(entry.seq === record.log_index ? [] : ['log_index']),
+    ...(hex(leafHash(bytes)) === record.leaf_hash ? [] : ['leaf_hash']),
+  ]
 }
 
 export interface StoredBody {

@@ -45,6 +45,10 @@ export interface ThoughtStore {
   readonly list: (filter: ThoughtFilter, page: { after: number; limit: number }) => readonly ThoughtRow[]
   /** Records whose ledger entry lies in `[from, to)`, in that order. */
   readonly between: (from: number, to: number) => readonly ThoughtRow[]
+  /** The record that claims a ledger entry. */
+  readonly at: (logIndex: number) => ThoughtRow | undefined
+  /** The places of all records, in the order of the entries that they claim. */
+  readonly after: (logIndex: number, limit: number) => readonly Pick<ThoughtRow, 'id' | 'log_index'>[]
   /** Records that claim a ledger entry which does not exist. */
   readonly beyond: (logSize: number) => readonly ThoughtRow[]
   /** In the order of recording: the order of the leaves in the session's tree. */
@@ -79,6 +83,8 @@ export function createThoughtStore(sql: DatabaseSync): ThoughtStore {
     VALUES (:id, :type, :task_id, :agent_id, :session_id, :timestamp, :prev_hash, :hash, :principal,
       :public_key, :signature, :log_index, :leaf_hash)`)
   const between = sql.prepare('SELECT * FROM thought_records WHERE log_index >= ? AND log_index < ? ORDER BY log_index')
+  const at = sql.prepare('SELECT * FROM thought_records WHERE log_index = ?')
+  const after = sql.prepare('SELECT id, log_index FROM thought_records WHERE log_index > ? ORDER BY log_index LIMIT ?')
   const beyond = sql.prepare('SELECT * FROM thought_records WHERE log_index < 0 OR log_index >= ? ORDER BY log_index')
   const ofSession = sql.prepare('SELECT * FROM thought_records WHERE session_id = ? ORDER BY seq')
   const keyOf = sql.prepare('SELECT public_key FROM agent_keys WHERE agent_id = ?')
@@ -94,6 +100,8 @@ export function createThoughtStore(sql: DatabaseSync): ThoughtStore {
       return list.all({ ...parameters, ...page }) as unknown as ThoughtRow[]
     },
     between: (from, to) => between.all(from, to) as unknown as ThoughtRow[],
+    at: (logIndex) => at.get(logIndex) as ThoughtRow | undefined,
+    after: (logIndex, limit) => after.all(logIndex, limit) as unknown as ThoughtRow[],
     beyond: (logSize) => beyond.all(logSize) as unknown as ThoughtRow[],
     ofSession: (sessionId) => ofSession.all(sessionId) as unknown as ThoughtRow[],
     keyOf: (agentId) => keyOf.get(agentId)?.['public_key'] as string | undefined,

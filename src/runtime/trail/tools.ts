@@ -16,6 +16,7 @@ import type { Records } from '../dependencies.ts'
 import { decodeCursor, encodeCursor, listScope, page } from '../paging.ts'
 import type { SessionStore } from '../proofs/session-store.ts'
 import { inPieces } from '../stride.ts'
+import type { TaskStore } from '../tasks/task-store.ts'
 import { refuseAuthor } from './authorship.ts'
 import { bindSession } from './binding.ts'
 import { auditVerifyChain, thoughtRecord, thoughtRecordList } from './definitions.ts'
@@ -24,8 +25,9 @@ import type { NewThought } from './leaf.ts'
 import { GENESIS_HASH, thoughtHash } from './thought.ts'
 import type { Signature, Statement, Thought } from './thought.ts'
 import type { ThoughtRow, ThoughtStore } from './thought-store.ts'
+import type { Leaves } from './subject-audit.ts'
 import { walkTrail } from './verify.ts'
-import type { Leaves, Report, Tally } from './verify.ts'
+import type { Report, Tally } from './verify.ts'
 
 /** A page of long thoughts ends early rather than flood a model. */
 const MAX_PAGE_CHARACTERS = 250_000
@@ -35,6 +37,7 @@ const MAX_TASKS_LISTED = 1_000
 export interface TrailStores {
   readonly thoughts: ThoughtStore
   readonly sessions: SessionStore
+  readonly tasks: TaskStore
   readonly leaves: Leaves
 }
 
@@ -63,13 +66,16 @@ export function trailTools(records: Records, stores: TrailStores): readonly Capa
       const walked = await inPieces(walkTrail(stores, stretch), signal)
       if (!walked.ok) return walked
       const byTask = taskId === undefined ? tasksOf(walked.value) : {}
-      const { brokenSessions, findings } = walked.value
+      const { brokenSessions, brokenTasks, problems, uncompared, findings } = walked.value
       const chains = verdict(walked.value)
       return answer({
         ...chains,
-        valid: chains.valid && brokenSessions.length === 0,
+        valid: chains.valid && problems.length === 0,
         ...byTask,
         broken_sessions: [...brokenSessions],
+        broken_tasks: [...brokenTasks],
+        problems: [...problems],
+        uncompared: [...uncompared],
         findings: findings.map((finding) => ({ ...finding })),
         log_size: to,
       })

@@ -5,6 +5,7 @@ import { runtimeSteps } from '../../../test/runtime-steps.ts'
 import { LedgerStore } from '../../ledger/ledger-store.ts'
 import { createSessionStore } from '../proofs/session-store.ts'
 import { atOnce } from '../stride.ts'
+import { createTaskStore } from '../tasks/task-store.ts'
 import { createThoughtStore } from './thought-store.ts'
 import { thoughtHash } from './thought.ts'
 import { walkTrail } from './verify.ts'
@@ -27,6 +28,9 @@ describe('audit_verify_chain', () => {
       erased_count: 0,
       by_task: [],
       broken_sessions: [],
+      broken_tasks: [],
+      problems: [],
+      uncompared: [],
       findings: [],
       log_size: 0,
     })
@@ -102,7 +106,12 @@ describe('audit_verify_chain', () => {
   it('accepts words that were erased while the walk went on', async () => {
     const thought = await think('T-1')
     const { sql } = rig.database
-    const trail = { leaves: new LedgerStore(sql), sessions: createSessionStore(sql), thoughts: createThoughtStore(sql) }
+    const trail = {
+      leaves: new LedgerStore(sql),
+      sessions: createSessionStore(sql),
+      tasks: createTaskStore(sql),
+      thoughts: createThoughtStore(sql),
+    }
     const walk = walkTrail(trail, { from: 0, to: rig.ledger.size() })
     await rig.ledger.eraseBody(Number(thought['log_index']))
     expect(atOnce(walk)).toMatchObject({ broken_count: 0, record_count: 1, erased_count: 1, findings: [] })

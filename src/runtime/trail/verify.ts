@@ -1,40 +1,29 @@
 /**
- * Verify: walks the ledger and the decision trail side by side and names everything that does not agree.
+ * Verify: walks the ledger and the decision trail side by side and names everything that does not agree, in the trail
+ * itself and in the tasks and sessions that it is about.
  *
  *   ledger          …  thought 17   call.exit   thought 19   body.erased 17  …
  *   thought_records …  row @17                  (deleted)                    …      ─▶ 19 is missing
  *
  * The ledger leads: a chain that was deleted whole leaves no row to start from. The walk takes a bounded piece at a
- * time and remembers one hash per task, so that a long trail neither fills the memory nor stops the house.
+ * time and remembers one hash and a few numbers per task, so that a long trail neither fills the memory nor stops the
+ * house.
  *
  * Pure: it reads through what it is given.
  */
 import { canonicalJson } from '../../core/json.ts'
 import { BODY_ERASED } from '../../ledger/body.ts'
 import { decodeEntry } from '../../ledger/entry.ts'
-import { agrees, SESSION_FINAL, SESSION_START } from '../proofs/session-leaf.ts'
-import type { SessionStore } from '../proofs/session-store.ts'
-import { committedContent, contentFlaw, saysTheSame, THOUGHT_EVENT, thoughtLeaf } from './leaf.ts'
-import type { Flaw, StoredBody, StoredLeaf } from './leaf.ts'
+import { SESSION_START } from '../proofs/session-leaf.ts'
+import { taskOf } from '../tasks/task-entries.ts'
+import { committedContent, contentFlaw, leafFlaws, THOUGHT_EVENT, thoughtLeaf } from './leaf.ts'
+import type { Flaw, StoredLeaf } from './leaf.ts'
+import { createSubjectAudit } from './subject-audit.ts'
+import type { LeafRow, SubjectAudit, SubjectReport, Subjects } from './subject-audit.ts'
 import { GENESIS_HASH } from './thought.ts'
 import type { ThoughtRow, ThoughtStore } from './thought-store.ts'
 
-/** The ledger's tables as the walk reads them. */
-export interface Leaves {
-  readonly size: () => number
-  readonly entries: (from: number, limit: number) => readonly LeafRow[]
-  readonly body: (seq: number) => StoredBody | undefined
-}
-
-interface LeafRow {
-  readonly seq: number
-  readonly kind: string
-  readonly bytes: Uint8Array
-}
-
-export interface Trail {
-  readonly leaves: Leaves
-  readonly sessions: Pick<SessionStore, 'get' | 'root'>
+export interface Trail extends Subjects {
   readonly thoughts: Pick<ThoughtStore, 'between' | 'beyond' | 'lastBefore'>
 }
 
@@ -61,9 +50,7 @@ interface Finding {
   readonly flaw: Flaw
 }
 
-export interface Report extends Tally {
-  /** Sessions that were dropped, or whose start or seal the tables tell otherwise; the first of them. */
-  readonly brokenSessions: readonly string[]
+export interface Report extends Tally, SubjectReport {
   /** The first of what was found. */
   readonly findings: readonly Finding[]
   /** In order of first appearance. */
@@ -85,13 +72,15 @@ export function* walkTrail(trail: Trail, stretch: Stretch): Generator<undefined,
     from = end
     yield
   }
+  // What a task should say follows from all of its entries: a walk from the middle cannot tell.
+  if (stretch.sessionId === undefined) yield* walk.subjects.compare(stretch.to)
   // Records that came while the walk went on are after `to` and have their entries; these have none.
   for (const record of trail.thoughts.beyond(trail.leaves.size())) meet(walk, record, undefined)
-  if (walk.bodiless.size > 0) lateErasures(walk)
+  if (walk.bodiless.size > 0 || walk.subjects.misses()) lateErasures(walk)
   for (const record of walk.bodiless.values())
     if (concerns(stretch, record)) found(walk, 'broken_count', { ...record, flaw: 'content' })
-  const { total, findings, byTask, brokenSessions } = walk
-  return { ...total, findings, byTask, brokenSessions: [...brokenSessions] }
+  const { total, findings, byTask, subjects } = walk
+  return { ...total, ...subjects.report(), findings, byTask }
 }
 
 interface Walk {
@@ -106,22 +95,31 @@ interface Walk {
   readonly lastHash: Map<string, string>
   /** Records without a body, until the ledger says that it was erased. */
   readonly bodiless: Map<number, ThoughtRow>
-  readonly brokenSessions: Set<string>
+  readonly subjects: SubjectAudit
+  /** Entries whose words the ledger says were erased. */
+  readonly erasures: Set<number>
   /** Highest place in the table so far: ledger and table have one order. */
   lastSeq: number
 }
 
 function begin(trail: Trail, stretch: Stretch): Walk {
+  const needle = needleOf(stretch)
   return {
     trail,
     stretch,
-    needle: needleOf(stretch),
+    needle,
     total: emptyTally(),
     byTask: new Map(),
     findings: [],
     lastHash: new Map(),
     bodiless: new Map(),
-    brokenSessions: new Set(),
+    subjects: createSubjectAudit(trail, {
+      concerns: ({ session_id, task_id }) => concerns(stretch, { session_id, task_id: task_id ?? '' }),
+      mentions: ({ bytes }) => hasNeedle(needle, bytes),
+      taskId: stretch.taskId,
+      sessionsOnly: stretch.sessionId !== undefined,
+    }),
+    erasures: new Set(),
     lastSeq: 0,
   }
 }
@@ -136,7 +134,7 @@ function compare(walk: Walk, rows: readonly LeafRow[], records: readonly Thought
   const byIndex = new Map(records.map((record) => [record.log_index, record]))
   for (const row of rows) {
     if (row.kind === BODY_ERASED) accountForErasure(walk, row)
-    if (row.kind === SESSION_START || row.kind === SESSION_FINAL) checkSession(walk, row)
+    walk.subjects.read(row)
     const record = byIndex.get(row.seq)
     byIndex.delete(row.seq)
     const isOurs = mentions(walk, row) || (record !== undefined && concerns(walk.stretch, record))
@@ -148,12 +146,13 @@ function compare(walk: Walk, rows: readonly LeafRow[], records: readonly Thought
   for (const record of byIndex.values()) meet(walk, record, undefined)
 }
 
-/** Looked for in the bytes: reading every entry to find those of one task would take most of the time. */
 function mentions({ needle }: Walk, { kind, bytes }: LeafRow): boolean {
-  return (
-    kind === THOUGHT_EVENT &&
-    (needle === undefined || Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).includes(needle))
-  )
+  return kind === THOUGHT_EVENT && hasNeedle(needle, bytes)
+}
+
+/** Looked for in the bytes: reading every entry to find those of one task would take most of the time. */
+function hasNeedle(needle: string | undefined, bytes: Uint8Array): boolean {
+  return needle === undefined || Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).includes(needle)
 }
 
 function meet(walk: Walk, record: ThoughtRow, leaf: StoredLeaf | undefined): void {
@@ -169,7 +168,7 @@ function meet(walk: Walk, record: ThoughtRow, leaf: StoredLeaf | undefined): voi
 }
 
 function flawOf(walk: Walk, record: ThoughtRow, leaf: StoredLeaf | undefined): Flaw | undefined {
-  if (leaf === undefined || !saysTheSame(record, leaf)) return 'ledger'
+  if (leaf === undefined || leafFlaws(record, leaf).length > 0) return 'ledger'
   if (record.seq <= walk.lastSeq) return 'order'
   if (record.prev_hash !== previousHash(walk, record)) return 'link'
   const body = walk.trail.leaves.body(record.log_index)
@@ -193,30 +192,37 @@ function miss(walk: Walk, index: number, leaf: StoredLeaf): void {
 }
 
 function accountForErasure(walk: Walk, { bytes }: LeafRow): void {
-  const entry = decodeEntry(bytes)
-  const record = entry.ok ? walk.bodiless.get(Number(entry.value['entry'])) : undefined
-  if (record === undefined) return
+  const erasure = decodeEntry(bytes)
+  const target = erasure.ok ? Number(erasure.value['entry']) : undefined
+  if (target === undefined || walk.erasures.has(target)) return
+  walk.erasures.add(target)
+  const record = walk.bodiless.get(target)
+  if (record === undefined) {
+    if (isAudited(walk, target)) walk.total.erased_count += 1
+    return
+  }
   walk.bodiless.delete(record.log_index)
   if (concerns(walk.stretch, record)) for (const tally of tallies(walk, record.task_id)) tally.erased_count += 1
+}
+
+/** Whether the entry at `seq` is about a task or session of this walk. */
+function isAudited({ trail, stretch }: Walk, seq: number): boolean {
+  const row = trail.leaves.entry(seq)
+  const entry = row && decodeEntry(row.bytes)
+  if (entry?.ok !== true) return false
+  const isOurs = taskOf(entry.value) !== undefined || entry.value.kind === SESSION_START
+  return isOurs && concerns(stretch, ownersOf({ entry: entry.value }))
 }
 
 /** Words may be erased while the walk goes on: then the ledger says so beyond `to`, and nothing was tampered with. */
 function lateErasures(walk: Walk): void {
   const { leaves } = walk.trail
   for (let from = walk.stretch.to; from < leaves.size(); from += PIECE)
-    for (const row of leaves.entries(from, PIECE)) if (row.kind === BODY_ERASED) accountForErasure(walk, row)
-}
-
-function checkSession(walk: Walk, { bytes }: LeafRow): void {
-  const decoded = decodeEntry(bytes)
-  // What is no entry any more is for ledger_verify to name.
-  if (!decoded.ok || walk.brokenSessions.size >= MAX_FINDINGS) return
-  const { sessions } = walk.trail
-  const { session_id: id, task_id: startedFor } = ownersOf({ entry: decoded.value })
-  if (id === null) return
-  // A seal does not name the task; the session does.
-  const owners = { session_id: id, task_id: startedFor === '' ? (sessions.get(id)?.task_id ?? '') : startedFor }
-  if (concerns(walk.stretch, owners) && !agrees(sessions, { entry: decoded.value, bytes })) walk.brokenSessions.add(id)
+    for (const row of leaves.entries(from, PIECE)) {
+      if (row.kind !== BODY_ERASED) continue
+      accountForErasure(walk, row)
+      walk.subjects.read(row)
+    }
 }
 
 function found(walk: Walk, count: 'broken_count' | 'missing_count', finding: Finding): void {

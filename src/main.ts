@@ -32,6 +32,7 @@ import { createFamilies, familyEnvelopes, familyMigrations } from './main/famili
 import { guardConfig } from './main/guard-config.ts'
 import type { MeshParts, PreparedMesh } from './main/mesh.ts'
 import { modelsServices } from './main/models.ts'
+import { recordCopies } from './main/record-copies.ts'
 import type { MeshState } from './mesh/mesh-options.ts'
 import { refused } from './main/start-fault.ts'
 import type { StartFault } from './main/start-fault.ts'
@@ -168,6 +169,7 @@ async function openRecords(
     origin,
     lastSignedPath: data.lastSigned,
     clock: systemClock,
+    copies: recordCopies(database.value),
   })
   const state = ledger.state()
   // A ledger that is not what was signed is not written to: starting would bury the evidence.

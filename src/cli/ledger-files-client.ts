@@ -24,6 +24,7 @@ import { ED25519, noteSigner, verifierKey } from '../ledger/note-key.ts'
 import type { VerifierKey } from '../ledger/note-key.ts'
 import { verifyStored } from '../ledger/verify.ts'
 import type { VerifyReport } from '../ledger/verify.ts'
+import { recordCopies } from '../main/record-copies.ts'
 import { troubleSentence } from './data-trouble.ts'
 
 /** As main.ts has it: the same name, or every signature would be somebody else's. */
@@ -88,6 +89,7 @@ async function verifyIn(dataRoot: string, origin: string): Promise<Result<Verify
       checkpoints: new CheckpointStore(database.sql),
       key: verifierKey(origin, ED25519, key.value.publicKey),
       lastSigned: { path: data.lastSigned, text: await readIfThere(data.lastSigned) },
+      copies: recordCopies(database),
     }
     return ok(await verifyStored(stored))
   } finally {

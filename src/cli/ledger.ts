@@ -146,8 +146,8 @@ async function verifyHere(command: Command): Promise<void> {
   const report = await verifyFiles(running.ok ? running.value.dataRoot : dataRootOf(command), originOf(config))
   if (!report.ok)
     return say(command, { json: { ok: false, message: report.fault }, text: report.fault, exit: EXIT.integrity })
-  const { size, root, findings, more } = report.value
-  say(command, reportAnswer({ size, findings, more, about: root === undefined ? '' : `, root ${hex(root)}` }))
+  const { root } = report.value
+  say(command, reportAnswer({ ...report.value, about: root === undefined ? '' : `, root ${hex(root)}` }))
 }
 
 async function verifyCopy(command: Command, folder: string, vkey: string | undefined): Promise<void> {
@@ -227,15 +227,29 @@ async function offline(
   )
 }
 
-function reportAnswer(report: { size: number; findings: readonly Finding[]; more: number; about: string }): Answer {
-  const { size, findings, more, about } = report
+interface Reported {
+  readonly size: number
+  readonly findings: readonly Finding[]
+  readonly more: number
+  /** A copy has no bodies, and so nothing to say of these. */
+  readonly erased?: number
+  readonly uncompared?: readonly string[]
+  readonly about: string
+}
+
+function reportAnswer({ size, findings, more, erased = 0, uncompared = [], about }: Reported): Answer {
   const sentences = findings.map(findingSentence)
-  if (findings.length === 0)
-    return { json: { ok: true, size, findings: [] }, text: `${size} entries, all in order${about}.` }
+  if (findings.length === 0) {
+    const gone = erased === 0 ? '' : `, the words of ${erased} erased on request`
+    return {
+      json: { ok: true, size, findings: [], erased, uncompared: [...uncompared] },
+      text: [`${size} entries, all in order${gone}${about}.`, ...uncompared].join('\n'),
+    }
+  }
   const rest = more === 0 ? [] : [`… and ${more} more.`]
   return {
-    json: { ok: false, size, findings: sentences, more },
-    text: [...sentences, ...rest].join('\n'),
+    json: { ok: false, size, findings: sentences, more, erased, uncompared: [...uncompared] },
+    text: [...sentences, ...rest, ...uncompared].join('\n'),
     exit: EXIT.integrity,
   }
 }

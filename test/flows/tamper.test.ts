@@ -35,6 +35,7 @@ afterAll(() => {
 async function work(url: string, title: string): Promise<void> {
   const created = await callTool(url, 'task_create', { title })
   const { data } = (created.body.result ?? {})['structuredContent'] as { data: { id: string } }
+  await callTool(url, 'audit_session_start', { intent: `see to the ${title}`, task_id: data.id })
   for (const content of ['look', 'decide', 'look back'])
     await callTool(url, 'thought_record', { type: 'analysis', task_id: data.id, agent_id: 'claude', content })
 }
@@ -123,6 +124,29 @@ describe('a ledger that somebody touched', () => {
     const copy = tampered((sql) =>
       sql.exec('DELETE FROM thought_records WHERE task_id = (SELECT task_id FROM thought_records LIMIT 1)'),
     )
+    expect(await chainVerdict(copy)).toMatchObject({ ok: true, data: { valid: false } })
+  })
+
+  it.each([
+    ['a task that says DONE', "UPDATE tasks SET status = 'DONE' WHERE title = 'first'", 'task', 'status'],
+    ['the title of a task', "UPDATE tasks SET title = 'third' WHERE title = 'first'", 'task', 'title'],
+    ['a task that was deleted', "DELETE FROM tasks WHERE title = 'first'", 'task', 'was removed'],
+    [
+      'a task that was added',
+      `INSERT INTO tasks (id, title, status, priority_rank, created_at, updated_at, version, attempt, log_index)
+       SELECT 'T-9', 'third', status, priority_rank, created_at, updated_at, version, attempt, log_index FROM tasks
+       WHERE title = 'first'`,
+      'task T-9',
+      'was added',
+    ],
+    ['the intent of a session', "UPDATE audit_sessions SET intent = 'see to nothing'", 'session', 'intent'],
+    ['a thought', "UPDATE thought_records SET agent_id = 'nobody'", 'thought', 'agent_id'],
+  ])('is found out by %s, by the command and by the tools', async (_, change, what, why) => {
+    const copy = tampered((sql) => sql.exec(change))
+    const { status, text } = cli(copy, 'ledger', 'verify')
+    expect(status).toBe(5)
+    expect(text).toMatch(new RegExp(`^The ${what} .*${why}`, 'm'))
+    expect(cli(copy, 'doctor').text).toMatch(new RegExp(`The ${what} .*${why}`))
     expect(await chainVerdict(copy)).toMatchObject({ ok: true, data: { valid: false } })
   })
 

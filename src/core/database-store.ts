@@ -94,6 +94,9 @@ export class Database {
     const mode = this.sql.prepare('PRAGMA journal_mode = WAL').get()?.['journal_mode']
     if (mode !== 'wal' && options.path !== ':memory:')
       throw new Error(`${options.path}: SQLite answered journal mode ${String(mode)} instead of wal`)
+    // What is deleted or replaced is overwritten. SQLite would otherwise leave the bytes in free pages and, where a row
+    // moves, in its old place: words that were to be erased later would have left copies that nobody can find.
+    this.sql.exec('PRAGMA secure_delete = ON')
     // With FULL, so that what a migration made is on the disk before the first work.
     this.sql.exec('PRAGMA synchronous = FULL')
     migrate(this.sql, options)

@@ -1,8 +1,10 @@
 /**
  * Copies: what a room keeps a second time of what it told the ledger, so that it can be looked up. The entries are
- * believed, the rows are not: whoever verifies the ledger holds the one against the other.
+ * believed, the rows are not: whoever verifies the ledger holds the one against the other. Whoever erases words from the
+ * ledger has them erased from the rows, too, by the room whose rows they are.
  *
  *   entries ──read, first to last──▶ audit ◀──compare, a few rows at a time── the room's tables
+ *   the entry ──look, at what came later──▶ eraser ──blank, in the transaction that erases──▶ the room's tables
  *
  * Pure.
  */
@@ -13,11 +15,14 @@ import type { BodyRow, EntryRow } from './ledger-store.ts'
 
 /** What a room offers for its own tables. */
 export interface Copies {
-  readonly audit: (leaves: KeptLeaves, news: CopyNews) => CopyAudit
+  readonly audit?: (leaves: KeptLeaves, news: CopyNews) => CopyAudit
+  /** `undefined` for an entry whose words this room has not kept. */
+  readonly eraser?: (entry: LedgerEntry, leaves: KeptLeaves) => Eraser | undefined
 }
 
 /** The ledger's tables, as an audit of copies looks things up in them. */
 export interface KeptLeaves {
+  readonly entries: (from: number, limit: number) => readonly Pick<EntryRow, 'seq' | 'kind' | 'bytes'>[]
   readonly entry: (seq: number) => Pick<EntryRow, 'bytes'> | undefined
   readonly body: (seq: number) => Pick<BodyRow, 'salt' | 'body'> | undefined
 }
@@ -33,9 +38,22 @@ export interface CopyAudit {
   readonly compare: () => boolean
 }
 
+/** Blanks what rows have from the body of one entry. */
+export interface Eraser {
+  /**
+   * Looks at a few more of the entries that came later, which may have replaced the words; `false` when it has seen all
+   * there are.
+   */
+  readonly look?: () => boolean
+  /** Why the words have to stay for now, in a sentence. */
+  readonly refusal?: () => string | undefined
+  /** Inside the transaction, when there is nothing left to look at. Names the rows in which there was something. */
+  readonly blank: () => readonly CopyName[]
+}
+
 /** A row, by what a person would call it. */
-interface CopyName {
-  readonly what: 'task' | 'thought' | 'session' | 'seal'
+export interface CopyName {
+  readonly what: 'task' | 'thought' | 'session' | 'seal' | 'approval' | 'change'
   readonly id: string
 }
 

@@ -192,12 +192,9 @@ export class LedgerStore {
     return decoded?.ok === true && decoded.value['body_hash'] !== undefined && this.body(seq) === undefined
   }
 
-  /** Overwrites what it deletes: SQLite would otherwise leave the bytes in a free page. */
+  /** `false` when there is none. The database overwrites what it deletes. */
   deleteBody(seq: number): boolean {
-    this.#sql.exec('PRAGMA secure_delete = ON')
-    const { changes } = this.#statement('DELETE FROM ledger_body WHERE seq = ?').run(seq)
-    this.#sql.exec('PRAGMA secure_delete = OFF')
-    return changes === 1
+    return this.#statement('DELETE FROM ledger_body WHERE seq = ?').run(seq).changes === 1
   }
 
   /**

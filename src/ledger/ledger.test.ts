@@ -172,10 +172,10 @@ describe('bodies', () => {
   it('can be erased, which is an event, and every proof stays valid', async () => {
     await ledger.append({ kind: 'thought' }, { text: 'a secret that was told' })
     const before = await ledger.proofText(0)
-    expect(await ledger.eraseBody(0)).toMatchObject({ seq: 1 })
+    expect(await ledger.eraseBody(0)).toMatchObject({ ok: true, value: { seq: 1, blanked: [], also: [] } })
     expect(ledger.body(0)).toEqual({ kind: 'erased' })
     expect(ledger.entry(1)?.entry).toMatchObject({ kind: 'body.erased', entry: 0 })
-    expect(await ledger.eraseBody(0)).toBeUndefined()
+    expect(await ledger.eraseBody(0)).toEqual({ ok: false, fault: { kind: 'nothing-to-erase', seq: 0, erased: true } })
     expect(ledger.body(1)).toEqual({ kind: 'none' })
     const bytes = ledger.entry(0)?.bytes ?? new Uint8Array(0)
     expect(before.ok && verifyTlogProof(before.value, bytes, logOnly(ledger.verifierKey)).ok).toBe(true)

@@ -8,8 +8,21 @@ import { ledgerFaultSentence } from './fork.ts'
 import type { SigningFault } from './fork.ts'
 import type { ProofFault } from './proof.ts'
 
-export function refusalSentence(fault: ProofFault | ExportFault | SigningFault): string {
+export type EraseFault =
+  | { readonly kind: 'no-such-entry'; readonly seq: number; readonly size: number }
+  /** It never had words, or they were erased before. */
+  | { readonly kind: 'nothing-to-erase'; readonly seq: number; readonly erased: boolean }
+  /** Somebody still needs them. */
+  | { readonly kind: 'words-in-use'; readonly reason: string }
+
+export function refusalSentence(fault: ProofFault | ExportFault | SigningFault | EraseFault): string {
   switch (fault.kind) {
+    case 'nothing-to-erase':
+      return fault.erased
+        ? `The words of entry ${fault.seq} were erased before.`
+        : `Entry ${fault.seq} has no words beside it that could be erased.`
+    case 'words-in-use':
+      return fault.reason
     case 'no-such-entry':
       return `The ledger has ${fault.size} entries, numbered from 0; there is no entry ${fault.seq}.`
     case 'no-such-size':

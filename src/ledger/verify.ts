@@ -139,7 +139,7 @@ class Verification {
       // The audit of the bodies reports it for every entry.
       unread: () => undefined,
     }
-    this.#copyAudits = this.from > 0 ? [] : copies.map((copy) => copy.audit(store, news))
+    this.#copyAudits = this.from > 0 ? [] : copies.flatMap((copy) => copy.audit?.(store, news) ?? [])
   }
 
   begin(): void {

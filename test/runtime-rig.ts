@@ -20,6 +20,7 @@ import type { ManualClock } from '../src/core/clock.ts'
 import { Database } from '../src/core/database-store.ts'
 import type { Json, JsonObject } from '../src/core/json.ts'
 import { silentLogger } from '../src/core/logger.ts'
+import { guardCopies } from '../src/guard/copies-store.ts'
 import { guardMigrations } from '../src/guard/schema-store.ts'
 import { Ledger } from '../src/ledger/ledger.ts'
 import { ledgerMigrations } from '../src/ledger/ledger-store.ts'
@@ -80,7 +81,7 @@ export async function runtimeRig(options: RigOptions = {}): Promise<Rig> {
     clock,
     origin: ORIGIN,
     lastSignedPath: join(folder, 'signed'),
-    copies: runtimeCopies(database),
+    copies: [guardCopies(database, clock), ...runtimeCopies(database)],
   })
   const { bus } = await openSpine({
     database,

@@ -1,3 +1,5 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { runtimeRig } from '../../test/runtime-rig.ts'
 import type { Rig } from '../../test/runtime-rig.ts'
@@ -133,12 +135,95 @@ describe('tasks, held against the ledger', () => {
     const id = await create({ title: 'Lock the door', assignee: 'ada' })
     await rig.data('task_update', { id, patch: { assignee: 'bob' } })
     await rig.ledger.eraseBody(0)
+    expect(await rig.data('audit_verify_chain')).toMatchObject({ valid: true, erased_count: 1, uncompared: [] })
+    rig.tamper(`UPDATE tasks SET title = 'Lock the door'`)
     const doubt = `The task ${id} cannot be compared (title): the words of entry 0 were erased.`
     expect(await rig.data('audit_verify_chain')).toMatchObject({ valid: true, erased_count: 1, uncompared: [doubt] })
     expect(await rig.data('ledger_verify')).toMatchObject({ valid: true, erased_count: 1, uncompared: [doubt] })
     rig.tamper(`UPDATE tasks SET assignee = 'mallory'`)
     expect(await problems()).toEqual([`The task ${id} is not what the ledger says (entry 1): assignee.`])
   })
+})
+
+describe('erasing', () => {
+  const note = { reason: 'asked for', by: 'owner' }
+
+  it('blanks what a task has from that entry and nothing that a later one set, and all verifies', async () => {
+    const first = await create()
+    const id = await create({ description: 'At Ada’s.', assignee: 'ada', priority: 'high', depends_on: [first] })
+    await rig.data('task_update', { id, patch: { assignee: 'bob' } })
+    const before = await rig.data('task_get', { id })
+    expect(await rig.ledger.eraseBody(1, note)).toMatchObject({
+      ok: true,
+      value: { seq: 3, blanked: [{ what: 'task', id }], also: [0] },
+    })
+    expect(await rig.data('task_get', { id })).toEqual({
+      ...before,
+      title: '[erased]',
+      description: '[erased]',
+      priority: '[erased]',
+    })
+    expect(rig.entries('body.erased')).toMatchObject([{ entry: 1, ...note }])
+    expect(await problems()).toEqual([])
+    // The ids of other tasks stay where they are, and cannot be shown to be right any more.
+    const uncompared = [`The task ${id} cannot be compared (depends_on): the words of entry 1 were erased.`]
+    expect(await rig.data('ledger_verify', { full: true })).toMatchObject({ erased_count: 1, uncompared })
+    // Life goes on.
+    await rig.data('task_update', { id, patch: { title: 'Something else', status: 'GATHER' } })
+    expect(await rig.data('task_get', { id })).toMatchObject({ title: 'Something else', description: '[erased]' })
+    expect(await problems()).toEqual([])
+  })
+
+  it('blanks the reason of a cancellation, and the intent of a session that is sealed', async () => {
+    const id = await create()
+    await rig.data('task_update', { id, patch: { status: 'CANCELLED', reason: 'Ada is ill.' } })
+    const session = await startSession('T-1')
+    await think('T-1')
+    await rig.data('merkle_finalize', { session_id: session })
+    for (const entry of [1, 2]) expect(await rig.ledger.eraseBody(entry, note)).toMatchObject({ ok: true })
+    expect(await rig.data('task_get', { id })).toMatchObject({ cancel_reason: '[erased]', status: 'CANCELLED' })
+    expect(await rig.data('audit_session_list')).toMatchObject({ sessions: [{ intent: '[erased]', state: 'sealed' }] })
+    expect(await problems()).toEqual([])
+    expect(await rig.data('audit_verify_chain')).toMatchObject({ valid: true, erased_count: 2, uncompared: [] })
+    expect(await rig.data('ledger_proof', { log_index: 1 })).toMatchObject({ body: 'erased' })
+  })
+
+  it('leaves no trace of the words in the files', async () => {
+    const filler = { description: 'x'.repeat(400), project_id: 'winter' }
+    const id = await create({ ...filler, title: 'Quokka and wombat', assignee: 'Numbat' })
+    for (let count = 0; count < 50; count++) await create(filler)
+    await rig.data('task_update', { id, patch: { priority: 'high' } })
+    expect(traces('Quokka')).not.toEqual([])
+    await rig.ledger.eraseBody(0, note)
+    expect([traces('Quokka'), traces('Numbat')]).toEqual([[], []])
+  })
+
+  it('does not let a task be blanked or a session be changed in any other way', async () => {
+    await create()
+    await startSession()
+    for (const change of [
+      `UPDATE tasks SET title = '[erased]', status = 'GATHER'`,
+      `UPDATE tasks SET title = 'another'`,
+      `UPDATE tasks SET priority_rank = 0`,
+      `UPDATE tasks SET assignee = 'bob'`,
+      `UPDATE audit_sessions SET intent = 'another'`,
+      `UPDATE audit_sessions SET intent = '[erased]', principal = 'bob'`,
+    ])
+      expect(() => rig.database.sql.exec(change)).toThrow(/raises its version|changes once/)
+  })
+
+  it('says what there is not', async () => {
+    await create()
+    await rig.ledger.eraseBody(0, note)
+    expect(await rig.ledger.eraseBody(0, note)).toMatchObject({ fault: { kind: 'nothing-to-erase', erased: true } })
+    expect(await rig.ledger.eraseBody(1, note)).toMatchObject({ fault: { kind: 'nothing-to-erase', erased: false } })
+    expect(await rig.ledger.eraseBody(9, note)).toMatchObject({ fault: { kind: 'no-such-entry', size: 2 } })
+  })
+
+  /** Files that have the word. */
+  function traces(word: string): readonly string[] {
+    return readdirSync(rig.folder).filter((file) => readFileSync(join(rig.folder, file)).includes(word))
+  }
 })
 
 describe('sessions, held against the ledger', () => {
@@ -194,6 +279,7 @@ describe('sessions, held against the ledger', () => {
   it('cannot be compared where the intent was erased, and that is not wrong', async () => {
     const session = await sealed()
     await rig.ledger.eraseBody(0)
+    rig.tamper(`UPDATE audit_sessions SET intent = 'bleed the radiators'`)
     const uncompared = [`The session ${session} cannot be compared (intent): the words of entry 0 were erased.`]
     expect(await rig.data('audit_verify_chain')).toMatchObject({ valid: true, erased_count: 1, uncompared })
     expect(await rig.data('ledger_verify')).toMatchObject({ valid: true, erased_count: 1, uncompared })

@@ -174,5 +174,31 @@ export const runtimeMigrations: Migrations = {
     -- One row that server_health overwrites to see whether writing works.
     CREATE TABLE runtime_probe (id INTEGER PRIMARY KEY CHECK (id = 1), at TEXT NOT NULL) STRICT;
     `,
+    `
+    -- Erasing words on request blanks them here, too, and changes nothing else: no version, no time, no status.
+    -- IS and not =, since what is NULL in a condition lets everything pass.
+    DROP TRIGGER session_closes_once;
+    CREATE TRIGGER session_closes_once BEFORE UPDATE ON audit_sessions
+      WHEN (OLD.finalized_at IS NOT NULL OR NEW.finalized_at IS NULL OR NEW.session_id <> OLD.session_id) AND NOT (
+        NEW.intent IS '[erased]' AND NEW.finalized_at IS OLD.finalized_at AND
+        (NEW.session_id, NEW.started_at, NEW.principal, NEW.log_index) =
+          (OLD.session_id, OLD.started_at, OLD.principal, OLD.log_index) AND NEW.task_id IS OLD.task_id
+      )
+      BEGIN SELECT RAISE(ABORT, 'a session changes once, when it is finalized'); END;
+    DROP TRIGGER task_counts_changes;
+    CREATE TRIGGER task_counts_changes BEFORE UPDATE ON tasks
+      WHEN (NEW.version <> OLD.version + 1 OR NEW.id <> OLD.id) AND NOT (
+        (NEW.seq, NEW.id, NEW.version, NEW.status, NEW.attempt, NEW.created_at, NEW.updated_at, NEW.log_index) =
+          (OLD.seq, OLD.id, OLD.version, OLD.status, OLD.attempt, OLD.created_at, OLD.updated_at, OLD.log_index) AND
+        NEW.deleted_at IS OLD.deleted_at AND NEW.verify_index IS OLD.verify_index AND
+        NEW.title IN (OLD.title, '[erased]') AND
+        (NEW.project_id IS OLD.project_id OR NEW.project_id IS '[erased]') AND
+        (NEW.description IS OLD.description OR NEW.description IS '[erased]') AND
+        (NEW.assignee IS OLD.assignee OR NEW.assignee IS '[erased]') AND
+        (NEW.cancel_reason IS OLD.cancel_reason OR NEW.cancel_reason IS '[erased]') AND
+        (NEW.priority IS '[erased]' OR NEW.priority IS OLD.priority AND NEW.priority_rank = OLD.priority_rank)
+      )
+      BEGIN SELECT RAISE(ABORT, 'a change of a task raises its version by one'); END;
+    `,
   ],
 }

@@ -14,11 +14,12 @@ import { Database } from '../../src/core/database-store.ts'
 import { silentLogger } from '../../src/core/logger.ts'
 import { ok } from '../../src/core/result.ts'
 import { callerKey } from '../../src/guard/caller-rights.ts'
+import { guardCopies } from '../../src/guard/copies-store.ts'
 import { guardMigrations } from '../../src/guard/schema-store.ts'
 import { Ledger } from '../../src/ledger/ledger.ts'
 import { ledgerMigrations } from '../../src/ledger/ledger-store.ts'
 import { noteSigner } from '../../src/ledger/note-key.ts'
-import { AGENT, APPROVER, GUARD_CONFIG, offerOf } from '../guard-house.ts'
+import { ADMIN, AGENT, APPROVER, GUARD_CONFIG, offerOf } from '../guard-house.ts'
 
 const ORIGIN = 'hearthbus.test/guard'
 const signer = noteSigner(ORIGIN, generateKeyPairSync('ed25519').privateKey)
@@ -36,7 +37,8 @@ async function open(name: string): Promise<{ readonly spine: Spine; readonly dat
   const database = new Database({ path: join(folder, name), migrations: [ledgerMigrations, guardMigrations] })
   databases.push(database)
   const lastSignedPath = join(folder, `${name}.signed`)
-  const ledger = await Ledger.open({ database, signer, clock: systemClock, origin: ORIGIN, lastSignedPath })
+  const copies = [guardCopies(database, systemClock)]
+  const ledger = await Ledger.open({ database, signer, clock: systemClock, origin: ORIGIN, lastSignedPath, copies })
   const spine = await openSpine({
     database,
     ledger,
@@ -188,5 +190,67 @@ describe('guard behind the bus', () => {
     expect(acts).toBe(1)
     expect(story(found)).toEqual(['call.enter', 'call.aborted', 'call.enter', 'call.exit error unknown-outcome'])
     expect(await findings(found)).toEqual([])
+  })
+
+  it('erases what it showed and was told, once nobody has to decide on it any more', async () => {
+    const { spine, database } = await open('erased.db')
+    const { ledger, guard } = spine
+    register(spine, {
+      offer: offerOf('sensitive', {
+        name: 'test.lock.open',
+        assess: () => ({ effect: 'sensitive', reasons: [], label: 'Numbat door', preview: { after: 'Bilby goes in' } }),
+      }),
+      handle: async () => ok({ data: null }),
+    })
+    await spine.bus.call('test.lock.open', undefined, { door: 'Quokka' }, AS_AGENT)
+    const seqOf = (kind: string): number =>
+      ledger.entries(0, ledger.size()).findIndex(({ entry }) => entry.kind === kind)
+    const asked = seqOf('approval.requested')
+    expect(await ledger.eraseBody(asked)).toMatchObject({
+      fault: { kind: 'words-in-use', reason: expect.stringContaining('still waits for an answer') },
+    })
+    expect(ledger.body(asked)).toMatchObject({ kind: 'kept', body: { arguments: { door: 'Quokka' } } })
+    const [question] = guard.approvals.list()
+    const id = question?.id ?? ''
+    await guard.approvals.deny(id, APPROVER, 'Potoroo is out')
+    expect(await ledger.eraseBody(asked)).toMatchObject({ value: { blanked: [{ what: 'approval', id }] } })
+    expect(guard.approvals.get(id)).toMatchObject({
+      state: 'denied',
+      reason: 'Potoroo is out',
+      shown: { arguments: {}, label: '[erased]' },
+    })
+    await ledger.eraseBody(seqOf('approval.denied'))
+    expect(guard.approvals.get(id)).toMatchObject({ state: 'denied', reason: '[erased]' })
+
+    const ticket = await guard.services.changes.prepare({
+      principal: 'claude',
+      tool: 'test.lock.open',
+      args: {},
+      summary: 'Wombat comes in',
+      ttlMs: 60_000,
+      offer: offerOf('sensitive'),
+    })
+    if (!ticket.ok) throw new Error(ticket.fault.message)
+    const { token, preparedSeq: prepared } = ticket.value
+    expect(await ledger.eraseBody(prepared)).toMatchObject({ fault: { kind: 'words-in-use' } })
+    await guard.services.changes.take(token, 'claude')
+    await guard.services.changes.finish(token, 'committed')
+    expect(await ledger.eraseBody(prepared)).toMatchObject({ value: { blanked: [{ what: 'change' }] } })
+
+    await guard.stop.engage(ADMIN, 'Dunnart in the kitchen')
+    const stop = seqOf('stop.engaged')
+    expect(await ledger.eraseBody(stop)).toMatchObject({ fault: { kind: 'words-in-use' } })
+    await guard.stop.release(ADMIN)
+    expect(await ledger.eraseBody(stop)).toMatchObject({ ok: true })
+
+    // The call itself left its arguments, and why it was refused.
+    for (const kind of ['call.enter', 'call.exit']) await ledger.eraseBody(seqOf(kind))
+    expect(await ledger.verify()).toMatchObject({ findings: [], erased: 6 })
+    const tables = database.sql.prepare(`SELECT name FROM sqlite_schema WHERE type = 'table' AND name GLOB '*_*'`).all()
+    const rows = tables.flatMap(({ name }) => database.sql.prepare(`SELECT * FROM ${String(name)}`).all())
+    const kept = rows.flatMap((row) =>
+      Object.values(row).map((value) => (value instanceof Uint8Array ? Buffer.from(value).toString() : String(value))),
+    )
+    expect(kept.filter((text) => /Quokka|Numbat|Bilby|Potoroo|Wombat|Dunnart/.test(text))).toEqual([])
   })
 })

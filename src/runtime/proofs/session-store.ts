@@ -4,6 +4,7 @@
  * Does I/O.
  */
 import type { DatabaseSync } from 'node:sqlite'
+import { BLANK } from '../../ledger/copies.ts'
 import { given, preparedOnce } from '../query-store.ts'
 
 export interface Session {
@@ -48,6 +49,8 @@ export interface SessionStore {
   /** Open sessions that were started for the task, oldest first; at most `limit`. */
   readonly openFor: (taskId: string, limit: number) => readonly string[]
   readonly insert: (session: Session) => void
+  /** Puts `[erased]` where the intent was; `false` when it was there already. */
+  readonly blank: (sessionId: string) => boolean
   /** Closes the session and stores its root; both or neither, since callers are inside a transaction. */
   readonly finalize: (root: SessionRoot) => void
   readonly root: (sessionId: string) => SessionRoot | undefined
@@ -73,6 +76,8 @@ export function createSessionStore(sql: DatabaseSync): SessionStore {
   const insert = sql.prepare(`
     INSERT INTO audit_sessions
     VALUES (:session_id, :intent, :task_id, :started_at, :principal, :log_index, :finalized_at)`)
+  const blank = sql.prepare(`
+    UPDATE audit_sessions SET intent = '${BLANK}' WHERE session_id = ? AND intent <> '${BLANK}'`)
   const close = sql.prepare('UPDATE audit_sessions SET finalized_at = ? WHERE session_id = ?')
   const insertRoot = sql.prepare(`
     INSERT INTO merkle_roots VALUES (:session_id, :root, :record_count, :first_index, :last_index, :finalized_at,
@@ -87,6 +92,7 @@ export function createSessionStore(sql: DatabaseSync): SessionStore {
     get: (sessionId) => get.get(sessionId) as Session | undefined,
     openFor: (taskId, limit) => openFor.all(taskId, limit).map((row) => String(row['session_id'])),
     insert: (session) => void insert.run({ ...session }),
+    blank: (sessionId) => blank.run(sessionId).changes === 1,
     finalize: (sealed) => {
       close.run(sealed.finalized_at, sealed.session_id)
       insertRoot.run({ ...sealed })

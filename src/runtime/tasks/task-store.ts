@@ -4,9 +4,11 @@
  * Does I/O.
  */
 import type { DatabaseSync } from 'node:sqlite'
+import { BLANK } from '../../ledger/copies.ts'
 import { given, preparedOnce } from '../query-store.ts'
 import type { Condition } from '../query-store.ts'
 import type { Status } from './machine.ts'
+import { priorityRank } from './priority.ts'
 import type { Task } from './task.ts'
 
 /** What a new task starts with; the rest of its fields follow from being new. */
@@ -35,6 +37,10 @@ export interface ChangedTask {
   readonly updated_at: string
   readonly attempt: number
 }
+
+/** Dependencies are not among them: they are ids, and other tasks wait for them. */
+export const ERASABLE = ['title', 'project_id', 'description', 'priority', 'assignee', 'cancel_reason'] as const
+export type ErasableWord = (typeof ERASABLE)[number]
 
 interface TaskFilter {
   readonly status?: Status
@@ -73,6 +79,8 @@ export interface TaskStore {
   readonly insert: (task: NewTask) => void
   /** `false` when the task is no longer at `version`. */
   readonly change: (at: { id: string; version: number; logIndex: number }, to: ChangedTask) => boolean
+  /** Puts `[erased]` where one of these fields has words; `false` when none has. */
+  readonly blank: (id: string, words: readonly ErasableWord[]) => boolean
   /** Replaces the list, in its order. That it closes no circle is the caller's to check. */
   readonly setDependencies: (id: string, dependsOn: readonly string[]) => void
   /** The writeback that DONE needs; the trigger `task_is_written_back` asks the same. */
@@ -135,6 +143,11 @@ export function createTaskStore(sql: DatabaseSync): TaskStore {
       verify_index = iif(:status = 'VERIFY' AND status <> 'VERIFY', :logIndex, verify_index),
       status = :status
     WHERE id = :id AND version = :version`)
+  // Words may be few and rows many: only those are touched that have something to lose.
+  const blank = sql.prepare(`
+    UPDATE tasks SET ${ERASABLE.map((word) => `${word} = iif(:${word} AND ${word} IS NOT NULL, '${BLANK}', ${word})`).join(', ')},
+      priority_rank = iif(:priority AND priority IS NOT NULL, :rank, priority_rank)
+    WHERE id = :id AND (${ERASABLE.map((word) => `:${word} AND ${word} <> '${BLANK}'`).join(' OR ')})`)
   const reflection = sql.prepare(`
     SELECT 1 FROM tasks JOIN thought_records AS thought ON thought.task_id = tasks.id
     WHERE tasks.id = ? AND thought.type = 'reflection' AND thought.log_index > tasks.verify_index LIMIT 1`)
@@ -152,6 +165,10 @@ export function createTaskStore(sql: DatabaseSync): TaskStore {
     dependenciesOf,
     insert: (task) => void insert.run({ ...task }),
     change: (at, to) => change.run({ ...at, ...to }).changes === 1,
+    blank: (id, words) => {
+      const erased = Object.fromEntries(ERASABLE.map((word) => [word, words.includes(word) ? 1 : 0]))
+      return blank.run({ id, rank: priorityRank(BLANK), ...erased }).changes === 1
+    },
     setDependencies: (id, dependsOn) => {
       clearDependencies.run(id)
       for (const [position, other] of dependsOn.entries()) putDependency.run(id, other, position)

@@ -1,0 +1,95 @@
+/**
+ * Copies: the words that the guard's tables have from bodies of the ledger, and how they are erased with them. What a
+ * person is still asked about, or a stop still shows, has to be settled first: nobody decides on what cannot be read.
+ *
+ *   approval.requested ─▶ guard_approval.shown     approval.denied ─▶ guard_approval.reason
+ *   change.prepared ─▶ guard_change.summary        stop.engaged ─▶ guard_stop.reason
+ *
+ * Does I/O.
+ */
+import type { DatabaseSync } from 'node:sqlite'
+import type { Clock } from '../core/clock.ts'
+import type { Database } from '../core/database-store.ts'
+import { isJsonObject } from '../core/json.ts'
+import { decodeBody } from '../ledger/body.ts'
+import { BLANK } from '../ledger/copies.ts'
+import type { Copies, Eraser, KeptLeaves } from '../ledger/copies.ts'
+import type { LedgerEntry } from '../ledger/entry.ts'
+import type { ShownCall } from './approval.ts'
+
+export function guardCopies({ sql }: Pick<Database, 'sql'>, { now }: Pick<Clock, 'now'>): Copies {
+  return {
+    eraser: (entry, leaves) => {
+      const { kind, approval: id } = entry
+      if (kind === 'approval.requested' && typeof id === 'string') return questionEraser(sql, id, now)
+      if (kind === 'approval.denied' && typeof id === 'string') return reasonEraser(sql, id)
+      if (kind === 'change.prepared') return changeEraser(sql, entry, now)
+      return kind === 'stop.engaged' ? stopEraser(sql, entry, leaves) : undefined
+    },
+  }
+}
+
+function questionEraser(sql: DatabaseSync, id: string, now: () => number): Eraser {
+  const row = (): Readonly<Record<string, unknown>> | undefined =>
+    sql.prepare('SELECT state, expires_at, shown FROM guard_approval WHERE id = ?').get(id)
+  return {
+    refusal: () => {
+      const found = row()
+      return found?.['state'] === 'requested' && Number(found['expires_at']) > now()
+        ? `Approval ${id} still waits for an answer and shows these words; answer it first (hearthbus approvals).`
+        : undefined
+    },
+    blank: () => {
+      // Closed questions are not kept for ever.
+      const found = row()
+      if (found === undefined) return []
+      const { preview: _, ...shown } = JSON.parse(String(found['shown'])) as ShownCall
+      const blanked: ShownCall = { ...shown, arguments: {}, label: BLANK }
+      // The hashes of single arguments are only needed while a question is open.
+      sql.prepare('UPDATE guard_approval SET shown = ?, leaves = NULL WHERE id = ?').run(JSON.stringify(blanked), id)
+      return [{ what: 'approval', id }]
+    },
+  }
+}
+
+function reasonEraser(sql: DatabaseSync, id: string): Eraser {
+  return {
+    blank: () => {
+      const { changes } = sql.prepare('UPDATE guard_approval SET reason = ? WHERE id = ?').run(BLANK, id)
+      return Number(changes) === 1 ? [{ what: 'approval', id }] : []
+    },
+  }
+}
+
+function changeEraser(sql: DatabaseSync, { seq, change }: LedgerEntry, now: () => number): Eraser {
+  const id = typeof change === 'string' ? change : String(seq)
+  return {
+    refusal: () => {
+      const waiting = sql
+        .prepare(`SELECT 1 FROM guard_change WHERE prepared_seq = ? AND state = 'prepared' AND expires_at > ?`)
+        .get(seq, now())
+      return waiting === undefined
+        ? undefined
+        : `The change ${id} is prepared and not yet decided on; it lapses by itself, or is committed. Try again then.`
+    },
+    blank: () => {
+      const { changes } = sql.prepare('UPDATE guard_change SET summary = ? WHERE prepared_seq = ?').run(BLANK, seq)
+      return Number(changes) === 1 ? [{ what: 'change', id }] : []
+    },
+  }
+}
+
+/** The row has no number of its entry; it goes when the stop is released. */
+function stopEraser(sql: DatabaseSync, { seq }: LedgerEntry, leaves: Pick<KeptLeaves, 'body'>): Eraser {
+  return {
+    refusal: () => {
+      const stored = leaves.body(seq)
+      const body = stored && decodeBody(stored.body)
+      const shown = sql.prepare('SELECT reason FROM guard_stop').get()?.['reason']
+      return shown !== undefined && isJsonObject(body) && body['reason'] === shown
+        ? 'The stop is still engaged and shows these words; release it first (hearthbus resume).'
+        : undefined
+    },
+    blank: () => [],
+  }
+}

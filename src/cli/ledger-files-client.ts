@@ -1,8 +1,8 @@
 /**
  * Ledger files: the ledger commands' way into a data directory, with or without a gateway.
  *
- * Checking opens the files read-only beside whoever runs, and trusts nothing in them. Signing and exporting need the
- * ledger to themselves, so they are only done here when no gateway runs.
+ * Checking opens the files read-only beside whoever runs, and trusts nothing in them. Signing, exporting and erasing
+ * need the ledger to themselves, so they are only done here when no gateway runs.
  *
  * Does I/O.
  */
@@ -12,6 +12,7 @@ import { dataDirectory } from '../config/data-directory.ts'
 import type { Config } from '../config/schema.ts'
 import { systemClock } from '../core/clock.ts'
 import { Database } from '../core/database-store.ts'
+import type { Migrations } from '../core/database-store.ts'
 import { takeProcessLock } from '../core/process-lock-store.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
@@ -104,6 +105,8 @@ export interface LedgerPlace {
   readonly dataRoot: string
   readonly origin: string
   readonly state: LedgerCondition
+  /** Whether the work touches the tables of other rooms, which are then brought up to date. */
+  readonly rooms?: 'ledger' | 'all'
 }
 
 /** Runs `work` on the ledger of a data directory that no gateway uses. The fault is a sentence. */
@@ -115,7 +118,7 @@ export function withLedger<Value>(
 }
 
 async function workIn<Value>(
-  { dataRoot, origin, state: wanted }: LedgerPlace,
+  { dataRoot, origin, state: wanted, rooms }: LedgerPlace,
   work: (ledger: Ledger) => Promise<Value>,
 ): Promise<Result<Value, string>> {
   const data = dataDirectory(dataRoot)
@@ -125,7 +128,8 @@ async function workIn<Value>(
   try {
     const key = await loadKey(data.nodeKey)
     if (!key.ok) return fail(keyFaultSentence(key.fault))
-    const database = new Database({ path: data.database, migrations: [ledgerMigrations] })
+    const migrations = rooms === 'all' ? await allMigrations() : [ledgerMigrations]
+    const database = new Database({ path: data.database, migrations })
     try {
       const signer = noteSigner(origin, key.value.privateKey)
       const ledger = await Ledger.open({
@@ -134,6 +138,7 @@ async function workIn<Value>(
         origin,
         lastSignedPath: data.lastSigned,
         clock: systemClock,
+        copies: rooms === 'all' ? recordCopies(database) : [],
       })
       const state = ledger.state()
       if (state.kind === 'refusing' && wanted === 'sound') return fail(ledgerFaultSentence(state.fault))
@@ -144,6 +149,13 @@ async function workIn<Value>(
   } finally {
     lock.release()
   }
+}
+
+/** Not loaded by commands that only look: the families are large. */
+async function allMigrations(): Promise<readonly Migrations[]> {
+  const { guardMigrations } = await import('../guard/schema-store.ts')
+  const { familyMigrations } = await import('../main/families.ts')
+  return [ledgerMigrations, guardMigrations, ...familyMigrations]
 }
 
 /** Files that cannot be opened are what these commands are there to report. */

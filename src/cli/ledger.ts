@@ -8,6 +8,7 @@ import { Argument } from 'commander'
 import type { Command } from 'commander'
 import { hex } from '../core/bytes.ts'
 import type { Json } from '../core/json.ts'
+import { OWNER } from '../guard/authenticate.ts'
 import { verifyExport } from '../ledger/export-store.ts'
 import { checkpointText } from '../ledger/checkpoint.ts'
 import { findingSentence } from '../ledger/finding.ts'
@@ -18,11 +19,14 @@ import { refusalSentence } from '../ledger/refusal.ts'
 import { logOnly } from '../ledger/tlog-policy.ts'
 import { verifyTlogProof } from '../ledger/tlog-proof.ts'
 import type { TlogProofFault } from '../ledger/tlog-proof.ts'
+import { eraseRequest } from '../web/api.ts'
+import type { ErasureView } from '../web/api.ts'
+import { eraseAll } from '../web/erasing.ts'
 import type { EntryView } from '../web/views.ts'
 import { ask, configOf, dataRootOf, globalOptions, say } from './command-client.ts'
 import { findGateway } from './gateway-client.ts'
 import { entryIn, originOf, readProof, verifierKeyIn, verifyFiles, withLedger } from './ledger-files-client.ts'
-import type { LedgerCondition } from './ledger-files-client.ts'
+import type { LedgerPlace } from './ledger-files-client.ts'
 import { EXIT } from './print.ts'
 import type { Answer } from './print.ts'
 import { entriesAnswer } from './views-text.ts'
@@ -75,6 +79,17 @@ export function addLedgerCommands(program: Command): void {
     .description('the whole log as static files (C2SP tiles)')
     .action((folder: string, _, command: Command) => exportTo(command, resolve(folder)))
   ledger
+    .command('erase')
+    .description(
+      'erase what entries hold beside the log, for good: arguments, answers, titles, intents; proofs stay valid',
+    )
+    .argument('<seq...>', 'numbers of the entries', (text: string, before: number[] | undefined) => [
+      ...(before ?? []),
+      wholeNumber(0, Number.MAX_SAFE_INTEGER)(text),
+    ])
+    .requiredOption('--reason <text>', 'why; the log keeps it for good, so do not repeat what is to go')
+    .action((entries: number[], { reason }: { reason: string }, command: Command) => erase(command, entries, reason))
+  ledger
     .command('adopt')
     .description('go on although the last signed checkpoint is lost; only if you know that this database is the newest')
     .action((_, command: Command) =>
@@ -88,7 +103,7 @@ export function addLedgerCommands(program: Command): void {
             text: `Adopted and signed at ${adopted.value.checkpoint.size} entries. The ledger records that this was done.`,
           }
         },
-        'even-refusing',
+        { state: 'even-refusing' },
       ),
     )
 }
@@ -203,6 +218,34 @@ async function exportTo(command: Command, folder: string): Promise<void> {
   })
 }
 
+async function erase(command: Command, entries: readonly number[], reason: string): Promise<void> {
+  const wish = eraseRequest.safeParse({ entries, reason })
+  if (!wish.success)
+    return command.error(wish.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; '), {
+      exitCode: EXIT.usage,
+    })
+  if (findGateway(globalOptions(command).data).ok)
+    return ask(command, { method: 'POST', path: '/api/ledger/erase', body: wish.data, asOwner: true }, (value) =>
+      erasureAnswer(value as unknown as ErasureView),
+    )
+  await offline(
+    command,
+    async (log) => erasureAnswer(await eraseAll(log, wish.data.entries, { reason: wish.data.reason, by: OWNER.id })),
+    { rooms: 'all' },
+  )
+}
+
+function erasureAnswer(view: ErasureView): Answer {
+  const lines = view.erased.map(({ entry, recorded, blanked }) => {
+    const rows = blanked.map(({ what, id }) => `, and in the ${what} ${id}`).join('')
+    return `The words of entry ${entry} are erased${rows}. Entry ${recorded} says so.`
+  })
+  const also = view.also.length === 0 ? [] : [`The same sentences are still in: ${view.also.join(' ')}.`]
+  const json = JSON.parse(JSON.stringify({ ok: view.refused === null, ...view })) as Json
+  if (view.refused === null) return { json, text: [...lines, ...also].join('\n') }
+  return { json, text: [...lines, ...also, view.refused].join('\n'), exit: EXIT.failed }
+}
+
 interface ExportView {
   readonly size: number
   readonly files: number
@@ -216,11 +259,12 @@ function exportSentence({ size, files, vkey }: ExportView, folder: string): stri
 async function offline(
   command: Command,
   work: (ledger: Ledger) => Promise<Answer>,
-  state: LedgerCondition = 'sound',
+  place: Pick<Partial<LedgerPlace>, 'state' | 'rooms'> = {},
 ): Promise<void> {
   const config = configOf(command)
   if (config === undefined) return
-  const done = await withLedger({ dataRoot: dataRootOf(command), origin: originOf(config), state }, work)
+  const here = { dataRoot: dataRootOf(command), origin: originOf(config), state: 'sound' } as const
+  const done = await withLedger({ ...here, ...place }, work)
   say(
     command,
     done.ok ? done.value : { json: { ok: false, message: done.fault }, text: done.fault, exit: EXIT.integrity },

@@ -74,3 +74,29 @@ export const stopRequest = z.strictObject({ reason: z.string().min(1).max(1_000)
 
 /** The gateway writes the files, so the folder is one of its machine's, named in full. */
 export const exportRequest = z.strictObject({ folder: z.string().regex(/^\//, 'an absolute path').max(4_096) })
+
+/** Which words go, and why; the reason is kept for good. */
+export const eraseRequest = z.strictObject({
+  entries: z.array(z.int().min(0).max(Number.MAX_SAFE_INTEGER)).min(1).max(100),
+  reason: z
+    .string()
+    .trim()
+    .min(1)
+    .max(500)
+    .refine((text) => text.isWellFormed(), 'must be Unicode text'),
+})
+
+/** What became of each entry, in the order they were given. */
+export interface ErasureView {
+  readonly erased: readonly {
+    readonly entry: number
+    /** The entry that says so. */
+    readonly recorded: number
+    /** Rows that had the words as well. */
+    readonly blanked: readonly { readonly what: string; readonly id: string }[]
+  }[]
+  /** Entries whose contents still have one of the sentences. */
+  readonly also: readonly number[]
+  /** Why it ended there. */
+  readonly refused: string | null
+}

@@ -3,13 +3,15 @@
  *
  * Pure: the ledger does the work.
  */
+import { callerKey } from '../guard/caller-rights.ts'
 import { checkpointText } from '../ledger/checkpoint.ts'
 import { formatVerifierKey } from '../ledger/note-key.ts'
 import { refusalSentence } from '../ledger/refusal.ts'
-import { exportRequest } from './api.ts'
+import { eraseRequest, exportRequest } from './api.ts'
 import { bodyOf, isAdmin, parsed, positive, refusal } from './api-context.ts'
 import type { Api, ApiOptions } from './api-context.ts'
 import { viewOf } from './call-record.ts'
+import { eraseAll } from './erasing.ts'
 import { createVerification } from './verification.ts'
 import type { LedgerView } from './views.ts'
 
@@ -45,6 +47,14 @@ export function addLedger(api: Api, { ledger, feed }: ApiOptions): void {
     const exported = await ledger.exportTo(folder)
     if (!exported.ok) return refusal(409, refusalSentence(exported.fault))
     return context.json({ ...exported.value, vkey: formatVerifierKey(ledger.verifierKey) })
+  })
+  api.post('/ledger/erase', async (context) => {
+    const { caller } = context.var
+    if (!isAdmin(caller)) return refusal(403, 'Only an admin has words erased.')
+    const { entries, reason } = parsed(eraseRequest, await bodyOf(context.req.raw))
+    const view = await eraseAll(ledger, entries, { reason, by: callerKey(caller) })
+    if (view.erased.length === 0 && view.refused !== null) return refusal(409, view.refused)
+    return context.json(view)
   })
   api.post('/ledger/checkpoint', async (context) => {
     const signed = await ledger.checkpoint()

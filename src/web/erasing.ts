@@ -1,0 +1,30 @@
+/**
+ * Erasing: the words of several entries, one after the other, up to the first that cannot be erased.
+ *
+ * Pure: the ledger does the work.
+ */
+import type { ErasureNote, Ledger } from '../ledger/ledger.ts'
+import { refusalSentence } from '../ledger/refusal.ts'
+import type { ErasureView } from './api.ts'
+
+export async function eraseAll(
+  ledger: Pick<Ledger, 'eraseBody'>,
+  entries: readonly number[],
+  note: Required<ErasureNote>,
+): Promise<ErasureView> {
+  const erased: ErasureView['erased'][number][] = []
+  const also = new Set<number>()
+  let refused: string | null = null
+  for (const entry of new Set(entries)) {
+    const done = await ledger.eraseBody(entry, note)
+    if (!done.ok) {
+      refused = refusalSentence(done.fault)
+      break
+    }
+    erased.push({ entry, recorded: done.value.seq, blanked: done.value.blanked })
+    for (const other of done.value.also) also.add(other)
+  }
+  // What was still there after the first may be gone after the second.
+  for (const { entry } of erased) also.delete(entry)
+  return { erased, also: [...also].toSorted((a, b) => a - b), refused }
+}

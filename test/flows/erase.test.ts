@@ -1,0 +1,128 @@
+/**
+ * Somebody asks for their words to be forgotten. The owner erases them at the command line, beside a running gateway or
+ * without one; nothing of them is left in the files, and everything still verifies.
+ */
+import { spawnSync } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { CLI, createHome, startGatewayProcess } from '../gateway-process.ts'
+import type { GatewayProcess, Home } from '../gateway-process.ts'
+import { callTool } from '../modern-request.ts'
+
+let home: Home
+let gateway: GatewayProcess
+beforeEach(async () => {
+  home = createHome()
+  gateway = await startGatewayProcess(home)
+})
+afterEach(async () => {
+  await gateway.stop()
+  home.remove()
+})
+
+interface Said {
+  readonly status: number | null
+  readonly text: string
+}
+
+function cli(...words: readonly string[]): Said {
+  const args = [CLI, '--data', home.data, '--config', home.config, ...words]
+  const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' })
+  return { status, text: stdout + stderr }
+}
+
+async function data(tool: string, args: object = {}): Promise<Record<string, unknown>> {
+  const { body } = await callTool(gateway.url, tool, args)
+  return ((body.result ?? {})['structuredContent'] as { data: Record<string, unknown> }).data
+}
+
+/** Files of the data directory that have the word. */
+function traces(word: string): readonly string[] {
+  const files = readdirSync(home.data, { recursive: true, withFileTypes: true }).filter((file) => file.isFile())
+  return files.filter((file) => readFileSync(join(file.parentPath, file.name)).includes(word)).map(({ name }) => name)
+}
+
+const REASON = ['--reason', 'Ada asked for it']
+
+describe('hearthbus ledger erase', () => {
+  it('beside a running gateway: the words go everywhere, the proofs stay, and it is on record', async () => {
+    const task = await data('task_create', { title: 'Quokka has a fever', assignee: 'ada' })
+    const session = await data('audit_session_start', { intent: 'Nurse the wombat', task_id: task['id'] })
+    await data('thought_record', { type: 'plan', task_id: task['id'], agent_id: 'ada', content: 'Numbat needs rest' })
+    const [created, started] = [Number(task['log_index']), Number(session['log_index'])]
+    const before = cli('ledger', 'entry', String(created)).text
+
+    const first = cli('ledger', 'erase', String(created), String(started), ...REASON)
+    expect(first.status).toBe(0)
+    expect(first.text).toContain(`The words of entry ${created} are erased, and in the task ${String(task['id'])}.`)
+    expect(first.text).toContain(`The words of entry ${started} are erased, and in the session`)
+    // The arguments and the answers of the two calls.
+    const also = /still in: (?<seqs>[\d ]+)\./.exec(first.text)?.groups?.['seqs']?.split(' ') ?? []
+    expect(also).toHaveLength(4)
+    expect(cli('ledger', 'erase', ...also, ...REASON)).toMatchObject({ status: 0 })
+    expect([traces('Quokka'), traces('wombat')]).toEqual([[], []])
+    expect(traces('Numbat')).not.toEqual([])
+
+    expect(await data('task_get', { id: task['id'] })).toMatchObject({ title: '[erased]', assignee: '[erased]' })
+    expect(await data('audit_session_list')).toMatchObject({ sessions: [{ intent: '[erased]', state: 'open' }] })
+    expect(await data('audit_verify_chain')).toMatchObject({
+      valid: true,
+      erased_count: 2,
+      problems: [],
+      uncompared: [],
+    })
+    expect(await data('ledger_verify', { full: true })).toMatchObject({ valid: true, erased_count: 6, uncompared: [] })
+    expect(cli('ledger', 'verify').text).toMatch(/all in order, the words of 6 erased on request/)
+    expect(cli('ledger', 'entry', String(created)).text).toBe(before)
+    expect(cli('ledger', 'proof', String(created)).text).toContain('c2sp.org/tlog-proof')
+    const erasures = JSON.parse(cli('--json', 'ledger', 'entries', '--limit', '100').text) as { kind: string }[]
+    expect(JSON.stringify(erasures.filter(({ kind }) => kind === 'body.erased'))).toMatch(
+      new RegExp(`"by":"owner".*"entry":${created}.*"reason":"Ada asked for it"`),
+    )
+    expect(await data('merkle_finalize', { session_id: session['session_id'] })).toMatchObject({ record_count: 1 })
+  })
+
+  it('without a gateway: the same', async () => {
+    const task = await data('task_create', { title: 'Quokka has a fever' })
+    await gateway.stop()
+    const erased = cli('--json', 'ledger', 'erase', String(task['log_index']), ...REASON)
+    expect(erased.status).toBe(0)
+    expect(JSON.parse(erased.text)).toMatchObject({
+      ok: true,
+      erased: [{ entry: task['log_index'], blanked: [{ what: 'task', id: task['id'] }] }],
+    })
+    const sql = new DatabaseSync(join(home.data, 'hearthbus.db'), { readOnly: true })
+    expect(sql.prepare('SELECT title FROM tasks').all()).toEqual([{ title: '[erased]' }])
+    sql.close()
+    expect(cli('ledger', 'verify')).toMatchObject({ status: 0, text: expect.stringContaining('1 erased on request') })
+    gateway = await startGatewayProcess(home)
+    expect(await data('ledger_verify', { full: true })).toMatchObject({ valid: true, erased_count: 1 })
+  })
+
+  it('says what it cannot erase, and does not without a reason', async () => {
+    await data('task_create', { title: 'x y' })
+    expect(cli('ledger', 'erase', '1')).toMatchObject({ status: 2, text: expect.stringContaining('--reason') })
+    expect(cli('ledger', 'erase', '1', '--reason', ' ')).toMatchObject({ status: 2 })
+    expect(cli('ledger', 'erase', 'one', ...REASON)).toMatchObject({ status: 2 })
+    expect(cli('ledger', 'erase', '99999', ...REASON)).toMatchObject({
+      status: 1,
+      text: expect.stringContaining('there is no entry 99999'),
+    })
+    // The start of the node: it says nothing that could be erased.
+    expect(cli('ledger', 'erase', '0', ...REASON)).toMatchObject({
+      status: 1,
+      text: expect.stringContaining('no words beside it'),
+    })
+  })
+
+  it('is the owner’s alone', async () => {
+    const response = await fetch(`${gateway.url}/api/ledger/erase`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ entries: [1], reason: 'because' }),
+    })
+    expect(response.status).toBe(403)
+  })
+})

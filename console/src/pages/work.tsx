@@ -158,6 +158,9 @@ function Chain({ of, error }: { readonly of: Json | undefined; readonly error: s
   if (of === undefined) return <Badge>being verified</Badge>
   if (booleanAt(of, 'valid') === true)
     return <Badge tone="good">{`chain of ${numberAt(of, 'record_count') ?? 0} verified`}</Badge>
+  // The thoughts may be in order while the task or a session is not what the ledger says.
+  const problem = stringAt(of, 'problems', 0)
+  if (problem !== undefined) return <Badge tone="bad">{line(problem, 160)}</Badge>
   return (
     <Badge tone="bad">{`broken: ${numberAt(of, 'broken_count') ?? 0} wrong, ${numberAt(of, 'missing_count') ?? 0} missing`}</Badge>
   )

@@ -23,7 +23,8 @@ export type ToNode =
   /** `r` is the reply subject of the call that it is about. */
   | { readonly t: 'ack'; readonly r: string; readonly n: number }
   | { readonly t: 'cancel'; readonly r: string }
-  | { readonly t: 'again'; readonly r: string; readonly k?: string }
+  /** `c` is in the signed answer, should it be that the call never came: nobody has had it made before. */
+  | { readonly t: 'again'; readonly r: string; readonly c: string; readonly k?: string }
 
 export type FromNode =
   | { readonly t: 'frame'; readonly n: number; readonly e: string }
@@ -44,7 +45,7 @@ export function encodeMessage(head: ToNode | FromNode, body: string | Uint8Array
 /** Read by hand: every call between nodes passes here, and a schema library costs as much as the rest of it. */
 export function decodeToNode(payload: Uint8Array): Decoded<ToNode> {
   return decode(payload, (head) => {
-    const { t, f, p, w, r, n, k } = head
+    const { t, f, p, w, r, n, c, k } = head
     if (t === 'call')
       return isFields(f) && isText(p, 256) && (w === undefined || isCount(w, 1, 1_024))
         ? { t, f, p, ...(w === undefined ? {} : { w }) }
@@ -52,8 +53,8 @@ export function decodeToNode(payload: Uint8Array): Decoded<ToNode> {
     if (!isText(r, 256)) return undefined
     if (t === 'ack') return isCount(n, 0) ? { t, r, n } : undefined
     if (t === 'cancel') return { t, r }
-    if (t !== 'again') return undefined
-    return isText(k, 64) ? { t, r, k } : { t, r }
+    if (t !== 'again' || !isText(c, 64)) return undefined
+    return isText(k, 64) ? { t, r, c, k } : { t, r, c }
   })
 }
 
@@ -65,6 +66,11 @@ export function decodeFromNode(payload: Uint8Array): Decoded<FromNode> {
     if (t === 'unknown') return { t, p }
     return t === 'reply' && isCount(s, 100, 599) ? { t, s, p } : undefined
   })
+}
+
+/** What a node signs of a call that never came. */
+export function unknownText(reply: string, challenge: string): string {
+  return `unknown ${reply} ${challenge}`
 }
 
 type Decoded<Head> = Result<{ readonly head: Head; readonly body: Uint8Array }, string>

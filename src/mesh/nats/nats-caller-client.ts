@@ -27,7 +27,7 @@ import type { Destination, MeshTransport, Message, PacketEvents, PacketWire, Str
 import { isPacket } from '../packets/packet.ts'
 import { ACK_EVERY, KEEP_ALIVE_MS, WINDOW_FRAMES } from './credit.ts'
 import type { Link } from './link-client.ts'
-import { decodeFromNode, encodeMessage } from './message.ts'
+import { decodeFromNode, encodeMessage, unknownText } from './message.ts'
 import type { FromNode } from './message.ts'
 import { callSubject, lastToken, replyPrefix } from './subject.ts'
 
@@ -48,6 +48,8 @@ interface Pending {
   /** Questions about it since, and how many of the latest found nobody. */
   questions: number
   missed: number
+  /** Told to nobody before it is asked about: a word that it never came cannot have been given before it was sent. */
+  readonly challenge: string
 }
 
 const AGAIN_MS = 500
@@ -187,6 +189,7 @@ export class NatsCaller implements MeshTransport<'nats'> {
         sentMs: performance.now(),
         questions: 0,
         missed: 0,
+        challenge: base64url(chanceBytes(12)),
       }
       this.#pending.set(id, pending)
       signal.addEventListener('abort', abort, { once: true })
@@ -223,7 +226,7 @@ export class NatsCaller implements MeshTransport<'nats'> {
     else if (head.t === 'reply') this.#reply(pending, head, body)
     else if (head.t === 'forgotten')
       pending.settle(fail(lostAnswer(pending.nodeId, pending.message.idempotent, 'it has restarted')))
-    else if (verifyText(pending.nodeId, `unknown ${pending.reply}`, head.p))
+    else if (verifyText(pending.nodeId, unknownText(pending.reply, pending.challenge), head.p))
       // Its own signed word that the call never came: as good as never sent.
       pending.settle(fail(unreachable(pending.nodeId, 'the message was lost with the connection')))
   }
@@ -268,13 +271,13 @@ export class NatsCaller implements MeshTransport<'nats'> {
     if (this.#options.link.isUp) this.#packets?.tick()
     const isKeepAlive = this.#ticks % (KEEP_ALIVE_MS / AGAIN_MS) === 0
     for (const pending of this.#pending.values()) {
-      const { subject, reply, taken, message } = pending
+      const { subject, reply, taken, message, challenge } = pending
       if (pending.emit !== undefined && isKeepAlive) this.#control(subject, { t: 'ack', r: reply, n: taken })
       const { connection } = this.#options.link
       if (connection === undefined || performance.now() - pending.sentMs < PATIENCE_MS) continue
       pending.questions++
       const keyId = message.fields['key_id']
-      const head = { t: 'again' as const, r: reply, ...(keyId === undefined ? {} : { k: keyId }) }
+      const head = { t: 'again' as const, r: reply, c: challenge, ...(keyId === undefined ? {} : { k: keyId }) }
       connection.publish(subject, encodeMessage(head), { reply })
     }
   }

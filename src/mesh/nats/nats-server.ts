@@ -21,7 +21,7 @@ import { refusal } from '../refusal.ts'
 import type { Delivered } from '../transport.ts'
 import { ACK_TIMEOUT_MS, Credit, WINDOW_FRAMES } from './credit.ts'
 import type { Link } from './link-client.ts'
-import { decodeToNode, encodeMessage } from './message.ts'
+import { decodeToNode, encodeMessage, unknownText } from './message.ts'
 import type { ToNode } from './message.ts'
 import { callSubject } from './subject.ts'
 
@@ -173,7 +173,7 @@ export class NatsServer {
   }
 
   /** The caller lost its connection and asks what became of a call. */
-  #again({ r: reply, k: keyId }: Extract<ToNode, { t: 'again' }>, served: Served | undefined): void {
+  #again({ r: reply, c: challenge, k: keyId }: Extract<ToNode, { t: 'again' }>, served: Served | undefined): void {
     if (served !== undefined) return
     const kept = this.#kept.get(reply)
     if (kept !== undefined) {
@@ -187,7 +187,7 @@ export class NatsServer {
       this.#publish(reply, encodeMessage({ t: 'forgotten' }))
       return
     }
-    const proof = signText(this.#options.identity, `unknown ${reply}`)
+    const proof = signText(this.#options.identity, unknownText(reply, challenge))
     this.#publish(reply, encodeMessage({ t: 'unknown', p: proof }))
   }
 

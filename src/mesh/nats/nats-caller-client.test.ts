@@ -1,0 +1,56 @@
+import type { Msg } from '@nats-io/transport-node'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { identityOf } from '../../../test/mesh-keys.ts'
+import { signText } from '../identity/node-key.ts'
+import type { Link } from './link-client.ts'
+import { decodeToNode, encodeMessage, unknownText } from './message.ts'
+import type { ToNode } from './message.ts'
+import { NatsCaller } from './nats-caller-client.ts'
+
+const provider = identityOf(2)
+const MESSAGE = { fields: { community: identityOf(3).id, key_id: 'k1' }, proof: 'p', body: '{}', idempotent: false }
+
+/** A broker that does nothing but remember. */
+function emptyBroker(): { link: Link; sent: { head: ToNode; reply: string }[]; hear: (message: Partial<Msg>) => void } {
+  const sent: { head: ToNode; reply: string }[] = []
+  let hear = (_: Partial<Msg>): void => undefined
+  const connection = {
+    publish: (_: string, payload: Uint8Array, options?: { reply?: string }) => {
+      const decoded = decodeToNode(payload)
+      if (decoded.ok) sent.push({ head: decoded.value.head, reply: options?.reply ?? '' })
+    },
+  }
+  const subscribe = (_: string, heard: (message: Msg) => void): void => {
+    hear = (message) => heard(message as Msg)
+  }
+  return { link: { connection, isUp: true, subscribe } as unknown as Link, sent, hear: (message) => hear(message) }
+}
+
+describe('a call over NATS that is not answered', () => {
+  beforeEach(() => void vi.useFakeTimers())
+  afterEach(() => void vi.useRealTimers())
+
+  it('never came only by a word that was given after it was asked about', async () => {
+    const { link, sent, hear } = emptyBroker()
+    const caller = new NatsCaller({ link, self: identityOf(1).id })
+    caller.subscribe(identityOf(3).id)
+    const answers: unknown[] = []
+    const to = { nodeId: provider.id, way: { transport: 'nats' as const } }
+    void caller.send(to, MESSAGE, new AbortController().signal).then((answer) => answers.push(answer))
+    const reply = sent[0]?.reply ?? ''
+    const says = (text: string): void =>
+      hear({ subject: reply, data: encodeMessage({ t: 'unknown', p: signText(provider, text) }) })
+    // Somebody may have asked before the call was sent, when it was true.
+    says(`unknown ${reply}`)
+    says(unknownText(reply, 'made up'))
+    await vi.advanceTimersByTimeAsync(2_000)
+    expect(answers).toEqual([])
+    const again = sent.at(-1)?.head
+    if (again?.t !== 'again') throw new Error('it was not asked about')
+    expect(again).toMatchObject({ r: reply, k: 'k1' })
+    says(unknownText(reply, again.c))
+    await vi.advanceTimersByTimeAsync(0)
+    expect(answers).toMatchObject([{ ok: false, fault: { kind: 'offline' } }])
+    caller.close()
+  })
+})

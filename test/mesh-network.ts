@@ -48,7 +48,9 @@ export function openNetwork(what: string): Network | undefined {
   const inside = (namespace: string, ...words: readonly string[]): void =>
     run('ip', 'netns', 'exec', namespace, ...words)
   inside(hub, 'ip', 'link', 'set', 'lo', 'up')
-  inside(hub, 'ip', 'link', 'add', 'switch', 'type', 'bridge')
+  // With an address of its own: a bridge takes the lowest of its ports' otherwise, and with the next cable another one,
+  // while nodes go on sending to the one that they know.
+  inside(hub, 'ip', 'link', 'add', 'switch', 'address', '02:00:0a:63:07:fe', 'type', 'bridge')
   inside(hub, 'ip', 'address', 'add', '10.99.7.254/24', 'dev', 'switch')
   inside(hub, 'ip', 'link', 'set', 'switch', 'up')
   const place = (name: string): Place => {

@@ -13,7 +13,7 @@ const MESSAGE = { fields: { community: identityOf(3).id, key_id: 'k1' }, proof: 
 /** A broker that does nothing but remember. */
 function emptyBroker(): { link: Link; sent: { head: ToNode; reply: string }[]; hear: (message: Partial<Msg>) => void } {
   const sent: { head: ToNode; reply: string }[] = []
-  let hear = (_: Partial<Msg>): void => undefined
+  let hear: (message: Partial<Msg>) => void = () => undefined
   const connection = {
     publish: (_: string, payload: Uint8Array, options?: { reply?: string }) => {
       const decoded = decodeToNode(payload)

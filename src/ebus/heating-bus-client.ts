@@ -28,6 +28,7 @@ import { answerValue, meaningOf, requestOf } from './semantic/read-key.ts'
 import type { PlannedRead } from './semantic/read-plan.ts'
 import type { ReadFault, ReadOptions, Served } from './semantic/read-scheduler.ts'
 import { ReadScheduler } from './semantic/read-scheduler.ts'
+import { residentSettings } from './semantic/settings.ts'
 import type { ValueStore } from './values-store.ts'
 
 export interface HeatingBusOptions {
@@ -43,7 +44,7 @@ export interface HeatingBusOptions {
   readonly logger: Logger
   /** What the last run knew, and what this one leaves behind. */
   readonly values: ValueStore | undefined
-  readonly announce: (change: Change) => void
+  readonly announce: (change: Change | 'settings') => void
 }
 
 export interface SendWish {
@@ -72,8 +73,8 @@ export class HeatingBus {
   readonly #stopping = new AbortController()
   /** When tools last read which keys. */
   readonly #toolReads = new Map<ReadKey, number>()
-  /** Planes as they were announced last. */
-  readonly #shown = new Map<HeatingPlane, string>()
+  /** As they were announced last. */
+  readonly #shown = new Map<HeatingPlane | 'settings', string>()
   #running: Promise<unknown> | undefined
   #turn: Promise<unknown> = Promise.resolve()
   #ticks = 0
@@ -217,16 +218,21 @@ export class HeatingBus {
 
   /** A value that changed need not change what is shown of it: only what looks different is announced. */
   #announce(): void {
-    for (const change of this.installation.takeChanges()) {
-      if (change === 'bus' || change === 'devices' || change === 'messages') {
-        this.#options.announce(change)
-        continue
-      }
-      const shown = JSON.stringify(this.installation.plane(change, this.#options.clock.now()).data)
-      if (shown === this.#shown.get(change)) continue
-      this.#shown.set(change, shown)
-      this.#options.announce(change)
+    const changes = this.installation.takeChanges()
+    for (const change of changes) {
+      if (change === 'bus' || change === 'devices' || change === 'messages') this.#options.announce(change)
+      else this.#announceIfNew(change, this.installation.plane(change, this.#options.clock.now()).data)
     }
+    // What can be set is shown in these as well, beside much that cannot.
+    if (changes.has('zones') || changes.has('dhw') || changes.has('system'))
+      this.#announceIfNew('settings', residentSettings(this.installation))
+  }
+
+  #announceIfNew(change: HeatingPlane | 'settings', data: unknown): void {
+    const shown = JSON.stringify(data)
+    if (shown === this.#shown.get(change)) return
+    this.#shown.set(change, shown)
+    this.#options.announce(change)
   }
 
   async #fetch(

@@ -6,8 +6,9 @@
 import { z } from 'zod'
 import type { Effect, Issue } from '../../bus/capability.ts'
 import { equalBytes, hex } from '../../core/bytes.ts'
-import { decodeValue, writtenNumber } from '../semantic/register.ts'
+import { decodeValue, encodeNumber, writtenNumber } from '../semantic/register.ts'
 import { findRegister } from '../semantic/register-map.ts'
+import { nameRegister } from '../semantic/register-name.ts'
 import type { Method, NamedValues, Prepared } from './method.ts'
 import {
   CONFIG_MS,
@@ -35,12 +36,18 @@ const MAX_RAW = 16
 
 const extended = z.strictObject({
   ...commonParams,
-  group: byte,
-  instance: byte,
-  addr: registerNumber,
+  group: byte.describe('0 system, 1 hot water, 2 circuits, 3 zones, 4 solar, 5 cylinders.'),
+  instance: byte.describe('Which circuit or zone, the first one is 0; 0 for what there is once.'),
+  addr: registerNumber.describe('The register: a number, four hex digits, or its two bytes, high byte first.'),
   // Two names for one parameter: the contract says `opcode`, older callers `op`.
-  opcode: z.union([z.literal(2), z.literal(6)]).optional(),
-  op: z.union([z.literal(2), z.literal(6)]).optional(),
+  opcode: z
+    .union([z.literal(2), z.literal(6)])
+    .optional()
+    .describe('2, the default, is the regulator itself; 6 what is paired with it.'),
+  op: z
+    .union([z.literal(2), z.literal(6)])
+    .optional()
+    .describe('The older name of opcode.'),
 })
 type Extended = z.output<typeof extended>
 
@@ -109,14 +116,19 @@ const setExtRegister = defineMethod({
   params: z.strictObject({
     ...extended.shape,
     // 255 bytes fit into a telegram; six of them say where.
-    data: byteList(1, 249).optional(),
-    payload: byteList(1, 249).optional(),
+    data: byteList(1, 249).optional().describe('What to write, as bytes.'),
+    payload: byteList(1, 249).optional().describe('The older name of data.'),
+    value: z.number().optional().describe('Instead of data: the number itself, where the register is known.'),
   }),
-  prepare: ({ data, payload, ...params }): Prepared | readonly Issue[] => {
-    const bytes = data ?? payload
-    if (bytes === undefined) return [missing('data')]
+  prepare: ({ data, payload, value, ...params }): Prepared | readonly Issue[] => {
+    const given = data ?? payload
+    // Two answers to one question: neither is guessed to be the one that is meant.
+    if (value !== undefined && given !== undefined) return [valueIssue('not together with data')]
+    const bytes = value === undefined ? given : valueBytes(params, value)
+    if (bytes === undefined) return [missing('data', 'value')]
+    if (!(bytes instanceof Uint8Array)) return [bytes]
     const judged = judgeWrite(params, bytes)
-    if (typeof judged !== 'string') return [judged]
+    if (typeof judged !== 'string') return [{ ...judged, path: ['params', value === undefined ? 'data' : 'value'] }]
     return {
       data: extendedData(params, 0x01, bytes),
       effect: judged,
@@ -132,15 +144,24 @@ const setExtRegister = defineMethod({
   },
 })
 
+function valueBytes({ group, addr, opcode, op }: Extended, value: number): Uint8Array | Issue {
+  const known = nameRegister(opcode ?? op ?? 2, group, addr)
+  if (known === undefined) return valueIssue('nobody knows how this register writes numbers; give data')
+  return encodeNumber(known.type, value) ?? valueIssue(`${known.name} does not take ${value}, as ${known.type}`)
+}
+
+function valueIssue(message: string): Issue {
+  return { path: ['params', 'value'], message, code: 'custom' }
+}
+
 /** What a resident may set is a write, within its limits; everything else, known or not, is an installer's business. */
-function judgeWrite({ group, addr, opcode, op }: Extended, bytes: Uint8Array): Effect | Issue {
+function judgeWrite({ group, addr, opcode, op }: Extended, bytes: Uint8Array): Effect | Omit<Issue, 'path'> {
   const register = findRegister(opcode ?? op ?? 2, group, addr)
   if (register?.user === undefined) return 'sensitive'
   const [min, max] = register.user
   const value = writtenNumber(register.type, bytes)
   if (value !== undefined && value >= min && value <= max) return 'writes'
   return {
-    path: ['params', 'data'],
     message: `this register takes ${min} to ${max}, as ${register.type}`,
     code: 'custom',
   }

@@ -54,6 +54,8 @@ export interface Method {
   readonly routable: boolean
   /** How old an answer may be that is served again; `undefined` for what is never kept. */
   readonly maxAgeMs: number | undefined
+  /** What it takes, as JSON Schema; `undefined` for what cannot be called. */
+  readonly paramsSchema: () => JsonObject | undefined
   readonly prepare: (params: JsonObject) => Result<Prepared, readonly Issue[]>
 }
 
@@ -84,6 +86,7 @@ export function defineMethod<Params>(definition: Definition<Params>): Method {
     danger: readOnly ? 'safe' : 'dangerous',
     routable: true,
     maxAgeMs: readOnly ? (definition.maxAgeMs ?? STATE_MS) : undefined,
+    paramsSchema: () => schemaOf(params),
     prepare: (given) => {
       const parsed = params.safeParse(given)
       if (!parsed.success)
@@ -111,8 +114,14 @@ export function listedMethod(method: Pick<Method, 'plane' | 'name' | 'secondary'
     danger: readOnly ? 'safe' : 'dangerous',
     routable: false,
     maxAgeMs: undefined,
+    paramsSchema: () => undefined,
     prepare: () => fail([{ path: ['method'], message: 'listed, but not to be called', code: 'custom' }]),
   }
+}
+
+function schemaOf(params: z.ZodType): JsonObject {
+  const { $schema: _, ...schema } = z.toJSONSchema(params, { io: 'input', unrepresentable: 'any' })
+  return schema as JsonObject
 }
 
 export const byte = z.int().min(0).max(0xff)
@@ -120,9 +129,9 @@ export const byte = z.int().min(0).max(0xff)
 /** What every method takes beside its own: who asks, and how fresh the answer has to be. */
 export const commonParams = {
   // Checked against our own address by the tool: a method knows of no bus.
-  source: z.unknown().optional(),
-  cache_class: z.unknown().optional(),
-  refresh_class: z.unknown().optional(),
+  source: z.unknown().optional().describe('Can be left out.'),
+  cache_class: z.unknown().optional().describe('For reads: state or config; max_age_ms says it more exactly.'),
+  refresh_class: z.unknown().optional().describe('The same as cache_class.'),
 }
 
 /** 6144, "1800" or [24, 0]: all are register 18 00. */
@@ -161,6 +170,6 @@ export function numberValue(value: number | undefined): NamedValue {
   return value === undefined ? INVALID : valid(value)
 }
 
-export function missing(param: string): Issue {
-  return { path: ['params', param], message: 'is needed', code: 'custom' }
+export function missing(param: string, or?: string): Issue {
+  return { path: ['params', param], message: or === undefined ? 'is needed' : `is needed, or ${or}`, code: 'custom' }
 }

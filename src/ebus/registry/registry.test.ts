@@ -309,6 +309,41 @@ describe('methods', () => {
     expect(refused('read_timer', { sel1: 3, sel2: 0, sel3: 2, weekday: 7 })).toBe(false)
   })
 
+  it('takes a number in the place of bytes where it knows how the register writes one', () => {
+    const sent = (group: number, addr: number, params: object): unknown => {
+      const made = findMethod('system', 'set_ext_register')?.prepare({ group, instance: 0, addr, ...params })
+      return made?.ok === true
+        ? `${hex(made.value.data)} ${made.value.effect}`
+        : made?.fault.map(({ path }) => path.join('.'))
+    }
+    expect(sent(3, 0x22, { value: 22 })).toBe('0201030022000000b041 writes')
+    expect(sent(3, 0x06, { value: 2 })).toBe('0201030006000200 writes')
+    expect(sent(0, 0x07, { value: 1 })).toBe('02010000070001 writes')
+    expect(sent(2, 0x0f, { value: 1 })).toBe('020102000f000000803f sensitive')
+    for (const wrong of [{ value: 31 }, { value: Number.MAX_VALUE }, { value: 22, data: '0000b041' }])
+      expect(sent(3, 0x22, wrong)).toEqual(['params.value'])
+    for (const wrong of [1.5, -1, 3, 65_535]) expect(sent(3, 0x06, { value: wrong })).toEqual(['params.value'])
+    // A name is no number, and what nobody knows has none either.
+    for (const addr of [0x16, 0x99]) expect(sent(3, addr, { value: 1 })).toEqual(['params.value'])
+  })
+
+  it('says what it takes, by name, kind and range', () => {
+    expect(findMethod('system', 'set_ext_register')?.paramsSchema()).toMatchObject({
+      type: 'object',
+      required: ['group', 'instance', 'addr'],
+      properties: {
+        group: { type: 'integer', minimum: 0, maximum: 255 },
+        opcode: { anyOf: [{ const: 2 }, { const: 6 }] },
+        data: { anyOf: [{ type: 'array', maxItems: 249 }, { type: 'string' }] },
+        value: { type: 'number' },
+      },
+    })
+    expect(findMethod('timer', 'read_timer')?.paramsSchema()).toMatchObject({
+      properties: { weekday: { type: 'integer', minimum: 0, maximum: 6 } },
+    })
+    expect(findMethod('heating', 'set_target_temp')?.paramsSchema()).toBeUndefined()
+  })
+
   it.each([
     [225, '00 00 00 18 00 e1 00', true],
     [225, '00 00 00 18 00 d2 00', false],

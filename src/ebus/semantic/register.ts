@@ -82,6 +82,16 @@ export function writtenNumber(type: RegisterType, bytes: Uint8Array): number | u
   return typeof value === 'boolean' ? Number(value) : typeof value === 'number' ? value : undefined
 }
 
+/** The bytes of a number, for a write; `undefined` where this type cannot hold it. */
+export function encodeNumber(type: RegisterType, value: number): Uint8Array | undefined {
+  if (type === 'flag') return value === 0 || value === 1 ? Uint8Array.of(value) : undefined
+  if (type === 'f32') return Number.isFinite(Math.fround(value)) ? F32.encode(value) : undefined
+  const whole = type === 'u8' ? U8 : type === 'u16' ? U16 : type === 'u32' ? U32 : undefined
+  // All ones are how a register says that it has no value.
+  if (whole === undefined || !Number.isInteger(value) || value < 0 || value >= 256 ** whole.length - 1) return undefined
+  return whole.encode(value)
+}
+
 function isWhole(type: RegisterType, bytes: Uint8Array): boolean {
   if (type === 'flag') return bytes.length === 1 || (bytes.length === 2 && bytes[1] === 0x00)
   return bytes.length === NUMBER_BYTES[type]

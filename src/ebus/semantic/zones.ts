@@ -29,7 +29,7 @@ export function zoneId(instance: number): string {
 }
 
 /** In one register, or in two with six letters each: whichever holds more of it. */
-function zoneName(reader: PlaneReader, instance: number): string {
+export function zoneName(reader: PlaneReader, instance: number): string {
   const part = (register: Register): string => reader.text(`${zoneId(instance)}.name`, register, instance) ?? ''
   const short = part(ZONE.name).trim()
   const long = `${part(ZONE.namePart1)}${part(ZONE.namePart2)}`.trim()

@@ -11,6 +11,7 @@ import type { Method } from '../registry/method.ts'
 import type { DevicePlane } from '../registry/plane.ts'
 import { planesOf } from '../registry/plane.ts'
 import { productOf } from '../registry/product.ts'
+import { settingOutput } from './setting-view.ts'
 
 /** `primary` and `secondary` are the two bytes of the service, PB and SB. */
 export const methodOutput = z.object({
@@ -21,6 +22,15 @@ export const methodOutput = z.object({
   mutability: z.enum(['read_only', 'mutating', 'unknown']),
   danger_level: z.enum(['safe', 'dangerous', 'unknown']),
   routable: z.boolean(),
+})
+
+/** With what it takes: too long for a list of all devices. */
+export const methodDetailOutput = methodOutput.extend({
+  params_schema: z.record(z.string(), z.unknown()).exactOptional().describe('What `params` takes, as JSON Schema.'),
+  settings: z
+    .array(settingOutput)
+    .exactOptional()
+    .describe('With set_ext_register of the regulator: what a resident can set in this house.'),
 })
 
 export const planeOutput = z.object({ name: z.string(), routable: z.boolean(), methods: z.array(methodOutput) })
@@ -91,7 +101,7 @@ export function planeJson({ name, routable, methods }: DevicePlane): JsonObject 
   return { name, routable, methods: methods.map(methodJson) }
 }
 
-export function methodJson(method: Method): JsonObject {
+function methodJson(method: Method): JsonObject {
   return {
     name: method.name,
     read_only: method.readOnly,
@@ -100,5 +110,15 @@ export function methodJson(method: Method): JsonObject {
     mutability: method.mutability,
     danger_level: method.danger,
     routable: method.routable,
+  }
+}
+
+/** `settings` belong to the one method that sets them. */
+export function methodDetailJson(method: Method, settings: readonly JsonObject[]): JsonObject {
+  const schema = method.paramsSchema()
+  return {
+    ...methodJson(method),
+    ...(schema === undefined ? {} : { params_schema: schema }),
+    ...(method.name !== 'set_ext_register' || settings.length === 0 ? {} : { settings }),
   }
 }

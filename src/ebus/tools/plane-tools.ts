@@ -45,14 +45,14 @@ export const PLANE_TOOLS: readonly PlaneTool[] = [
     plane: 'zones',
     title: 'Read the heating zones',
     description:
-      'Every zone with its room temperature and humidity, what it does now, its mode, preset and target, quick veto and holiday. Null until the regulator has been read once.',
+      'Every zone with its room temperature and humidity, what it does now, its mode, preset and target, quick veto and holiday. Null until the regulator has been read once. To change a setpoint or mode: rpc.invoke, as registry.methods.list shows.',
   },
   {
     name: 'ebus.v1.semantic.dhw.get',
     plane: 'dhw',
     title: 'Read the hot water',
     description:
-      'Hot water temperature now and wanted, mode, preset and holiday. Null when nobody has read it for 15 minutes.',
+      'Hot water temperature now and wanted, mode, preset and holiday. Null when nobody has read it for 15 minutes. To change it: rpc.invoke, as registry.methods.list shows.',
   },
   {
     name: 'ebus.v1.semantic.energy_totals.get',

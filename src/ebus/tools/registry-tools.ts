@@ -13,11 +13,19 @@ import type { Result } from '../../core/result.ts'
 import type { DevicePlane } from '../registry/plane.ts'
 import { addressArgument, viewArguments } from './arguments.ts'
 import type { DeviceView } from './device-view.ts'
-import { deviceJson, deviceOutput, methodJson, methodOutput, planeJson, planeOutput } from './device-view.ts'
+import {
+  deviceJson,
+  deviceOutput,
+  methodDetailJson,
+  methodDetailOutput,
+  planeJson,
+  planeOutput,
+} from './device-view.ts'
 import { answered, ebusFamily } from './envelope.ts'
 import { badArgument, notFound } from './faults.ts'
 import type { House, Looked, Wish } from './house.ts'
 import { look } from './house.ts'
+import { settingJson } from './setting-view.ts'
 
 const common = { effect: 'reads', family: ebusFamily } as const
 const listWords = {
@@ -59,9 +67,10 @@ const methodsList = defineTool({
   ...common,
   name: 'ebus.v1.registry.methods.list',
   title: 'List the methods of a plane',
-  description: 'What can be asked of a device, which of it changes something and which of that is dangerous.',
+  description:
+    'What can be asked of a device with rpc.invoke and what each method takes (`params_schema`), which of it changes something and which of that is dangerous. For the regulator (plane system) also everything that can be set in this house: room setpoints, hot water temperature, modes, with limits and an example call each (`settings`).',
   input: z.strictObject({ address: addressArgument, plane: z.string().trim().min(1).max(64), ...viewArguments }),
-  output: answered(z.array(methodOutput)),
+  output: answered(z.array(methodDetailOutput)),
 })
 
 export function registryTools(house: House): readonly Capability[] {
@@ -92,9 +101,13 @@ export function registryTools(house: House): readonly Capability[] {
     methodsList.handledBy(async ({ address, plane, ...wish }, call) => {
       const found = findDevice(house, { address, ...wish }, call)
       if (!found.ok) return found
-      const { device, answer } = found.value
+      const { device, view, answer } = found.value
       const chosen = findPlane(device, plane)
-      return chosen.ok ? ok({ data: answer(chosen.value.methods.map(methodJson)) }) : chosen
+      if (!chosen.ok) return chosen
+      const bus = house.buses.length > 1 ? view.busId : undefined
+      const settings = view.settings().filter((setting) => device.addresses.includes(setting.address))
+      const shown = settings.map((setting) => settingJson(setting, bus))
+      return ok({ data: answer(chosen.value.methods.map((method) => methodDetailJson(method, shown))) })
     }),
   ]
 }
@@ -104,13 +117,13 @@ function findDevice(
   house: House,
   { address, ...wish }: Wish & { readonly address: number },
   call: Call,
-): Result<{ readonly device: DeviceView; readonly answer: Looked['answer'] }, Fault> {
+): Result<Looked & { readonly device: DeviceView }, Fault> {
   const looked = look(house, wish, call)
   if (!looked.ok) return looked
   // Any face: callers see addresses in telegrams, not devices.
   const device = looked.value.view.devices().find(({ addresses }) => addresses.includes(address))
   if (device === undefined) return fail(notFound(`There is no device at ${address}.`))
-  return ok({ device, answer: looked.value.answer })
+  return ok({ ...looked.value, device })
 }
 
 /** With what there is, so that the next call can be right. */

@@ -1,7 +1,7 @@
 /**
  * Resources: the state of a bus at addresses of its own, for clients that want to be told when it changes.
  *
- *   ebus://main/zones   ebus://main/devices   ebus://main/bus   ebus://main/messages
+ *   ebus://main/zones   ebus://main/settings   ebus://main/devices   ebus://main/bus   ebus://main/messages
  *
  * Pure, given its house.
  */
@@ -19,11 +19,12 @@ import { ebusFamily } from './envelope.ts'
 import type { House } from './house.ts'
 import { busBeside, freshnessOf, viewNow } from './house.ts'
 import { PLANE_TOOLS } from './plane-tools.ts'
+import { settingJson } from './setting-view.ts'
 import type { View } from './view.ts'
 
-type Topic = (typeof PLANES)[number] | 'devices' | 'bus' | 'messages'
+type Topic = (typeof PLANES)[number] | 'settings' | 'devices' | 'bus' | 'messages'
 
-const TOPICS: readonly Topic[] = [...PLANES, 'devices', 'bus', 'messages']
+const TOPICS: readonly Topic[] = [...PLANES, 'settings', 'devices', 'bus', 'messages']
 /** A resource has no `limit`; the tool has them all. */
 const SHOWN_MESSAGES = 64
 
@@ -32,7 +33,7 @@ export function resourceUri(busId: string, topic: Topic): string {
 }
 
 /** What a change makes worth reading again. */
-export function changedUris(busId: string, change: Change): readonly string[] {
+export function changedUris(busId: string, change: Change | 'settings'): readonly string[] {
   // The adapter's own state shows in three places at once.
   const topics: readonly Topic[] = change === 'bus' ? ['bus', 'runtime_status', 'adapter_info'] : [change]
   return topics.map((topic) => resourceUri(busId, topic))
@@ -57,7 +58,8 @@ function resource(house: House, heating: HeatingBus, topic: Topic): Capability {
   })
   return tool.handledBy(async () => {
     const view = viewNow(house, heating)
-    const { data, beside } = show(view, topic, house.clock.now())
+    const bus = house.buses.length > 1 ? heating.id : undefined
+    const { data, beside } = show(view, { topic, bus }, house.clock.now())
     // Always LIVE: a resource has no arguments to ask for a snapshot with.
     const answer = {
       data,
@@ -72,7 +74,12 @@ function resource(house: House, heating: HeatingBus, topic: Topic): Capability {
 }
 
 /** The same as the tools would answer. */
-function show(view: View, topic: Topic, nowMs: number): { readonly data: Json; readonly beside: JsonObject } {
+function show(
+  view: View,
+  { topic, bus }: { readonly topic: Topic; readonly bus: string | undefined },
+  nowMs: number,
+): { readonly data: Json; readonly beside: JsonObject } {
+  if (topic === 'settings') return { data: view.settings().map((setting) => settingJson(setting, bus)), beside: {} }
   if (topic === 'devices') return { data: view.devices().map((device) => deviceJson(device)), beside: {} }
   if (topic === 'bus') return { data: view.summary(), beside: {} }
   if (topic === 'messages') return { data: messageList(view, { limit: SHOWN_MESSAGES, payload: false }), beside: {} }
@@ -82,6 +89,12 @@ function show(view: View, topic: Topic, nowMs: number): { readonly data: Json; r
 
 function wordsFor(topic: Topic): { readonly title: string; readonly description: string } {
   if (topic === 'devices') return { title: 'Devices on the bus', description: 'Every device that was heard or asked.' }
+  if (topic === 'settings')
+    return {
+      title: 'What can be set, and how',
+      description:
+        'Room setpoints, hot water temperature, modes and more of this house, each with its limits and the call that sets it.',
+    }
   if (topic === 'bus') return { title: 'How the bus is doing', description: 'Traffic, trust in it, and what happened.' }
   if (topic === 'messages')
     return {

@@ -30,6 +30,7 @@ import { answered, ebusFamily } from './envelope.ts'
 import { badArgument, badArguments, notFound, readFault, withdrawn, writeFault } from './faults.ts'
 import type { House } from './house.ts'
 import { besideLive, busLock, busOf } from './house.ts'
+import { HOW_TO_SET } from './setting-view.ts'
 
 /** The older gateway's default, which its callers count on. */
 const DEFAULT_TIMEOUT_MS = 3_000
@@ -41,7 +42,7 @@ const name = z.string().trim().min(1).max(64)
 const params = z
   .record(z.string().max(64), z.custom<Json>())
   .default({})
-  .describe('What the method takes; see registry.methods.list and docs/protocols/ebus.md. `source` can be left out.')
+  .describe('What the method takes; registry.methods.list has it under `params_schema`. `source` can be left out.')
 
 const shared = {
   address: addressArgument,
@@ -105,8 +106,7 @@ export function rpcTools(house: House): readonly Capability[] {
       ...common,
       name: 'ebus.v1.rpc.invoke',
       title: 'Call a method of a device',
-      description:
-        'Calls one method of one device, as registry.methods.list names it: reads a register or a timer, or changes one. Changes need intent MUTATE, allow_dangerous and an idempotency_key; raw opcodes and installer settings also need a person’s approval.',
+      description: `Calls one method of one device, as registry.methods.list names it: reads a register or a timer, or changes one. This is also how a room setpoint, the hot water temperature or a mode is set: ${HOW_TO_SET}. Changes need intent MUTATE, allow_dangerous and an idempotency_key; raw opcodes and installer settings also need a person’s approval.`,
       input: invokeInput,
     }).handledBy(handle),
     defineTool({
@@ -188,8 +188,7 @@ function resolve(house: House, invocation: Invocation): Result<Resolved, Fault> 
   const method = plane.methods.find((each) => each.name === invocation.method)
   if (method === undefined)
     return fail(badArgument('method', `plane ${plane.name} has ${plane.methods.map((each) => each.name).join(', ')}`))
-  if (!method.routable)
-    return fail(badArgument('method', 'listed, but not to be called; the semantic tools have what it would say'))
+  if (!method.routable) return fail(badArgument('method', notCallable(method, heating.value)))
   if (invocation.intent === 'READ_ONLY' && !method.readOnly)
     return fail({
       kind: 'not-permitted',
@@ -204,6 +203,14 @@ function resolve(house: House, invocation: Invocation): Result<Resolved, Fault> 
   const { primary, secondary } = method
   const request = { target: device.address, primary, secondary, data: prepared.value.data }
   return ok({ heating: heating.value, method, prepared: prepared.value, request })
+}
+
+/** With the way that leads there instead. */
+function notCallable({ readOnly }: Method, { installation }: HeatingBus): string {
+  if (readOnly) return 'listed, but not to be called; the semantic tools have what it would say'
+  const regulator = installation.topology.regulator?.address
+  const where = regulator === undefined ? '' : ` (address ${regulator})`
+  return `listed, but not to be called; set_ext_register of the regulator${where} sets temperatures and modes: ${HOW_TO_SET}`
 }
 
 /** Nobody but this gateway sends here, and it has one address: its own, or what the contract calls it. */

@@ -17,6 +17,8 @@ import type { PlaneName } from '../semantic/planes.ts'
 import { PLANES } from '../semantic/planes.ts'
 import type { ReadKey } from '../semantic/read-key.ts'
 import type { PlannedRead } from '../semantic/read-plan.ts'
+import type { Setting } from '../semantic/settings.ts'
+import { residentSettings } from '../semantic/settings.ts'
 import { startupJson } from '../semantic/startup.ts'
 import { watchSummaryJson } from '../semantic/watch-summary.ts'
 import type { DeviceView } from './device-view.ts'
@@ -29,6 +31,7 @@ export interface View {
   readonly atMs: number
   readonly plane: (name: PlaneName) => Plane
   readonly devices: () => readonly DeviceView[]
+  readonly settings: () => readonly Setting[]
   readonly status: () => JsonObject
   readonly summary: () => JsonObject
   readonly messages: () => readonly JsonObject[]
@@ -78,6 +81,7 @@ export function liveView(parts: ViewParts): View {
       return installation.plane(name, atMs)
     },
     devices: () => deviceViews(installation.registry),
+    settings: () => residentSettings(installation),
     summary: () => summaryJson(observatory, status(), { atMs, symbols: bus.symbols }),
     messages: () => messagesJson(observatory, (exchange) => installation.decode(exchange)),
     periodicity: () => periodicityJson(observatory),
@@ -97,6 +101,7 @@ export function liveView(parts: ViewParts): View {
 export function capture(live: View): View {
   const planes = new Map(PLANES.map((name) => [name, live.plane(name)]))
   const devices = live.devices()
+  const settings = live.settings()
   const status = live.status()
   const summary = live.summary()
   const messages = live.messages()
@@ -109,6 +114,7 @@ export function capture(live: View): View {
     capacity: live.capacity,
     plane: (name) => planes.get(name) ?? { data: null, fields: NO_FIELDS },
     devices: () => devices,
+    settings: () => settings,
     status: () => status,
     summary: () => summary,
     messages: () => messages,
@@ -123,6 +129,7 @@ export function weightOf(view: View): number {
   const parts = [
     PLANES.map((name) => view.plane(name).data),
     view.devices().map(({ json }) => json),
+    view.settings(),
     view.summary(),
     view.messages(),
     view.periodicity(),

@@ -1,0 +1,71 @@
+/** What a resident is offered to set: what this house has, and nothing of what it has not. */
+import { describe, expect, it } from 'vitest'
+import { listeningInstallation } from '../../../test/listening-installation.ts'
+import { fromHex } from '../../core/bytes.ts'
+import type { Installation } from '../installation.ts'
+import { registerKey } from './read-key.ts'
+import type { Register } from './register.ts'
+import { CIRCUIT, CYLINDER, HOT_WATER, SOLAR, SYSTEM, ZONE } from './register-map.ts'
+import { residentSettings } from './settings.ts'
+
+const REGULATOR = 0x15
+
+function houseWith(...answers: readonly (readonly [Register, instance: number, value: string])[]): Installation {
+  const installation = listeningInstallation()
+  for (const [register, instance, value] of answers) {
+    const payload = fromHex(value === '' ? '' : `00000000${value}`)
+    installation.learn(registerKey(REGULATOR, register, instance), payload, { atMs: 1, nowMs: 1, source: 'poll' })
+  }
+  return installation
+}
+
+const names = (installation: Installation): readonly string[] =>
+  residentSettings(installation).map(({ name, of }) => `${name} of ${of}`)
+
+describe('settings', () => {
+  it('are none while no regulator is known', () => {
+    expect(residentSettings(listeningInstallation())).toEqual([])
+  })
+
+  it('are those of the zones and the hot water that are there', () => {
+    const installation = houseWith(
+      [ZONE.index, 0, '00'],
+      [ZONE.name, 0, '4c6976696e67'],
+      [ZONE.index, 1, 'ff'],
+      [ZONE.daySetpoint, 0, '0000a841'],
+    )
+    expect(names(installation)).toEqual([
+      'zone.day_setpoint of Living (zone-1)',
+      'zone.night_setpoint of Living (zone-1)',
+      'zone.operating_mode of Living (zone-1)',
+      'zone.quick_veto_setpoint of Living (zone-1)',
+      'zone.quick_veto_hours of Living (zone-1)',
+      'zone.special_function of Living (zone-1)',
+      'zone.holiday_setpoint of Living (zone-1)',
+      'system.system_off of The whole system',
+    ])
+    expect(residentSettings(installation)[0]).toMatchObject({
+      address: REGULATOR,
+      unit: '°C',
+      limits: [15, 30],
+      now: 21,
+      instance: 0,
+      shown: { plane: 'zones', path: 'zone-1.config.target_temp_c' },
+    })
+    expect(names(houseWith([HOT_WATER.target, 0, '00004842']))).toContain('dhw.target of Hot water')
+  })
+
+  it('leave out a register that the regulator does not know', () => {
+    const installation = houseWith([ZONE.index, 0, '00'], [ZONE.quickVetoHours, 0, ''])
+    expect(names(installation)).not.toContain('zone.quick_veto_hours of Zone 1 (zone-1)')
+  })
+
+  it('are all that a resident may set', () => {
+    const house = houseWith([ZONE.index, 0, '00'], [HOT_WATER.target, 0, '00004842'])
+    const maySet = [SYSTEM, HOT_WATER, CIRCUIT, ZONE, SOLAR, CYLINDER]
+      .flatMap((group) => Object.values<Register>(group))
+      .filter(({ user }) => user !== undefined)
+    const offered = new Set(residentSettings(house).map(({ register }) => register))
+    expect(maySet.filter((register) => !offered.has(register))).toEqual([])
+  })
+})

@@ -1,0 +1,113 @@
+/** An agent that has nothing but the list of tools finds out how to set something in the heating, and sets it. */
+import type { Client } from '@modelcontextprotocol/client'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { HeatingHouse } from '../heating-house.ts'
+import { MONDAY, NO_REST, allRead, call, heatingHouse } from '../heating-house.ts'
+
+interface Setting {
+  readonly name: string
+  readonly of: string
+  readonly meaning: string
+  readonly unit?: string
+  readonly minimum: number
+  readonly maximum: number
+  readonly values?: Record<string, string>
+  readonly now?: number
+  readonly read_back?: { readonly tool: string; readonly path: string }
+  readonly example: { readonly tool: string; readonly arguments: Record<string, unknown> & { readonly params: object } }
+}
+
+let house: HeatingHouse
+let client: Client
+beforeAll(async () => {
+  house = await heatingHouse({ top: NO_REST, house: { speed: 0, startMs: MONDAY } })
+  client = await house.client()
+  await allRead(client)
+})
+afterAll(() => house.stop())
+
+/** What the description of the tool for changes says: the method list of whichever device has settings. */
+async function settings(): Promise<readonly Setting[]> {
+  const devices = await call(client, 'ebus.v1.registry.devices.list')
+  const found: Setting[] = []
+  for (const { address, planes } of devices.data as { address: number; planes: { name: string }[] }[]) {
+    if (!planes.some(({ name }) => name === 'system')) continue
+    const { data } = await call(client, 'ebus.v1.registry.methods.list', { address, plane: 'system' })
+    for (const method of data as { settings?: Setting[] }[]) found.push(...(method.settings ?? []))
+  }
+  return found
+}
+
+/** `zone-1.config.target_temp_c` in a list of zones, `config.target_temp_c` in an object. */
+async function shown({ read_back: where }: Setting): Promise<unknown> {
+  if (where === undefined) return undefined
+  const { data } = await call(client, where.tool)
+  return where.path
+    .split('.')
+    .reduce<unknown>((at, step) => (Array.isArray(at) ? at.find(({ id }) => id === step) : Object(at)[step]), data)
+}
+
+describe('an agent that knows only the list of tools', () => {
+  it('is told there where to look', async () => {
+    const { tools } = await client.listTools()
+    const said = (name: string): string => tools.find((tool) => tool.name === name)?.description ?? ''
+    expect(said('ebus.v1.rpc.invoke')).toMatch(/room setpoint.*hot water temperature.*registry\.methods\.list/)
+    expect(said('ebus.v1.registry.methods.list')).toMatch(/room setpoints, hot water temperature, modes/)
+    expect(said('ebus.v1.semantic.zones.get')).toMatch(/change a setpoint or mode: rpc\.invoke/)
+  })
+
+  it('sets a room to 22 °C and reads it back', async () => {
+    const room = (await settings()).find(({ of, meaning }) => /^living/i.test(of) && /room setpoint/i.test(meaning))
+    if (room === undefined) throw new Error('nothing sets the living room')
+    expect(room).toMatchObject({ unit: '°C', minimum: 15, maximum: 30, now: 21 })
+    const { tool, arguments: example } = room.example
+    const done = await call(client, tool, {
+      ...example,
+      params: { ...example.params, value: 22 },
+      idempotency_key: 'warmer',
+    })
+    expect(done).toMatchObject({ error: null, data: { confirmed: { value: true }, read_back: { value: 22 } } })
+    expect(await shown(room)).toBe(22)
+    expect(house.simulator.house().zones[0]?.dayCelsius).toBe(22)
+  })
+
+  it('sets the hot water, and its mode by what the numbers stand for', async () => {
+    const offered = await settings()
+    const change = async (name: string, value: number): Promise<void> => {
+      const found = offered.find((each) => each.name === name)
+      if (found === undefined) throw new Error(`nothing sets ${name}`)
+      const { example } = found
+      const params = { ...example.arguments.params, value }
+      const args = { ...example.arguments, params, idempotency_key: `${name} ${value}` }
+      expect(await call(client, example.tool, args)).toMatchObject({ error: null })
+    }
+    await change('dhw.target', 48.5)
+    const mode = offered.find(({ name }) => name === 'dhw.operating_mode')
+    const manual = Object.entries(mode?.values ?? {}).find(([, word]) => word.startsWith('manual'))?.[0]
+    await change('dhw.operating_mode', Number(manual))
+    expect(house.simulator.house().dhw).toMatchObject({ targetCelsius: 48.5, mode: 'manual' })
+  })
+
+  it('changes nothing with any example as it stands', async () => {
+    const before = house.simulator.house()
+    for (const { name, of, example } of (await settings()).filter(({ name: each }) => each !== 'zone.quick_veto_hours'))
+      expect(
+        await call(client, example.tool, { ...example.arguments, idempotency_key: `${name} of ${of}` }),
+      ).toMatchObject({ error: null })
+    expect(house.simulator.house()).toMatchObject({ zones: before.zones, dhw: before.dhw })
+  })
+
+  it('reads the same as a resource, and is sent there by a method that cannot be called', async () => {
+    const { contents } = await client.readResource({ uri: 'ebus://main/settings' })
+    expect(JSON.parse((contents[0] as { text: string }).text)).toMatchObject({ data: await settings(), error: null })
+    const refused = await call(client, 'ebus.v1.rpc.invoke', {
+      address: 0x08,
+      plane: 'heating',
+      method: 'set_target_temp',
+      intent: 'MUTATE',
+      allow_dangerous: true,
+      idempotency_key: 'wrong way',
+    })
+    expect(refused.error?.message).toMatch(/set_ext_register of the regulator \(address 21\).*registry\.methods\.list/)
+  })
+})

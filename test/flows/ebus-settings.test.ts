@@ -1,6 +1,9 @@
 /** An agent that has nothing but the list of tools finds out how to set something in the heating, and sets it. */
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
 import type { Client } from '@modelcontextprotocol/client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { CLI } from '../gateway-process.ts'
 import type { HeatingHouse } from '../heating-house.ts'
 import { MONDAY, NO_REST, allRead, call, heatingHouse } from '../heating-house.ts'
 
@@ -46,6 +49,39 @@ async function shown({ read_back: where }: Setting): Promise<unknown> {
     .split('.')
     .reduce<unknown>((at, step) => (Array.isArray(at) ? at.find(({ id }) => id === step) : Object(at)[step]), data)
 }
+
+describe('a person who is asked', () => {
+  it('reads what would change, from what to what', async () => {
+    const curve = { group: 2, instance: 0, addr: 0x0f, value: 1 }
+    const asked = await call(client, 'ebus.v1.rpc.invoke', {
+      address: 0x15,
+      plane: 'system',
+      method: 'set_ext_register',
+      params: curve,
+      intent: 'MUTATE',
+      allow_dangerous: true,
+      idempotency_key: 'flatter',
+    })
+    expect(asked.error).toMatchObject({ code: 'PERMISSION_DENIED', reasons: [{ rule: 'approval' }] })
+    const { stdout } = await promisify(execFile)(process.execPath, [
+      CLI,
+      '--data',
+      house.home.data,
+      '--json',
+      'approvals',
+    ])
+    expect((JSON.parse(stdout) as { shown: object }[]).map(({ shown: card }) => card)).toMatchObject([
+      {
+        label: 'BASV2 at 0x15: heating curve of circuit 1',
+        preview: {
+          before: { 'heating curve': expect.closeTo(house.simulator.house().circuits[0]?.curve ?? 0, 4) },
+          after: { 'heating curve': 1 },
+          telegram_data: '020102000f000000803f',
+        },
+      },
+    ])
+  })
+})
 
 describe('an agent that knows only the list of tools', () => {
   it('is told there where to look', async () => {

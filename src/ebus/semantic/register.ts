@@ -30,11 +30,15 @@ const F32 = numeric('EXP')
 const U8 = numeric('UCH')
 const U16 = numeric('UIN')
 const U32 = numeric('ULG')
-const NUMBER_BYTES: Readonly<Partial<Record<RegisterType, number>>> = {
+/** Of values that have one length; flags have two, texts any. */
+const LENGTHS: Readonly<Partial<Record<RegisterType, number>>> = {
   f32: F32.length,
   u8: U8.length,
   u16: U16.length,
   u32: U32.length,
+  date: 3,
+  time: 3,
+  version: 3,
 }
 const DATE = datatype('HDA:3')
 const TIME = datatype('HTI')
@@ -92,9 +96,11 @@ export function encodeNumber(type: RegisterType, value: number): Uint8Array | un
   return whole.encode(value)
 }
 
-function isWhole(type: RegisterType, bytes: Uint8Array): boolean {
+/** Whether these bytes are one value and nothing else. */
+export function isWhole(type: RegisterType, bytes: Uint8Array): boolean {
+  if (type === 'text') return bytes.length > 0
   if (type === 'flag') return bytes.length === 1 || (bytes.length === 2 && bytes[1] === 0x00)
-  return bytes.length === NUMBER_BYTES[type]
+  return bytes.length === LENGTHS[type]
 }
 
 function numberOf(type: ReturnType<typeof numeric>, bytes: Uint8Array): number | undefined {

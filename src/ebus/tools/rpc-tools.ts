@@ -26,6 +26,7 @@ import { findMethod, planesOf } from '../registry/plane.ts'
 import { meaningOf } from '../semantic/read-key.ts'
 import type { ReadKey } from '../semantic/read-key.ts'
 import { addressArgument, busArgument, idempotencyKeyArgument } from './arguments.ts'
+import { changeView } from './change-view.ts'
 import { answered, ebusFamily } from './envelope.ts'
 import { badArgument, badArguments, notFound, readFault, withdrawn, writeFault } from './faults.ts'
 import type { House } from './house.ts'
@@ -135,17 +136,25 @@ function assess(house: House, invocation: Invocation): Assessment {
   if (method?.readOnly === true) return { effect: 'reads', reasons }
   const busId = invocation.bus ?? house.buses[0]?.id ?? ''
   // By the main face, so that limits and approvals hold under every address of the device.
-  const address = house.buses.find((each) => each.id === busId)?.installation.registry.find(invocation.address)
-  const target = addressText(address?.address ?? invocation.address)
+  const installation = house.buses.find((each) => each.id === busId)?.installation
+  const device = installation?.registry.find(invocation.address)
+  const address = device?.address ?? invocation.address
+  const target = addressText(address)
   const what = request?.actuator ?? methodName
+  const change =
+    method === undefined || request === undefined || installation === undefined
+      ? undefined
+      : changeView(installation, requestOf(method, address, request), request.confirm?.data)
   return {
     // Unknown methods and wrong parameters are refused by the handler; until then they count as a change.
     effect: request?.effect ?? 'writes',
     reasons,
     target: `ebus:${busId}:${target}/${what}`,
-    label: `${address?.identity?.deviceId ?? 'device'} at ${target}: ${methodName} ${what}`,
+    label: `${device?.identity?.deviceId ?? 'device'} at ${target}: ${change?.label ?? `${methodName} ${what}`}`,
     ...(key === undefined ? {} : { idempotencyKey: key }),
-    ...(request === undefined ? {} : { preview: { method: methodName, telegram_data: hex(request.data) } }),
+    ...(request === undefined
+      ? {}
+      : { preview: { ...change?.values, method: methodName, telegram_data: hex(request.data) } }),
   }
 }
 
@@ -200,9 +209,12 @@ function resolve(house: House, invocation: Invocation): Result<Resolved, Fault> 
   if (wrongSource !== undefined) return fail(wrongSource)
   const prepared = method.prepare(invocation.params)
   if (!prepared.ok) return fail(badArguments(prepared.fault))
-  const { primary, secondary } = method
-  const request = { target: device.address, primary, secondary, data: prepared.value.data }
+  const request = requestOf(method, device.address, prepared.value)
   return ok({ heating: heating.value, method, prepared: prepared.value, request })
+}
+
+function requestOf({ primary, secondary }: Method, target: number, { data }: Prepared): BusRequest {
+  return { target, primary, secondary, data }
 }
 
 /** With the way that leads there instead. */

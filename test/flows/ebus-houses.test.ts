@@ -203,6 +203,21 @@ async function losingAnswers(ebusdPort: number, lost: RegExp): Promise<number> {
 }
 
 describe('a heating that is away', () => {
+  it('that nobody ever knew is answered as out of reach, not as a house without zones', async () => {
+    const heating = await simulator()
+    await heating.stop()
+    const { client } = await gateway(`ebus:\n  buses:\n${bus(`enh:127.0.0.1:${heating.port}`)}`)
+    const message = expect.stringContaining('The eBUS adapter cannot be reached')
+    const error = { code: 'BUS_UNAVAILABLE', retriable: true, source_layer: 'bus', message }
+    for (const name of ['zones', 'dhw', 'boiler_status', 'schedules', 'snapshot'])
+      expect(await call(client, `ebus.v1.semantic.${name}.get`)).toMatchObject({ isError: true, data: null, error })
+    const partial = await call(client, 'ebus.v1.semantic.snapshot.get', { planes: ['zones'], allow_partial: true })
+    expect(partial.data).toMatchObject({ error_planes: [{ plane: 'zones', code: 'BUS_UNAVAILABLE', message }] })
+    const { contents } = await client.readResource({ uri: 'ebus://main/zones' })
+    expect(JSON.parse((contents[0] as { text: string }).text)).toMatchObject({ error: { code: 'BUS_UNAVAILABLE' } })
+    expect((await call(client, 'ebus.v1.runtime.status.get')).data.adapter_status.status).toBe('disconnected')
+  })
+
   it('does not keep the gateway from starting; what the last run knew is shown as old, and life returns by itself', async () => {
     const first = await simulator()
     const adapter = `enh:127.0.0.1:${first.port}`

@@ -14,6 +14,7 @@ import { mayHaveActed } from '../adapter/bus.ts'
 import { addressText } from '../observe/observation.ts'
 import type { ReadFault } from '../semantic/read-scheduler.ts'
 import type { EbusCode, Layer } from './envelope.ts'
+import type { Reach } from './view.ts'
 
 /** `where` is the layer that has something to complain about, and whatever else a caller may want to know. */
 function fault(
@@ -38,6 +39,21 @@ export function badArguments(issues: readonly Issue[]): Fault {
   const message = issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`).join('; ')
   const spelt = issues.map(({ path, message: text, code }) => ({ path: [...path], message: text, code }))
   return fault('invalid-arguments', 'INVALID_ARGUMENT', message, { source_layer: 'registry', issues: spelt })
+}
+
+/** For what nobody knows because nobody could ask: `undefined` where somebody could, and then null is an answer. */
+export function outOfReach(reach: Reach): Fault | undefined {
+  if (reach === 'connected') return undefined
+  const why =
+    reach === 'disconnected'
+      ? 'The eBUS adapter cannot be reached'
+      : 'The adapter is there, but the bus carries no signal'
+  return fault(
+    'offline',
+    'BUS_UNAVAILABLE',
+    `${why}, so nothing is known about this; that does not mean that there is nothing. It is tried again by itself.`,
+    'bus',
+  )
 }
 
 /** For a read: nothing in the house is different because of it. */

@@ -6,10 +6,11 @@
 import { z } from 'zod'
 import type { Capability } from '../../bus/capability.ts'
 import { defineTool } from '../../bus/tool.ts'
-import { ok } from '../../core/result.ts'
+import { fail, ok } from '../../core/result.ts'
 import type { PlaneName } from '../semantic/planes.ts'
 import { viewArguments } from './arguments.ts'
 import { answered, ebusFamily } from './envelope.ts'
+import { outOfReach } from './faults.ts'
 import type { House } from './house.ts'
 import { freshnessOf, look } from './house.ts'
 import { PLANE_SCHEMAS } from './plane-schemas.ts'
@@ -131,6 +132,8 @@ export function planeTools(house: House): readonly Capability[] {
       if (!looked.ok) return looked
       const { view, answer } = looked.value
       const shown = view.plane(plane)
+      const away = shown.data === null ? outOfReach(view.reach) : undefined
+      if (away !== undefined) return fail(away)
       // Ages count from now even for a snapshot: what is old has not become younger by being kept.
       return ok({ data: answer(shown.data, freshnessOf(shown, house.clock.now(), true)) })
     }),

@@ -16,6 +16,7 @@ import { PLANES } from '../semantic/planes.ts'
 import { messageList } from './bus-tools.ts'
 import { deviceJson } from './device-view.ts'
 import { ebusFamily } from './envelope.ts'
+import { outOfReach } from './faults.ts'
 import type { House } from './house.ts'
 import { busBeside, freshnessOf, viewNow } from './house.ts'
 import { PLANE_TOOLS } from './plane-tools.ts'
@@ -51,7 +52,7 @@ function resource(house: House, heating: HeatingBus, topic: Topic): Capability {
     title: words.title,
     description: `${words.description} As the tools answer it, envelope included.`,
     input: z.strictObject({}),
-    output: z.object({ meta: z.unknown(), data: z.unknown(), error: z.null() }),
+    output: z.object({ meta: z.unknown(), data: z.unknown(), error: z.unknown() }),
     effect: 'reads',
     family: ebusFamily,
     face: { kind: 'resource', uri: resourceUri(heating.id, topic), mimeType: 'application/json' },
@@ -60,6 +61,8 @@ function resource(house: House, heating: HeatingBus, topic: Topic): Capability {
     const view = viewNow(house, heating)
     const bus = house.buses.length > 1 ? heating.id : undefined
     const { data, beside } = show(view, { topic, bus }, house.clock.now())
+    const away = data === null ? outOfReach(view.reach) : undefined
+    if (away !== undefined) return ok({ data: ebusFamily.failure(away, tool.offer).structured })
     // Always LIVE: a resource has no arguments to ask for a snapshot with.
     const answer = {
       data,

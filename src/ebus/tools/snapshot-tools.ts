@@ -7,6 +7,7 @@ import { z } from 'zod'
 import type { Call } from '../../bus/call.ts'
 import type { Capability } from '../../bus/capability.ts'
 import { defineTool } from '../../bus/tool.ts'
+import type { Fault } from '../../core/fault.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
 import { callerKey } from '../../guard/caller-rights.ts'
@@ -15,6 +16,7 @@ import type { PlaneName } from '../semantic/planes.ts'
 import { PLANES } from '../semantic/planes.ts'
 import { busArgument, viewArguments } from './arguments.ts'
 import { answered, ebusFamily } from './envelope.ts'
+import { outOfReach } from './faults.ts'
 import type { House } from './house.ts'
 import { besideLive, busOf, freshnessOf, look, viewNow } from './house.ts'
 import { PLANE_SCHEMAS } from './plane-schemas.ts'
@@ -127,15 +129,13 @@ export function snapshotTools(house: House, pause: (ms: number) => Promise<void>
       if (!looked.ok) return looked
       const { view, answer } = looked.value
       const live = wish.consistency?.mode !== 'SNAPSHOT'
+      const away = outOfReach(view.reach)
       // Once everything was asked, a null plane is an answer: there is no such thing in this house.
-      const missing = live && !heating.value.isThrough() ? wanted.filter((name) => isMissing(view, name)) : []
-      if (missing.length > 0 && !allowPartial)
-        return fail({
-          kind: 'timed-out',
-          code: 'TIMEOUT',
-          message: `Not read yet: ${missing.join(', ')}. Ask again, or with allow_partial.`,
-        })
-      return ok({ data: answer(together(view, wanted, missing), besides(house, view, wanted)) })
+      const open = away !== undefined || (live && !heating.value.isThrough())
+      const missing = open ? wanted.filter((name) => isMissing(view, name)) : []
+      const fault = away ?? notReadYet(missing)
+      if (missing.length > 0 && !allowPartial) return fail(fault)
+      return ok({ data: answer(together(view, wanted, { missing, fault }), besides(house, view, wanted)) })
     }),
   ]
 }
@@ -169,18 +169,29 @@ function isMissing(view: View, name: PlaneName): boolean {
 }
 
 /** A plane that is missing is not in `planes` at all: null there means that there is no such thing. */
-function together(view: View, wanted: readonly PlaneName[], missing: readonly PlaneName[]): JsonObject {
+function together(
+  view: View,
+  wanted: readonly PlaneName[],
+  { missing, fault }: { readonly missing: readonly PlaneName[]; readonly fault: Fault },
+): JsonObject {
   const complete = wanted.filter((name) => !missing.includes(name))
   const planes: Record<string, Json> = Object.fromEntries(complete.map((name) => [name, view.plane(name).data]))
   return {
     completed_planes: complete,
     planes,
-    ...(missing.length === 0 ? {} : { error_planes: missing.map(errorPlane) }),
+    ...(missing.length === 0 ? {} : { error_planes: missing.map((plane) => errorPlane(plane, fault)) }),
   }
 }
 
-function errorPlane(plane: PlaneName): JsonObject {
-  return { plane, code: 'TIMEOUT', message: 'Not read yet.', retriable: true, source_layer: 'gateway' }
+function notReadYet(planes: readonly PlaneName[]): Fault {
+  const message = `Not read yet: ${planes.join(', ')}. Ask again, or with allow_partial.`
+  return { kind: 'timed-out', code: 'TIMEOUT', message }
+}
+
+function errorPlane(plane: PlaneName, fault: Fault): JsonObject {
+  const { code = 'TIMEOUT', details } = fault
+  const message = code === 'TIMEOUT' ? 'Not read yet.' : fault.message
+  return { plane, code, message, retriable: true, source_layer: details?.['source_layer'] ?? 'gateway' }
 }
 
 /** The whole is as old as its oldest plane; only what is stale is named, there are hundreds of fields. */

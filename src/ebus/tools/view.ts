@@ -24,11 +24,16 @@ import { watchSummaryJson } from '../semantic/watch-summary.ts'
 import type { DeviceView } from './device-view.ts'
 import { deviceViews } from './device-view.ts'
 
+/** The contract's words for how the adapter fares. */
+export type Reach = 'connected' | 'no_signal' | 'disconnected'
+
 /** Functions, so that a live view computes no more than it is asked for. */
 export interface View {
   readonly busId: string
   /** Wall clock. */
   readonly atMs: number
+  /** Whether anything could be read at that moment. */
+  readonly reach: Reach
   readonly plane: (name: PlaneName) => Plane
   readonly devices: () => readonly DeviceView[]
   readonly settings: () => readonly Setting[]
@@ -74,6 +79,7 @@ export function liveView(parts: ViewParts): View {
   return {
     busId: parts.busId,
     atMs,
+    reach: reachOf(bus),
     status,
     plane: (name) => {
       if (name === 'runtime_status') return { data: runtimeStatus(parts), fields: NO_FIELDS }
@@ -111,6 +117,7 @@ export function capture(live: View): View {
   return {
     busId: live.busId,
     atMs: live.atMs,
+    reach: live.reach,
     capacity: live.capacity,
     plane: (name) => planes.get(name) ?? { data: null, fields: NO_FIELDS },
     devices: () => devices,
@@ -139,11 +146,14 @@ export function weightOf(view: View): number {
   return JSON.stringify(parts).length
 }
 
+function reachOf({ connected, signal }: BusStatus): Reach {
+  return !connected ? 'disconnected' : signal ? 'connected' : 'no_signal'
+}
+
 /** Nobody looks for updates of either, so nothing is claimed about them. */
 function runtimeStatus({ bus, info, version }: ViewParts): JsonObject {
-  const status = !bus.connected ? 'disconnected' : bus.signal ? 'connected' : 'no_signal'
   return {
-    adapter_status: { status, firmware_version: info?.firmwareVersion ?? null, updates_available: null },
+    adapter_status: { status: reachOf(bus), firmware_version: info?.firmwareVersion ?? null, updates_available: null },
     daemon_status: {
       status: 'running',
       firmware_version: version,

@@ -48,6 +48,8 @@ async function linkFinding(config: HomeseerConfig & { readonly url: string }): P
     timeoutMs: Math.min(timeoutMs, MAX_WAIT_MS),
     readRetries: 0,
     readRetryBackoffMs: 0,
+    allTriesMs: 0,
+    restMs: 0,
     maxReplyBytes: MAX_REPLY_BYTES,
   })
   try {

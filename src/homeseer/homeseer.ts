@@ -62,6 +62,8 @@ export interface HomeseerOptions {
 
 /** Patience with the ASCII port, and how long lists of things hold that rarely change. */
 const ASCII = { pingMs: 60_000, patienceMs: 10_000 } as const
+/** A tool has 30 s: below that, and long enough for two tries of ten. */
+const PATIENCE = { allTriesMs: 25_000, restMs: 5_000 } as const
 const HOLDS = { listsHoldMs: 30_000, controlsHoldMs: 600_000 } as const
 const MAX_REPLY_BYTES = 64 * 1_024 * 1_024
 
@@ -138,6 +140,7 @@ function openLinkLater(
       timeoutMs: config.timeoutMs,
       readRetries: config.readRetries,
       readRetryBackoffMs: config.readRetryBackoffMs,
+      ...PATIENCE,
       maxReplyBytes: MAX_REPLY_BYTES,
       onAttempt: (note: Parameters<LinkHealth['note']>[0]) => {
         health.note(note)

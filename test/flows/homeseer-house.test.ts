@@ -44,6 +44,8 @@ beforeAll(async () => {
       timeoutMs: 10_000,
       readRetries: 2,
       readRetryBackoffMs: 10,
+      allTriesMs: 25_000,
+      restMs: 0,
       maxReplyBytes: 32_000_000,
       onAttempt: ({ request }) => requests.push(request),
     },

@@ -4,6 +4,8 @@
  *   reads    a few kept-open connections, asked again after a passing failure
  *   writes   a connection of their own, sent once: on a kept one that just went stale nobody could tell what was done
  *
+ * A HomeSeer that let a read wait in vain is known to be down: reads are told so at once, until one of them has tried again.
+ *
  * Credentials go into the Authorization header, or into the query where a HomeSeer insists on that; neither appears in a
  * fault or a note. Redirects are not followed, because they would carry the credentials to another address.
  *
@@ -33,6 +35,10 @@ export interface JsonClientOptions {
   readonly timeoutMs: number
   readonly readRetries: number
   readonly readRetryBackoffMs: number
+  /** How long all tries of one read may take together; never less than one of them. */
+  readonly allTriesMs: number
+  /** How long a HomeSeer is left alone that let a read wait in vain. */
+  readonly restMs: number
   readonly maxReplyBytes: number
   /** Hears of every attempt; what it is told is safe to log. */
   readonly onAttempt?: (note: AttemptNote) => void
@@ -48,11 +54,16 @@ export interface AttemptNote {
 /** HomeSeer's web server is small; more than this at once makes every answer slower. */
 const MAX_CONNECTIONS = 4
 const MAX_BACKOFF_MS = 10_000
+/** Questions that HomeSeer answers by itself. A camera that is dead makes its picture late, and nothing else. */
+const TELLING: ReadonlySet<string> = new Set(['hsversion', 'getstatus'])
 
 export class JsonClient {
   readonly #options: JsonClientOptions
   readonly #base: URL
   readonly #kept: HttpAgent | HttpsAgent
+  /** Since a read waited in vain: what it came to, and until when nobody tries again. */
+  #down: { readonly fault: LinkFault; readonly untilMs: number } | undefined
+  #probing = false
 
   /** Throws on a base URL that is none or carries credentials: the configuration has checked it before. */
   constructor(options: JsonClientOptions) {
@@ -67,22 +78,53 @@ export class JsonClient {
 
   /** Never rejects for anything the far end or the network does. */
   async call<Value>(exchange: Exchange<Value>, signal?: AbortSignal): Promise<Result<Value, LinkFault>> {
-    const { readRetries, readRetryBackoffMs } = this.#options
+    if (exchange.effect === 'writes') return this.#tries(exchange, 0, signal)
+    const down = this.#down
+    if (down === undefined) return this.#judge(exchange, await this.#tries(exchange, this.#options.readRetries, signal))
+    if (this.#probing || performance.now() < down.untilMs) return fail(down.fault)
+    // One asks, once; whoever comes meanwhile is told what is known.
+    this.#probing = true
+    try {
+      return this.#judge(exchange, await this.#tries(exchange, 0, signal))
+    } finally {
+      this.#probing = false
+    }
+  }
+
+  close(): void {
+    this.#kept.destroy()
+  }
+
+  /** Remembers what the link came to. What fails at once is tried again at once: nobody waits for that. */
+  #judge<Value>({ name }: Exchange<Value>, result: Result<Value, LinkFault>): Result<Value, LinkFault> {
+    const late = !result.ok && result.fault.kind === 'timed-out'
+    if (!late && (result.ok || result.fault.kind !== 'aborted')) this.#down = undefined
+    // A probe that came to nothing leaves HomeSeer alone again, whatever it asked.
+    else if (late && (this.#probing || TELLING.has(name)))
+      this.#down = { fault: result.fault, untilMs: performance.now() + this.#options.restMs }
+    return result
+  }
+
+  async #tries<Value>(
+    exchange: Exchange<Value>,
+    retries: number,
+    signal: AbortSignal | undefined,
+  ): Promise<Result<Value, LinkFault>> {
+    const { readRetryBackoffMs, timeoutMs, allTriesMs } = this.#options
     const schedule = { firstMs: readRetryBackoffMs, maxMs: MAX_BACKOFF_MS, factor: 2 }
+    const endMs = performance.now() + Math.max(allTriesMs, timeoutMs)
     for (let attempt = 0; ; attempt++) {
       if (signal?.aborted === true) return fail({ kind: 'aborted', reached: attempt > 0 })
       const result = await this.#attempt(exchange, attempt, signal)
-      if (result.ok || exchange.effect === 'writes' || attempt >= readRetries || !isPassing(result.fault)) return result
+      if (result.ok || attempt >= retries || !isPassing(result.fault)) return result
+      // A try that cannot have its whole time is none.
+      if (performance.now() + backoffMs(schedule, attempt) + timeoutMs > endMs) return result
       try {
         await wait(backoffMs(schedule, attempt), undefined, { signal })
       } catch {
         return fail({ kind: 'aborted', reached: true })
       }
     }
-  }
-
-  close(): void {
-    this.#kept.destroy()
   }
 
   async #attempt<Value>(

@@ -53,6 +53,8 @@ function clientOf(part: Partial<JsonClientOptions> = {}): JsonClient {
     timeoutMs: 5_000,
     readRetries: 2,
     readRetryBackoffMs: 10,
+    allTriesMs: 25_000,
+    restMs: 0,
     maxReplyBytes: 8_000_000,
     onAttempt: (note) => notes.push(note),
     ...part,
@@ -215,6 +217,49 @@ describe('JSON client', () => {
     stopping.abort()
     expect(await call).toEqual({ ok: false, fault: { kind: 'aborted', reached: true } })
     expect(await clientOf().call(getVersion(), AbortSignal.abort())).toMatchObject({ fault: { kind: 'aborted' } })
+  })
+
+  it('tries no more often than fits into the time of all tries', async () => {
+    simulator.faults.replyDelayMs = 60_000
+    const late = { ok: false, fault: { kind: 'timed-out' } }
+    expect(await clientOf({ timeoutMs: 40, allTriesMs: 100 }).call(getVersion())).toMatchObject(late)
+    expect(notes.length).toBeLessThan(3)
+    notes.length = 0
+    expect(await clientOf({ timeoutMs: 40, allTriesMs: 10_000 }).call(getVersion())).toMatchObject(late)
+    expect(notes.length).toBe(3)
+  })
+
+  it('does not ask a HomeSeer again at once that let it wait in vain', async () => {
+    const client = clientOf({ timeoutMs: 100, readRetries: 0, restMs: 60_000 })
+    simulator.faults.replyDelayMs = 60_000
+    const late = await client.call(getStatus())
+    expect(late).toMatchObject({ ok: false, fault: { kind: 'timed-out' } })
+    expect(await client.call(getEvents())).toEqual(late)
+    expect(notes.map(({ request }) => request)).toEqual(['getstatus'])
+    // What changes something is sent, and says for itself what came of it.
+    simulator.faults.replyDelayMs = 0
+    expect(await client.call(controlByValue(120, 255))).toMatchObject({ ok: true })
+  })
+
+  it('is told of its return by one question, while the others are not kept waiting', async () => {
+    const client = clientOf({ timeoutMs: 200, restMs: 0 })
+    simulator.faults.replyDelayMs = 60_000
+    const late = await client.call(getVersion())
+    notes.length = 0
+    const [probe, other] = await Promise.all([client.call(getVersion()), client.call(getEvents())])
+    expect([probe, other]).toEqual([late, late])
+    expect(notes.map(({ request }) => request)).toEqual(['hsversion'])
+    simulator.faults.replyDelayMs = 0
+    expect(await client.call(getVersion())).toMatchObject({ ok: true })
+    expect(await client.call(getEvents())).toMatchObject({ ok: true })
+  })
+
+  it('does not call HomeSeer down because of a camera', async () => {
+    const client = clientOf({ timeoutMs: 100, readRetries: 0, restMs: 60_000 })
+    simulator.faults.replyDelayMs = 60_000
+    expect(await client.call(getCameraSnapshot(1))).toMatchObject({ fault: { kind: 'timed-out' } })
+    simulator.faults.replyDelayMs = 0
+    expect(await client.call(getVersion())).toMatchObject({ ok: true })
   })
 
   it('does not swallow more than it has room for', async () => {

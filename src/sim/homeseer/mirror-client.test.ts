@@ -43,6 +43,8 @@ function begin(rules: MirrorRules): void {
     timeoutMs: 5_000,
     readRetries: 1,
     readRetryBackoffMs: 10,
+    allTriesMs: 25_000,
+    restMs: 0,
     maxReplyBytes: 8_000_000,
   })
   mirror = new MirrorClient({ json, rules, clock: systemClock })

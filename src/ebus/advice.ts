@@ -14,13 +14,20 @@ export interface Circumstances {
 
 /** `undefined`: nothing needs doing. */
 export function adviceFor(status: BusStatus, { adapter, readOnly, hasRegulator }: Circumstances): string | undefined {
-  if (!status.connected)
-    return `The adapter at ${adapter} is not connected. Is it powered, on the network, and is the address right? Trying again by itself.`
-  if (!status.signal)
-    return 'The adapter is connected, but the bus carries no signal: check the two bus wires, and whether the heating has power.'
+  const unheard = reachAdvice(status, adapter)
+  if (unheard !== undefined) return unheard
   const about = readOnly ? undefined : sourceAdvice(status.source)
   if (about !== undefined) return about
   return hasRegulator ? undefined : 'No regulator has answered yet. Values appear when one does.'
+}
+
+/** On what keeps everything from being heard; `undefined` where the bus is heard. */
+export function reachAdvice({ connected, signal }: BusStatus, adapter: string): string | undefined {
+  if (!connected)
+    return `The adapter at ${adapter} is not connected. Is it powered, on the network, and is the address right? Trying again by itself.`
+  return signal
+    ? undefined
+    : 'The adapter is connected, but the bus carries no signal: check the two bus wires, and whether the heating has power.'
 }
 
 function sourceAdvice(source: SourceState): string | undefined {

@@ -15,6 +15,7 @@ import type { Result } from '../core/result.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Bus, BusFault, BusRequest, BusStatus } from './adapter/bus.ts'
 import type { AdapterInfo } from './adapter/info.ts'
+import { reachAdvice } from './advice.ts'
 import type { SeatHost } from './adapter/shared-seat.ts'
 import type { Change } from './installation.ts'
 import { Installation } from './installation.ts'
@@ -58,6 +59,8 @@ export interface SendWish {
 const TICK_MS = 1_000
 const COMPACT_EVERY_TICKS = 60
 const SAVE_EVERY_TICKS = 600
+/** A connection takes a moment, and so does a first sign of life. */
+const AWAY_AFTER_TICKS = 3
 const TOOL_READS_KEPT = 256
 const TOOL_READS_MS = 900_000
 
@@ -78,6 +81,8 @@ export class HeatingBus {
   #running: Promise<unknown> | undefined
   #turn: Promise<unknown> = Promise.resolve()
   #ticks = 0
+  /** Ticks without adapter or signal. */
+  #away = 0
 
   constructor(options: HeatingBusOptions) {
     const { clock } = options
@@ -211,9 +216,21 @@ export class HeatingBus {
     this.#ticks++
     const nowMs = this.#options.clock.now()
     this.installation.tick(this.situation(), nowMs)
+    this.#tellReach()
     if (this.#ticks % COMPACT_EVERY_TICKS === 0) this.installation.shadow.compact(nowMs)
     if (this.#ticks % SAVE_EVERY_TICKS === 0) void this.#save()
     this.#announce()
+  }
+
+  /** Once when adapter or signal are away, at the start or later, and once when they are back. */
+  #tellReach(): void {
+    const { logger, adapter } = this.#options
+    const status = this.status()
+    const told = this.#away >= AWAY_AFTER_TICKS
+    this.#away = status.connected && status.signal ? 0 : this.#away + 1
+    if (told && this.#away === 0) logger.info({ bus: this.id, adapter }, 'the eBUS is heard again')
+    if (this.#away === AWAY_AFTER_TICKS)
+      logger.warn({ bus: this.id, adapter }, reachAdvice(status, adapter) ?? 'the eBUS is away')
   }
 
   /** A value that changed need not change what is shown of it: only what looks different is announced. */

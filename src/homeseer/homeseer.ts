@@ -42,7 +42,7 @@ import type { GuardedTool } from './tools/guarded-tool.ts'
 import { healthTools } from './tools/health-tools.ts'
 import { helpRoute } from './tools/help-tool.ts'
 import { intentTools } from './tools/intent-tools.ts'
-import { createLinkHealth, healthOf, type LinkHealth } from './tools/link-health.ts'
+import { adviceOn, createLinkHealth, healthOf, type LinkHealth } from './tools/link-health.ts'
 import { prompts } from './tools/prompts.ts'
 import { resolveTools } from './tools/resolve-tools.ts'
 import { resource, RESOURCES } from './tools/resources.ts'
@@ -76,7 +76,11 @@ export function createHomeseer(options: HomeseerOptions): Result<Service, string
 
 function homeseerService(options: HomeseerOptions, aliases: readonly Alias[]): Service {
   const { config, logger, bus } = options
-  const health = createLinkHealth()
+  const { url } = config
+  const health = createLinkHealth({
+    away: (attempt) => logger.warn({ url, outcome: attempt.outcome }, adviceOn(url, attempt) ?? 'HomeSeer is away'),
+    back: () => logger.info({ url }, 'HomeSeer answers again'),
+  })
   const link = openLinkLater(options, health)
   const homeseer = assemble(options, link.link, aliases)
   const capabilities = capabilitiesOf(homeseer, options)

@@ -91,6 +91,17 @@ describe('the doctor, while no gateway runs', () => {
 })
 
 describe('a gateway that runs', () => {
+  it('says once in its log that HomeSeer is away', async () => {
+    home = homeseerHome(world, { url: 'http://127.0.0.1:1', push: { pollSeconds: 1 } })
+    const gateway = await startGatewayProcess(home)
+    const lines = (): number => gateway.log().split('HomeSeer at http://127.0.0.1:1 does not answer.').length - 1
+    await expect.poll(lines, { timeout: 30_000 }).toBe(1)
+    // Several polls later it is still one.
+    await new Promise((resolve) => setTimeout(resolve, 4_000))
+    expect(lines()).toBe(1)
+    await gateway.stop()
+  })
+
   it('tells the doctor that the web hook’s port is taken, and polls meanwhile', async () => {
     const squatter = createServer().listen(0, '127.0.0.1')
     await once(squatter, 'listening')

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { healthOf } from './link-health.ts'
+import type { AttemptNote } from '../wire/json-client.ts'
+import { createLinkHealth, healthOf } from './link-health.ts'
 
 const facts = { url: 'http://192.0.2.5', push: undefined, devices: 3 }
 const last = (outcome: 'ok' | 'unreachable' | 'unauthorised' | 'json-disabled' | 'refused') => ({
@@ -33,5 +34,31 @@ describe('health of the link', () => {
   it('mentions a push that is configured and away', () => {
     const push = { up: false, reason: 'refused' } as const
     expect(healthOf({ ...facts, last: last('ok'), push }).details['advice']).toContain('guests')
+  })
+})
+
+describe('news of the link', () => {
+  const told = (...attempts: readonly (readonly [request: string, outcome: AttemptNote['outcome']])[]): string[] => {
+    const news: string[] = []
+    const health = createLinkHealth({ away: ({ outcome }) => news.push(outcome), back: () => news.push('back') })
+    for (const [request, outcome] of attempts) health.note({ request, attempt: 0, durationMs: 1, outcome })
+    return news
+  }
+  const ask = (...outcomes: readonly AttemptNote['outcome'][]) =>
+    told(...outcomes.map((each) => ['getstatus', each] as const))
+
+  it('comes once when HomeSeer is not there at the start, and once when it is', () => {
+    expect(ask('unreachable', 'unreachable', 'timed-out', 'ok', 'ok')).toEqual(['unreachable', 'back'])
+    expect(ask('ok', 'refused', 'ok')).toEqual([])
+  })
+
+  it('does not come for one failure of a link that worked', () => {
+    expect(ask('ok', 'timed-out', 'ok')).toEqual([])
+    expect(ask('ok', 'timed-out', 'timed-out', 'timed-out', 'ok')).toEqual(['timed-out', 'back'])
+  })
+
+  it('does not come for a camera that makes its picture late', () => {
+    const picture = ['getcamerasnapshot', 'timed-out'] as const
+    expect(told(['getstatus', 'ok'], picture, picture, picture)).toEqual([])
   })
 })

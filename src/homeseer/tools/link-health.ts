@@ -4,7 +4,7 @@
  * Holds the last outcome; otherwise pure.
  */
 import type { ServiceHealth } from '../../bus/capability.ts'
-import type { AttemptNote } from '../wire/json-client.ts'
+import { TELLING, type AttemptNote } from '../wire/json-client.ts'
 import type { AsciiState } from '../wire/ascii-client.ts'
 
 /** The last attempt stands for the link: requests are frequent, and what worked a minute ago says nothing. */
@@ -13,12 +13,35 @@ export interface LinkHealth {
   readonly last: () => AttemptNote | undefined
 }
 
+/** Hears once that HomeSeer is away and once that it is back, however often it is asked meanwhile. */
+export interface LinkNews {
+  readonly away: (attempt: AttemptNote) => void
+  readonly back: () => void
+}
+
+const AWAY: ReadonlySet<AttemptNote['outcome']> = new Set(['unreachable', 'timed-out', 'unauthorised', 'json-disabled'])
+
 /** Told of every attempt by the link; asked by `health` and the doctor. */
-export function createLinkHealth(): LinkHealth {
+export function createLinkHealth(news: LinkNews): LinkHealth {
   let last: AttemptNote | undefined
+  let answered = false
+  let away = false
   return {
     note: (attempt) => {
+      const { request, outcome } = attempt
+      // Late may be the camera behind it.
+      if (outcome === 'timed-out' && !TELLING.has(request)) return
+      const again = last !== undefined && AWAY.has(last.outcome)
       last = attempt
+      if (!AWAY.has(outcome)) {
+        if (away) news.back()
+        away = false
+        answered = true
+        // One failure of a link that worked is not yet a loss.
+      } else if (!away && (again || !answered)) {
+        away = true
+        news.away(attempt)
+      }
     },
     last: () => last,
   }

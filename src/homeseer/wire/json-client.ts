@@ -55,7 +55,7 @@ export interface AttemptNote {
 const MAX_CONNECTIONS = 4
 const MAX_BACKOFF_MS = 10_000
 /** Questions that HomeSeer answers by itself. A camera that is dead makes its picture late, and nothing else. */
-const TELLING: ReadonlySet<string> = new Set(['hsversion', 'getstatus'])
+export const TELLING: ReadonlySet<string> = new Set(['hsversion', 'getstatus'])
 
 export class JsonClient {
   readonly #options: JsonClientOptions

@@ -1,0 +1,44 @@
+/** A bus that is not there at the start, comes, and goes: each is said once to whoever runs the node. */
+import { afterEach, expect, it } from 'vitest'
+import { systemClock } from '../../../src/core/clock.ts'
+import { silentLogger } from '../../../src/core/logger.ts'
+import { openBus } from '../../../src/ebus/adapter/bus-client.ts'
+import { HeatingBus } from '../../../src/ebus/heating-bus-client.ts'
+import { WARM_UP } from '../../../src/ebus/observe/warm-up.ts'
+import { startEbusSimulator } from '../../../src/sim/ebus/simulator-server.ts'
+import { ALL_ALLOWED } from '../../listening-installation.ts'
+
+const closing: (() => Promise<void>)[] = []
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close()
+})
+
+it('is said to be away once, and back once', async () => {
+  const first = await startEbusSimulator({ speed: 20 })
+  await first.stop()
+  const said: string[] = []
+  const say =
+    (level: string) =>
+    (_: object, message: string): void =>
+      void said.push(`${level}: ${message}`)
+  const heating = new HeatingBus({
+    id: 'main',
+    adapter: `enh:127.0.0.1:${first.port}`,
+    readOnly: true,
+    open: () => openBus({ id: 'main', endpoint: { kind: 'enh', host: '127.0.0.1', port: first.port }, source: 0xff }),
+    discovery: 'heard',
+    installation: { pollMs: 60_000, listens: true, thresholds: WARM_UP, flags: ALL_ALLOWED, seeds: [] },
+    clock: systemClock,
+    logger: { ...silentLogger, warn: say('warn'), info: say('info') },
+    values: undefined,
+    announce: () => undefined,
+  })
+  closing.push(() => heating.stop())
+  heating.start()
+  const away = expect.stringMatching(/^warn: The adapter at enh:.* is not connected/)
+  await expect.poll(() => said, { timeout: 20_000 }).toEqual([away])
+  const second = await startEbusSimulator({ speed: 20, listen: { port: first.port } })
+  await expect.poll(() => said, { timeout: 20_000 }).toEqual([away, 'info: the eBUS is heard again'])
+  await second.stop()
+  await expect.poll(() => said, { timeout: 20_000 }).toEqual([away, 'info: the eBUS is heard again', away])
+})

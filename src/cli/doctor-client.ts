@@ -17,6 +17,7 @@ import { parseVerifierKey } from '../ledger/note-key.ts'
 import { parseNote, verifyNote } from '../ledger/note.ts'
 import type { StatusView } from '../web/api.ts'
 import type { DoctorFacts } from '../web/doctor.ts'
+import { serviceFacts } from '../web/doctor.ts'
 import type { LedgerView } from '../web/views.ts'
 import { findGateway, request } from './gateway-client.ts'
 import type { GatewayConnection } from './gateway-client.ts'
@@ -50,11 +51,22 @@ export async function gatherFacts(given: { readonly data?: string; readonly conf
 
 /** While no gateway runs, nobody has asked the far ends; so the doctor does. */
 async function familiesAlone(config: Config | undefined): Promise<DoctorFacts['services']> {
-  const url = config?.homeseer.url
-  if (config === undefined || url === undefined) return []
+  if (config === undefined) return []
+  const [ebus, homeseer] = await Promise.all([ebusAlone(config), homeseerAlone(config)])
+  return [...ebus, ...homeseer]
+}
+
+async function ebusAlone({ ebus }: Config): Promise<DoctorFacts['services']> {
+  if (ebus.buses.length === 0) return []
+  const { examineEbus } = await import('../ebus/doctor-client.ts')
+  return (await examineEbus(ebus)).map((finding) => ({ name: 'ebus', ...finding }))
+}
+
+async function homeseerAlone({ homeseer }: Config): Promise<DoctorFacts['services']> {
+  const { url } = homeseer
+  if (url === undefined) return []
   const { examineHomeseer } = await import('../homeseer/doctor-client.ts')
-  const findings = await examineHomeseer({ ...config.homeseer, url })
-  return findings.map((finding) => ({ name: 'homeseer', ...finding }))
+  return (await examineHomeseer({ ...homeseer, url })).map((finding) => ({ name: 'homeseer', ...finding }))
 }
 
 /** A first start makes the directory, so its parent is what has to be writable. */
@@ -115,8 +127,5 @@ async function cosigningFacts(
 }
 
 function servicesOf(status: Json): DoctorFacts['services'] {
-  return (status as unknown as StatusView).services.map(({ name, status: how, details }) => {
-    const { advice } = details
-    return { name, status: how, advice: typeof advice === 'string' ? advice : undefined }
-  })
+  return (status as unknown as StatusView).services.map(serviceFacts)
 }

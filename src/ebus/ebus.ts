@@ -154,6 +154,7 @@ function healthOf(buses: readonly HeatingBus[]): ServiceHealth {
     status: advice.length === 0 ? 'ok' : 'degraded',
     details: {
       ...(advice.length === 0 ? {} : { advice: advice.join(' ') }),
+      ...(well === buses.length ? {} : { away: true }),
       buses: buses.length,
       'with signal': well,
       bus: Object.fromEntries(looked.map(({ id, status, readOnly }) => [id, busJson(status, readOnly)])),

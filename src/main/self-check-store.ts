@@ -7,6 +7,7 @@ import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs
 import type { DataDirectory } from '../config/data-directory.ts'
 import type { StatusView } from '../web/api.ts'
 import type { DoctorFacts } from '../web/doctor.ts'
+import { serviceFacts } from '../web/doctor.ts'
 
 export function selfCheck(data: DataDirectory, status: StatusView): DoctorFacts {
   const { bavail, bsize } = statfsSync(data.root)
@@ -27,10 +28,7 @@ export function selfCheck(data: DataDirectory, status: StatusView): DoctorFacts 
     portTaken: false,
     port: 0,
     ledger: undefined,
-    services: status.services.map(({ name, status: how, details }) => {
-      const { advice } = details
-      return { name, status: how, advice: typeof advice === 'string' ? advice : undefined }
-    }),
+    services: status.services.map(serviceFacts),
   }
 }
 

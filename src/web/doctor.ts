@@ -3,7 +3,7 @@
  *
  * Pure: findings from facts. The CLI gathers them from outside, a running node from inside.
  */
-import type { FindingView as Finding } from './views.ts'
+import type { FindingView as Finding, StatusView } from './views.ts'
 
 export interface DoctorFacts {
   readonly nodeVersion: string
@@ -24,7 +24,22 @@ export interface DoctorFacts {
   readonly ledger: { readonly entries: number; readonly findings: readonly string[] } | 'unknown' | undefined
   /** Witnesses that were configured, and how many of them cosigned the newest checkpoint. */
   readonly cosigning?: { readonly witnesses: number; readonly cosignatures: number; readonly everySeconds: number }
-  readonly services: readonly { readonly name: string; readonly status: string; readonly advice: string | undefined }[]
+  readonly services: readonly ServiceFacts[]
+}
+
+interface ServiceFacts {
+  readonly name: string
+  readonly status: string
+  readonly advice: string | undefined
+}
+
+/**
+ * From the health of a running service. One whose far end is out of reach is only degraded, since the gateway itself is
+ * well; whoever asks the doctor wants the house to work, and for that it has failed.
+ */
+export function serviceFacts({ name, status, details }: StatusView['services'][number]): ServiceFacts {
+  const { advice, away } = details
+  return { name, status: away === true ? 'failing' : status, advice: typeof advice === 'string' ? advice : undefined }
 }
 
 const LOW_DISK_BYTES = 1_000_000_000

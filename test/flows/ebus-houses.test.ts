@@ -105,7 +105,7 @@ describe('a bus that may only be listened to', () => {
       ({ data }) => data.frames.some(({ source }: { source: string }) => source === '0xff'),
     )
     expect(JSON.stringify(strangers.data.frames)).toContain('0xff')
-    const examined = await doctor(home)
+    const { said: examined } = await doctor(home)
     expect(examined).toContain('ebus:')
     expect(examined).not.toContain('Somebody else uses the address')
     // Longer than it would take to look for an address of its own, which would mean asking for it.
@@ -126,12 +126,12 @@ async function sayAs(source: number, port: number): Promise<void> {
   await other.close()
 }
 
-async function doctor(home: Home): Promise<string> {
+async function doctor(home: Home): Promise<{ readonly said: string; readonly code: number | null }> {
   const child = spawn(process.execPath, [CLI, '--data', home.data, '--config', home.config, 'doctor'])
   let said = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (said += chunk.toString()))
-  await once(child, 'close')
-  return said
+  const [code] = (await once(child, 'close')) as [number | null]
+  return { said, code }
 }
 
 describe('a bus behind an ebusd', () => {
@@ -206,7 +206,7 @@ describe('a heating that is away', () => {
   it('that nobody ever knew is answered as out of reach, not as a house without zones', async () => {
     const heating = await simulator()
     await heating.stop()
-    const { client } = await gateway(`ebus:\n  buses:\n${bus(`enh:127.0.0.1:${heating.port}`)}`)
+    const { client, home, stop } = await gateway(`ebus:\n  buses:\n${bus(`enh:127.0.0.1:${heating.port}`)}`)
     const message = expect.stringContaining('The eBUS adapter cannot be reached')
     const error = { code: 'BUS_UNAVAILABLE', retriable: true, source_layer: 'bus', message }
     for (const name of ['zones', 'dhw', 'boiler_status', 'schedules', 'snapshot'])
@@ -216,6 +216,15 @@ describe('a heating that is away', () => {
     const { contents } = await client.readResource({ uri: 'ebus://main/zones' })
     expect(JSON.parse((contents[0] as { text: string }).text)).toMatchObject({ error: { code: 'BUS_UNAVAILABLE' } })
     expect((await call(client, 'ebus.v1.runtime.status.get')).data.adapter_status.status).toBe('disconnected')
+
+    const sentence = `✗ ebus: The adapter at enh:127.0.0.1:${heating.port} is not connected.`
+    expect(await doctor(home)).toEqual({ code: 5, said: expect.stringContaining(sentence) })
+    await stop()
+    expect(await doctor(home)).toEqual({ code: 5, said: expect.stringContaining(sentence) })
+    await simulator({ listen: { port: heating.port } })
+    expect((await doctor(home)).said).toContain(
+      `✓ ebus: The adapter at enh:127.0.0.1:${heating.port} answers, and the bus carries a signal.`,
+    )
   })
 
   it('does not keep the gateway from starting; what the last run knew is shown as old, and life returns by itself', async () => {

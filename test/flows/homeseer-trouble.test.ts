@@ -102,6 +102,17 @@ describe('a gateway that runs', () => {
     await gateway.stop()
   })
 
+  it('has the doctor say of a HomeSeer that is away what it says without a gateway', async () => {
+    const alone = await diagnosis({ url: 'http://127.0.0.1:1' })
+    const sentence = '✗ homeseer: HomeSeer at http://127.0.0.1:1 does not answer.'
+    expect(alone).toContain(sentence)
+    const gateway = await startGatewayProcess(home)
+    await expect
+      .poll(async () => hearthbus(['doctor']), { timeout: 30_000 })
+      .toEqual({ code: 5, said: expect.stringContaining(sentence) })
+    await gateway.stop()
+  })
+
   it('tells the doctor that the web hook’s port is taken, and polls meanwhile', async () => {
     const squatter = createServer().listen(0, '127.0.0.1')
     await once(squatter, 'listening')

@@ -31,6 +31,15 @@ describe('health of the link', () => {
     })
   })
 
+  it('says that HomeSeer is away only when it knows', () => {
+    const away = (note: AttemptNote | undefined): unknown => healthOf({ ...facts, last: note }).details['away']
+    expect([undefined, last('ok'), last('refused')].map(away)).toEqual([undefined, undefined, undefined])
+    expect([last('unreachable'), last('unauthorised')].map(away)).toEqual([true, true])
+    const missing = { attempt: 0, durationMs: 1, outcome: 'http-status' } as const
+    expect(away({ ...missing, request: 'getplugins' })).toBeUndefined()
+    expect(away({ ...missing, request: 'getstatus' })).toBe(true)
+  })
+
   it('mentions a push that is configured and away', () => {
     const push = { up: false, reason: 'refused' } as const
     expect(healthOf({ ...facts, last: last('ok'), push }).details['advice']).toContain('guests')

@@ -58,7 +58,8 @@ export interface LinkFacts {
 
 /** An absent HomeSeer degrades this family and nothing else. */
 export function healthOf({ url, last, push, deaf, devices }: LinkFacts): ServiceHealth {
-  const advice = adviceOn(url, last) ?? pushAdvice(push) ?? deaf
+  const onLink = adviceOn(url, last)
+  const advice = onLink ?? pushAdvice(push) ?? deaf
   return {
     status: advice === undefined ? 'ok' : 'degraded',
     details: {
@@ -67,8 +68,14 @@ export function healthOf({ url, last, push, deaf, devices }: LinkFacts): Service
       lastRequest: last === undefined ? null : { request: last.request, outcome: last.outcome },
       push: push === undefined ? 'off' : push.up ? 'up' : push.reason,
       ...(advice === undefined ? {} : { advice }),
+      ...(onLink !== undefined && isAway(last) ? { away: true } : {}),
     },
   }
+}
+
+/** What nobody has asked yet is not known to be away; a page that is not there says nothing about the others. */
+function isAway(last: AttemptNote | undefined): boolean {
+  return last !== undefined && (AWAY.has(last.outcome) || TELLING.has(last.request))
 }
 
 /** What was refused was answered: the link is there. */

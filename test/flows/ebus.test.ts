@@ -190,6 +190,21 @@ describe('what is told is what is there', () => {
     })
   })
 
+  it('how old each of several planes’ fields is, where that is asked for', async () => {
+    const args = { planes: ['zones', 'dhw'] }
+    const fields = async (more: object): Promise<Record<string, unknown>> => {
+      const { meta } = await call(reader, 'ebus.v1.semantic.snapshot.get', { ...args, ...more })
+      return (meta['freshness'] as { fields?: Record<string, unknown> }).fields ?? {}
+    }
+    const age = { observed_at: expect.any(String), age_seconds: expect.any(Number), stale: false }
+    expect(await fields({ field_ages: true })).toMatchObject({
+      'zones.zone-1.state.current_temp_c': age,
+      'zones.zone-2.config.target_temp_c': age,
+      'dhw.state.current_temp_c': age,
+    })
+    expect(await fields({})).not.toHaveProperty(['zones.zone-1.state.current_temp_c'])
+  })
+
   it('hot water, boiler and system', async () => {
     const { dhw, boiler, weather } = house.simulator.house()
     expect((await call(reader, 'ebus.v1.semantic.dhw.get')).data).toMatchObject({

@@ -11,11 +11,11 @@ import { callTool, Failure } from './api.ts'
 import { at, isObject, stringAt } from './json.ts'
 import type { Json, JsonObject } from './json.ts'
 import { plain } from './text.ts'
+import { timesOf } from './times.ts'
+import type { Times } from './times.ts'
 
-export interface Answer {
+export interface Answer extends Times {
   readonly data: Json
-  /** When what was answered was true, where the family says so. */
-  readonly atMs: number
   readonly view: CallView
 }
 
@@ -30,7 +30,7 @@ export async function ask(
   // Spec 5's pattern B: an error inside a success.
   if (isObject(said) && said['ok'] === false)
     throw new Failure(200, plain(stringAt(said, 'error', 'message') ?? 'It failed.'))
-  return { data: dataOf(view.structured), atMs: timeOf(view.structured), view }
+  return { data: dataOf(view.structured), ...timesOf(view.structured), view }
 }
 
 export function faultText(view: CallView): string {
@@ -44,13 +44,4 @@ function dataOf(structured: Json): Json {
   if (Object.hasOwn(structured, 'result')) return structured['result'] ?? null
   if (typeof structured['ok'] === 'boolean' && Object.hasOwn(structured, 'data')) return structured['data'] ?? null
   return structured
-}
-
-function timeOf(structured: Json): number {
-  // When it was measured counts; when it was put together comes second.
-  const times = [
-    stringAt(structured, 'meta', 'freshness', 'observed_at'),
-    stringAt(structured, 'meta', 'data_timestamp'),
-  ]
-  return times.map((time) => Date.parse(time ?? '')).find(Number.isFinite) ?? Date.now()
 }

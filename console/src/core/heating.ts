@@ -15,6 +15,8 @@ export interface Room {
   readonly humidityPct: number | undefined
   readonly action: string
   readonly mode: string
+  /** When its temperature was measured. */
+  readonly atMs: number
 }
 
 export interface Heating {
@@ -33,6 +35,8 @@ export interface Heating {
     readonly pump: boolean | undefined
   }
   readonly missing: readonly string[]
+  /** When each of these was measured. */
+  readonly atMs: Readonly<Record<'outside' | 'water' | 'flame' | 'modulation' | 'flow' | 'pressure', number>>
 }
 
 export const HEATING_TOOL = 'ebus.v1.semantic.snapshot.get'
@@ -64,13 +68,14 @@ export function targetArguments(room: Room, celsius: number, regulator: number):
   }
 }
 
-export function heatingOf(data: Json): Heating {
+/** `fieldAtMs` by the paths of the tool's answer: a value is as old as itself, not as the oldest one beside it. */
+export function heatingOf(data: Json, fieldAtMs: (path: string) => number): Heating {
   const planes = ['planes'] as const
   const water = [...planes, 'dhw'] as const
   const boiler = [...planes, 'boiler_status', 'state'] as const
   const system = [...planes, 'system', 'state'] as const
   return {
-    rooms: listAt(data, ...planes, 'zones').map(roomOf),
+    rooms: listAt(data, ...planes, 'zones').map((zone) => roomOf(zone, fieldAtMs)),
     outsideCelsius: numberAt(data, ...system, 'outdoor_temperature'),
     water: {
       celsius: numberAt(data, ...water, 'state', 'current_temp_c'),
@@ -86,12 +91,26 @@ export function heatingOf(data: Json): Heating {
       pump: booleanAt(data, ...boiler, 'central_heating_pump_active'),
     },
     missing: listAt(data, 'error_planes').map((plane) => line(stringAt(plane, 'plane') ?? 'something', 40)),
+    atMs: {
+      outside: fieldAtMs('system.state.outdoor_temperature'),
+      water: fieldAtMs('dhw.state.current_temp_c'),
+      flame: fieldAtMs('boiler_status.state.flame_active'),
+      modulation: fieldAtMs('boiler_status.state.modulation_pct'),
+      flow: fieldAtMs('boiler_status.state.flow_temperature_c'),
+      pressure: fieldAtMs(
+        numberAt(data, ...boiler, 'water_pressure_bar') === undefined
+          ? 'system.state.system_water_pressure'
+          : 'boiler_status.state.water_pressure_bar',
+      ),
+    },
   }
 }
 
-function roomOf(zone: Json): Room {
+function roomOf(zone: Json, fieldAtMs: (path: string) => number): Room {
+  const id = stringAt(zone, 'id') ?? ''
   return {
-    id: stringAt(zone, 'id') ?? '',
+    id,
+    atMs: fieldAtMs(`zones.${id}.state.current_temp_c`),
     name: line(stringAt(zone, 'name') ?? stringAt(zone, 'id') ?? 'Room', 60),
     celsius: numberAt(zone, 'state', 'current_temp_c'),
     targetCelsius: numberAt(zone, 'config', 'target_temp_c'),

@@ -57,8 +57,9 @@ function HeatingPart(): JSX.Element {
   const turn = useResourceTurn({ prefix: 'ebus:' })
   const heating = useLoad(
     async () => {
-      const { data, atMs } = await ask(HEATING_TOOL, { planes: HEATING_PLANES, allow_partial: true })
-      return { heating: heatingOf(data), atMs }
+      const wish = { planes: HEATING_PLANES, allow_partial: true, field_ages: true }
+      const { data, fieldAtMs } = await ask(HEATING_TOOL, wish)
+      return heatingOf(data, fieldAtMs)
     },
     [turn, historyTurn.value],
     REST_MS,
@@ -67,7 +68,7 @@ function HeatingPart(): JSX.Element {
   const series = new Map((history.value ?? []).map((one) => [one.id, one]))
   return (
     <Shown of={heating} what="The heating">
-      {({ heating: now, atMs }) => (
+      {(now) => (
         <>
           <Section title="Rooms">
             {now.rooms.length === 0 ? (
@@ -78,13 +79,13 @@ function HeatingPart(): JSX.Element {
               <ul class="cards">
                 {now.rooms.map((room) => (
                   <li key={room.id}>
-                    <RoomCard room={room} atMs={atMs} series={series} onChanged={heating.reload} />
+                    <RoomCard room={room} series={series} onChanged={heating.reload} />
                   </li>
                 ))}
               </ul>
             )}
           </Section>
-          <Plant heating={now} atMs={atMs} series={series} />
+          <Plant heating={now} series={series} />
           {now.missing.length === 0 ? null : <p class="note warn">Not answered this time: {now.missing.join(', ')}.</p>}
         </>
       )}
@@ -96,12 +97,10 @@ type SeriesById = ReadonlyMap<string, SeriesView>
 
 function RoomCard({
   room,
-  atMs,
   series,
   onChanged,
 }: {
   readonly room: Room
-  readonly atMs: number
   readonly series: SeriesById
   readonly onChanged: () => void
 }): JSX.Element {
@@ -109,7 +108,7 @@ function RoomCard({
   const temperature = series.get(`ebus/${room.id}/current_temp_c`)
   const target = series.get(`ebus/${room.id}/target_temp_c`)
   return (
-    <article class={isStale(atMs) ? 'card room stale' : 'card room'} aria-label={room.name}>
+    <article class={isStale(room.atMs) ? 'card room stale' : 'card room'} aria-label={room.name}>
       <header>
         <h3>
           <bdi>{room.name}</bdi>
@@ -132,7 +131,7 @@ function RoomCard({
         <span>{room.mode}</span>
       </p>
       <div class="card-foot">
-        <Source atMs={atMs} source="eBUS" />
+        <Source atMs={room.atMs} source="eBUS" />
         <button type="button" class="small" onClick={() => setOpen('target')}>
           Change
         </button>
@@ -147,40 +146,41 @@ function RoomCard({
   )
 }
 
-function Plant({
-  heating,
-  atMs,
-  series,
-}: {
-  readonly heating: Heating
-  readonly atMs: number
-  readonly series: SeriesById
-}): JSX.Element {
-  const { boiler, water, outsideCelsius } = heating
-  const shared = { atMs, source: 'eBUS' }
+function Plant({ heating, series }: { readonly heating: Heating; readonly series: SeriesById }): JSX.Element {
+  const { boiler, water, outsideCelsius, atMs } = heating
+  const source = 'eBUS'
   return (
     <Section title="Heating and hot water">
       <div class="readings">
-        <Reading label="Outside" value={celsius(outsideCelsius)} {...shared} />
+        <Reading label="Outside" value={celsius(outsideCelsius)} atMs={atMs.outside} source={source} />
         <Reading
           label="Hot water"
           value={celsius(water.celsius)}
           unit={water.targetCelsius === undefined ? '' : `of ${celsius(water.targetCelsius)}`}
-          {...shared}
+          atMs={atMs.water}
+          source={source}
         />
         <Reading
           label="Flame"
           value={boiler.flame === undefined ? '–' : boiler.flame ? 'burning' : 'off'}
-          {...shared}
+          atMs={atMs.flame}
+          source={source}
         />
         <Reading
           label="Modulation"
           value={boiler.modulationPct === undefined ? '–' : String(Math.round(boiler.modulationPct))}
           unit="%"
-          {...shared}
+          atMs={atMs.modulation}
+          source={source}
         />
-        <Reading label="Flow" value={celsius(boiler.flowCelsius)} {...shared} />
-        <Reading label="Pressure" value={boiler.pressureBar?.toFixed(1) ?? '–'} unit="bar" {...shared} />
+        <Reading label="Flow" value={celsius(boiler.flowCelsius)} atMs={atMs.flow} source={source} />
+        <Reading
+          label="Pressure"
+          value={boiler.pressureBar?.toFixed(1) ?? '–'}
+          unit="bar"
+          atMs={atMs.pressure}
+          source={source}
+        />
       </div>
       <details class="more">
         <summary>The last 24 hours</summary>

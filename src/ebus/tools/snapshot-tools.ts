@@ -74,6 +74,10 @@ const getTool = defineTool({
       .default(DEFAULT_TIMEOUT_MS)
       .describe('How long to wait for the first reading.'),
     allow_partial: z.boolean().default(false),
+    field_ages: z
+      .boolean()
+      .default(false)
+      .describe('True: how old every single field is (meta.freshness.fields); otherwise only those that are stale.'),
     ...viewArguments,
   }),
   output: answered(
@@ -119,7 +123,8 @@ export function snapshotTools(house: House, pause: (ms: number) => Promise<void>
       return ok({ data: answer })
     }),
 
-    getTool.handledBy(async ({ planes = [], timeout_ms: timeoutMs, allow_partial: allowPartial, ...wish }, call) => {
+    getTool.handledBy(async ({ planes = [], timeout_ms: timeoutMs, field_ages: eachField, ...rest }, call) => {
+      const { allow_partial: allowPartial, ...wish } = rest
       const heating = busOf(house, wish.bus)
       if (!heating.ok) return heating
       const wanted = planes.length === 0 ? PLANES : [...new Set(planes)]
@@ -135,7 +140,9 @@ export function snapshotTools(house: House, pause: (ms: number) => Promise<void>
       const missing = open ? wanted.filter((name) => isMissing(view, name)) : []
       const fault = away ?? notReadYet(missing)
       if (missing.length > 0 && !allowPartial) return fail(fault)
-      return ok({ data: answer(together(view, wanted, { missing, fault }), besides(house, view, wanted)) })
+      return ok({
+        data: answer(together(view, wanted, { missing, fault }), besides(house, view, { wanted, eachField })),
+      })
     }),
   ]
 }
@@ -194,12 +201,16 @@ function errorPlane(plane: PlaneName, fault: Fault): JsonObject {
   return { plane, code, message, retriable: true, source_layer: details?.['source_layer'] ?? 'gateway' }
 }
 
-/** The whole is as old as its oldest plane; only what is stale is named, there are hundreds of fields. */
-function besides(house: House, view: View, wanted: readonly PlaneName[]): JsonObject {
+/** The whole is as old as its oldest field. Each is named only where that was asked for: there are hundreds. */
+function besides(
+  house: House,
+  view: View,
+  { wanted, eachField }: { readonly wanted: readonly PlaneName[]; readonly eachField: boolean },
+): JsonObject {
   const fields = new Map(
     wanted.flatMap((name) => [...view.plane(name).fields].map(([path, field]) => [`${name}.${path}`, field] as const)),
   )
-  return freshnessOf({ data: null, fields }, house.clock.now(), false)
+  return freshnessOf({ data: null, fields }, house.clock.now(), eachField)
 }
 
 function isoTime(ms: number): string {

@@ -13,7 +13,6 @@ import type { Gateway } from '../main.ts'
 import type { BoardKind } from '../sim/devices/board.ts'
 import { startDeviceSimulator } from '../sim/devices/device-client.ts'
 import { numberedIdentity } from '../sim/devices/identity.ts'
-import type { SimulatedDevice } from '../sim/devices/simulated-device.ts'
 import { startEbusSimulator } from '../sim/ebus/simulator-server.ts'
 import { startHomeseerSimulator } from '../sim/homeseer/homeseer-server.ts'
 
@@ -29,6 +28,15 @@ interface DemoDevice {
   readonly name: string
   readonly kind: BoardKind
   readonly transport: 'websocket' | 'mqtt'
+}
+
+interface Switch {
+  readonly ota: string
+  readonly index: number
+  readonly kind: BoardKind
+  readonly onCode?: (code: string) => void
+  /** Off again, in whatever it is doing. */
+  readonly signal: AbortSignal
 }
 
 const HOST = '127.0.0.1'
@@ -52,7 +60,8 @@ export async function startDemoHouse(config: Config): Promise<DemoHouse> {
   const homeseer = await startHomeseerSimulator({ host: HOST, httpPort: 0, asciiPort: 0 })
   // Chosen here: the devices have to be told before the gateway has opened them.
   const [port, mqttPort] = [await freePort(), await freePort()]
-  const awake: SimulatedDevice[] = []
+  const stopping = new AbortController()
+  const { signal } = stopping
   const bus = { id: 'main', adapter: `enh:${HOST}:${heating.port}`, source: 'auto' as const, readOnly: false }
   return {
     config: {
@@ -78,11 +87,11 @@ export async function startDemoHouse(config: Config): Promise<DemoHouse> {
     },
     wake: (gateway) => {
       const ota = `http://${HOST}:${port}${config.devices.otaPath}`
-      for (const [index, device] of DEVICES.entries()) void letIn(gateway, { ota, index, device }, awake)
-      void switchOn({ ota, index: DEVICES.length, kind: 'robot' }, awake)
+      for (const [index, device] of DEVICES.entries()) void letIn(gateway, { ota, index, device, signal })
+      void switchOn({ ota, index: DEVICES.length, kind: 'robot', signal })
     },
     stop: async () => {
-      for (const device of awake) device.stop()
+      stopping.abort()
       await homeseer.stop()
       await heating.stop()
     },
@@ -92,8 +101,7 @@ export async function startDemoHouse(config: Config): Promise<DemoHouse> {
 /** What a person does who reads the code off a device's display and knows whose it is. */
 async function letIn(
   gateway: Gateway,
-  { ota, index, device }: { readonly ota: string; readonly index: number; readonly device: DemoDevice },
-  awake: SimulatedDevice[],
+  { device, ...rest }: Omit<Switch, 'kind' | 'onCode'> & { readonly device: DemoDevice },
 ): Promise<void> {
   const { name, kind, transport } = device
   const onCode = (code: string): void =>
@@ -103,30 +111,19 @@ async function letIn(
       { code, name, transport },
       { caller: OWNER, channel: 'api' },
     )
-  await switchOn({ ota, index, kind, onCode }, awake)
+  await switchOn({ ...rest, kind, onCode })
 }
 
-async function switchOn(
-  options: {
-    readonly ota: string
-    readonly index: number
-    readonly kind: BoardKind
-    readonly onCode?: (code: string) => void
-  },
-  awake: SimulatedDevice[],
-): Promise<void> {
-  const { ota, index, kind, onCode } = options
+async function switchOn({ index, ...rest }: Switch): Promise<void> {
   const booting = startDeviceSimulator({
+    ...rest,
     profile: 'fw-2.4',
-    kind,
     identity: numberedIdentity(index + 1),
-    ota,
     awake: true,
     timing: { activateMs: 500, reconnectMs: 2_000 },
-    ...(onCode === undefined ? {} : { onCode }),
   })
-  // A device that is still waiting to be let in when the gateway stops has nobody to ask any more, and gives up.
-  await booting.then((device) => awake.push(device)).catch(() => undefined)
+  // One that is switched off while it still waits to be let in was never there.
+  await booting.catch(() => undefined)
 }
 
 /** A port that was free a moment ago: two demos on one machine do not meet. */

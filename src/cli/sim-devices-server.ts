@@ -73,6 +73,7 @@ export function addDevicesSim(sim: Command): void {
 async function simulate(options: SimOptions, command: Command): Promise<number> {
   // Devices that sleep, or that nobody lets in, hold nothing that would keep the process alive.
   const alive = setInterval(() => undefined, 60_000)
+  const stopping = new AbortController()
   const stopWanted = untilSignal().finally(() => clearInterval(alive))
   const { ota, count, first, profile, kind, asleep } = options
   let shown = 0
@@ -86,6 +87,7 @@ async function simulate(options: SimOptions, command: Command): Promise<number> 
     // Somebody who watches would otherwise wait a minute for every device that was cut off.
     timing: { reconnectMs: 2_000, rebootMs: FIRMWARE_TIMING.rebootMs, ...(options.approve ? { activateMs: 500 } : {}) },
     faults: faultsOf(options),
+    signal: stopping.signal,
     onDeviceCode: ({ deviceId }, code) => {
       if (options.approve === true) void approve(command, code, transportOf(options, shown++))
       else process.stdout.write(`${deviceId} shows ${code}   hearthbus devices approve ${code}\n`)
@@ -98,10 +100,9 @@ async function simulate(options: SimOptions, command: Command): Promise<number> 
     clearInterval(alive)
     return EXIT.unreachable
   }
-  if (outcome === undefined) return EXIT.ok
-  process.stdout.write(`${outcome.devices.length} devices are up. Ctrl-C stops them.\n`)
+  if (outcome !== undefined) process.stdout.write(`${outcome.devices.length} devices are up. Ctrl-C stops them.\n`)
   await stopWanted
-  outcome.stop()
+  stopping.abort()
   return EXIT.ok
 }
 

@@ -32,7 +32,10 @@ const OPUS_SILENCE = Uint8Array.of(0xf8, 0xff, 0xfe)
 
 /** Resolves when the device has booted: enrolled if it had to be, and connected if it is one that stays connected. */
 export async function startDeviceSimulator(options: SimulatorOptions): Promise<SimulatedDevice> {
+  const { signal } = options
+  signal?.throwIfAborted()
   const device = new DeviceClient(options)
+  signal?.addEventListener('abort', device.stop, { once: true })
   try {
     await device.start()
   } catch (error) {
@@ -116,6 +119,8 @@ class DeviceClient implements SimulatedDevice {
         signal: this.#stopping.signal,
         onCode: (code) => this.#options.onCode?.(code),
       })
+      // It may have been let in and switched off in the same moment.
+      this.#stopping.signal.throwIfAborted()
       this.#told = answer.raw
       this.#mqtt = answer.mqtt
       this.#websocket = answer.websocket

@@ -31,6 +31,8 @@ export interface SimulatorOptions {
   /** Tools beyond those of its kind. */
   readonly tools?: readonly Tool[]
   readonly onCode?: (code: string) => void
+  /** Switches it off, also while it still waits to be let in. */
+  readonly signal?: AbortSignal
 }
 
 /** The firmware's own times; shorter ones make for shorter tests. */

@@ -62,7 +62,8 @@ function peerTable(peers: TopologySnapshot['peers']): string {
 
 /** Where each series stands, and between what it moved. */
 export function historyAnswer(series: readonly SeriesView[], nowMs: number): Answer {
-  if (series.length === 0) return { json: [], text: 'Nothing was measured yet; values are kept once a minute.' }
+  if (series.length === 0)
+    return { json: [], text: 'Nothing was measured yet; the house is asked every three minutes.' }
   const rows = series.map(({ id, atMs, values }) => {
     const known = values.filter((value) => value !== null)
     const [low, high] = [Math.min(...known), Math.max(...known)]

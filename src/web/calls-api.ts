@@ -31,9 +31,10 @@ export function addCalls(api: Api, { bus, guard, ledger, history }: ApiOptions):
     const offer = bus.offer(tool)
     if (offer === undefined) return outcome.ok ? Response.json(outcome.value.data) : faultAnswer(outcome.fault)
     if (outcome.ok) {
-      // What somebody looked at anyway need not be asked for again.
+      // What somebody looked at anyway need not be asked for again; of a second bus, or another node, no line is kept.
       const nowMs = Date.now()
-      for (const { id, value } of measurementsIn(tool, outcome.value.data)) history.record(id, value, nowMs)
+      const measured = node === undefined && body['bus'] === undefined ? measurementsIn(tool, outcome.value.data) : []
+      for (const { id, value } of measured) history.record(id, value, nowMs)
       const view: CallView = {
         outcome: 'ok',
         traceId,

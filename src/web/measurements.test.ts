@@ -15,7 +15,7 @@ describe('measurements', () => {
       boiler_status: { state: { flame_active: true, flow_temperature_c: 52.5 } },
       system: { state: { outdoor_temperature: -3.25 } },
     }
-    expect(probe('ebus.v1.semantic.snapshot.get', { planes })).toEqual([
+    expect(probe('ebus.v1.semantic.snapshot.get', { data: { planes }, consistency: { mode: 'LIVE' } })).toEqual([
       { id: 'ebus/zone-1/current_temp_c', value: 20.5 },
       { id: 'ebus/zone-1/target_temp_c', value: 21 },
       { id: 'ebus/zone-1/current_humidity_pct', value: 44 },
@@ -24,12 +24,23 @@ describe('measurements', () => {
       { id: 'ebus/dhw/current_temp_c', value: 48 },
       { id: 'ebus/outside/temperature_c', value: -3.25 },
     ])
+    expect(probe('ebus.v1.semantic.snapshot.get', { data: { planes }, consistency: { mode: 'SNAPSHOT' } })).toEqual([])
+  })
+
+  it('reads temperatures out of a list of devices, and nothing else', () => {
+    const items = [
+      { ref: 7, value: 99, capabilities: ['on_off', 'dimmer'] },
+      { ref: 8, value: 19, capabilities: ['temperature', 'sensor'] },
+    ]
+    expect(probe('hs4.devices.list', { items })).toEqual([{ id: 'homeseer/8', value: 19 }])
   })
 
   it('passes over what is not there or not a number', () => {
-    expect(probe('ebus.v1.semantic.snapshot.get', { planes: { zones: null, dhw: 'x' } })).toEqual([])
-    expect(probe('hs4.devices.list', { items: [{ ref: 7, value: '20' }, null, { ref: 8, value: 19 }] })).toEqual([
-      { id: 'homeseer/8', value: 19 },
-    ])
+    const live = { consistency: { mode: 'LIVE' } }
+    expect(probe('ebus.v1.semantic.snapshot.get', { ...live, data: { planes: { zones: null, dhw: 'x' } } })).toEqual([])
+    expect(probe('ebus.v1.semantic.snapshot.get', { ...live, data: null })).toEqual([])
+    expect(
+      probe('hs4.devices.list', { items: [{ ref: 7, value: '20', capabilities: ['temperature'] }, null] }),
+    ).toEqual([])
   })
 })

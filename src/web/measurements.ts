@@ -23,16 +23,19 @@ export interface Probe {
 
 const BOILER = ['flow_temperature_c', 'modulation_pct', 'water_pressure_bar', 'flame_active']
 const MAX_DEVICES = 300
+const TEMPERATURE = 'temperature'
 
 export const PROBES: readonly Probe[] = [
   {
     tool: 'ebus.v1.semantic.snapshot.get',
     arguments: { planes: ['zones', 'dhw', 'boiler_status', 'system'], allow_partial: true },
-    measurements: (data) => ebusMeasurements(at(data, 'planes')),
+    // A snapshot that somebody kept is how the house was, not how it is.
+    measurements: (data) =>
+      at(data, 'consistency', 'mode') === 'LIVE' ? ebusMeasurements(at(data, 'data', 'planes')) : [],
   },
   {
     tool: 'hs4.devices.list',
-    arguments: { capability: 'temperature', limit: MAX_DEVICES },
+    arguments: { capability: TEMPERATURE, limit: MAX_DEVICES },
     measurements: homeseerMeasurements,
   },
 ]
@@ -62,12 +65,16 @@ function ebusMeasurements(planes: Json): readonly Measurement[] {
 }
 
 function homeseerMeasurements(data: Json): readonly Measurement[] {
-  return listOf(at(data, 'items'))
-    .slice(0, MAX_DEVICES)
-    .flatMap((device) => {
-      const ref = at(device, 'ref')
-      return typeof ref === 'number' ? number(`homeseer/${ref}`, at(device, 'value')) : []
-    })
+  return (
+    listOf(at(data, 'items'))
+      // Whoever lists the whole house gets lamps and locks as well; a line is drawn of what is measured.
+      .filter((device) => listOf(at(device, 'capabilities')).includes(TEMPERATURE))
+      .slice(0, MAX_DEVICES)
+      .flatMap((device) => {
+        const ref = at(device, 'ref')
+        return typeof ref === 'number' ? number(`homeseer/${ref}`, at(device, 'value')) : []
+      })
+  )
 }
 
 function number(id: string, value: Json): readonly Measurement[] {

@@ -614,3 +614,23 @@ describe('rpc.invoke', () => {
     })
   })
 })
+
+describe('the history of a day', () => {
+  it('has the rooms, the water, the boiler and the weather as soon as somebody looked', async () => {
+    const hearthbus = (...words: string[]): Promise<{ stdout: string }> =>
+      promisify(execFile)(process.execPath, [CLI, '--data', house.home.data, '--json', ...words])
+    await hearthbus('call', 'ebus.v1.semantic.snapshot.get')
+    const series = JSON.parse((await hearthbus('history')).stdout) as { id: string; values: number[] }[]
+    expect(series.map(({ id }) => id)).toEqual(
+      expect.arrayContaining([
+        'ebus/zone-1/current_temp_c',
+        'ebus/dhw/current_temp_c',
+        'ebus/boiler/flow_temperature_c',
+        'ebus/outside/temperature_c',
+      ]),
+    )
+    const { data } = await call(reader, 'ebus.v1.semantic.zones.get')
+    const living = series.find(({ id }) => id === 'ebus/zone-1/current_temp_c')
+    expect(living?.values.at(-1)).toBe(data.find(({ id }: { id: string }) => id === 'zone-1').state.current_temp_c)
+  })
+})

@@ -32,6 +32,7 @@ import { createFamilies, familyEnvelopes, familyMigrations } from './main/famili
 import { guardConfig } from './main/guard-config.ts'
 import type { MeshParts, PreparedMesh } from './main/mesh.ts'
 import { modelsServices } from './main/models.ts'
+import { originIn } from './main/origin-store.ts'
 import { recordCopies } from './main/record-copies.ts'
 import type { MeshState } from './mesh/mesh-options.ts'
 import { refused } from './main/start-fault.ts'
@@ -162,7 +163,7 @@ async function openRecords(
   const database = openDatabase(data)
   if (!database.ok) return database
   undo.push(() => database.value.close())
-  const origin = config.ledger.origin ?? `hearthbus.local/${config.node.name}`
+  const origin = await originIn(config, data)
   const ledger = await Ledger.open({
     database: database.value,
     signer: noteSigner(origin, key.value.privateKey),

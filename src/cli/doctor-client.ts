@@ -21,7 +21,7 @@ import { serviceFacts } from '../web/doctor.ts'
 import type { LedgerView } from '../web/views.ts'
 import { findGateway, request } from './gateway-client.ts'
 import type { GatewayConnection } from './gateway-client.ts'
-import { originOf, verifyFiles } from './ledger-files-client.ts'
+import { verifyFiles } from './ledger-files-client.ts'
 
 export async function gatherFacts(given: { readonly data?: string; readonly config?: string }): Promise<DoctorFacts> {
   const loaded = loadConfig(given.config, process.env, homedir())
@@ -107,7 +107,7 @@ function isTaken(port: number, config: Config | undefined): Promise<boolean> {
 
 async function ledgerFacts(root: string, config: Config): Promise<DoctorFacts['ledger']> {
   if (!existsSync(dataDirectory(root).database)) return undefined
-  const report = await verifyFiles(root, originOf(config))
+  const report = await verifyFiles(root, config)
   if (!report.ok) return { entries: 0, findings: [report.fault] }
   return { entries: report.value.size, findings: report.value.findings.map(findingSentence) }
 }

@@ -25,20 +25,18 @@ import { ED25519, noteSigner, verifierKey } from '../ledger/note-key.ts'
 import type { VerifierKey } from '../ledger/note-key.ts'
 import { verifyStored } from '../ledger/verify.ts'
 import type { VerifyReport } from '../ledger/verify.ts'
+import { originIn } from '../main/origin-store.ts'
 import { recordCopies } from '../main/record-copies.ts'
 import { troubleSentence } from './data-trouble.ts'
 
-/** As main.ts has it: the same name, or every signature would be somebody else's. */
-export function originOf(config: Config): string {
-  return config.ledger.origin ?? `hearthbus.local/${config.node.name}`
-}
-
 /** The public key of the ledger in a data directory, whether or not a gateway runs. The fault is a sentence. */
-export async function verifierKeyIn(dataRoot: string, origin: string): Promise<Result<VerifierKey, string>> {
-  const { nodeKey } = dataDirectory(dataRoot)
+export async function verifierKeyIn(dataRoot: string, config: Config): Promise<Result<VerifierKey, string>> {
+  const data = dataDirectory(dataRoot)
+  const { nodeKey } = data
   if (!existsSync(nodeKey)) return fail(`There is no ledger in ${dataRoot} yet; the first start of a gateway makes it.`)
   const key = await loadKey(nodeKey)
-  return key.ok ? ok(verifierKey(origin, ED25519, key.value.publicKey)) : fail(keyFaultSentence(key.fault))
+  if (!key.ok) return fail(keyFaultSentence(key.fault))
+  return ok(verifierKey(await originIn(config, data), ED25519, key.value.publicKey))
 }
 
 /** The exact bytes of an entry, beside whoever runs. The fault is a sentence. */
@@ -73,11 +71,11 @@ export async function readProof(
 const NEWLINE = 0x0a
 
 /** Everything again from the stored bytes. The fault is a sentence. */
-export function verifyFiles(dataRoot: string, origin: string): Promise<Result<VerifyReport, string>> {
-  return orSentence(dataRoot, () => verifyIn(dataRoot, origin))
+export function verifyFiles(dataRoot: string, config: Config): Promise<Result<VerifyReport, string>> {
+  return orSentence(dataRoot, () => verifyIn(dataRoot, config))
 }
 
-async function verifyIn(dataRoot: string, origin: string): Promise<Result<VerifyReport, string>> {
+async function verifyIn(dataRoot: string, config: Config): Promise<Result<VerifyReport, string>> {
   const data = dataDirectory(dataRoot)
   if (!existsSync(data.database)) return fail(`There is no ledger in ${dataRoot}.`)
   const key = await loadKey(data.nodeKey)
@@ -88,7 +86,7 @@ async function verifyIn(dataRoot: string, origin: string): Promise<Result<Verify
     const stored = {
       store: new LedgerStore(database.sql),
       checkpoints: new CheckpointStore(database.sql),
-      key: verifierKey(origin, ED25519, key.value.publicKey),
+      key: verifierKey(await originIn(config, data), ED25519, key.value.publicKey),
       lastSigned: { path: data.lastSigned, text: await readIfThere(data.lastSigned) },
       copies: recordCopies(database),
     }
@@ -103,7 +101,7 @@ export type LedgerCondition = 'sound' | 'even-refusing'
 
 export interface LedgerPlace {
   readonly dataRoot: string
-  readonly origin: string
+  readonly config: Config
   readonly state: LedgerCondition
   /** Whether the work touches the tables of other rooms, which are then brought up to date. */
   readonly rooms?: 'ledger' | 'all'
@@ -118,7 +116,7 @@ export function withLedger<Value>(
 }
 
 async function workIn<Value>(
-  { dataRoot, origin, state: wanted, rooms }: LedgerPlace,
+  { dataRoot, config, state: wanted, rooms }: LedgerPlace,
   work: (ledger: Ledger) => Promise<Value>,
 ): Promise<Result<Value, string>> {
   const data = dataDirectory(dataRoot)
@@ -131,6 +129,7 @@ async function workIn<Value>(
     const migrations = rooms === 'all' ? await allMigrations() : [ledgerMigrations]
     const database = new Database({ path: data.database, migrations })
     try {
+      const origin = await originIn(config, data)
       const signer = noteSigner(origin, key.value.privateKey)
       const ledger = await Ledger.open({
         database,

@@ -25,7 +25,7 @@ import { eraseAll } from '../web/erasing.ts'
 import type { EntryView } from '../web/views.ts'
 import { ask, configOf, dataRootOf, globalOptions, say } from './command-client.ts'
 import { findGateway } from './gateway-client.ts'
-import { entryIn, originOf, readProof, verifierKeyIn, verifyFiles, withLedger } from './ledger-files-client.ts'
+import { entryIn, readProof, verifierKeyIn, verifyFiles, withLedger } from './ledger-files-client.ts'
 import type { LedgerPlace } from './ledger-files-client.ts'
 import { EXIT } from './print.ts'
 import type { Answer } from './print.ts'
@@ -158,7 +158,7 @@ async function verifyHere(command: Command): Promise<void> {
   const config = configOf(command)
   if (config === undefined) return
   const running = findGateway(globalOptions(command).data)
-  const report = await verifyFiles(running.ok ? running.value.dataRoot : dataRootOf(command), originOf(config))
+  const report = await verifyFiles(running.ok ? running.value.dataRoot : dataRootOf(command), config)
   if (!report.ok)
     return say(command, { json: { ok: false, message: report.fault }, text: report.fault, exit: EXIT.integrity })
   const { root } = report.value
@@ -198,7 +198,7 @@ async function showKey(command: Command): Promise<void> {
   if (config === undefined) return
   const running = findGateway(globalOptions(command).data)
   const root = running.ok ? running.value.dataRoot : dataRootOf(command)
-  const key = await verifierKeyIn(root, originOf(config))
+  const key = await verifierKeyIn(root, config)
   if (!key.ok) return say(command, { json: { ok: false, message: key.fault }, text: key.fault, exit: EXIT.integrity })
   const vkey = formatVerifierKey(key.value)
   say(command, { json: { vkey }, text: vkey })
@@ -263,7 +263,7 @@ async function offline(
 ): Promise<void> {
   const config = configOf(command)
   if (config === undefined) return
-  const here = { dataRoot: dataRootOf(command), origin: originOf(config), state: 'sound' } as const
+  const here = { dataRoot: dataRootOf(command), config, state: 'sound' } as const
   const done = await withLedger({ ...here, ...place }, work)
   say(
     command,

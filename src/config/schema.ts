@@ -29,14 +29,14 @@ const ownerRule = z
     'a rule that trusts everything would leave nothing to approve',
   )
 
-/** Part of the ledger's name, so a change of it begins what looks like another log: see `ledger.origin`. */
+/** The ledger's name is made from it once and then stays: see `ledger.origin`. */
 const nodeSection = z
   .strictObject({
     name: z
       .string()
       .regex(/^[a-z0-9][a-z0-9.-]{0,62}$/, 'lower-case letters, digits, dots and dashes, at most 63')
       .default('home')
-      .describe('What this node is called in the ledger and to its peers.'),
+      .describe('What this node is called, to people and to its peers.'),
   })
   .prefault({})
 
@@ -113,7 +113,9 @@ const ledgerSection = z
       .string()
       .regex(/^[^\s+]{1,128}$/, 'a name without spaces or plus signs, such as example.com/house')
       .optional()
-      .describe('Name of the log in its checkpoints; made from the node name if absent.'),
+      .describe(
+        'Name of the log in its checkpoints; if absent, the one that it has, made from the node name at the first start.',
+      ),
     // What no checkpoint covers yet could be rewritten by somebody who has the disk: this bounds how much that is.
     checkpointSeconds: z.int().min(1).default(60).describe('A new checkpoint is signed at least so often.'),
     witnesses: z

@@ -66,7 +66,7 @@ export function ledgerFaultSentence(fault: SigningFault): string {
     case 'last-signed-missing':
       return `${fault.path} is missing, though this node has signed a ledger of ${fault.signedSize} entries: without it a database restored from a backup could not be told from the newest one. Put the file back. If you know this database to be the newest, adopt its last checkpoint (hearthbus ledger adopt).`
     case 'last-signed-invalid':
-      return `${fault.path} does not hold a checkpoint of this node: ${fault.reason}. Put back the file, or the key and the origin that it was signed with. If you know this database to be the newest, adopt its last checkpoint (hearthbus ledger adopt).`
+      return `${fault.path} does not hold a checkpoint of this node: ${fault.reason}. Put back the file, or the key and the name that it was signed with: where the configuration sets ledger.origin, it has to be the file's first line. If you know this database to be the newest, adopt its last checkpoint (hearthbus ledger adopt).`
     case 'last-signed-unwritable':
       return `No checkpoint was signed, because ${fault.path} could not be written first: ${fault.reason}. Entries are still recorded. Make the file writable.`
     default:

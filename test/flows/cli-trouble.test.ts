@@ -4,7 +4,7 @@
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { appendFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -52,6 +52,25 @@ describe('a data directory that is not one', () => {
     rmSync(keys, { recursive: true })
     writeFileSync(keys, '')
     expect(await hearthbus('up')).toMatchObject({ code: 5, said: expect.stringContaining('a file in its place') })
+  })
+})
+
+describe('a node that is given another name', () => {
+  it('goes on with its log, under the name that the log has', async () => {
+    await (await startGatewayProcess(home)).stop()
+    const { said: key } = await hearthbus('ledger', 'key')
+    expect(key).toMatch(/^hearthbus\.local\/home\+/)
+    appendFileSync(home.config, 'node:\n  name: cottage\n')
+    await (await startGatewayProcess(home)).stop()
+    expect((await hearthbus('ledger', 'key')).said).toBe(key)
+    for (const words of [['checkpoint'], ['verify'], ['adopt']])
+      expect(await hearthbus('ledger', ...words)).toMatchObject({ code: 0 })
+  })
+
+  it('is told what to set when the configuration names another log', async () => {
+    await (await startGatewayProcess(home)).stop()
+    appendFileSync(home.config, 'ledger:\n  origin: example.com/other\n')
+    expect(await hearthbus('up')).toMatchObject({ code: 5, said: expect.stringContaining('sets ledger.origin') })
   })
 })
 

@@ -8,8 +8,8 @@ import type { ClientName, ConnectFacts } from '../web/connect.ts'
 import type { Answer } from './print.ts'
 
 export function connect(client: ClientName, facts: ConnectFacts): Answer {
-  const { where, what } = snippetFor(client, facts)
+  const { where, what, hasToken } = snippetFor(client, facts)
   // The token itself is shown once, when it is made, and never here.
-  const note = facts.needsToken ? '\n\nWith a token for hb_…: hearthbus token create NAME --role agent' : ''
+  const note = hasToken ? '\n\nWith a token for hb_…: hearthbus token create NAME --role agent' : ''
   return { json: { client, where, snippet: what }, text: `${where}\n\n${what}${note}` }
 }

@@ -8,7 +8,7 @@ import { Argument } from 'commander'
 import type { Command } from 'commander'
 import { configPath } from '../config/config-store.ts'
 import { httpAddress } from '../core/http-address.ts'
-import { CLIENTS, selfCommand } from '../web/connect.ts'
+import { CLIENTS, selfCommand, selfSettings } from '../web/connect.ts'
 import type { ClientName } from '../web/connect.ts'
 import { diagnose } from '../web/doctor.ts'
 import { configOf, globalOptions, heard, say } from './command-client.ts'
@@ -33,7 +33,8 @@ export function addSettingUpCommands(program: Command): void {
       if (running.ok && profile !== 'all' && (await heard(command, tools)) === undefined) return
       const url = running.ok ? running.value.note.url : httpAddress(config.listen.host, config.listen.port)
       const self = selfCommand(process.argv[1] ?? '')
-      say(command, connect(client, { url, command: self, profile, needsToken: config.listen.anonymous === 'off' }))
+      const settings = selfSettings(process.argv.slice(2), process.env, process.cwd())
+      say(command, connect(client, { url, command: self, settings, profile, listen: config.listen }))
     })
   program
     .command('init')

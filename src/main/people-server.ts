@@ -11,7 +11,7 @@ import type { Authenticate } from '../guard/authenticate.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { StatusView } from '../web/api.ts'
 import { apiHandler } from '../web/api-server.ts'
-import { CLIENTS, selfCommand, snippetFor } from '../web/connect.ts'
+import { CLIENTS, selfCommand, selfSettings, snippetFor } from '../web/connect.ts'
 import { consoleHandler } from '../web/console-server.ts'
 import { diagnose } from '../web/doctor.ts'
 import { eventsHandler } from '../web/events-server.ts'
@@ -94,7 +94,7 @@ function settingsView(parts: FaceParts, status: StatusView): SettingsView {
   const { config, version, data, spine } = parts
   const tools = spine.bus.offers().filter(({ face }) => face.kind === 'tool')
   const command = selfCommand(process.argv[1] ?? '')
-  const needsToken = config.listen.anonymous === 'off'
+  const settings = selfSettings(process.argv.slice(2), process.env, process.cwd())
   return {
     node: config.node.name,
     nodeId: spine.bus.nodeId,
@@ -105,7 +105,8 @@ function settingsView(parts: FaceParts, status: StatusView): SettingsView {
       builtIn: !Object.hasOwn(config.profiles, name),
     })),
     clients: CLIENTS.map((name) => {
-      const { where, what } = snippetFor(name, { url: status.url, command, profile: 'all', needsToken })
+      const facts = { url: status.url, command, settings, profile: 'all', listen: config.listen }
+      const { where, what } = snippetFor(name, facts)
       return { name, where, snippet: what }
     }),
     findings: findingsOf(data, spine.ledger, status),

@@ -3,7 +3,9 @@
  *
  * Pure.
  */
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import { isLoopback } from './host-check.ts'
 
 export const CLIENTS = ['claude-desktop', 'claude-code', 'cursor', 'vscode', 'other'] as const
 export type ClientName = (typeof CLIENTS)[number]
@@ -12,62 +14,79 @@ export interface ConnectFacts {
   readonly url: string
   /** The command that starts us over stdio, as a client would run it. */
   readonly command: string
+  /** Which house: what stands before the command's own arguments. */
+  readonly settings: readonly string[]
   readonly profile: string
-  /** The node asks everybody for a token; the snippet says where it goes. */
-  readonly needsToken: boolean
+  readonly listen: { readonly host: string; readonly anonymous: 'agent' | 'observer' | 'off' }
 }
 
 export interface Snippet {
   readonly where: string
   readonly what: string
+  /** There is a place in it for a token. */
+  readonly hasToken: boolean
 }
 
 /** To be replaced by a real one. */
 const TOKEN = 'hb_…'
 
-export function snippetFor(client: ClientName, { url, command, profile, needsToken }: ConnectFacts): Snippet {
+export function snippetFor(client: ClientName, facts: ConnectFacts): Snippet {
+  const { url, command, settings, profile, listen } = facts
   const path = profile === 'all' ? '/mcp' : `/mcp/${profile}`
   const endpoint = `${url}${path}`
   // Most clients refuse dots in tool names.
   const underscored = `${endpoint}?names=underscore`
   const stdio = {
     command,
-    args: ['mcp', '--names', 'underscore', ...(profile === 'all' ? [] : ['--profile', profile])],
+    args: [...settings, 'mcp', '--names', 'underscore', ...(profile === 'all' ? [] : ['--profile', profile])],
   }
-  const credential = { authorization: `Bearer ${TOKEN}` }
-  const headers = needsToken ? { headers: credential } : {}
+  const { hostname } = new URL(url)
+  const isReachedHere = isLoopback(hostname.replace(/^\[(.*)\]$/, '$1'))
+  // Programs on this machine may come without one; whoever comes from elsewhere may not.
+  const isNeededHere = listen.anonymous === 'off' || !isReachedHere
+  const isOpen = !isLoopback(listen.host)
+  const hasToken = isNeededHere || isOpen
+  const headers = hasToken ? { headers: { authorization: `Bearer ${TOKEN}` } } : {}
+  const leftOut = isNeededHere ? '' : ', and the token can be left out on this one'
+  const elsewhere =
+    isOpen && isReachedHere ? `On another machine this one's address goes where ${hostname} is${leftOut}. ` : ''
   switch (client) {
     case 'claude-desktop':
       return {
         where: 'Settings ▸ Developer ▸ Edit Config (claude_desktop_config.json):',
         what: json({
-          mcpServers: { hearthbus: { ...stdio, ...(needsToken ? { env: { HEARTHBUS_TOKEN: TOKEN } } : {}) } },
+          mcpServers: { hearthbus: { ...stdio, ...(isNeededHere ? { env: { HEARTHBUS_TOKEN: TOKEN } } : {}) } },
         }),
+        // It starts us on this machine.
+        hasToken: isNeededHere,
       }
     case 'claude-code':
       return {
-        where: 'In a terminal:',
-        what: `claude mcp add --transport http hearthbus "${underscored}"${needsToken ? ` --header "Authorization: Bearer ${TOKEN}"` : ''}`,
+        where: `${elsewhere}In a terminal:`,
+        what: `claude mcp add --transport http hearthbus "${underscored}"${hasToken ? ` --header "Authorization: Bearer ${TOKEN}"` : ''}`,
+        hasToken,
       }
     case 'cursor':
       return {
-        where: '.cursor/mcp.json, in the project or in your home folder:',
+        where: `${elsewhere}.cursor/mcp.json, in the project or in your home folder:`,
         what: json({ mcpServers: { hearthbus: { url: underscored, ...headers } } }),
+        hasToken,
       }
     case 'vscode':
       return {
-        where: '.vscode/mcp.json:',
+        where: `${elsewhere}.vscode/mcp.json:`,
         what: json({ servers: { hearthbus: { type: 'http', url: underscored, ...headers } } }),
+        hasToken,
       }
     case 'other':
       return {
-        where:
-          'Streamable HTTP (2026-07-28, or any 2025 revision); add ?names=underscore if the client refuses dots in names. Over stdio:',
+        where: `${elsewhere}Streamable HTTP (2026-07-28, or any 2025 revision); add ?names=underscore if the client refuses dots in names. Over stdio:`,
         what: [
           endpoint,
-          ...(needsToken ? [`Authorization: Bearer ${TOKEN}`] : []),
-          [...(needsToken ? [`HEARTHBUS_TOKEN=${TOKEN}`] : []), stdio.command, ...stdio.args].join(' '),
+          ...(hasToken ? [`Authorization: Bearer ${TOKEN}`] : []),
+          [...(isNeededHere ? [`HEARTHBUS_TOKEN=${TOKEN}`] : []), stdio.command, ...stdio.args].join(' '),
         ].join('\n'),
+        hasToken,
       }
   }
 }
@@ -75,6 +94,26 @@ export function snippetFor(client: ClientName, { url, command, profile, needsTok
 /** Installed, the script is a link named hearthbus on the path; in a clone there is a wrapper beside the source. */
 export function selfCommand(script: string): string {
   return script.endsWith('/hearthbus') ? 'hearthbus' : join(script, '..', '..', 'bin', 'hearthbus')
+}
+
+/**
+ * Which house this process was told to serve, for others to repeat: a client starts us in a folder and an environment of
+ * its own.
+ */
+export function selfSettings(
+  words: readonly string[],
+  environment: Readonly<Record<string, string | undefined>>,
+  workingFolder: string,
+): readonly string[] {
+  const options = { data: { type: 'string' }, config: { type: 'string' } } as const
+  const { values } = parseArgs({ args: [...words], options, strict: false })
+  const given = {
+    data: values.data ?? environment['HEARTHBUS_DATA'],
+    config: values.config ?? environment['HEARTHBUS_CONFIG'],
+  }
+  return Object.entries(given).flatMap(([name, value]) =>
+    typeof value === 'string' && value !== '' ? [`--${name}`, resolve(workingFolder, value)] : [],
+  )
 }
 
 function json(value: unknown): string {

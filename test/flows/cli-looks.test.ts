@@ -10,6 +10,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { CLI, createHome, startGatewayProcess } from '../gateway-process.ts'
 import type { GatewayProcess, Home } from '../gateway-process.ts'
 
+interface Desktop {
+  readonly mcpServers: { readonly hearthbus: { readonly command: string; readonly args: readonly string[] } }
+}
+
 let home: Home
 let gateway: GatewayProcess
 let token: string
@@ -54,6 +58,11 @@ describe('a node that asks everybody for a token', () => {
     const { said } = await hearthbus(['connect', 'claude-code'])
     expect(said).toContain('--header "Authorization: Bearer hb_…"')
     expect(said).toContain('hearthbus token create')
+    const { said: started } = await hearthbus(['connect', 'claude-desktop'])
+    const { command, args } = (JSON.parse(started.slice(started.indexOf('{'), started.lastIndexOf('}') + 1)) as Desktop)
+      .mcpServers.hearthbus
+    expect(command).toMatch(/bin\/hearthbus$/)
+    expect(args).toEqual(['--data', home.data, '--config', home.config, 'mcp', '--names', 'underscore'])
     const unknown = await hearthbus(['connect', 'cursor', '--profile', 'nonsense'])
     expect([unknown.code, unknown.said]).toEqual([1, 'There is no profile nonsense.\n'])
   })

@@ -57,6 +57,11 @@ const capabilities: readonly Capability[] = [
   answering({ name: 'test.write', effect: 'writes', idempotent: false, trustRequired: 'trusted' }, async (call) =>
     said(call),
   ),
+  // A person has to agree, on this node.
+  answering(
+    { name: `test.door.${name}`, effect: 'sensitive', idempotent: false, trustRequired: 'trusted' },
+    async (call) => said(call),
+  ),
   answering({ name: 'test.sleep', timeoutSeconds: 60 }, async (call) => {
     log(`sleeping ${idIn(call)}`)
     try {

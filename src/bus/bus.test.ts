@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { answering, callOf, echo, introduce, manifestOf, ME, node, reply } from '../../test/bus-village.ts'
 import { manualClock } from '../core/clock.ts'
+import { fail } from '../core/result.ts'
 
 describe('bus', () => {
   it('calls a capability of its own', async () => {
@@ -84,6 +85,23 @@ describe('bus', () => {
     expect(await a?.call('who.are', undefined, {}, { ...ME, node: 'z' })).toMatchObject({
       fault: { kind: 'not-found', details: { reason: 'node' } },
     })
+  })
+
+  it('says on which node a call waits for a person, and of several the last', async () => {
+    const waiting = { kind: 'approval-required', message: 'Ask.', details: { how: 'approve 7' } } as const
+    const [a, b] = [node('a'), node('b')]
+    b.registerCapability(answering({ name: 'door.open' }, () => Promise.resolve(fail(waiting))))
+    const passedOn = { ...waiting, details: { how: 'on c: approve 7', node: 'c' } }
+    b.registerCapability(answering({ name: 'gate.open' }, () => Promise.resolve(fail(passedOn))))
+    a.onPeerAdded({ ...manifestOf(b), displayName: 'Cellar', source: 'mdns' })
+    expect(await b.call('door.open', undefined, {}, ME)).toEqual(fail(waiting))
+    expect(await a.call('door.open', undefined, {}, ME)).toMatchObject({
+      fault: {
+        message: 'Ask. It waits on the node Cellar, not on this one.',
+        details: { how: 'on the node Cellar: approve 7', node: 'b', node_name: 'Cellar' },
+      },
+    })
+    expect(await a.call('gate.open', undefined, {}, ME)).toMatchObject({ fault: passedOn })
   })
 
   it('does not serve a peer that is not trusted enough', async () => {

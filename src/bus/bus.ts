@@ -22,6 +22,7 @@ import type { Capability, CapabilityName, Offer, Service, Version } from './capa
 import { DeadlineWheel } from './deadline-wheel.ts'
 import type { Owner } from './descriptor.ts'
 import { Dispatcher } from './dispatch.ts'
+import { waitingAt } from './elsewhere.ts'
 import { HealthTracker } from './health-tracker.ts'
 import { NodeDirectory } from './node-directory.ts'
 import { servesParams } from './params.ts'
@@ -198,6 +199,11 @@ export class CapabilityBus {
     return this.#nodes.idOf(idOrName)
   }
 
+  /** What people call a node, where that is known. */
+  nodeName(nodeId: string): string | undefined {
+    return this.#nodes.nameOf(nodeId)
+  }
+
   offer(name: CapabilityName): Offer | undefined {
     return this.registry.offer(name)
   }
@@ -329,9 +335,15 @@ export class CapabilityBus {
     ticket.totalMs = this.#clock.monotonic() - ticket.startedMs
     this.tally.of(offer?.name ?? UNKNOWN_CAPABILITY).count(outcome, ticket.totalMs)
     this.trace.record(call, ticket, outcome)
-    const tokens = outcome.ok ? outcome.value.usage?.tokensOut : undefined
-    if (tokens !== undefined && ticket.entry !== undefined) this.tally.countTokens(ticket.entry.offer.params, tokens)
+    const { entry } = ticket
+    if (!outcome.ok) return entry?.isLocal === false ? fail(this.#fromElsewhere(outcome.fault, entry.nodeId)) : outcome
+    const tokens = outcome.value.usage?.tokensOut
+    if (tokens !== undefined && entry !== undefined) this.tally.countTokens(entry.offer.params, tokens)
     return outcome
+  }
+
+  #fromElsewhere(fault: Fault, id: string): Fault {
+    return waitingAt(fault, { id, name: this.#nodes.nameOf(id) ?? id })
   }
 }
 

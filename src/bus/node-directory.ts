@@ -38,11 +38,14 @@ export class NodeDirectory {
     return named.length === 1 ? (named[0]?.record.nodeId ?? idOrName) : idOrName
   }
 
+  /** What people call it, where that is known. */
+  nameOf(id: string): string | undefined {
+    return id === this.#selfId ? this.#selfName : this.#peers.get(id)?.record.displayName
+  }
+
   /** What people call them, this node first. */
   namesOf(ids: ReadonlySet<string>): readonly string[] {
-    const others = [...ids]
-      .filter((id) => id !== this.#selfId)
-      .map((id) => this.#peers.get(id)?.record.displayName ?? id)
+    const others = [...ids].filter((id) => id !== this.#selfId).map((id) => this.nameOf(id) ?? id)
     return [...(ids.has(this.#selfId) ? [this.#selfName ?? this.#selfId] : []), ...others.toSorted()]
   }
 

@@ -64,7 +64,7 @@ export function approvalsAnswer(approvals: readonly JsonObject[], nowMs: number)
     const left = Number(approval['expiresAtMs']) - nowMs
     return [
       `${text(approval['id'])}  ${text(approval['state'])}  ${text(binding['tool'])}${shown['label'] === undefined ? '' : ` on ${text(shown['label'])}`}`,
-      `  asked by  ${text(binding['principal'])}${shown['client'] === undefined ? '' : ` (${text(shown['client'])})`}`,
+      `  asked by  ${asker(approval['askedBy'], text(binding['principal']))}${shown['client'] === undefined ? '' : ` (${text(shown['client'])})`}`,
       `  arguments ${JSON.stringify(shown['arguments'])}`,
       ...(shown['preview'] === undefined ? [] : [`  effect    ${JSON.stringify(shown['preview'])}`]),
       `  ${left > 0 ? `valid for ${ageText(left)}` : 'lapsed'}`,
@@ -92,6 +92,11 @@ function summary(details: JsonObject): string {
 /** Up to a full stop with a blank behind it: `hs4.devices.set` is no end of a sentence. */
 function firstSentence(description: string): string {
   return (/^[\s\S]*?\.(?=\s|$)/.exec(description)?.[0] ?? description).replaceAll(/\s+/g, ' ').slice(0, 120)
+}
+
+/** Never the name alone: a node may be called like somebody. */
+function asker(node: Json | undefined, principal: string): string {
+  return node === undefined ? principal : `the node ${text(node)} (${principal})`
 }
 
 function objectOf(value: Json | undefined): JsonObject {

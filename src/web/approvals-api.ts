@@ -4,31 +4,39 @@
  *
  * Pure: the guard does the work.
  */
+import type { Fault } from '../core/fault.ts'
+import { ok } from '../core/result.ts'
+import type { Result } from '../core/result.ts'
+import type { Approval } from '../guard/approval.ts'
 import { approveRequest, denyRequest } from './api.ts'
 import { answer, bodyOf, parsed, positive, refusal } from './api-context.ts'
 import type { Api, ApiOptions } from './api-context.ts'
+import { approvalView } from './approval-view.ts'
+import type { ApprovalView } from './views.ts'
 
-export function addApprovals(api: Api, { guard }: ApiOptions): void {
+export function addApprovals(api: Api, { guard, bus }: ApiOptions): void {
+  const view = (approval: Approval): ApprovalView => approvalView(bus, approval)
+  const decided = (outcome: Result<Approval, Fault>): Response => answer(outcome.ok ? ok(view(outcome.value)) : outcome)
   api.get('/approvals', (context) => {
     const state = context.req.query('state')
     const all = guard.approvals.list({ limit: positive(context.req.query('limit'), 50) })
     const wanted = state === undefined ? all : all.filter((approval) => approval.state === state)
-    return context.json(wanted.map((approval) => guard.approvals.shownTo(approval, context.var.caller)))
+    return context.json(wanted.map((approval) => view(guard.approvals.shownTo(approval, context.var.caller))))
   })
   api.get('/approvals/:id', (context) => {
     const approval = guard.approvals.get(context.req.param('id'))
     if (approval === undefined) return refusal(404, 'There is no such request for approval.')
-    return context.json(guard.approvals.shownTo(approval, context.var.caller))
+    return context.json(view(guard.approvals.shownTo(approval, context.var.caller)))
   })
   api.post('/approvals/:id/approve', async (context) => {
     const { grant } = parsed(approveRequest, await bodyOf(context.req.raw))
-    return answer(
+    return decided(
       await guard.approvals.approve(context.req.param('id'), context.var.caller, grant === undefined ? {} : { grant }),
     )
   })
   api.post('/approvals/:id/deny', async (context) => {
     const { reason } = parsed(denyRequest, await bodyOf(context.req.raw))
-    return answer(await guard.approvals.deny(context.req.param('id'), context.var.caller, reason))
+    return decided(await guard.approvals.deny(context.req.param('id'), context.var.caller, reason))
   })
   api.get('/grants', (context) => {
     const which = context.req.query('all') === undefined ? 'in-force' : 'all'

@@ -6,6 +6,7 @@
 import { ulid } from '../core/ids.ts'
 import { callRequest } from './api.ts'
 import type { CallView } from './api.ts'
+import { approvalView } from './approval-view.ts'
 import { bodyOf, faultAnswer, parsed, positive, refusal } from './api-context.ts'
 import type { Api, ApiOptions } from './api-context.ts'
 import { callRecord } from './call-record.ts'
@@ -78,7 +79,7 @@ export function addCalls(api: Api, { bus, guard, ledger, history }: ApiOptions):
     const approvals = guard.approvals
       .list({ limit: 500 })
       .filter(({ id, shown }) => shown.traceId === traceId || named.has(id))
-      .map((approval) => guard.approvals.shownTo(approval, context.var.caller))
+      .map((approval) => approvalView(bus, guard.approvals.shownTo(approval, context.var.caller)))
     const view: CallDetailView = { traceId, traces, ...record, approvals }
     return context.json(view)
   })

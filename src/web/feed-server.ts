@@ -12,6 +12,7 @@ import type { CapabilityBus } from '../bus/bus.ts'
 import type { Guard } from '../guard/guard.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { StatusView } from './api.ts'
+import { approvalView } from './approval-view.ts'
 import type { Feed } from './feed.ts'
 import type { TraceView } from './views.ts'
 
@@ -31,10 +32,10 @@ const MAX_CALLS = 250
 const MAX_NAMES = 500
 
 export function startFeed(sources: FeedSources): () => void {
-  const { feed, guard } = sources
+  const { feed, guard, bus } = sources
   const stops = [
     // One text for all who listen, so it is the one that everybody may see; who may decide asks for the rest.
-    guard.approvals.subscribe(({ approval }) => feed.publish('approval', approval)),
+    guard.approvals.subscribe(({ approval }) => feed.publish('approval', approvalView(bus, approval))),
     watchResources(sources),
     watchRegistry(sources),
   ]

@@ -61,6 +61,8 @@ export interface ApprovalView {
   readonly id: string
   readonly state: 'requested' | 'approved' | 'denied' | 'expired' | 'used'
   readonly binding: { readonly principal: string; readonly tool: string; readonly target?: string | undefined }
+  /** What people call the other node that asked, where one did and its name is known. */
+  readonly askedBy?: string
   readonly shown: {
     readonly title: string
     readonly label?: string

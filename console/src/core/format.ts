@@ -3,6 +3,8 @@
  *
  * Pure.
  */
+import type { ApprovalView } from '../../../src/web/views.ts'
+
 const TIME = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit' })
 const DAY_TIME = new Intl.DateTimeFormat(undefined, {
   day: 'numeric',
@@ -55,6 +57,12 @@ export function tookText(ms: number): string {
 /** `ed25519:D9ebEMpE…` is enough to tell nodes apart. */
 export function shortId(id: string): string {
   return id.length > 20 ? `${id.slice(0, 16)}…` : id
+}
+
+/** Never a node's name alone: it may be called like somebody. */
+export function askerOf({ binding, askedBy }: Pick<ApprovalView, 'binding' | 'askedBy'>): string {
+  const { principal } = binding
+  return askedBy === undefined ? principal : `the node ${askedBy} (${shortId(principal.replace(/^peer:/, ''))})`
 }
 
 const BROWSERS = [

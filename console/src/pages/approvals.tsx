@@ -7,6 +7,7 @@ import type { JSX } from 'preact'
 import type { ApprovalView, GrantView } from '../../../src/web/views.ts'
 import { get, remove } from '../core/api.ts'
 import { useAttempt } from '../core/attempt.ts'
+import { askerOf } from '../core/format.ts'
 import { approvals, mayDecide, openApprovals } from '../core/live.ts'
 import { useLoad } from '../core/load.ts'
 import { href } from '../core/route.ts'
@@ -125,7 +126,7 @@ function Past(): JSX.Element {
             name: 'Asked by',
             width: 'minmax(0,1fr)',
             minor: true,
-            cell: ({ binding }) => <Words text={binding.principal} />,
+            cell: (approval) => <Words text={askerOf(approval)} />,
           },
           {
             name: 'Decided by',

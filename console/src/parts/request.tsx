@@ -8,7 +8,7 @@ import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { ApprovalView } from '../../../src/web/views.ts'
 import { post } from '../core/api.ts'
 import { useAttempt } from '../core/attempt.ts'
-import { leftText } from '../core/format.ts'
+import { askerOf, leftText } from '../core/format.ts'
 import { mayDecide, me, now, rememberApproval } from '../core/live.ts'
 import { href } from '../core/route.ts'
 import { line, textOf } from '../core/text.ts'
@@ -33,7 +33,7 @@ export function Request({ approval }: { readonly approval: ApprovalView }): JSX.
       document.querySelector<HTMLElement>('main h1')?.focus()
     })
   return (
-    <article class="card request" aria-label={`${line(shown.title)} by ${line(binding.principal)}`}>
+    <article class="card request" aria-label={`${line(shown.title)} by ${line(askerOf(approval))}`}>
       <header>
         <h3>
           <Words text={shown.title} />
@@ -48,7 +48,7 @@ export function Request({ approval }: { readonly approval: ApprovalView }): JSX.
       </header>
       <p class="aside">
         <strong>
-          <Words text={binding.principal} />
+          <Words text={askerOf(approval)} />
         </strong>
         {shown.client === undefined ? null : (
           <>

@@ -7,6 +7,7 @@ import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs
 import { createServer } from 'node:net'
 import { homedir } from 'node:os'
 import { dirname } from 'node:path'
+import type { TopologySnapshot } from '../bus/topology.ts'
 import { problemText } from '../config/config-file.ts'
 import { loadConfig } from '../config/config-store.ts'
 import { dataDirectory, dataRoot } from '../config/data-directory.ts'
@@ -18,6 +19,7 @@ import { parseNote, verifyNote } from '../ledger/note.ts'
 import type { StatusView } from '../web/api.ts'
 import type { DoctorFacts } from '../web/doctor.ts'
 import { serviceFacts } from '../web/doctor.ts'
+import { unmatchedSentences } from '../web/unmatched.ts'
 import type { LedgerView } from '../web/views.ts'
 import { findGateway, request } from './gateway-client.ts'
 import type { GatewayConnection } from './gateway-client.ts'
@@ -44,6 +46,7 @@ export async function gatherFacts(given: { readonly data?: string; readonly conf
     port,
     ledger: config === undefined ? 'unknown' : await ledgerFacts(root, config),
     ...(running.ok && config !== undefined ? await cosigningFacts(running.value, config) : {}),
+    ...(running.ok && config !== undefined ? await unmatchedFacts(running.value, config) : {}),
     services: status?.ok === true ? servicesOf(status.value) : await familiesAlone(config),
     configNotes: loaded.ok ? loaded.value.notes : [],
   }
@@ -124,6 +127,15 @@ async function cosigningFacts(
   const verified = note.ok ? verifyNote(note.value, vkeys) : note
   const cosignatures = verified.ok ? verified.value.length : 0
   return { cosigning: { witnesses: vkeys.length, cosignatures, everySeconds: checkpointSeconds } }
+}
+
+/** Only while a gateway runs does anybody know what there is. */
+async function unmatchedFacts(gateway: GatewayConnection, config: Config): Promise<Pick<DoctorFacts, 'unmatched'>> {
+  const answer = await request(gateway, { path: '/api/topology' })
+  if (!answer.ok) return {}
+  const { capabilitiesLocal, capabilitiesRemote } = answer.value as unknown as TopologySnapshot
+  const names = [...capabilitiesLocal, ...capabilitiesRemote].map(({ name }) => name)
+  return { unmatched: unmatchedSentences(config, names) }
 }
 
 function servicesOf(status: Json): DoctorFacts['services'] {

@@ -4,11 +4,9 @@
  * Does I/O.
  */
 import type { Offer } from '../bus/capability.ts'
-import type { DataDirectory } from '../config/data-directory.ts'
 import { systemClock } from '../core/clock.ts'
 import { ulid } from '../core/ids.ts'
 import type { Authenticate } from '../guard/authenticate.ts'
-import type { Ledger } from '../ledger/ledger.ts'
 import type { StatusView } from '../web/api.ts'
 import { apiHandler } from '../web/api-server.ts'
 import { CLIENTS, selfCommand, selfSettings, snippetFor } from '../web/connect.ts'
@@ -22,6 +20,7 @@ import { startSampling } from '../web/history-server.ts'
 import type { Route } from '../web/listener-server.ts'
 import { createSessions } from '../web/sessions.ts'
 import { createSignIn } from '../web/sign-in.ts'
+import { unmatchedSentences } from '../web/unmatched.ts'
 import type { SettingsView } from '../web/views.ts'
 import type { FaceParts } from './faces-server.ts'
 import { profileHolds } from './guard-config.ts'
@@ -91,7 +90,7 @@ function profilesOf({ config, spine, families }: FaceParts): Profiles {
 
 /** Nothing secret is in it: whoever is signed in at the console may read it. */
 function settingsView(parts: FaceParts, status: StatusView): SettingsView {
-  const { config, version, data, spine } = parts
+  const { config, version, spine } = parts
   const tools = spine.bus.offers().filter(({ face }) => face.kind === 'tool')
   const command = selfCommand(process.argv[1] ?? '')
   const settings = selfSettings(process.argv.slice(2), process.env, process.cwd())
@@ -109,17 +108,21 @@ function settingsView(parts: FaceParts, status: StatusView): SettingsView {
       const { where, what } = snippetFor(name, facts)
       return { name, where, snippet: what }
     }),
-    findings: findingsOf(data, spine.ledger, status),
+    findings: findingsOf(parts, status),
   }
 }
 
 /** What a node can say about itself; whether the whole ledger still holds is for `verify` to find out. */
-function findingsOf(data: DataDirectory, ledger: Ledger, status: StatusView): SettingsView['findings'] {
+function findingsOf({ config, data, spine }: FaceParts, status: StatusView): SettingsView['findings'] {
+  const { ledger, bus } = spine
+  const names = bus.offers().map(({ name }) => name)
   // Configuration: this process has read it. Ledger: said below, from its state, without reading everything again.
   const outside = new Set(['configuration', 'ledger'])
   const sound = ledger.state().kind === 'sound'
   return [
-    ...diagnose(selfCheck(data, status)).filter(({ about }) => !outside.has(about)),
+    ...diagnose({ ...selfCheck(data, status), unmatched: unmatchedSentences(config, names) }).filter(
+      ({ about }) => !outside.has(about),
+    ),
     {
       level: sound ? 'ok' : 'fail',
       about: 'ledger',

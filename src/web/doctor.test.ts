@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { diagnose } from './doctor.ts'
 import type { DoctorFacts } from './doctor.ts'
+import { unmatchedSentences } from './unmatched.ts'
 
 const WELL: DoctorFacts = {
   nodeVersion: 'v24.21.0',
@@ -36,5 +37,32 @@ describe('doctor', () => {
     ])
     expect(about('witnesses', { cosigning: { ...cosigning, cosignatures: 2 } })).toMatchObject([{ level: 'ok' }])
     expect(about('witnesses', { cosigning: { ...cosigning, witnesses: 0 } })).toEqual([])
+  })
+
+  it('warns of rules and profiles that hold for nothing, and knows what was meant', () => {
+    const offered = ['hs4.scripts.run', 'hs4.devices.list']
+    const rules = [
+      { tool: 'hs4.script.run', says: 'forbid' },
+      { tool: 'hs4.*', says: 'ask' },
+      { target: 'homeseer:141', says: 'forbid' },
+    ]
+    const profiles = {
+      evening: { include: ['hs4.devices.*', 'lamps.*'], exclude: [] },
+      all: { include: ['*'], exclude: [] },
+    }
+    const unmatched = unmatchedSentences({ guard: { rules }, profiles }, offered)
+    expect(about('rules and profiles', { unmatched })).toEqual([
+      {
+        level: 'warn',
+        about: 'rules and profiles',
+        sentence:
+          'the rule that says forbid names hs4.script.run, which nothing here is called. Did you mean hs4.scripts.run?',
+      },
+      {
+        level: 'warn',
+        about: 'rules and profiles',
+        sentence: 'the profile evening names lamps.*, which nothing here is called.',
+      },
+    ])
   })
 })

@@ -12,6 +12,8 @@ export interface DoctorFacts {
   readonly configFile: string | undefined
   /** Settings that are set and do nothing. */
   readonly configNotes?: readonly string[]
+  /** Rules and profiles that hold for nothing (unmatched.ts). */
+  readonly unmatched?: readonly string[]
   readonly dataWritable: boolean
   readonly freeBytes: number
   /** Files that others could read although they must not, with their modes. */
@@ -57,6 +59,7 @@ export function diagnose(facts: DoctorFacts): readonly Finding[] {
     gatewayFinding(facts),
     ...ledgerFindings(facts),
     ...cosigningFindings(facts),
+    ...(facts.unmatched ?? []).map((sentence): Finding => ({ level: 'warn', about: 'rules and profiles', sentence })),
     ...facts.services.map(({ name, status, advice }): Finding => ({
       level: status === 'ok' ? 'ok' : status === 'degraded' ? 'warn' : 'fail',
       about: name,

@@ -18,7 +18,7 @@ let home: Home
 let gateway: GatewayProcess
 let token: string
 beforeAll(async () => {
-  home = createHome('  anonymous: off\n')
+  home = createHome('  anonymous: off\nguard:\n  rules: [{ tool: task_creat, says: forbid }]\n')
   gateway = await startGatewayProcess(home)
   token = (await hearthbus(['token', 'create', 'claude', '--role', 'agent'])).said.split('\n')[0] ?? ''
 })
@@ -46,6 +46,10 @@ describe('a node that asks everybody for a token', () => {
     expect(await hearthbus(['status'])).toMatchObject({ code: 0, said: expect.stringContaining('not signed yet') })
     const doctor = await hearthbus(['doctor'])
     expect([doctor.code, doctor.said]).toEqual([0, expect.stringContaining(`answers at ${gateway.url}`)])
+    expect(doctor.said).toContain(
+      '! rules and profiles: the rule that says forbid names task_creat, which nothing here',
+    )
+    expect(doctor.said).toContain('Did you mean task_create?')
     const nameless = await hearthbus(['call', 'server_ping'])
     expect([nameless.code, nameless.said]).toEqual([4, expect.stringContaining('Set HEARTHBUS_TOKEN')])
     const named = await hearthbus(['call', 'server_ping'], { HEARTHBUS_TOKEN: token })

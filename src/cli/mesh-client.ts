@@ -33,6 +33,8 @@ import type { Answer } from './print.ts'
 export interface MeshCommand {
   readonly config: Config
   readonly dataRoot: string
+  /** What this node is called: as its gateway says, where one runs. */
+  readonly name: string
 }
 
 /** A sentence that says what is wrong and what to do. */
@@ -52,7 +54,7 @@ export function initCommunity(command: MeshCommand, name: string): Promise<Answe
     const key = await loadOrCreateKey(meshFiles(dataDirectory(command.dataRoot)).rootKey)
     if (!key.ok) return fail(keyFaultSentence(key.fault))
     const root = nodeIdentity(key.value.privateKey)
-    const founder = { nodeId: authority.self.id, name: command.config.node.name }
+    const founder = { nodeId: authority.self.id, name: command.name }
     const founded = await store.accept(foundCommunity({ name, root, founder, nowMs: systemClock.now() }))
     if (!founded.ok) return fail(communitySentence(founded.fault))
     return said(
@@ -101,7 +103,7 @@ export function joinCommunity(command: MeshCommand, text: string): Promise<Answe
     const joined = await joinByInvitation({
       invitation: invitation.value,
       identity: authority.self,
-      name: command.config.node.name,
+      name: command.name,
       natsServers: command.config.mesh.nats.servers,
       useNkey: command.config.mesh.nats.nkey,
     })

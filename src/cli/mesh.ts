@@ -5,8 +5,9 @@
  */
 import { Option } from 'commander'
 import type { Command } from 'commander'
+import type { StatusView } from '../web/api.ts'
 import { configOf, dataRootOf, globalOptions, say } from './command-client.ts'
-import { findGateway } from './gateway-client.ts'
+import { findGateway, request } from './gateway-client.ts'
 import type * as meshClient from './mesh-client.ts'
 import type { Answer } from './print.ts'
 import { wholeNumber } from './whole-number.ts'
@@ -61,5 +62,8 @@ async function run(
   // The demo has a directory of its own; what is asked while it runs is about it.
   const running = findGateway(globalOptions(command).data)
   const dataRoot = running.ok ? running.value.dataRoot : dataRootOf(command)
-  say(command, await ask(work, { config, dataRoot }))
+  // It may have been started with another configuration than this command was given.
+  const status = running.ok ? await request(running.value, { path: '/api/status' }) : undefined
+  const name = status?.ok === true ? (status.value as unknown as StatusView).node : config.node.name
+  say(command, await ask(work, { config, dataRoot, name }))
 }

@@ -70,6 +70,15 @@ function addApprovals(program: Command): void {
       ),
     )
   approvals
+    .command('show <id>')
+    .description('one request, decided or not')
+    .action((id: string, _, command: Command) =>
+      ask(command, asOwner({ path: `/api/approvals/${encodeURIComponent(id)}` }), (value) => ({
+        ...approvalsAnswer([value as JsonObject], Date.now()),
+        json: value,
+      })),
+    )
+  approvals
     .command('approve <id>')
     .description('let that exact call happen once; with --uses and --minutes, also calls like it')
     .option('--uses <n>', 'so many more calls like it', wholeNumber(1, 1_000))

@@ -39,6 +39,7 @@ export async function gatherFacts(given: { readonly data?: string; readonly conf
     configProblems: loaded.ok ? [] : loaded.fault.map(problemText),
     configFile: loaded.ok ? loaded.value.path : undefined,
     dataWritable: isWritable(root),
+    dataIsBlocked: !statSync(nearestExisting(root)).isDirectory(),
     freeBytes: freeBytes(root),
     looseKeys: looseKeys(root),
     gateway: running.ok ? { url: running.value.note.url, answers: status?.ok === true } : undefined,

@@ -5,6 +5,7 @@
  * Pure.
  */
 import type { TopologySnapshot } from '../bus/topology.ts'
+import { closest, didYouMean } from '../core/closest.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { isJsonObject } from '../core/json.ts'
 import type { EntryView, SeriesView, SettingsView, ToolView } from '../web/views.ts'
@@ -106,7 +107,11 @@ export function entriesAnswer(entries: readonly EntryView[]): Answer {
 export function toolAnswer(tools: readonly ToolView[], name: string): Answer {
   const tool = tools.find((candidate) => candidate.name === name)
   if (tool === undefined) {
-    const message = `There is no tool ${name} here. hearthbus tools lists them.`
+    const near = closest(
+      name,
+      tools.map((known) => known.name),
+    )
+    const message = `There is no tool ${name} here. hearthbus tools lists them.${didYouMean(near)}`
     return { json: { ok: false, message }, text: harmless(message), exit: EXIT.failed }
   }
   const text = [

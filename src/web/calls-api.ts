@@ -3,6 +3,9 @@
  *
  * Pure: the bus does the work.
  */
+import type { Caller } from '../bus/call.ts'
+import { closest, didYouMean } from '../core/closest.ts'
+import type { Fault } from '../core/fault.ts'
 import { ulid } from '../core/ids.ts'
 import { callRequest } from './api.ts'
 import type { CallView } from './api.ts'
@@ -17,6 +20,11 @@ const MAX_TRACES = 10_000
 const MAX_TRACE_ID = 64
 
 export function addCalls(api: Api, { bus, guard, ledger, history }: ApiOptions): void {
+  const visibleNames = (caller: Caller): readonly string[] =>
+    bus
+      .offers()
+      .filter((offer) => guard.visible(caller, offer))
+      .map(({ name }) => name)
   api.post('/call', async (context) => {
     const { tool, arguments: body, session, node, timeoutMs } = parsed(callRequest, await bodyOf(context.req.raw))
     const traceId = ulid()
@@ -30,7 +38,10 @@ export function addCalls(api: Api, { bus, guard, ledger, history }: ApiOptions):
       ...(timeoutMs === undefined ? {} : { timeoutMs }),
     })
     const offer = bus.offer(tool)
-    if (offer === undefined) return outcome.ok ? Response.json(outcome.value.data) : faultAnswer(outcome.fault)
+    if (offer === undefined)
+      return outcome.ok
+        ? Response.json(outcome.value.data)
+        : faultAnswer(withSuggestion(outcome.fault, tool, visibleNames(context.var.caller)))
     if (outcome.ok) {
       // What somebody looked at anyway need not be asked for again; of a second bus, or another node, no line is kept.
       const nowMs = Date.now()
@@ -83,4 +94,10 @@ export function addCalls(api: Api, { bus, guard, ledger, history }: ApiOptions):
     const view: CallDetailView = { traceId, traces, ...record, approvals }
     return context.json(view)
   })
+}
+
+/** Most names that nothing has are a slip of the pen. */
+function withSuggestion(fault: Fault, tool: string, names: readonly string[]): Fault {
+  if (fault.kind !== 'not-found') return fault
+  return { ...fault, message: `${fault.message}${didYouMean(closest(tool, names))}` }
 }

@@ -15,6 +15,8 @@ export interface DoctorFacts {
   /** Rules and profiles that hold for nothing (unmatched.ts). */
   readonly unmatched?: readonly string[]
   readonly dataWritable: boolean
+  /** Something else than a folder is where the data directory is, or on the way to it. */
+  readonly dataIsBlocked?: boolean
   readonly freeBytes: number
   /** Files that others could read although they must not, with their modes. */
   readonly looseKeys: readonly { readonly path: string; readonly mode: string }[]
@@ -95,7 +97,13 @@ function configFindings({ configProblems, configFile, configNotes = [] }: Doctor
   ]
 }
 
-function dataFinding({ dataRoot, dataWritable, freeBytes }: DoctorFacts): Finding {
+function dataFinding({ dataRoot, dataWritable, dataIsBlocked, freeBytes }: DoctorFacts): Finding {
+  if (dataIsBlocked === true)
+    return {
+      level: 'fail',
+      about: 'data',
+      sentence: `${dataRoot} cannot be the data directory: there is a file in its place, or on the way to it. Move that, or set HEARTHBUS_DATA.`,
+    }
   if (!dataWritable)
     return {
       level: 'fail',

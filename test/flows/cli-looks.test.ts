@@ -88,6 +88,9 @@ describe('what is looked at', () => {
     expect(said).toMatch(/\ntitle +required +string/)
     const unknown = await hearthbus(['tools', 'task_creat'])
     expect([unknown.code, unknown.said]).toEqual([1, expect.stringContaining('There is no tool task_creat here')])
+    expect(unknown.said).toContain('Did you mean task_create?')
+    const called = await hearthbus(['call', 'task_creat'], { HEARTHBUS_TOKEN: token })
+    expect([called.code, called.said]).toEqual([1, expect.stringMatching(/ Did you mean task_create\?\n$/)])
   })
 
   it('is the key of the ledger, which is the one that its checkpoints are signed with', async () => {

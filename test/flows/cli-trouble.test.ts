@@ -52,6 +52,13 @@ describe('a data directory that is not one', () => {
     rmSync(keys, { recursive: true })
     writeFileSync(keys, '')
     expect(await hearthbus('up')).toMatchObject({ code: 5, said: expect.stringContaining('a file in its place') })
+    const file = ['--data', join(home.data, 'file')]
+    writeFileSync(join(home.data, 'file'), '')
+    for (const words of [['up'], ['doctor']])
+      expect(await hearthbus(...file, ...words)).toMatchObject({
+        code: 5,
+        said: expect.stringContaining('a file in its place'),
+      })
   })
 })
 

@@ -32,6 +32,7 @@ describe('a call that waits on another node', () => {
     })
     const { stdout } = spawnSync(process.execPath, [CLI, '--data', attic.home.data, 'approvals'], { encoding: 'utf8' })
     expect(stdout).toContain(`asked by  the node cellar (peer:${cellar.nodeId})`)
+    expect(cli(attic.home, 'approvals', 'show', id)).toMatchObject({ id, state: 'requested', askedBy: 'cellar' })
     expect(cli(attic.home, 'approvals', 'approve', id)).toMatchObject({ state: 'approved', askedBy: 'cellar' })
   })
 })

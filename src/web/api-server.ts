@@ -3,6 +3,7 @@
  *
  *   /api/status · tools · call · traces · calls · topology · history · approvals · grants · tokens · ledger · stop
  *   /api/session · sessions · console/link · settings          /api/events is a server of its own
+ *   /api itself lists them all
  *
  * A tool called from here takes the same five stages as a model's call. What decides and administers demands a role.
  *
@@ -58,6 +59,12 @@ function apiApp(options: ApiOptions): Api {
   addLedger(api, options)
   addAdministration(api, options)
   addSessions(api, options)
+  // Of what there is, so that nothing is forgotten.
+  api.get('/', (context) => {
+    const { node, version } = options.status()
+    const routes = api.routes.filter(({ method }) => method !== 'ALL').map(({ method, path }) => `${method} ${path}`)
+    return context.json({ node, version, routes: [...new Set([...routes, 'GET /api/events'])].toSorted() })
+  })
   return api
 }
 

@@ -299,6 +299,15 @@ describe('the page', () => {
 })
 
 describe('the catalogue', () => {
+  it('of the API itself is at its root', async () => {
+    const { routes, node } = (await (await house.api('/api')).json()) as { node: string; routes: readonly string[] }
+    expect(node).toBe('home')
+    expect(routes).toEqual(
+      expect.arrayContaining(['GET /api', 'GET /api/status', 'POST /api/call', 'POST /api/session', 'GET /api/events']),
+    )
+    expect(routes.filter((route) => route.includes('*'))).toEqual([])
+  })
+
   it('says which profiles show a tool', async () => {
     const tools = (await (await house.api('/api/tools')).json()) as ToolView[]
     expect(tools.find(({ name }) => name === 'test.door.open')?.profiles).toEqual(['all', 'test'])

@@ -63,7 +63,17 @@ export function meshTransportContract(name: string, open: () => Promise<MeshPair
         details: { approval_id: 'a1' },
       } as const
       pair.offer(answering({ name: 'test.fails' }, async () => fail(fault)))
-      expect(await pair.caller.call('test.fails', undefined, {}, ME)).toEqual({ ok: false, fault })
+      const heard = await pair.caller.call('test.fails', undefined, {}, ME)
+      // Where the person is asked is said beside it.
+      const node = expect.any(String)
+      expect(heard).toEqual({
+        ok: false,
+        fault: {
+          ...fault,
+          message: expect.stringMatching(/^A person has to approve this\. It waits on the node /),
+          details: { ...fault.details, node, node_name: node },
+        },
+      })
     })
 
     it('carries what changes something, signed', async () => {

@@ -198,15 +198,15 @@ describe('router_call', () => {
 })
 
 describe('router_fallback', () => {
-  /** Two instances that could stand in for each other, one of which always fails. */
+  /** Two instances that can stand in for each other, one of which always fails, and has a session that stays with it. */
   async function ejectOne(): Promise<void> {
-    for (const size of [1, 2])
-      rig.bus.registerCapability(
-        answering({ name: 'light.read', params: { size }, matches: { size: 'equals' } }, () =>
-          Promise.resolve(size === 1 ? fail({ kind: 'failed' as const, message: 'dark' }) : reply(size)),
-        ),
-      )
-    for (let count = 0; count < 10; count++) await rig.through('light.read', { params: { size: 1 } })
+    const once = { name: 'light.read', idempotent: false }
+    const ask = () => rig.through('light.read', {}, { sessionId: 'evening' })
+    const dark = fail({ kind: 'failed' as const, message: 'dark' })
+    rig.bus.registerCapability(answering({ ...once, params: { lamp: 1 } }, () => Promise.resolve(dark)))
+    await ask()
+    rig.bus.registerCapability(answering({ ...once, params: { lamp: 2 } }, () => Promise.resolve(reply('light'))))
+    for (let count = 0; count < 10; count++) await ask()
   }
 
   it('shows who is left alone and for how long', async () => {

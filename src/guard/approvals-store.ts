@@ -45,6 +45,8 @@ export interface ApprovalStore extends Approvals {
   readonly remindIn: (transaction: Transaction, id: string, open: OpenCall) => void
   /** Throws when the approval is not there to be used: the whole step is undone. */
   readonly useIn: (transaction: Transaction, id: string, call: { readonly traceId: string }) => void
+  /** Of a call that used it, under which nothing was tried: good once more, for no longer than before. */
+  readonly giveBackIn: (transaction: Transaction, id: string, call: { readonly traceId: string }) => void
   /** Closes what has lapsed or was given under other rules. */
   readonly sweepIn: (transaction: Transaction) => number
   /** Closes everything of a caller whose credential is gone. */
@@ -268,6 +270,16 @@ export function createApprovals(options: {
         .run(transaction.nowMs, traceId, id)
       if (Number(used.changes) !== 1) throw new Error(`approval ${id} cannot be used`)
       announce(transaction, id, { trace_id: traceId })
+    },
+
+    giveBackIn: (transaction, id, { traceId }) => {
+      const returned = transaction.sql
+        .prepare(
+          `UPDATE guard_approval SET state = 'approved', used_at = NULL, used_trace = NULL
+           WHERE id = ? AND state = 'used' AND used_trace = ?`,
+        )
+        .run(id, traceId)
+      if (Number(returned.changes) === 1) announce(transaction, id, { given_back_by: traceId })
     },
 
     sweepIn: (transaction) => {

@@ -3,6 +3,7 @@ import type { Call, Caller, Outcome } from '../bus/call.ts'
 import type { Offer } from '../bus/capability.ts'
 import type { Fault } from '../core/fault.ts'
 import type { JsonObject } from '../core/json.ts'
+import { fail } from '../core/result.ts'
 import {
   actuator,
   ADMIN,
@@ -76,6 +77,27 @@ describe('approval', () => {
       ['approval.approved', true],
       ['approval.used', true],
       ['approval.requested', false],
+    ])
+  })
+
+  it('is given back when the node that would have acted asks a person of its own first', async () => {
+    using house = openHouse()
+    const offer = lockOffer()
+    const waits = fail({ kind: 'approval-required' as const, message: 'A person has to approve this over there.' })
+    const id = await ask(house, offer, { to: 'open' })
+    await house.guard.approvals.approve(id, APPROVER)
+    const call = callOf(offer, { to: 'open' })
+    expect(await house.guard.around(call, offer, async () => waits)).toEqual(waits)
+    expect(house.guard.approvals.get(id)).toMatchObject({ state: 'approved' })
+    const lock = actuator()
+    expect(await house.guard.around(callOf(offer, { to: 'open' }), offer, lock.proceed)).toMatchObject({ ok: true })
+    expect([lock.calls.length, house.guard.approvals.get(id)?.state]).toEqual([1, 'used'])
+    expect(house.events('approval').map(({ kind }) => kind)).toEqual([
+      'approval.requested',
+      'approval.approved',
+      'approval.used',
+      'approval.approved',
+      'approval.used',
     ])
   })
 

@@ -109,13 +109,16 @@ async function pass(asked: Asked, parts: StepParts): Promise<Passed> {
 async function carryOut(
   call: Call,
   proceed: Proceed,
-  { effect, key }: Passed & { readonly kind: 'act' },
+  { effect, key, approval }: Passed & { readonly kind: 'act' },
   parts: StepParts,
 ): Promise<Outcome> {
   const withdrawnInTime = call.signal.aborted
   const outcome = withdrawnInTime
     ? fail(withdrawn(call, parts.monotonic()))
     : settle(await attempt(call, proceed, parts), effect)
+  // On the node that would have acted a person is asked, too: the yes of ours is for when that one has said theirs.
+  if (approval !== undefined && !outcome.ok && outcome.fault.kind === 'approval-required')
+    await giveBack(approval, call, parts)
   if (key === undefined) return outcome
   try {
     await (withdrawnInTime ? parts.keys.release(key) : parts.keys.finish(key, outcome))
@@ -124,6 +127,15 @@ async function carryOut(
     parts.report(error, `the outcome of an idempotency key of ${call.capability} could not be kept`)
   }
   return outcome
+}
+
+async function giveBack(approval: string, call: Call, { approvals, transact, report }: StepParts): Promise<void> {
+  try {
+    await transact((transaction) => approvals.giveBackIn(transaction, approval, call))
+  } catch (error) {
+    // The person is asked once more, and nothing worse.
+    report(error, `an approval of ${call.capability} could not be given back`)
+  }
 }
 
 /** Something thrown in the middle of a change is no more than silence about it. */

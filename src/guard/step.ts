@@ -64,7 +64,13 @@ export interface Asked {
 export type Passed =
   | { readonly kind: 'answer'; readonly outcome: Outcome }
   | { readonly kind: 'rehearse' }
-  | { readonly kind: 'act'; readonly effect: Effect; readonly key: KeyUse | undefined }
+  | {
+      readonly kind: 'act'
+      readonly effect: Effect
+      readonly key: KeyUse | undefined
+      /** The yes that it uses up. */
+      readonly approval?: string | undefined
+    }
 
 const MAX_KEY = 512
 const MAX_LABEL = 300
@@ -132,12 +138,13 @@ function stepIn(transaction: Transaction, asked: Asked, argsHash: string, parts:
   if (decision.verdict !== 'allow') return refuse(decision)
   if (keyStanding.state !== 'fresh') return { kind: 'answer', outcome: repeated(keyStanding) }
   if (key !== undefined) keys.reserveIn(transaction, key)
-  if (decision.needsApproval && approval.state === 'approved') approvals.useIn(transaction, approval.id, call)
+  const used = decision.needsApproval && approval.state === 'approved' ? approval.id : undefined
+  if (used !== undefined) approvals.useIn(transaction, used, call)
   if (decision.needsApproval && approval.state === 'granted') grants.useIn(transaction, approval.id, call)
   limits.take(act)
   const driven = drivenBy(act)
   if (driven !== undefined) actuators.countIn(transaction, driven)
-  return { kind: 'act', effect: decision.effect, key }
+  return { kind: 'act', effect: decision.effect, key, approval: used }
 }
 
 const FRESH = { state: 'fresh' } as const

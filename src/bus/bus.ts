@@ -27,6 +27,7 @@ import { HealthTracker } from './health-tracker.ts'
 import { NodeDirectory } from './node-directory.ts'
 import { servesParams } from './params.ts'
 import type { Emit, PeerRecord } from './peer.ts'
+import { mistakeInside } from './provider.ts'
 import type { BusLog } from './provider.ts'
 import { Registry } from './registry.ts'
 import type { Diff } from './registry.ts'
@@ -328,7 +329,7 @@ export class CapabilityBus {
       outcome = await this.#options.admit(call, offer, proceed)
     } catch (error) {
       this.#log.error({ err: error, capability: call.capability, traceId: call.traceId }, 'the chain threw')
-      outcome = fail(internal(call))
+      outcome = fail(mistakeInside(call))
     }
     this.#timer.clear(ticket)
     ticket.release()
@@ -344,13 +345,5 @@ export class CapabilityBus {
 
   #fromElsewhere(fault: Fault, id: string): Fault {
     return waitingAt(fault, { id, name: this.#nodes.nameOf(id) ?? id })
-  }
-}
-
-function internal(call: Call): Fault {
-  return {
-    kind: 'internal',
-    code: 'internal_error',
-    message: `${call.capability} failed because of a mistake inside. The log has it under trace ${call.traceId}.`,
   }
 }

@@ -139,11 +139,16 @@ function crash(attempt: Attempt, { call, ticket }: Round, { error, log }: { erro
   }
   if (ticket.cause === undefined && !attempt.isAbandoned)
     log.error({ err: error, capability: call.capability, traceId: call.traceId }, 'a handler threw')
-  attempt.crash({
+  attempt.crash(mistakeInside(call))
+}
+
+/** What a caller hears of a mistake of ours. */
+export function mistakeInside({ capability, traceId }: Call): Fault {
+  return {
     kind: 'internal',
     code: 'internal_error',
-    message: `${call.capability} failed because of a mistake inside. The log has it under trace ${call.traceId}.`,
-  })
+    message: `${capability} failed because of a mistake inside. The log has it under trace ${traceId}.`,
+  }
 }
 
 function noWay({ nodeId }: CapabilityEntry): Fault {

@@ -103,7 +103,7 @@ async function planSet(homeseer: Homeseer, wish: SetInput): Promise<Result<Plan,
 function weighSet({ device, controls, path, shown }: Plan): Weighed {
   return {
     // By what the device is, never by what is asked of it: locking a door can lock somebody out.
-    effect: device.sensitivity.length > 0 ? 'sensitive' : 'writes',
+    effect: isOrdinary(device) ? 'writes' : 'sensitive',
     target: deviceTarget(device.ref),
     label: deviceLabel(device),
     touched: { refs: [device.ref] },
@@ -113,6 +113,10 @@ function weighSet({ device, controls, path, shown }: Plan): Weighed {
       after: pathJson(path, controls),
     },
   }
+}
+
+function isOrdinary({ sensitivity }: Device): boolean {
+  return sensitivity.length === 0
 }
 
 interface Deed {
@@ -188,7 +192,7 @@ async function recover(
   const choice = fresh.ok ? clearChoice(fresh.value, path.value, path.text) : undefined
   const renewed = await findDevice(homeseer, act.device.ref)
   // What turns out to be a lock by now was not weighed as one.
-  const isAsWeighed = renewed.ok && renewed.value.sensitivity.length <= act.device.sensitivity.length
+  const isAsWeighed = renewed.ok && (isOrdinary(renewed.value) || !isOrdinary(act.device))
   if (!fresh.ok || choice === undefined || !isAsWeighed)
     return fail(notThere(act, { executedMode: 'set_status', verification }))
   // Contract: "one control_value recovery path when a matching control pair is available", never a second one.

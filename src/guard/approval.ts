@@ -1,7 +1,7 @@
 /**
  * Approval: a person's yes or no to one exact call.
  *
- *   requested ──yes──▶ approved ──the call──▶ used ──another node asks its own people first──▶ approved
+ *   requested ──yes──▶ approved ──the call──▶ used ──a person is asked further on──▶ approved
  *       ├─────no──▶ denied
  *       └──time──▶ expired ◀──time── approved
  *

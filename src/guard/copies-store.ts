@@ -45,7 +45,7 @@ function questionEraser(sql: DatabaseSync, id: string, now: () => number): Erase
       if (found === undefined) return []
       const { preview: _, ...shown } = JSON.parse(String(found['shown'])) as ShownCall
       const blanked: ShownCall = { ...shown, arguments: {}, label: BLANK }
-      // The hashes of single arguments are only needed while a question is open.
+      // Hashes of single arguments could be tried out. Without them a no holds for the exact call, not for other words.
       sql.prepare('UPDATE guard_approval SET shown = ?, leaves = NULL WHERE id = ?').run(JSON.stringify(blanked), id)
       return [{ what: 'approval', id }]
     },

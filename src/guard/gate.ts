@@ -116,7 +116,8 @@ async function carryOut(
   const outcome = withdrawnInTime
     ? fail(withdrawn(call, parts.monotonic()))
     : settle(await attempt(call, proceed, parts), effect)
-  // On the node that would have acted a person is asked, too: the yes of ours is for when that one has said theirs.
+  // Whoever would have acted, another node or a call that this one makes, asks a person as well, and nothing was tried:
+  // this yes is for when that one is there.
   if (approval !== undefined && !outcome.ok && outcome.fault.kind === 'approval-required')
     await giveBack(approval, call, parts)
   if (key === undefined) return outcome

@@ -1,6 +1,7 @@
 /**
  * Record copies: the tables of all rooms that repeat what the ledger says. Whoever opens the database to verify the
- * ledger, gateway or command, compares these; whoever erases words erases them here, too. Delete a family's folder and its line here, and the rest still builds.
+ * ledger, gateway or command, compares these; whoever erases words erases them here, too. Delete a family's folder and
+ * its line here, and the rest still builds.
  *
  * Pure joining; each room looks after its own tables.
  */

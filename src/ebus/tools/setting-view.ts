@@ -8,7 +8,7 @@ import type { JsonObject } from '../../core/json.ts'
 import { known } from '../semantic/plane-reader.ts'
 import type { Setting } from '../semantic/settings.ts'
 
-/** By name here, since the tools that say it are many. */
+/** For the descriptions and refusals of tools: a model reads those, and no document. */
 export const HOW_TO_SET =
   'registry.methods.list of the regulator, plane system, lists under set_ext_register what can be set in this house (`settings`), each with its limits and an example call; ebus://<bus>/settings has the same'
 

@@ -44,6 +44,7 @@ export interface PacketRequest {
 /** Most calls are answered by then; the others are asked about, where a wire may lose some. */
 const PATIENCE_MS = 1_000
 const MAX_MISSED = 4
+const FEW_CALLS = 32
 
 class Waiting implements Worker {
   readonly request: PacketRequest
@@ -151,7 +152,7 @@ export class PacketCaller implements PacketEvents {
     const calls = this.#callsOf(session)
     const other = calls.gathered[0]
     const length = lengthOf(text)
-    const isFull = calls.gatheredBytes + length > MAX_GATHERED_BYTES || calls.gathered.length >= MAX_CALLS_PER_PACKET
+    const isFull = calls.gatheredBytes + length > MAX_GATHERED_BYTES || calls.gathered.length >= mostTogether(calls)
     if (other !== undefined && (isFull || other.wire !== wire)) this.#flush(calls)
     return new Promise((resolve) => {
       calls.gathered.push(new Waiting(calls, wire, { request, resolve, withdraw: this.#withdraw }))
@@ -283,6 +284,11 @@ export class PacketCaller implements PacketEvents {
     this.#sessions.set(session.id, calls)
     return calls
   }
+}
+
+/** Half of what is under way, so that both ends work at the same time; but a few calls are not worth a packet of their own. */
+function mostTogether({ waiting, gathered }: SessionCalls): number {
+  return Math.min(MAX_CALLS_PER_PACKET, Math.max(FEW_CALLS, (waiting.size + gathered.length) / 2))
 }
 
 /** Proven like the call: nobody else withdraws it, or asks after it. */

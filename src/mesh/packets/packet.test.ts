@@ -38,7 +38,7 @@ describe('packet', () => {
       `hbp2 call ${KEY_ID} 1 1 x`,
       `hbp2 call ${KEY_ID} 0 1 x\n`,
       `hbp2 call ${KEY_ID} 01 1 x\n`,
-      `hbp2 call ${KEY_ID} 1 33 x\n`,
+      `hbp2 call ${KEY_ID} 1 65 x\n`,
       `hbp2 call ${KEY_ID} 1e3 1 x\n`,
       `hbp2 call ${KEY_ID} 1\n`,
       `hbp2 call ${KEY_ID} 1 1 1 x\n`,

@@ -55,9 +55,12 @@ describe('packets', () => {
     ])
   })
 
-  it('hold no more than thirty-two', async () => {
+  it('hold thirty-two, and half of what is under way where that is more, up to sixty-four', async () => {
     await Promise.all(Array.from({ length: 41 }, (_, x) => call({ x })))
     expect(sent.map((packet) => packet.split(' ')[4])).toEqual(['1', '32', '8'])
+    sent = []
+    await Promise.all(Array.from({ length: 300 }, (_, x) => call({ x })))
+    expect(sent.map((packet) => packet.split(' ')[4])).toEqual(['1', '32', '33', '64', '64', '64', '42'])
   })
 
   it('are refused when somebody has changed them, and nothing is believed of it unsigned', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { heatingOf, targetArguments } from './heating.ts'
+import { heatingOf, targetArguments, targetSetting } from './heating.ts'
 import type { Json } from './json.ts'
 import { timesOf } from './times.ts'
 
@@ -38,14 +38,46 @@ describe('heating', () => {
     expect(atMs).toMatchObject({ outside: at(6), pressure: at(7), flame: at(1) })
   })
 
-  it('writes a target as the float that the regulator keeps', () => {
+  describe('the target of a room', () => {
     const [room] = heatingOf({ planes: { zones: [{ id: 'zone-2', name: 'Upstairs' }] } }, () => 0).rooms
     if (room === undefined) throw new Error('there is one')
-    expect(targetArguments(room, 21.5, 21)).toMatchObject({
-      address: 21,
-      method: 'set_ext_register',
-      params: { group: 3, instance: 1, addr: 0x22, data: [0x00, 0x00, 0xac, 0x41] },
-      intent: 'MUTATE',
+    const setting = (path: string, minimum: number): Json => ({
+      name: 'zone.day_setpoint',
+      minimum,
+      maximum: 30,
+      read_back: { tool: 'ebus.v1.semantic.zones.get', path },
+      example: {
+        tool: 'ebus.v1.rpc.invoke',
+        arguments: {
+          address: 21,
+          plane: 'system',
+          method: 'set_ext_register',
+          params: { group: 3, instance: 1, addr: 0x22, value: 20 },
+          intent: 'MUTATE',
+          allow_dangerous: true,
+          idempotency_key: 'a new one for each change',
+        },
+      },
+    })
+
+    it('is set as the regulator says, within what that room takes', () => {
+      const settings = [setting('zone-1.config.target_temp_c', 5), setting('zone-2.config.target_temp_c', 15)]
+      const found = targetSetting(room, [{ name: 'get_ext_register' }, { name: 'set_ext_register', settings }])
+      expect(found).toMatchObject({ minimum: 15, maximum: 30 })
+      if (found === undefined) throw new Error('there is one')
+      const sent = targetArguments(found, 21.5)
+      expect(sent).toMatchObject({
+        address: 21,
+        method: 'set_ext_register',
+        params: { group: 3, instance: 1, addr: 0x22, value: 21.5 },
+        intent: 'MUTATE',
+      })
+      expect(sent['idempotency_key']).not.toBe(targetArguments(found, 21.5)['idempotency_key'])
+    })
+
+    it('has no limits where nothing on the bus says so', () => {
+      const elsewhere = [{ name: 'set_ext_register', settings: [setting('zone-1.config.target_temp_c', 5)] }]
+      expect([targetSetting(room, elsewhere), targetSetting(room, null)]).toEqual([undefined, undefined])
     })
   })
 })

@@ -3,7 +3,7 @@
  *
  * Pure.
  */
-import { booleanAt, listAt, numberAt, stringAt } from './json.ts'
+import { booleanAt, listAt, numberAt, objectAt, stringAt } from './json.ts'
 import type { Json, JsonObject } from './json.ts'
 import { line } from './text.ts'
 
@@ -42,30 +42,28 @@ export interface Heating {
 export const HEATING_TOOL = 'ebus.v1.semantic.snapshot.get'
 export const HEATING_PLANES = ['zones', 'dhw', 'boiler_status', 'system'] as const
 
-/** Registers of a zone live in group 3; what it shall be by day is a float in 0x22, which residents may set. */
-const ZONE_GROUP = 0x03
-const DAY_SETPOINT = 0x22
-export const MIN_TARGET = 5
-export const MAX_TARGET = 30
+/** How a room's target is set on this regulator, and between which numbers. */
+export interface TargetSetting {
+  readonly minimum: number
+  readonly maximum: number
+  /** The call that sets it, as the heating says it: `params.value` is the number. */
+  readonly call: JsonObject
+}
+
+/** Among the methods of a device (`ebus.v1.registry.methods.list`); `undefined` when none of them sets it. */
+export function targetSetting({ id }: Room, methods: Json): TargetSetting | undefined {
+  const setting = listAt(methods)
+    .flatMap((method) => listAt(method, 'settings'))
+    .find((each) => stringAt(each, 'read_back', 'path') === `${id}.config.target_temp_c`)
+  const [minimum, maximum] = [numberAt(setting, 'minimum'), numberAt(setting, 'maximum')]
+  if (minimum === undefined || maximum === undefined) return undefined
+  return { minimum, maximum, call: objectAt(setting, 'example', 'arguments') }
+}
 
 /** The arguments of `ebus.v1.rpc.invoke` that set a room's target. */
-export function targetArguments(room: Room, celsius: number, regulator: number): JsonObject {
-  const bytes = new Uint8Array(4)
-  new DataView(bytes.buffer).setFloat32(0, celsius, true)
-  return {
-    address: regulator,
-    plane: 'system',
-    method: 'set_ext_register',
-    params: {
-      group: ZONE_GROUP,
-      instance: Number(/\d+$/.exec(room.id)?.[0] ?? 1) - 1,
-      addr: DAY_SETPOINT,
-      data: [...bytes],
-    },
-    intent: 'MUTATE',
-    allow_dangerous: true,
-    idempotency_key: `console-${crypto.randomUUID()}`,
-  }
+export function targetArguments({ call }: TargetSetting, celsius: number): JsonObject {
+  const params = { ...objectAt(call, 'params'), value: celsius }
+  return { ...call, params, idempotency_key: `console-${crypto.randomUUID()}` }
 }
 
 /** `fieldAtMs` by the paths of the tool's answer: a value is as old as itself, not as the oldest one beside it. */

@@ -15,6 +15,12 @@ export interface BudgetSettings {
 
 /** Generous for a device that reports its state, and nothing for one that has gone mad. */
 export const TEXT_BUDGET: BudgetSettings = { burst: 400, perSecond: 100 }
+/**
+ * For everything but texts: audio, pings, and whatever else a transport has. A device that listens sends 17 frames of
+ * audio a second, py-xiaozhi up to 50, and more at once after its network stood still; stock devices send no pings over
+ * WebSocket, and one in minutes over MQTT.
+ */
+export const FRAME_BUDGET: BudgetSettings = { burst: 1_000, perSecond: 100 }
 
 export function fullBudget(settings: BudgetSettings, atMs: number): Budget {
   return { left: settings.burst, atMs }

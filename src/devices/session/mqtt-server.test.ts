@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 import { connect } from 'node:net'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { concat, hex, utf8 } from '../../core/bytes.ts'
-import { encodeConnect, encodePublish } from '../wire/mqtt-packet.ts'
+import { encodeConnect, encodePublish, PINGREQ } from '../wire/mqtt-packet.ts'
 import type { DeviceLink, LinkEars } from './fleet.ts'
 import type { MqttDevices } from './mqtt-server.ts'
 import { acceptMqttDevices } from './mqtt-server.ts'
@@ -97,6 +97,16 @@ describe('MQTT server', () => {
   it('names the address that the device reached as the one for its audio', async () => {
     dial('right')
     await expect.poll(() => links[0]?.udp).toEqual({ server: '127.0.0.1', port: 4_000 })
+  })
+
+  it('answers pings, also hundreds at once, and hangs up on a device that sends nothing else', async () => {
+    const { socket, said } = dial('right')
+    await expect.poll(() => links).toHaveLength(1)
+    socket.write(concat(...Array.from({ length: 900 }, () => PINGREQ)))
+    await expect.poll(said).toBe(`${CONNACK}${'d000'.repeat(900)}`)
+    expect(closed).toEqual([])
+    socket.write(concat(...Array.from({ length: 5_000 }, () => PINGREQ)))
+    await expect.poll(() => closed).toEqual(['too many packets'])
   })
 
   it('notices that a device is gone', async () => {

@@ -118,7 +118,7 @@ export async function acceptMqttDevices(options: MqttServerOptions): Promise<Mqt
     client.conn.once('close', () => {
       connected--
       guests.delete(client)
-      ears.closed('MQTT connection closed')
+      ears.closed(troubleOf(client) ?? 'MQTT connection closed')
     })
   })
   // A broken client is the broker's to close; without listeners these would be uncaught.
@@ -174,6 +174,11 @@ function linkOver(client: Client, deviceId: string, udp: MqttServerOptions['udp'
 
 function socketOf({ conn }: Client): Socket | undefined {
   return conn instanceof PacketGuard ? conn.socket : undefined
+}
+
+/** Why the connection was cut, if it was. */
+function troubleOf({ conn }: Client): string | undefined {
+  return conn instanceof PacketGuard ? conn.errored?.message : undefined
 }
 
 function notAuthorized(): AuthenticateError {

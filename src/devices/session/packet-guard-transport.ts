@@ -1,16 +1,21 @@
 /**
- * Packet guard: a socket that is cut as soon as an MQTT packet announces more bytes than anybody should send.
+ * Packet guard: a socket that is cut as soon as an MQTT packet announces more bytes than anybody should send, or pings
+ * come faster than anybody should send them.
  *
- *   socket ──bytes──▶ follow lengths ──▶ broker          too long or malformed ──▶ destroy
+ *   socket ──bytes──▶ follow lengths ──▶ broker          too long, malformed or too many ──▶ destroy
  *
- * Brokers buffer a packet until it is complete; MQTT allows 256 MB. The limit is small until the sender is known.
+ * Brokers buffer a packet until it is complete; MQTT allows 256 MB. The limit is small until the sender is known. A
+ * broker answers pings by itself, so nobody behind it would see how many there are; messages have a budget in the berth.
  *
  * Does I/O.
  */
 import type { Socket } from 'node:net'
 import { Duplex } from 'node:stream'
+import { systemClock } from '../../core/clock.ts'
 import type { PacketLengths } from '../wire/mqtt-packet.ts'
 import { followLengths, NO_PACKET } from '../wire/mqtt-packet.ts'
+import type { Budget } from './budget.ts'
+import { FRAME_BUDGET, fullBudget, spend } from './budget.ts'
 
 /** Enough for a CONNECT with the longest credentials we sign. */
 const STRANGER_LIMIT = 2_048
@@ -19,6 +24,7 @@ export class PacketGuard extends Duplex {
   readonly socket: Socket
   #lengths: PacketLengths = NO_PACKET
   #limit = STRANGER_LIMIT
+  #budget: Budget = fullBudget(FRAME_BUDGET, systemClock.monotonic())
 
   constructor(socket: Socket) {
     super({ allowHalfOpen: false, readableHighWaterMark: 16_384, writableHighWaterMark: 65_536 })
@@ -41,8 +47,22 @@ export class PacketGuard extends Duplex {
       this.destroy(new Error('an MQTT packet is malformed or too long'))
       return
     }
+    if (!this.#affords(lengths.signals - this.#lengths.signals)) {
+      this.destroy(new Error('too many packets'))
+      return
+    }
     this.#lengths = lengths
     if (!this.push(chunk)) this.socket.pause()
+  }
+
+  #affords(signals: number): boolean {
+    const atMs = systemClock.monotonic()
+    for (let each = 0; each < signals; each++) {
+      const budget = spend(this.#budget, FRAME_BUDGET, atMs)
+      if (budget === undefined) return false
+      this.#budget = budget
+    }
+    return true
   }
 
   override _read(): void {

@@ -17,8 +17,8 @@ import type { Clock } from '../../core/clock.ts'
 import { systemClock } from '../../core/clock.ts'
 import type { AudioVersion } from '../wire/audio-frame.ts'
 import { decodeAudioFrame } from '../wire/audio-frame.ts'
-import type { Budget, BudgetSettings } from './budget.ts'
-import { fullBudget, spend } from './budget.ts'
+import type { Budget } from './budget.ts'
+import { FRAME_BUDGET, fullBudget, spend } from './budget.ts'
 import type { Admit, DeviceIdentity, DeviceLink, Harbour } from './fleet.ts'
 import type { Door, KnockFault } from './knock.ts'
 import { readKnock } from './knock.ts'
@@ -52,11 +52,6 @@ const DEFAULT_DOOR: Door = { path: '/xiaozhi/v1/', allowedOrigins: [] }
 const CLOSE_GRACE_MS = 1_000
 /** A device that reads nothing is not kept in memory on its own account. */
 const MAX_UNSENT = 262_144
-/**
- * For everything but texts, which have a budget in the berth. A device that listens sends 17 frames of audio a second,
- * py-xiaozhi up to 50, and more at once after its network stood still; stock devices send no pings at all.
- */
-const FRAME_BUDGET: BudgetSettings = { burst: 1_000, perSecond: 100 }
 const REFUSAL: Readonly<Record<string, number>> = { 'wrong-path': 404, 'foreign-origin': 403 }
 /** Who asks for another path wants nothing of ours. */
 const REASONS: Readonly<Record<KnockFault['kind'], RefusalReason | undefined>> = {

@@ -38,6 +38,9 @@ export function encodeSubscribe(packetId: number, topic: string, qos: 0 | 1): Ui
   return packet(0x82, concat(uint16(packetId), string(topic), Uint8Array.of(qos)))
 }
 
+/** § 2.2.1. */
+const PUBLISH = 3
+
 export const PINGREQ = Uint8Array.of(0xc0, 0)
 
 /** The first whole packet of `bytes` and how long it is; `undefined` while it is incomplete, `'malformed'` if never. */
@@ -57,7 +60,7 @@ function decodeBody(type: number, flags: number, body: Uint8Array): MqttPacket |
   switch (type) {
     case 2:
       return body.length === 2 ? { kind: 'connack', returnCode: body[1] ?? 0 } : undefined
-    case 3:
+    case PUBLISH:
       return decodePublish(flags, body)
     case 9:
       return { kind: 'suback', returnCodes: [...body.subarray(2)] }
@@ -106,13 +109,15 @@ function fixedHeader(bytes: Uint8Array): FixedHeader | 'malformed' | undefined {
 export interface PacketLengths {
   readonly left: number
   readonly header: Uint8Array
+  /** How many packets without a message in them began so far: pings, mostly. */
+  readonly signals: number
 }
 
-export const NO_PACKET: PacketLengths = { left: 0, header: new Uint8Array(0) }
+export const NO_PACKET: PacketLengths = { left: 0, header: new Uint8Array(0), signals: 0 }
 
 /** Follows the packets in `chunk`; `undefined` as soon as one is malformed or longer than `limit` bytes. */
 export function followLengths(state: PacketLengths, chunk: Uint8Array, limit: number): PacketLengths | undefined {
-  let { left } = state
+  let { left, signals } = state
   let header: Uint8Array = state.header
   let at = 0
   while (at < chunk.length) {
@@ -129,8 +134,9 @@ export function followLengths(state: PacketLengths, chunk: Uint8Array, limit: nu
     if (head === 'malformed' || head.remaining > limit) return undefined
     left = head.remaining
     header = NO_PACKET.header
+    if (head.type !== PUBLISH) signals++
   }
-  return { left, header }
+  return { left, header, signals }
 }
 
 function packet(first: number, body: Uint8Array): Uint8Array {

@@ -81,7 +81,7 @@ export async function runtimeRig(options: RigOptions = {}): Promise<Rig> {
     clock,
     origin: ORIGIN,
     lastSignedPath: join(folder, 'signed'),
-    copies: [guardCopies(database, clock), ...runtimeCopies(database)],
+    copies: [...guardCopies(database, clock), ...runtimeCopies(database)],
   })
   const { bus } = await openSpine({
     database,

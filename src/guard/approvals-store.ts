@@ -17,6 +17,7 @@ import { approverFlaw, CLOCK_SLACK_MS, lapseOf, standingOf } from './approval.ts
 import type { Approval, ApprovalStandingWithNotes, OpenCall, ShownCall } from './approval.ts'
 import { toApproval } from './approval-row.ts'
 import type { ApprovalEvent, Approvals, ApprovalsConfig } from './approvals.ts'
+import { sha256 } from './binding.ts'
 import type { Binding, Leaves } from './binding.ts'
 import { callerKey } from './caller-rights.ts'
 import { isReworded } from './grant.ts'
@@ -171,7 +172,8 @@ export function createApprovals(options: {
              WHERE id = ?`,
           )
           .run(nowMs, callerKey(by), nowMs + config.useMs, granted.value ?? null, id)
-        return ok(announce(transaction, id, { by: callerKey(by), grant: granted.value ?? null }))
+        const until = new Date(nowMs + config.useMs).toISOString()
+        return ok(announce(transaction, id, { by: callerKey(by), grant: granted.value ?? null, expires_at: until }))
       }),
 
     deny: (id, by, reason) =>
@@ -252,6 +254,8 @@ export function createApprovals(options: {
             args_hash: argsHash,
             definition_hash: binding.definitionHash,
             policy_version: binding.policyVersion,
+            promise_hash: binding.promiseHash,
+            leaves_hash: leaves === undefined ? null : sha256(leaves),
             preview_hash: shown.previewHash ?? null,
             expires_at: new Date(nowMs + config.openMs).toISOString(),
             trace_id: shown.traceId,

@@ -1,6 +1,7 @@
 /**
- * Copies: the words that the guard's tables have from bodies of the ledger, and how they are erased with them. What a
- * person is still asked about, or a stop still shows, has to be settled first: nobody decides on what cannot be read.
+ * Copies: the guard's tables that repeat what it told the ledger: which of them a verification compares, and how words
+ * are erased in them. What a person is still asked about, or a stop still shows, has to be settled first: nobody decides
+ * on what cannot be read.
  *
  *   approval.requested ─▶ guard_approval.shown     approval.denied ─▶ guard_approval.reason
  *   change.prepared ─▶ guard_change.summary        stop.engaged ─▶ guard_stop.reason
@@ -16,16 +17,38 @@ import { BLANK } from '../ledger/copies.ts'
 import type { Copies, Eraser, KeptLeaves } from '../ledger/copies.ts'
 import type { LedgerEntry } from '../ledger/entry.ts'
 import type { ShownCall } from './approval.ts'
+import { auditedApprovals } from './approval-audit.ts'
+import { auditedGrants, auditedStop, auditedTokens } from './rights-audit.ts'
+import { createRowAudit } from './row-audit.ts'
+import type { AuditedTable, Rows, Told } from './row-audit.ts'
 
-export function guardCopies({ sql }: Pick<Database, 'sql'>, { now }: Pick<Clock, 'now'>): Copies {
-  return {
-    eraser: (entry, leaves) => {
-      const { kind, approval: id } = entry
-      if (kind === 'approval.requested' && typeof id === 'string') return questionEraser(sql, id, now)
-      if (kind === 'approval.denied' && typeof id === 'string') return reasonEraser(sql, id)
-      if (kind === 'change.prepared') return changeEraser(sql, entry, now)
-      return kind === 'stop.engaged' ? stopEraser(sql, entry, leaves) : undefined
+export function guardCopies({ sql }: Pick<Database, 'sql'>, { now }: Pick<Clock, 'now'>): readonly Copies[] {
+  const compared = <Of extends Told>(table: AuditedTable<Of>, from: string, id: string): Copies => ({
+    audit: (leaves, news) => createRowAudit(table, { rows: rowsOf(sql, from, id), leaves, news, now }),
+  })
+  return [
+    compared(auditedApprovals, 'guard_approval', 'id'),
+    compared(auditedGrants, 'guard_grant', 'id'),
+    compared(auditedTokens, 'guard_token WHERE revoked_at IS NULL', 'name'),
+    compared(auditedStop, 'guard_stop', `'stop'`),
+    {
+      eraser: (entry, leaves) => {
+        const { kind, approval: id } = entry
+        if (kind === 'approval.requested' && typeof id === 'string') return questionEraser(sql, id, now)
+        if (kind === 'approval.denied' && typeof id === 'string') return reasonEraser(sql, id)
+        if (kind === 'change.prepared') return changeEraser(sql, entry, now)
+        return kind === 'stop.engaged' ? stopEraser(sql, entry, leaves) : undefined
+      },
     },
+  ]
+}
+
+/** Prepared when they are needed: a table that is missing then was dropped. */
+function rowsOf(sql: DatabaseSync, from: string, id: string): Rows {
+  const rows = `SELECT * FROM (SELECT rowid AS row_at, ${id} AS row_id, * FROM ${from})`
+  return {
+    after: (rowAt, limit) => sql.prepare(`${rows} WHERE row_at > ? ORDER BY row_at LIMIT ?`).all(rowAt, limit),
+    has: (name) => sql.prepare(`${rows} WHERE row_id = ? LIMIT 1`).get(name) !== undefined,
   }
 }
 

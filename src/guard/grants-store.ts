@@ -15,6 +15,7 @@ import type { Result } from '../core/result.ts'
 import { approverFlaw, CLOCK_SLACK_MS, hasLapsed } from './approval.ts'
 import type { Approval } from './approval.ts'
 import { toGrant } from './approval-row.ts'
+import { sha256 } from './binding.ts'
 import type { Binding, Leaves } from './binding.ts'
 import { callerKey } from './caller-rights.ts'
 import { covers, frameOf, grantFlaw, pointerOf } from './grant.ts'
@@ -137,6 +138,9 @@ export function createGrants(options: {
         principal,
         tool,
         target: scope ?? 'any',
+        definition_hash: definitionHash,
+        policy_version: policyVersion,
+        frame_hash: sha256(frame),
         bounds,
         free,
         max_uses: grant.maxUses,

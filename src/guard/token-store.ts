@@ -6,6 +6,7 @@
  * Does I/O.
  */
 import type { Caller, Restrictions, Role } from '../bus/call.ts'
+import { hex } from '../core/bytes.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Database } from '../core/database-store.ts'
 import type { Fault } from '../core/fault.ts'
@@ -86,6 +87,7 @@ export function createTokens(options: {
       const refusal = notAdmin(by) ?? flawOf(tokenFlaw(request))
       if (refusal !== undefined) return fail(refusal)
       const token = mintToken()
+      const hash = hashToken(token)
       return transact((transaction): Result<{ token: string; record: TokenRecord }, Fault> => {
         const { sql, nowMs, record } = transaction
         const taken = sql.prepare(`SELECT ${COLUMNS} FROM guard_token WHERE name = ? AND revoked_at IS NULL`).get(name)
@@ -101,7 +103,7 @@ export function createTokens(options: {
             'INSERT INTO guard_token (hash, name, role, restrictions, created_at, created_by, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?)',
           )
           .run(
-            hashToken(token),
+            hash,
             name,
             role,
             restrictions === undefined ? null : JSON.stringify(restrictions),
@@ -112,6 +114,7 @@ export function createTokens(options: {
         record({
           kind: 'token.created',
           name,
+          token_hash: hex(hash),
           role,
           by: callerKey(by),
           restrictions: restrictions as JsonObject | undefined,

@@ -12,5 +12,5 @@ import type { Copies } from '../ledger/copies.ts'
 import { runtimeCopies } from '../runtime/copies.ts'
 
 export function recordCopies(database: Pick<Database, 'sql'>): readonly Copies[] {
-  return [guardCopies(database, systemClock), ...runtimeCopies(database)]
+  return [...guardCopies(database, systemClock), ...runtimeCopies(database)]
 }

@@ -37,7 +37,7 @@ async function open(name: string): Promise<{ readonly spine: Spine; readonly dat
   const database = new Database({ path: join(folder, name), migrations: [ledgerMigrations, guardMigrations] })
   databases.push(database)
   const lastSignedPath = join(folder, `${name}.signed`)
-  const copies = [guardCopies(database, systemClock)]
+  const copies = guardCopies(database, systemClock)
   const ledger = await Ledger.open({ database, signer, clock: systemClock, origin: ORIGIN, lastSignedPath, copies })
   const spine = await openSpine({
     database,

@@ -26,6 +26,7 @@ beforeAll(async () => {
   gateway = await startGatewayProcess(home)
   await work(gateway.url, 'second')
   await gateway.stop()
+  cli(home.data, 'token', 'create', 'lamp', '--role', 'observer')
 })
 afterAll(() => {
   home.remove()
@@ -148,6 +149,14 @@ describe('a ledger that somebody touched', () => {
     expect(text).toMatch(new RegExp(`^The ${what} .*${why}`, 'm'))
     expect(cli(copy, 'doctor').text).toMatch(new RegExp(`The ${what} .*${why}`))
     expect(await chainVerdict(copy)).toMatchObject({ ok: true, data: { valid: false } })
+  })
+
+  it('is found out by a token that may do more than it was made for', () => {
+    const copy = tampered((sql) => sql.exec("UPDATE guard_token SET role = 'admin'"))
+    const { status, text } = cli(copy, 'ledger', 'verify')
+    expect(status).toBe(5)
+    expect(text).toMatch(/^The token lamp is not what the ledger says \(entry \d+\): role\.$/m)
+    expect(cli(copy, 'doctor').text).toContain('The token lamp is not what the ledger says')
   })
 
   it('refuses to go on from an old copy of the database, and says what to do', () => {

@@ -93,7 +93,7 @@ export const ledgerVerify = defineTool({
   name: 'ledger_verify',
   title: 'Verify the ledger',
   description:
-    'Derives the ledger again from its stored bytes and compares it with everything this node has signed: edited, missing, added and reordered entries are found, and tasks and audit sessions that do not say what the ledger says of them. Checks what came since the last clean run, or everything with `full`.',
+    'Derives the ledger again from its stored bytes and compares it with everything this node has signed: edited, missing, added and reordered entries are found, and tasks, audit sessions, approvals, grants and tokens that do not say what the ledger says of them. Checks what came since the last clean run, or everything with `full`.',
   input: z.strictObject({ full: z.boolean().default(false) }),
   output: z.object({
     valid: z.boolean(),

@@ -1,0 +1,147 @@
+/**
+ * Approval audit: what the ledger says of a question, and how its row has to look.
+ *
+ *   approval.requested ─▶ whose call, which call, what is shown     approved · denied ─▶ by whom, until when
+ *   used · expired ─▶ what became of it
+ *
+ * Pure.
+ */
+import { isJsonObject } from '../core/json.ts'
+import type { Json } from '../core/json.ts'
+import { BLANK } from '../ledger/copies.ts'
+import type { CommittedBody } from '../ledger/copies.ts'
+import type { LedgerEntry } from '../ledger/entry.ts'
+import type { ApprovalState } from './approval.ts'
+import { sha256 } from './binding.ts'
+import type { Binding } from './binding.ts'
+import { agrees, isSame, millis, parsed, wrongOf } from './row-audit.ts'
+import type { AuditedTable, Flaws, Row, Said, Told } from './row-audit.ts'
+
+interface ToldApproval extends Told {
+  readonly state: ApprovalState
+  /** The entry of the question, and of the yes or no. */
+  readonly asked: number
+  readonly decided: number | undefined
+  readonly lapsesAtMs: number
+}
+
+const STATES: Readonly<Record<string, ApprovalState>> = {
+  'approval.requested': 'requested',
+  'approval.approved': 'approved',
+  'approval.denied': 'denied',
+  'approval.expired': 'expired',
+  'approval.used': 'used',
+}
+
+export const auditedApprovals: AuditedTable<ToldApproval> = {
+  what: 'approval',
+  subject: ({ kind, approval: id }) => (Object.hasOwn(STATES, kind) && typeof id === 'string' ? id : undefined),
+  tell: (before, entry) => {
+    const { seq } = entry
+    const state = STATES[entry.kind] ?? 'requested'
+    if (state === 'requested') {
+      const lapsesAtMs = millis(entry['expires_at']) ?? 0
+      return { seq, state, asked: seq, decided: undefined, lapsesAtMs, keptUntilMs: Infinity }
+    }
+    // An answer to what was never asked answers nothing.
+    if (before === undefined) return undefined
+    // A yes that is given back is nobody's new decision.
+    const decided = entry['by'] === undefined ? before.decided : seq
+    return { ...before, seq, state, decided, keptUntilMs: keptUntil(state, before.lapsesAtMs) }
+  },
+  compare: (row, told, said) => {
+    const [asked, last] = [said.entry(told.asked), said.entry(told.seq)]
+    const decided = told.decided === undefined ? undefined : said.entry(told.decided)
+    if (asked === undefined || last === undefined) return { wrong: [] }
+    const question = flawsOfQuestion(row, asked, said)
+    const reason = flawsOfReason(row, { last, state: told.state }, said)
+    return {
+      wrong: [...wrongOf(rightFacts(row, told, { asked, decided, last })), ...question.wrong, ...reason.wrong],
+      doubted: [...(question.doubted ?? []), ...(reason.doubted ?? [])],
+    }
+  },
+}
+
+/** A no holds until the question would have lapsed; without its row the call could be asked for again. */
+function keptUntil(state: ApprovalState, lapsesAtMs: number): number {
+  if (state === 'denied') return lapsesAtMs
+  return state === 'approved' ? Infinity : -Infinity
+}
+
+interface Entries {
+  readonly asked: LedgerEntry
+  readonly decided: LedgerEntry | undefined
+  readonly last: LedgerEntry
+}
+
+function rightFacts(row: Row, { state }: ToldApproval, { asked, decided, last }: Entries): Record<string, boolean> {
+  const approved = decided?.kind === 'approval.approved' ? decided : undefined
+  // Yeses of old do not say until when they hold.
+  const expiresAtMs = millis((approved ?? asked)['expires_at'])
+  return {
+    state: row['state'] === state,
+    principal: row['principal'] === asked['principal'],
+    tool: row['tool'] === asked['tool'],
+    args_hash: row['args_hash'] === asked['args_hash'],
+    binding: isBoundTo(parsed(row['binding']), asked),
+    expires_at: expiresAtMs === undefined || row['expires_at'] === expiresAtMs,
+    decided_by: row['decided_by'] === (decided?.['by'] ?? null),
+    grant_id: row['grant_id'] === (decided?.['grant'] ?? null),
+    used_trace: row['used_trace'] === (state === 'used' ? last['trace_id'] : null),
+  }
+}
+
+function isBoundTo(binding: Json | undefined, asked: LedgerEntry): boolean {
+  if (!isJsonObject(binding)) return false
+  const told: Readonly<Record<keyof Binding, Json | undefined>> = {
+    principal: asked['principal'],
+    tool: asked['tool'],
+    argsHash: asked['args_hash'],
+    definitionHash: asked['definition_hash'],
+    target: asked['target'] ?? null,
+    policyVersion: asked['policy_version'],
+    promiseHash: asked['promise_hash'],
+  }
+  return Object.entries(told).every(([field, value]) => agrees(value, binding[field]))
+}
+
+/** What a person reads before they decide, and what a grant would be made from. */
+function flawsOfQuestion(row: Row, asked: LedgerEntry, said: Said): Flaws {
+  const [shown, leaves] = [parsed(row['shown']), parsed(row['leaves'])]
+  if (!isJsonObject(shown)) return { wrong: ['shown'] }
+  const words = said.words(asked)
+  const isBlank = isSame(shown['arguments'], {}) && shown['label'] === BLANK && shown['preview'] === undefined
+  const kept = { arguments: shown['arguments'], preview: shown['preview'] ?? null, label: shown['label'] ?? null }
+  const right = {
+    shown:
+      isSame(asked['preview_hash'], shown['previewHash']) &&
+      asked['trace_id'] === shown['traceId'] &&
+      (words.kind !== 'kept' || isSame(words.body, kept as Json)),
+    // Erased with the words.
+    leaves:
+      (row['leaves'] === null && words.kind === 'gone') ||
+      agrees(asked['leaves_hash'], leaves === undefined ? null : sha256(leaves)),
+  }
+  return { wrong: wrongOf(right), doubted: doubtOf('shown', asked, words, isBlank) }
+}
+
+function flawsOfReason(
+  { reason }: Row,
+  { last, state }: { readonly last: LedgerEntry; readonly state: ApprovalState },
+  said: Said,
+): Flaws {
+  if (state === 'expired') return { wrong: wrongOf({ reason: reason === last['because'] }) }
+  if (state !== 'denied') return { wrong: wrongOf({ reason: reason === null }) }
+  const words = said.words(last)
+  const right = words.kind !== 'kept' || (isJsonObject(words.body) && reason === words.body['reason'])
+  return { wrong: wrongOf({ reason: right }), doubted: doubtOf('reason', last, words, reason === BLANK) }
+}
+
+function doubtOf(
+  field: string,
+  { seq }: LedgerEntry,
+  { kind }: CommittedBody,
+  isBlank: boolean,
+): NonNullable<Flaws['doubted']> {
+  return kind === 'gone' && !isBlank ? [{ seq, field }] : []
+}

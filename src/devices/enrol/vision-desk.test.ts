@@ -40,9 +40,10 @@ describe('vision desk', () => {
 
   it('gives a picture up once', () => {
     const { desk, post } = open()
-    expect(post(ONE)).toBe(true)
+    const receipt = post(ONE)
+    expect(receipt).toMatch(/^[\w-]{12}$/)
     expect(desk.collect(TWO.deviceId)).toBeUndefined()
-    expect(desk.collect(ONE.deviceId)).toEqual(picture())
+    expect(desk.collect(ONE.deviceId)).toEqual({ ...picture(), receipt })
     expect(desk.collect(ONE.deviceId)).toBeUndefined()
     expect(desk.heldBytes()).toBe(0)
   })
@@ -51,7 +52,7 @@ describe('vision desk', () => {
     const { desk, startUpload } = open()
     const deposit = startUpload(ONE)
     expect(desk.collect(ONE.deviceId)).toBeUndefined()
-    expect(deposit?.(picture())).toBe(false)
+    expect(deposit?.(picture())).toBeUndefined()
     expect([desk.collect(ONE.deviceId), desk.heldBytes()]).toEqual([undefined, 0])
   })
 

@@ -30,8 +30,8 @@ export interface VisionCounter extends VisionDesk {
   readonly heldBytes: () => number
 }
 
-/** `false` when nobody waits for the picture any more. */
-export type Deposit = (picture: Picture) => boolean
+/** The receipt; `undefined` when nobody waits for the picture any more. */
+export type Deposit = (picture: Omit<Picture, 'receipt'>) => string | undefined
 
 interface Held {
   readonly picture: Picture
@@ -78,15 +78,16 @@ export function createVisionDesk(options: VisionDeskOptions): VisionCounter {
       tokens.delete(key)
       const { deviceId } = identity
       const deposit: Deposit = (picture) => {
-        if (uploads.get(deviceId) !== deposit) return false
+        if (uploads.get(deviceId) !== deposit) return undefined
         uploads.delete(deviceId)
         drop(deviceId)
         const timer = setTimeout(() => drop(deviceId), keepMs)
         timer.unref()
-        pictures.set(deviceId, { picture, sinceMs: clock.monotonic(), timer })
+        const receipt = base64url(randomBytes(9))
+        pictures.set(deviceId, { picture: { ...picture, receipt }, sinceMs: clock.monotonic(), timer })
         held += picture.bytes.length
         tidy()
-        return true
+        return receipt
       }
       uploads.set(deviceId, deposit)
       for (const listener of listeners) listener(deviceId)

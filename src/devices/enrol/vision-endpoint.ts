@@ -2,7 +2,7 @@
  * Vision endpoint: takes the picture a camera posts and lets the device go on at once.
  *
  *   POST /xiaozhi/vision/explain   Authorization: Bearer <token>   multipart: question, file
- *   200 {"success":true,"text":…}  becomes the text of the tool's answer     anything else makes the tool fail
+ *   200 {"success":true,"text":…,"receipt":…}  is the text of the tool's answer     anything else makes the tool fail
  *
  * The token is looked at before the body is, so that nobody without one can make us read megabytes.
  *
@@ -44,9 +44,10 @@ export function visionHandler(desk: VisionCounter, onRefused: OnRefused): HttpHa
     const mimeType = file === undefined ? undefined : imageType(file)
     if (file === undefined || mimeType === undefined)
       return jsonAnswer(415, { success: false, message: 'a JPEG, PNG or WebP picture is expected' })
-    if (!deposit({ bytes: file.bytes, mimeType }))
+    const receipt = deposit({ bytes: file.bytes, mimeType })
+    if (receipt === undefined)
       return jsonAnswer(410, { success: false, message: 'nobody waits for this picture any more' })
-    return jsonAnswer(200, { success: true, text: TOLD })
+    return jsonAnswer(200, { success: true, text: TOLD, receipt })
   }
 }
 

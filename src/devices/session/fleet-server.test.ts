@@ -118,12 +118,12 @@ describe('fleet', () => {
     }
     const { fleet, far } = attach(createFleet({ vision }))
     far.discovered()
-    posted = { bytes: Uint8Array.of(1), mimeType: 'image/jpeg' }
+    posted = { bytes: Uint8Array.of(1), mimeType: 'image/jpeg', receipt: 'r1' }
     const plain = fleet.call(ID, 't', {})
     far.reply(TEXT)
     expect(await plain).toMatchObject({ value: { content: [{ type: 'text' }] } })
     const photo = fleet.call(ID, 't', {})
-    posted = { bytes: Uint8Array.of(2), mimeType: 'image/jpeg' }
+    posted = { bytes: Uint8Array.of(2), mimeType: 'image/jpeg', receipt: 'r2' }
     spent(ID)
     const next = fleet.call(ID, 't', {})
     far.reply(TEXT)
@@ -134,27 +134,60 @@ describe('fleet', () => {
     expect(await next).toMatchObject({ ok: true })
   })
 
-  it('hands a picture that comes late to nobody', async () => {
-    const desk = createVisionDesk({ url: () => 'http://h:1/v' })
-    const { fleet, far } = attach(createFleet({ vision: desk }))
-    const told = () =>
-      far.sent
-        .map(({ payload }) => payload as { params: { capabilities?: { vision?: { token: string } } } })
-        .findLast(({ params }) => params.capabilities !== undefined)?.params.capabilities?.vision?.token ?? ''
-    far.discovered()
-    const older = told()
-    const photo = fleet.call(ID, 't', {}, { timeoutMs: 5 })
-    const { id } = (far.sent.at(-1)?.['payload'] ?? {}) as { id?: number }
-    expect(await photo).toMatchObject({ fault: { kind: 'timed-out' } })
-    expect(desk.redeem(IDENTITY, older)).toBeUndefined()
+  describe('a picture that comes late', () => {
+    const JPEG = { bytes: Uint8Array.of(1), mimeType: 'image/jpeg' }
 
-    const next = fleet.call(ID, 't', {})
-    far.reply({ result: {} })
-    // A device that reads its token at the last moment posts the old picture with the new one, and then says so.
-    expect(desk.redeem(IDENTITY, told())?.({ bytes: Uint8Array.of(1), mimeType: 'image/jpeg' })).toBe(true)
-    far.ears.text(JSON.stringify({ type: 'mcp', payload: { jsonrpc: '2.0', id, ...TEXT } }))
-    far.reply(TEXT)
-    expect(await next).toMatchObject({ ok: true, value: { content: [{ type: 'text' }] } })
+    /** A call was given up, the next one is on its way, and the old picture was posted with the new token. */
+    async function postedLate() {
+      const desk = createVisionDesk({ url: () => 'http://h:1/v' })
+      const { fleet, far } = attach(createFleet({ vision: desk }))
+      const told = () =>
+        far.sent
+          .map(({ payload }) => payload as { params: { capabilities?: { vision?: { token: string } } } })
+          .findLast(({ params }) => params.capabilities !== undefined)?.params.capabilities?.vision?.token ?? ''
+      far.discovered()
+      const older = told()
+      const photo = fleet.call(ID, 't', {}, { timeoutMs: 5 })
+      const { id } = (far.sent.at(-1)?.['payload'] ?? {}) as { id?: number }
+      expect(await photo).toMatchObject({ fault: { kind: 'timed-out' } })
+      expect(desk.redeem(IDENTITY, older)).toBeUndefined()
+
+      const next = fleet.call(ID, 't', {})
+      far.reply({ result: {} })
+      // A device that reads its token at the last moment posts the old picture with the new one.
+      const receipt = desk.redeem(IDENTITY, told())?.(JPEG) ?? ''
+      const late = () => far.ears.text(JSON.stringify({ type: 'mcp', payload: { jsonrpc: '2.0', id, ...TEXT } }))
+      const answer = (text: string) => far.reply({ result: { content: [{ type: 'text', text }] } })
+      return { fleet, far, desk, next, receipt, late, answer, post: () => desk.redeem(IDENTITY, told())?.(JPEG) }
+    }
+
+    it('is nobody’s, whether its call is answered before the next one, after it or never', async () => {
+      for (const order of ['before', 'after', 'never']) {
+        const { next, late, answer } = await postedLate()
+        if (order === 'before') late()
+        answer('true')
+        if (order === 'after') late()
+        expect([order, await next]).toMatchObject([order, { ok: true, value: { content: [{ type: 'text' }] } }])
+      }
+    })
+
+    it('is the next call’s if the device says so', async () => {
+      const { next, receipt, answer } = await postedLate()
+      answer(`{"success":true,"receipt":"${receipt}"}`)
+      expect(await next).toMatchObject({ value: { content: [{ type: 'image', data: 'AQ==' }, { type: 'text' }] } })
+    })
+
+    it('casts no doubt on others once its call was answered', async () => {
+      const { fleet, far, next, late, answer, post } = await postedLate()
+      late()
+      answer('true')
+      await next
+      const later = fleet.call(ID, 't', {})
+      far.reply({ result: {} })
+      expect(post()).toBeDefined()
+      answer('true')
+      expect(await later).toMatchObject({ value: { content: [{ type: 'image' }, { type: 'text' }] } })
+    })
   })
 
   it('announces only what the firmware has', () => {

@@ -237,8 +237,11 @@ class FleetServer implements Fleet, Harbour {
     const pending = this.#pending.get(call)
     if (pending === undefined) return
     this.#pending.delete(call)
-    const picture = result.ok ? this.#options.vision?.collect(pending.berth.session.device) : undefined
-    if (!result.ok || picture === undefined) {
+    const { device, link } = pending.berth.session
+    const picture = result.ok ? this.#options.vision?.collect(device) : undefined
+    // Where an older call may have posted it, only the device can say whose it is.
+    const isDoubtful = link !== undefined && link.overdue.length > 0
+    if (!result.ok || picture === undefined || (isDoubtful && !names(result.value, picture.receipt))) {
       pending.settle(result)
       return
     }
@@ -250,6 +253,10 @@ class FleetServer implements Fleet, Harbour {
     const name = this.#ignored.has(what) || this.#ignored.size < MAX_COUNTERS ? what : 'other'
     this.#ignored.set(name, (this.#ignored.get(name) ?? 0) + 1)
   }
+}
+
+function names({ content }: ToolResult, receipt: string): boolean {
+  return content.some((block) => block.type === 'text' && block.text.includes(receipt))
 }
 
 /** `notify` came to the firmware after its release 2.4.2. */

@@ -131,6 +131,8 @@ export type Admit = (claim: Claim) => Promise<DeviceIdentity | undefined>
 export interface Picture {
   readonly bytes: Uint8Array
   readonly mimeType: string
+  /** Told to the device when it had posted; stock cameras repeat it in the answer of their tool. */
+  readonly receipt: string
 }
 
 /** Where cameras post: hands out tokens that are good once, and gives up what was posted. */

@@ -73,7 +73,7 @@ function connect(turn: Turn, input: Extract<Input, { kind: 'connected' }>): void
   if (turn.session.link !== undefined) disconnect(turn, 'replaced')
   const { transport, seed, vision, udp, atMs } = input
   const times = { openedAtMs: atMs, lastSentMs: atMs, lastHeardMs: atMs }
-  const fresh = { visionTold: false, visionStale: false, greetings: 0, unanswered: 0, closing: false }
+  const fresh = { visionTold: false, visionStale: false, overdue: [], greetings: 0, unanswered: 0, closing: false }
   update(turn, {
     link: { transport, seed, vision, udp, ...fresh, ...times },
     transport,
@@ -130,8 +130,9 @@ function hearRpc(turn: Turn, message: RpcMessage): void {
     emit(turn, { kind: 'ignored', what: 'request-from-device' })
     return
   }
-  const { flight } = turn.session
+  const { flight, link } = turn.session
   if (flight?.id !== message.id) {
+    updateLink(turn, { overdue: (link?.overdue ?? []).filter((id) => id !== message.id) })
     emit(turn, { kind: 'ignored', what: 'late-answer' })
     return
   }

@@ -37,6 +37,8 @@ export interface Link {
   readonly visionTold: boolean
   /** A call was given up that may still post with this token: no other is sent before there is a new one. */
   readonly visionStale: boolean
+  /** Calls that were given up and not answered since: the device may still be at them, and post what they were for. */
+  readonly overdue: readonly number[]
   readonly udp: { readonly server: string; readonly port: number } | undefined
   /** Hellos so far. */
   readonly greetings: number

@@ -14,6 +14,8 @@ import { ask, close, emit, refuse, send, update, updateLink } from './turn.ts'
 const MAX_ATTEMPTS = 3
 /** Probes of a device behind somebody else's broker that may go unanswered. */
 const MAX_PROBES = 2
+/** A device that answers nothing is not remembered call by call. */
+const MAX_OVERDUE = 16
 const NEVER = Number.POSITIVE_INFINITY
 
 /** The earliest moment at which a tick changes something; `undefined` while only the outside can. */
@@ -74,8 +76,9 @@ function giveUp(turn: Turn, flight: Flight): void {
     const { call } = purpose.waiting
     if (!purpose.abandoned) refuse(turn, call, { kind: 'timed-out', afterMs: turn.atMs - flight.sentAtMs })
     // Its picture may be on the way, and must not be taken for the next call's.
-    if (turn.session.link?.vision !== undefined) {
-      updateLink(turn, { visionStale: true })
+    const { link } = turn.session
+    if (link?.vision !== undefined) {
+      updateLink(turn, { visionStale: true, overdue: [...link.overdue, flight.id].slice(-MAX_OVERDUE) })
       emit(turn, { kind: 'vision-stale' })
     }
     return

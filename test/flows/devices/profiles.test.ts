@@ -64,7 +64,7 @@ describe.each(CASES)('a device with $profile over $transport', ({ transport, pro
         value: {
           content: [
             { type: 'image', mimeType: 'image/jpeg', data: expect.stringMatching(/^\/9j\/4A/) },
-            { type: 'text', text: expect.stringContaining('"success":true') },
+            { type: 'text', text: expect.stringMatching(/"success":true.*"receipt":"[\w-]{12}"/) },
           ],
         },
       })

@@ -141,9 +141,9 @@ function addTokens(program: Command): void {
     .description('make a token; it is shown once')
     .addOption(new Option('--role <role>', 'what it may do').choices(ROLES).makeOptionMandatory())
     .option('--days <n>', 'expires after so many days', wholeNumber(1, 3_650))
-    .option('--effects <list>', 'narrow to effects, e.g. reads,records')
-    .option('--profiles <list>', 'narrow to profiles')
-    .option('--devices <list>', 'narrow to devices, as approvals name them')
+    .option('--effects <list>', 'narrow what it may call to effects, e.g. reads,records')
+    .option('--profiles <list>', 'narrow what it may call to profiles')
+    .option('--devices <list>', 'narrow what it may call, and decide about, to devices, as approvals name them')
     .action((name: string, options: TokenOptions, command: Command) => {
       const body = {
         name,

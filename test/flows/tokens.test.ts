@@ -41,6 +41,14 @@ describe('a node that others can reach', () => {
   })
 })
 
+describe('a token that is narrowed', () => {
+  it('says beforehand that only devices narrow what an approver decides about', () => {
+    const help = cli('token', 'create', '--help').stdout.replaceAll(/\s+/g, ' ')
+    expect(help).toContain('--profiles <list> narrow what it may call to profiles')
+    expect(help).toContain('--devices <list> narrow what it may call, and decide about, to devices')
+  })
+})
+
 describe('a token that is revoked', () => {
   it('hears nothing more, and nobody else is cut off with it', async () => {
     const [token = ''] = cli('token', 'create', 'claude', '--role', 'agent').stdout.split('\n')

@@ -16,6 +16,7 @@ import { canonicalJson } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { concat, hex, utf8 } from '../core/bytes.ts'
 import { fail } from '../core/result.ts'
+import { isUntried } from '../core/fault.ts'
 import type { Fault } from '../core/fault.ts'
 import type { EnterRecord, Passage, Stage } from './stage.ts'
 
@@ -87,7 +88,7 @@ export function auditEnter({ log, redact }: AuditOptions): Stage {
 
 export function auditExit({ log, redactResult }: AuditOptions): Stage {
   return async (passage, next) => {
-    const { entered, offer, call } = passage
+    const { entered, call } = passage
     if (passage.outcome === undefined || entered === undefined) throw new Error('audit exit before enter and dispatch')
     const ended = endOf(passage.outcome, call)
     const durable = log.record(() => exitEvent(passage, ended, entered, redactResult))
@@ -96,12 +97,7 @@ export function auditExit({ log, redactResult }: AuditOptions): Stage {
     try {
       await durable
     } catch {
-      const acted = offer !== undefined && offer.effect !== 'reads' && passage.refusal === undefined
-      return fail(
-        unrecorded(
-          acted ? `${call.capability} was carried out, but that could not be recorded.` : 'The answer is withheld.',
-        ),
-      )
+      return fail(unrecorded(unheard(passage, ended.outcome)))
     }
     return next({ ...passage, outcome: ended.outcome })
   }
@@ -179,6 +175,14 @@ function clientOf(caller: Caller): string | undefined {
 /** What a stranger wrote, as an entry can hold it: too long or half a character, it would keep the call off the record. */
 function recordable(text: string): string {
   return text.slice(0, MAX_RECORDED_TEXT).toWellFormed()
+}
+
+/** What became of a call whose end is not on record. Of a change that was not tried, nobody is told that it was. */
+function unheard({ call, offer, refusal }: Passage, outcome: Outcome): string {
+  if (offer === undefined || offer.effect === 'reads') return 'The answer is withheld.'
+  if (outcome.ok) return `${call.capability} was carried out, but that could not be recorded.`
+  if (refusal !== undefined || isUntried(outcome.fault)) return 'Nothing was done.'
+  return `${call.capability} was begun, and how it ended could not be recorded.`
 }
 
 function unrecorded(consequence: string): Fault {

@@ -226,6 +226,19 @@ describe('chain', () => {
     expect(outcome.ok ? '' : outcome.fault.message).toContain('was carried out')
   })
 
+  it.each<[string, Fault, string]>([
+    ['was refused', { kind: 'not-permitted', message: 'no' }, 'Nothing was done.'],
+    ['waits for a person', { kind: 'approval-required', message: 'ask' }, 'Nothing was done.'],
+    ['never reached its device', { kind: 'offline', message: 'away' }, 'Nothing was done.'],
+    ['was begun', { kind: 'unknown-outcome', message: 'lost' }, 'test.tool was begun, and how it ended could not be'],
+  ])('does not call a change carried out that %s, when its end could not be recorded', async (_, denial, sentence) => {
+    const { run } = chainWithDiary({ logFails: (kind) => kind === 'call.exit', denial })
+    const outcome = await run(offerOf('writes'))
+    expect(outcome).toMatchObject({ ok: false, fault: { code: 'LEDGER_UNAVAILABLE' } })
+    expect(outcome.ok ? '' : outcome.fault.message).toContain(sentence)
+    expect(outcome.ok ? '' : outcome.fault.message).not.toContain('was carried out')
+  })
+
   it('has an end on record for an answer that JSON cannot say, and for an error code without end', async () => {
     const loop: Record<string, unknown> = {}
     loop['again'] = loop

@@ -15,7 +15,7 @@ export type FaultKind =
   | 'not-permitted'
   /** A person has to approve this exact call first; details say how. Nothing was tried. */
   | 'approval-required'
-  /** The state of the thing does not allow it (wrong transition, key reused for another call, …). */
+  /** The state of the thing does not allow it (wrong transition, key reused for another call, …). Nothing was tried. */
   | 'conflict'
   /** Too many calls, a full queue, a rate limit: later will do; see `retryAfterMs`. Nothing was tried. */
   | 'busy'
@@ -29,7 +29,7 @@ export type FaultKind =
   | 'failed'
   /** A change was sent and nobody can tell whether it took effect. Never retried by us. */
   | 'unknown-outcome'
-  /** Not offered by this far end or this configuration. */
+  /** Not offered by this far end or this configuration. Nothing was tried. */
   | 'unsupported'
   /** Our own mistake. The message says nothing about the inside; the log does. */
   | 'internal'
@@ -58,4 +58,20 @@ const RETRIABLE: ReadonlySet<FaultKind> = new Set(['busy', 'offline', 'timed-out
 /** Whether the very same call may succeed later without anybody changing anything. */
 export function isRetriable(fault: Fault): boolean {
   return RETRIABLE.has(fault.kind)
+}
+
+const UNTRIED: ReadonlySet<FaultKind> = new Set([
+  'invalid-arguments',
+  'not-found',
+  'not-permitted',
+  'approval-required',
+  'conflict',
+  'busy',
+  'offline',
+  'unsupported',
+])
+
+/** Whether the kind promises that nothing was tried: the same call may be made again without happening twice. */
+export function isUntried(fault: Fault): boolean {
+  return UNTRIED.has(fault.kind)
 }

@@ -6,6 +6,7 @@
 import { z } from 'zod'
 import type { Call, Outcome } from '../../bus/call.ts'
 import type { Effect } from '../../bus/capability.ts'
+import { isUntried } from '../../core/fault.ts'
 import type { Fault } from '../../core/fault.ts'
 import { canonicalJson, isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
@@ -257,21 +258,12 @@ export function rollbackTool({ homeseer, rollbacks }: AdminParts): GuardedTool {
       )
       if (outcome.ok)
         return answer({ ...(outcome.value.data as JsonObject), rolledBack: rollback.undoes, rollbackId: rollback.id })
-      if (UNTRIED.has(outcome.fault.kind)) await rollbacks.giveBack(rollback.id)
+      // HomeSeer was told nothing: the rollback has not been used and may be tried again.
+      if (isUntried(outcome.fault)) await rollbacks.giveBack(rollback.id)
       return outcome
     },
   })
 }
-
-/** Faults that are said before HomeSeer is told anything: the rollback has not been used and may be tried again. */
-const UNTRIED: ReadonlySet<Fault['kind']> = new Set([
-  'not-permitted',
-  'approval-required',
-  'offline',
-  'busy',
-  'unsupported',
-  'invalid-arguments',
-])
 
 function findRollback(rollbacks: Rollbacks, id: string): Result<Rollback, Fault> {
   const rollback = rollbacks.get(id)

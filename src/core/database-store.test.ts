@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { closeSync, existsSync, mkdtempSync, openSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -19,6 +19,16 @@ function names(database: Database): unknown[] {
     .prepare('SELECT name FROM item ORDER BY id')
     .all()
     .map((row) => row['name'])
+}
+
+/** Ours, which only reads: SQLite has the same file open to write to it. */
+function syncedDescriptor(file: string): number {
+  const found = readdirSync('/proc/self/fd').find((descriptor) => {
+    const place = `/proc/self/fd/${descriptor}`
+    if (!existsSync(place) || readlinkSync(place) !== file) return false
+    return /^flags:\s+\d*0$/m.test(readFileSync(`/proc/self/fdinfo/${descriptor}`, 'utf8'))
+  })
+  return Number(found)
 }
 
 describe('database', () => {
@@ -94,6 +104,29 @@ describe('database', () => {
     expect(names(database)).toEqual(results[0].status === 'fulfilled' ? ['small', 'later'] : ['later'])
     database.close()
   })
+
+  it.runIf(existsSync('/proc/self/fd'))(
+    'promises nothing after a sync that failed, to those who waited either',
+    async () => {
+      const database = new Database({ path, migrations })
+      const insert = (name: string): Promise<unknown> =>
+        database.commit((sql) => sql.prepare('INSERT INTO item (name) VALUES (?)').run(name))
+      closeSync(syncedDescriptor(`${path}-wal`))
+      const first = insert('a')
+      const second = new Promise((resolve, reject) => {
+        setImmediate(() => {
+          insert('b').then(resolve, reject)
+          // The sync of the first fails now, while the second waits for its turn. The next sync would succeed.
+          Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100)
+          openSync(`${path}-wal`, 'r')
+        })
+      })
+      const outcomes = await Promise.allSettled([first, second])
+      expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected'])
+      await expect(insert('c')).rejects.toThrow('restart when it is mended')
+      database.close()
+    },
+  )
 
   it('refuses a file that a newer program wrote', () => {
     new Database({ path, migrations: [{ room: 'test', steps: ['CREATE TABLE a (x)', 'CREATE TABLE b (x)'] }] }).close()

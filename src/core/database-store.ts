@@ -141,6 +141,11 @@ export class Database {
     this.#scheduled = this.#queue.length > 0
     if (this.#scheduled) setImmediate(() => this.#runGroup())
     if (group.length === 0 || this.#closed) return
+    if (this.#broken !== undefined) {
+      // They waited while the sync failed: a later one that succeeds would cover nothing of what was lost before it.
+      for (const pending of group) pending.reject(this.#broken)
+      return
+    }
     let settled: readonly Settled[]
     try {
       this.sql.exec('BEGIN IMMEDIATE')

@@ -5,8 +5,8 @@
  */
 import type { Command } from 'commander'
 import type { TopologySnapshot } from '../bus/topology.ts'
-import { isJsonObject } from '../core/json.ts'
-import type { Json, JsonObject } from '../core/json.ts'
+import { isJsonObject, jsonIn } from '../core/json.ts'
+import type { JsonObject } from '../core/json.ts'
 import type { CallView, StatusView, ToolView } from '../web/api.ts'
 import type { SeriesView, SettingsView, TraceView } from '../web/views.ts'
 import { ask } from './command-client.ts'
@@ -89,15 +89,7 @@ export function addAskingCommands(program: Command): void {
 }
 
 function argumentsOf(text: string | undefined, command: Command): JsonObject {
-  const value = text === undefined ? {} : parse(text)
+  const value = text === undefined ? {} : jsonIn(text)
   if (isJsonObject(value)) return value
   return command.error(`The arguments are not a JSON object: ${text}`, { exitCode: EXIT.usage })
-}
-
-function parse(text: string): Json | undefined {
-  try {
-    return JSON.parse(text) as Json
-  } catch {
-    return undefined
-  }
 }

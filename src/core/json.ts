@@ -92,6 +92,15 @@ function startsWithDigit(name: string): boolean {
   return code >= 0x30 && code <= 0x39
 }
 
+/** What a text spells. `undefined` is no JSON value, so it means that there was none. */
+export function jsonIn(text: string | undefined): Json | undefined {
+  try {
+    return text === undefined ? undefined : (JSON.parse(text) as Json)
+  } catch {
+    return undefined
+  }
+}
+
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

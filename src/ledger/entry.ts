@@ -9,7 +9,7 @@
  * Pure.
  */
 import { fromUtf8, utf8 } from '../core/bytes.ts'
-import { canonicalJson, isJsonObject } from '../core/json.ts'
+import { canonicalJson, isJsonObject, jsonIn } from '../core/json.ts'
 import type { Json } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
@@ -65,7 +65,7 @@ export function decodeEntry(bytes: Uint8Array): Result<LedgerEntry, EntryFault> 
   if (bytes.length > MAX_ENTRY_BYTES) return fail({ kind: 'too-long', bytes: bytes.length })
   const text = fromUtf8(bytes)
   if (text === undefined) return fail({ kind: 'not-utf8' })
-  const value = parseJson(text)
+  const value = jsonIn(text)
   if (!isJsonObject(value)) return fail({ kind: 'not-json' })
   if (!isCanonical(value, text)) return fail({ kind: 'not-canonical' })
   if (value['v'] !== 1) return fail({ kind: 'bad-field', field: 'v' })
@@ -94,12 +94,4 @@ function isTime(value: Json | undefined): boolean {
   if (day === undefined) return false
   // Only the calendar knows whether a month has more than 28 days; asking it costs more than all the rest.
   return Number(day) <= 28 || new Date(Date.parse(value)).getUTCDate() === Number(day)
-}
-
-function parseJson(text: string): Json | undefined {
-  try {
-    return JSON.parse(text) as Json
-  } catch {
-    return undefined
-  }
 }

@@ -8,6 +8,7 @@
  */
 import { z } from 'zod'
 import type { Fault } from '../core/fault.ts'
+import { jsonIn } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import type { Backend, ChatEnd, ChatRequest } from './backend.ts'
@@ -84,7 +85,7 @@ async function* chat(
       if (!line.startsWith('data:')) continue
       const data = line.slice(5).trim()
       if (data === '[DONE]') break
-      const parsed = chunk.safeParse(parsedJson(data))
+      const parsed = chunk.safeParse(jsonIn(data))
       if (!parsed.success) return fail(nonsense(`${options.url} sent something that is no part of an answer.`))
       usage = parsed.data.usage ?? usage
       const [choice] = parsed.data.choices
@@ -175,15 +176,7 @@ async function readJson(response: Response): Promise<unknown> {
   } catch {
     return undefined
   }
-  return parsedJson(text)
-}
-
-function parsedJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
+  return jsonIn(text)
 }
 
 function brokenOff(url: string, error: unknown, signal: AbortSignal): Fault {

@@ -9,8 +9,7 @@
  *
  * Pure.
  */
-import type { Json } from '../../core/json.ts'
-import { isJsonObject } from '../../core/json.ts'
+import { isJsonObject, jsonIn } from '../../core/json.ts'
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
 import { step } from './machine.ts'
@@ -29,7 +28,7 @@ export function decodeTrace(text: string): Result<readonly TraceLine[], TraceFau
   const lines: TraceLine[] = []
   for (const [index, line] of text.split('\n').entries()) {
     if (line.trim() === '') continue
-    const value = parse(line)
+    const value = jsonIn(line)
     if (!isJsonObject(value) || !['in', 'out', 'note'].some((key) => key in value))
       return fail({ kind: 'bad-trace', line: index + 1 })
     lines.push(value as unknown as TraceLine)
@@ -50,12 +49,4 @@ export function replay(session: Session, lines: readonly TraceLine[]): readonly 
     played.push(...next.effects.map((effect) => ({ out: effect })))
   }
   return played
-}
-
-function parse(line: string): Json | undefined {
-  try {
-    return JSON.parse(line) as Json
-  } catch {
-    return undefined
-  }
 }

@@ -6,7 +6,7 @@
 import type { StatementSync } from 'node:sqlite'
 import { fromUtf8 } from '../../core/bytes.ts'
 import type { Database } from '../../core/database-store.ts'
-import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
+import { isJsonObject, jsonIn, type Json, type JsonObject } from '../../core/json.ts'
 import type { BodyState } from '../../ledger/ledger.ts'
 import { textOf } from './json-text.ts'
 import { auditEntry, passes, type AuditFilter, type AuditTrail } from './audit.ts'
@@ -76,10 +76,6 @@ function isTooOld(entry: JsonObject, { since }: AuditFilter): boolean {
 /** Bytes that are no entry any more are skipped here and named by ledger_verify. */
 function parse(bytes: unknown): JsonObject | undefined {
   if (!(bytes instanceof Uint8Array)) return undefined
-  try {
-    const value = JSON.parse(fromUtf8(bytes) ?? '') as Json
-    return isJsonObject(value) ? value : undefined
-  } catch {
-    return undefined
-  }
+  const value = jsonIn(fromUtf8(bytes))
+  return isJsonObject(value) ? value : undefined
 }

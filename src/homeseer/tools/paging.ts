@@ -11,7 +11,7 @@ import { hash } from 'node:crypto'
 import { z } from 'zod'
 import { base64url, fromBase64url, fromUtf8, utf8 } from '../../core/bytes.ts'
 import type { Fault } from '../../core/fault.ts'
-import { canonicalJson } from '../../core/json.ts'
+import { canonicalJson, jsonIn } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import { badArgument } from './faults.ts'
 
@@ -73,10 +73,6 @@ function encodeCursor(scope: string, number: number): string {
 
 function decodeCursor(cursor: string): readonly unknown[] {
   const bytes = fromBase64url(cursor)
-  try {
-    const value: unknown = JSON.parse((bytes && fromUtf8(bytes)) ?? '')
-    return Array.isArray(value) ? value : []
-  } catch {
-    return []
-  }
+  const value: unknown = jsonIn(bytes && fromUtf8(bytes))
+  return Array.isArray(value) ? value : []
 }

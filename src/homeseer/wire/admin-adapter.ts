@@ -15,7 +15,7 @@
  * Pure.
  */
 import { base64url, fromBase64url, fromUtf8, utf8 } from '../../core/bytes.ts'
-import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
+import { isJsonObject, jsonIn, type JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import type { Exchange } from './exchange.ts'
 import { booleanField, numberField, objectField, textField } from './field.ts'
@@ -139,10 +139,6 @@ function pack(members: JsonObject): string {
 
 function unpack(packed: string): JsonObject | undefined {
   const bytes = fromBase64url(packed.slice(MARK.length))
-  try {
-    const value = JSON.parse(fromUtf8(bytes ?? new Uint8Array()) ?? '') as Json
-    return isJsonObject(value) && numberField(value, 'v') === VERSION ? value : undefined
-  } catch {
-    return undefined
-  }
+  const value = jsonIn(bytes && fromUtf8(bytes))
+  return isJsonObject(value) && numberField(value, 'v') === VERSION ? value : undefined
 }

@@ -11,7 +11,7 @@
  * Pure.
  */
 import { fromUtf8 } from '../../core/bytes.ts'
-import { isJsonObject, type Json } from '../../core/json.ts'
+import { isJsonObject, jsonIn, type Json } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import { textField } from './field.ts'
 
@@ -53,7 +53,7 @@ export function decodeReply(body: Uint8Array): Result<Reply, ReplyFault> {
   const text = readableText(body).trim()
   if (/^ok$/i.test(text)) return ok({ kind: 'word', word: 'ok' })
   if (/^"?error/i.test(text)) return fail(refusal(text.replaceAll('"', '')))
-  const value = parseJson(text)
+  const value = jsonIn(text)
   if (value === undefined) return decodeText(text)
   const response = isJsonObject(value) ? textField(value, 'Response') : undefined
   if (response !== undefined && /^error/i.test(response.trim())) return fail(refusal(response.trim()))
@@ -105,15 +105,6 @@ function imageType(body: Uint8Array): string | undefined {
 function readableText(body: Uint8Array): string {
   const text = fromUtf8(body) ?? Buffer.from(body).toString('latin1')
   return text.startsWith('\uFEFF') ? text.slice(1) : text
-}
-
-/** `undefined` is no JSON value, so it can mean that there was none. */
-function parseJson(text: string): Json | undefined {
-  try {
-    return JSON.parse(text) as Json
-  } catch {
-    return undefined
-  }
 }
 
 /** A page is never quoted: it is long, and a form on it may carry what was typed into it. */

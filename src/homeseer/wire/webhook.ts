@@ -6,7 +6,7 @@
  * Pure.
  */
 import { fromUtf8 } from '../../core/bytes.ts'
-import { isJsonObject, type Json } from '../../core/json.ts'
+import { isJsonObject, jsonIn } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import { decodeWireDate, encodeWireDate } from './date.ts'
 import { numberField, objectField, textField } from './field.ts'
@@ -24,7 +24,7 @@ export interface HookedChange {
 
 /** `undefined` for a hook of another type, which is not ours to refuse. */
 export function decodeWebhook(body: Uint8Array): Result<HookedChange | undefined, Malformed> {
-  const value = parse(fromUtf8(body))
+  const value = jsonIn(fromUtf8(body))
   if (!isJsonObject(value)) return fail({ kind: 'malformed', detail: 'a web hook body that is not an object' })
   if (textField(value, 'type')?.toLowerCase() !== 'devicechange') return ok(undefined)
   const data = objectField(value, 'data') ?? {}
@@ -50,12 +50,4 @@ export function encodeWebhook(change: HookedChange, zone?: string): string {
     type: 'devicechange',
     data: { ref, name, location, location2, value, status, last_change },
   })
-}
-
-function parse(text: string | undefined): Json | undefined {
-  try {
-    return JSON.parse(text ?? '') as Json
-  } catch {
-    return undefined
-  }
 }

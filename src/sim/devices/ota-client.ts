@@ -9,7 +9,7 @@ import { createHmac } from 'node:crypto'
 import { request } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Json, JsonObject } from '../../core/json.ts'
-import { isJsonObject } from '../../core/json.ts'
+import { isJsonObject, jsonIn } from '../../core/json.ts'
 import type { AudioVersion } from '../../devices/wire/audio-frame.ts'
 import type { MqttSettings, WebSocketSettings } from '../../devices/wire/ota.ts'
 import type { HeaderLines, Identity } from './identity.ts'
@@ -57,7 +57,7 @@ export async function boot(options: BootOptions): Promise<BootAnswer> {
 async function askOta({ url, identity, profile, board }: BootOptions): Promise<JsonObject> {
   const body = JSON.stringify(systemInfo(identity, profile, board))
   const answer = await post(url, otaHeaders(identity, profile, board), body)
-  const value = answer.status === 200 ? parse(answer.body) : undefined
+  const value = answer.status === 200 ? jsonIn(answer.body) : undefined
   if (!isJsonObject(value)) throw new Error(`the OTA endpoint answered ${answer.status}`)
   return value
 }
@@ -117,14 +117,6 @@ function mqttOf(answer: JsonObject): MqttSettings | undefined {
 
 function text(value: Json | undefined): string {
   return typeof value === 'string' ? value : ''
-}
-
-function parse(body: string): Json | undefined {
-  try {
-    return JSON.parse(body) as Json
-  } catch {
-    return undefined
-  }
 }
 
 export interface HttpAnswer {

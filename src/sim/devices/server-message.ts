@@ -5,7 +5,7 @@
  * Pure.
  */
 import type { Json, JsonObject } from '../../core/json.ts'
-import { isJsonObject } from '../../core/json.ts'
+import { isJsonObject, jsonIn } from '../../core/json.ts'
 import { field } from '../../devices/wire/json-field.ts'
 import type { UdpTarget } from './audio-client.ts'
 
@@ -21,7 +21,7 @@ export type ServerMessage =
 const IGNORED: ServerMessage = { kind: 'ignored' }
 
 export function readServerMessage(text: string, transport: 'websocket' | 'udp'): ServerMessage {
-  const message = parse(text)
+  const message = jsonIn(text)
   if (!isJsonObject(message)) return IGNORED
   switch (field(message, 'type')) {
     case 'hello':
@@ -66,12 +66,4 @@ function readHello(message: JsonObject, transport: 'websocket' | 'udp'): ServerM
 function textOf(message: JsonObject, name: string): string {
   const value = field(message, name)
   return typeof value === 'string' ? value : ''
-}
-
-function parse(text: string): Json | undefined {
-  try {
-    return JSON.parse(text) as Json
-  } catch {
-    return undefined
-  }
 }

@@ -5,7 +5,7 @@
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { setTimeout as wait } from 'node:timers/promises'
-import { isJsonObject, type Json } from '../../core/json.ts'
+import { isJsonObject, jsonIn } from '../../core/json.ts'
 import { decodeParameters } from '../../homeseer/wire/exchange.ts'
 import { BACKUP_PAGE, SCRIPT_PAGE } from '../../homeseer/wire/script.ts'
 import { BAD_REQUEST, pageAnswer, responseAnswer, wordAnswer, type Answer } from './answer.ts'
@@ -99,7 +99,7 @@ function answerJson(
   if (world.faults.bareError) return wordAnswer('error')
   const asker = { user, nowMs: Date.now() }
   if (request.method === 'POST') {
-    const value = parseJson(asked.body)
+    const value = jsonIn(asked.body)
     return isJsonObject(value) ? answerAction(world, value, asker) : BAD_REQUEST
   }
   const name = parameters.get('request')?.toLowerCase() ?? ''
@@ -159,12 +159,4 @@ async function readBody(request: IncomingMessage): Promise<string | undefined> {
 function splitOnce(text: string, mark: string): readonly string[] {
   const at = text.indexOf(mark)
   return at < 0 ? [text] : [text.slice(0, at), text.slice(at + 1)]
-}
-
-function parseJson(text: string): Json | undefined {
-  try {
-    return JSON.parse(text) as Json
-  } catch {
-    return undefined
-  }
 }

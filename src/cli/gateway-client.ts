@@ -15,6 +15,7 @@ import type { Json } from '../core/json.ts'
 import { isProcessLockHeld } from '../core/process-lock-store.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
+import { systemCode, thrownMessage } from '../core/thrown.ts'
 
 /** What a gateway writes when it listens and removes when it stops (main.ts). */
 export interface GatewayNote {
@@ -132,7 +133,7 @@ function isAlive(pid: number): boolean {
     return process.kill(pid, 0)
   } catch (error) {
     // It lives, but belongs to another user.
-    return error instanceof Error && 'code' in error && error.code === 'EPERM'
+    return systemCode(error) === 'EPERM'
   }
 }
 
@@ -152,5 +153,5 @@ function messageOf(answer: Json): string | undefined {
 
 function causeOf(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
-  return cause instanceof Error ? cause.message : String(cause)
+  return thrownMessage(cause)
 }

@@ -7,6 +7,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { EXIT } from './print.ts'
 import type { Answer } from './print.ts'
+import { systemCode } from '../core/thrown.ts'
 
 /** Only what a newcomer decides on the first day: a file with every key is one that nobody reads. */
 const FIRST = `# Hearthbus. Every key, with its default: docs/running.md. An unknown key refuses to start.
@@ -48,7 +49,7 @@ export function writeFirstConfig(path: string): Answer {
     mkdirSync(dirname(path), { recursive: true })
     writeFileSync(path, FIRST, { flag: 'wx', mode: 0o600 })
   } catch (error) {
-    const exists = error instanceof Error && 'code' in error && error.code === 'EEXIST'
+    const exists = systemCode(error) === 'EEXIST'
     const text = exists
       ? `${path} is there already; it is left as it is.`
       : `${path} cannot be written: ${String(error)}`

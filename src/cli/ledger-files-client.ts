@@ -16,6 +16,7 @@ import type { Migrations } from '../core/database-store.ts'
 import { takeProcessLock } from '../core/process-lock-store.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
+import { thrownMessage } from '../core/thrown.ts'
 import { CheckpointStore } from '../ledger/checkpoint-store.ts'
 import { ledgerFaultSentence } from '../ledger/fork.ts'
 import { keyFaultSentence, loadKey } from '../ledger/key-store.ts'
@@ -64,7 +65,7 @@ export async function readProof(
     // An entry has no line break of its own; what printed it added one.
     return ok({ text: await readFile(proof, 'utf8'), bytes: bytes.at(-1) === NEWLINE ? bytes.subarray(0, -1) : bytes })
   } catch (error) {
-    return fail(error instanceof Error ? error.message : String(error))
+    return fail(thrownMessage(error))
   }
 }
 

@@ -17,6 +17,7 @@ import { findGateway, request } from './gateway-client.ts'
 import { EXIT } from './print.ts'
 import { untilSignal } from './until-signal-client.ts'
 import { wholeNumber } from './whole-number.ts'
+import { thrownMessage } from '../core/thrown.ts'
 
 interface SimOptions {
   readonly ota: string
@@ -127,5 +128,5 @@ async function approve(command: Command, code: string, transport: string): Promi
 
 function reason(error: unknown): string {
   const cause = error instanceof AggregateError ? error.errors[0] : error
-  return `The devices could not boot: ${cause instanceof Error ? cause.message : String(cause)}`
+  return `The devices could not boot: ${thrownMessage(cause)}`
 }

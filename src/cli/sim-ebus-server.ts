@@ -12,6 +12,7 @@ import type { Command } from 'commander'
 import { InvalidArgumentError, Option } from 'commander'
 import { EXIT } from './print.ts'
 import { untilSignal } from './until-signal-client.ts'
+import { thrownMessage } from '../core/thrown.ts'
 
 interface SimOptions {
   readonly listen: { readonly host: string; readonly port: number }
@@ -93,7 +94,7 @@ async function orReason<Value>(work: Promise<Value>): Promise<Value | string> {
   try {
     return await work
   } catch (error) {
-    return error instanceof Error ? error.message : String(error)
+    return thrownMessage(error)
   }
 }
 

@@ -12,6 +12,7 @@ import { control } from '../sim/homeseer/control.ts'
 import { startHomeseerSimulator } from '../sim/homeseer/homeseer-server.ts'
 import { EXIT } from './print.ts'
 import { untilSignal } from './until-signal-client.ts'
+import { thrownMessage } from '../core/thrown.ts'
 
 interface SimOptions {
   readonly http: Address
@@ -68,7 +69,7 @@ async function run(options: SimOptions): Promise<number> {
     sensors,
     webhooks,
     ...(dataDirectory === undefined ? {} : { dataDirectory }),
-  }).catch((error: unknown) => (error instanceof Error ? error.message : String(error)))
+  }).catch(thrownMessage)
   if (typeof simulator === 'string') {
     process.stderr.write(`HomeSeer cannot be simulated there: ${simulator}\n`)
     return EXIT.usage

@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { systemClock } from '../core/clock.ts'
 import { Database } from '../core/database-store.ts'
 import { makeFolder } from '../core/folder-store.ts'
+import { systemCode } from '../core/thrown.ts'
 import { keyFaultSentence, loadOrCreateKey } from '../ledger/key-store.ts'
 import { cosigner, formatVerifierKey, parseVerifierKey } from '../ledger/note-key.ts'
 import type { VerifierKey } from '../ledger/note-key.ts'
@@ -31,7 +32,7 @@ export async function runWitness(command: WitnessCommand): Promise<ExitCode> {
   try {
     return await witness(command)
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE')
+    if (systemCode(error) === 'EADDRINUSE')
       return refuse(`Port ${command.port} belongs to another program. Take another: --port N.`, EXIT.usage)
     const sentence = troubleSentence(error, command.folder)
     if (sentence === undefined) throw error

@@ -7,6 +7,7 @@ import { readFileSync } from 'node:fs'
 import { isAbsolute, join, resolve } from 'node:path'
 import { ok, fail } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
+import { systemCode, thrownMessage } from '../core/thrown.ts'
 import { readConfig } from './config-file.ts'
 import type { ConfigProblem } from './config-file.ts'
 import { environmentNotes, withHomeseerEnvironment } from './homeseer-environment.ts'
@@ -48,14 +49,14 @@ export function loadConfig(
     text = readFileSync(path, 'utf8')
   } catch (error) {
     // Any other trouble with the usual file (rights, a directory of that name) is not taken for its absence.
-    const absent = error instanceof Error && 'code' in error && error.code === 'ENOENT'
+    const absent = systemCode(error) === 'ENOENT'
     if (named || !absent)
       return fail([
         {
           file: path,
           line: undefined,
           key: '',
-          message: `cannot be read (${error instanceof Error ? error.message : String(error)})`,
+          message: `cannot be read (${thrownMessage(error)})`,
         },
       ])
     present = false

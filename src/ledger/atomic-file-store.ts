@@ -7,6 +7,7 @@
  */
 import { mkdir, open, readFile, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { systemCode } from '../core/thrown.ts'
 
 /** One writer per path at a time; resolves when the new content is durable. */
 export async function writeAtomically(path: string, content: string | Uint8Array): Promise<void> {
@@ -56,5 +57,5 @@ export async function removeFile(path: string): Promise<void> {
 }
 
 function isMissing(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'ENOENT'
+  return systemCode(error) === 'ENOENT'
 }

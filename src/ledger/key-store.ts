@@ -13,6 +13,7 @@ import { dirname } from 'node:path'
 import { base64url } from '../core/bytes.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
+import { systemCode, thrownMessage } from '../core/thrown.ts'
 import { syncDirectory } from './atomic-file-store.ts'
 import { exportPublicKey } from './note-key.ts'
 
@@ -36,7 +37,7 @@ export async function loadOrCreateKey(path: string): Promise<Result<NodeKey, Key
     await createKey(path)
   } catch (error) {
     // Another process made it at the same moment: its key is the node's.
-    if (codeOf(error) !== 'EEXIST') return fail({ kind: 'key-unreachable', path, reason: messageOf(error) })
+    if (systemCode(error) !== 'EEXIST') return fail({ kind: 'key-unreachable', path, reason: thrownMessage(error) })
   }
   return loadKey(path)
 }
@@ -47,8 +48,8 @@ export async function loadKey(path: string): Promise<Result<NodeKey, KeyFault>> 
     if ((mode & 0o077) !== 0) return fail({ kind: 'key-readable-by-others', path, mode: mode & 0o777 })
     return decodeKey(path, await readFile(path, 'utf8'))
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return fail({ kind: 'key-missing', path })
-    return fail({ kind: 'key-unreachable', path, reason: messageOf(error) })
+    if (systemCode(error) === 'ENOENT') return fail({ kind: 'key-missing', path })
+    return fail({ kind: 'key-unreachable', path, reason: thrownMessage(error) })
   }
 }
 
@@ -100,12 +101,4 @@ async function createKey(path: string): Promise<void> {
     await unlink(temporary)
   }
   await syncDirectory(dirname(path))
-}
-
-function codeOf(error: unknown): unknown {
-  return error instanceof Error && 'code' in error ? error.code : undefined
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

@@ -25,6 +25,7 @@
 import type { Database } from '../core/database-store.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
+import { thrownMessage } from '../core/thrown.ts'
 import { readIfThere, writeAtomically } from './atomic-file-store.ts'
 import { checkpointFaultReason, checkpointText, formatCheckpoint, openCheckpoint } from './checkpoint.ts'
 import type { Checkpoint, SignedCheckpoint } from './checkpoint.ts'
@@ -74,7 +75,7 @@ export class Signing {
       const text = await readIfThere(path)
       return readingTree(() => this.#judgeFile(text) ?? this.#judgeRows())
     } catch (error) {
-      return { kind: 'last-signed-invalid', path, reason: messageOf(error) }
+      return { kind: 'last-signed-invalid', path, reason: thrownMessage(error) }
     }
   }
 
@@ -136,7 +137,7 @@ export class Signing {
     try {
       text = await readIfThere(path)
     } catch (error) {
-      return { kind: 'last-signed-unwritable', path, reason: messageOf(error) }
+      return { kind: 'last-signed-unwritable', path, reason: thrownMessage(error) }
     }
     if (text === undefined && known !== undefined)
       return readingTree(() => forkFrom(tree, known.checkpoint, 'database') ?? this.#judgeRows())
@@ -152,7 +153,7 @@ export class Signing {
     try {
       await writeAtomically(lastSignedPath, checkpointText(signed))
     } catch (error) {
-      return fail({ kind: 'last-signed-unwritable', path: lastSignedPath, reason: messageOf(error) })
+      return fail({ kind: 'last-signed-unwritable', path: lastSignedPath, reason: thrownMessage(error) })
     }
     await database.commit(() => this.#store.put(rowOf(signed)))
     this.#latest = signed
@@ -205,12 +206,8 @@ function readingTree(judge: () => LedgerFault | undefined): LedgerFault | undefi
   try {
     return judge()
   } catch (error) {
-    return { kind: 'damaged', reason: messageOf(error) }
+    return { kind: 'damaged', reason: thrownMessage(error) }
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }
 
 function rowOf({ checkpoint, note }: SignedCheckpoint): CheckpointRow {

@@ -9,6 +9,7 @@
  * Reads through the store it is given.
  */
 import type { Follower } from '../core/database-store.ts'
+import { thrownMessage } from '../core/thrown.ts'
 import { Edge } from './edge.ts'
 import type { FullTile } from './edge.ts'
 import type { LedgerStore } from './ledger-store.ts'
@@ -93,7 +94,7 @@ export class StoredTree implements ReadableTree {
     try {
       return Edge.at(size, (level, from, count) => this.#store.partialTile(level, from, count), this.#finished)
     } catch (error) {
-      throw new TreeDamaged(error instanceof Error ? error.message : String(error), { cause: error })
+      throw new TreeDamaged(thrownMessage(error), { cause: error })
     }
   }
 

@@ -16,6 +16,7 @@
  */
 import { setImmediate } from 'node:timers/promises'
 import { equalBytes } from '../core/bytes.ts'
+import { thrownMessage } from '../core/thrown.ts'
 import { Audit, CALL_ENTER, closedCall } from './audit.ts'
 import { BodyAudit } from './body-audit.ts'
 import type { SignedCheckpoint } from './checkpoint.ts'
@@ -84,7 +85,7 @@ export async function verifyStored(stored: Stored, options: VerifyOptions = {}):
   } catch (error) {
     if (options.signal?.aborted === true) throw error
     // What SQLite cannot read somebody may have written.
-    findings.add({ kind: 'unreadable', reason: error instanceof Error ? error.message : String(error) })
+    findings.add({ kind: 'unreadable', reason: thrownMessage(error) })
   }
   const { list, more } = findings
   return {

@@ -11,6 +11,7 @@
  */
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
+import { thrownMessage } from '../core/thrown.ts'
 import { openCheckpoint, parseDecimal } from './checkpoint.ts'
 import type { SignedCheckpoint } from './checkpoint.ts'
 import { parseSignatures, verifyNote } from './note.ts'
@@ -126,7 +127,7 @@ export class WitnessClient {
       if (text === undefined) return unreachable(`it answered more than ${MAX_ANSWER_BYTES} bytes`)
       return ok({ status: response.status, type: response.headers.get('content-type') ?? '', text })
     } catch (error) {
-      return unreachable(error instanceof Error ? error.message : String(error))
+      return unreachable(thrownMessage(error))
     }
   }
 }

@@ -14,6 +14,7 @@ import { systemClock } from '../core/clock.ts'
 import type { Logger } from '../core/logger.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
+import { systemCode } from '../core/thrown.ts'
 import { createAuthenticate } from '../guard/authenticate.ts'
 import type { Authenticate } from '../guard/authenticate.ts'
 import { createLimits } from '../guard/limits.ts'
@@ -104,7 +105,7 @@ async function openListener(
   try {
     return ok(await startListener({ host, port, rules: config.listen, logger, routes }))
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : undefined
+    const code = systemCode(error)
     if (code === 'EADDRINUSE')
       return misconfigured(
         `Port ${port} belongs to another program. Stop that, or set listen.port (0 takes a free one).`,

@@ -14,6 +14,7 @@ import { systemClock } from '../core/clock.ts'
 import type { Logger } from '../core/logger.ts'
 import { ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
+import { systemCode } from '../core/thrown.ts'
 import { keyFaultSentence, loadKey } from '../ledger/key-store.ts'
 import type { NodeKey } from '../ledger/key-store.ts'
 import { MeshStore } from '../mesh/identity/mesh-store.ts'
@@ -93,7 +94,7 @@ export async function prepareMesh(parts: MeshParts): Promise<Result<PreparedMesh
           metrics: async () => ({ text: await metrics.metrics(), contentType: metrics.contentType }),
         })
       } catch (error) {
-        const code = error instanceof Error && 'code' in error ? error.code : undefined
+        const code = systemCode(error)
         const { host, port } = config.mesh
         if (code === 'EADDRINUSE') return refused(`Port ${port} belongs to another program. Set mesh.port to another.`)
         if (code === 'EADDRNOTAVAIL') return refused(`mesh.host is ${host}, which is no address of this machine.`)

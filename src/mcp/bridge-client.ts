@@ -14,6 +14,7 @@ import { SdkHttpError, StreamableHTTPClientTransport } from '@modelcontextprotoc
 import type { JSONRPCMessage } from '@modelcontextprotocol/client'
 import { isJsonObject } from '../core/json.ts'
 import type { Logger } from '../core/logger.ts'
+import { systemCode, thrownMessage } from '../core/thrown.ts'
 import { createBridgeSession, isOwnId } from './bridge-session.ts'
 import type { BridgeSession } from './bridge-session.ts'
 import { StdioTransport } from './stdio-transport.ts'
@@ -116,7 +117,7 @@ export async function bridgeStdio({ streams, locate, token, log }: BridgeOptions
     if (id !== undefined && request !== undefined) open.set(id, request)
     pass(message, request?.signal).catch((error: unknown) => {
       if (id === undefined || !open.delete(id) || request?.signal.aborted === true) return
-      const text = `The gateway did not answer: ${error instanceof Error ? error.message : String(error)}`
+      const text = `The gateway did not answer: ${thrownMessage(error)}`
       toNear({ jsonrpc: '2.0', id, error: { code: INTERNAL_ERROR, message: text } })
     })
   }
@@ -137,7 +138,7 @@ export async function bridgeStdio({ streams, locate, token, log }: BridgeOptions
 function wasNotTaken(error: unknown, session: BridgeSession): boolean {
   if (error instanceof SdkHttpError) return error.status === 404 && session.again().length > 0
   const cause = error instanceof Error ? error.cause : undefined
-  return cause instanceof Error && 'code' in cause && cause.code === 'ECONNREFUSED'
+  return systemCode(cause) === 'ECONNREFUSED'
 }
 
 function idOfRequest(message: JSONRPCMessage): RequestId | undefined {

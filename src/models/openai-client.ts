@@ -11,6 +11,7 @@ import type { Fault } from '../core/fault.ts'
 import { jsonIn } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
+import { thrownMessage } from '../core/thrown.ts'
 import type { Backend, ChatEnd, ChatRequest } from './backend.ts'
 
 export interface OpenAiOptions {
@@ -181,7 +182,7 @@ async function readJson(response: Response): Promise<unknown> {
 
 function brokenOff(url: string, error: unknown, signal: AbortSignal): Fault {
   if (signal.aborted) return { kind: 'cancelled', code: 'cancelled', message: 'Nobody waits for the answer any more.' }
-  const why = error instanceof Error ? error.message : String(error)
+  const why = thrownMessage(error)
   return { kind: 'failed', code: 'internal_error', message: `The model server at ${url} broke off: ${why}.` }
 }
 

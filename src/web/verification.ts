@@ -7,6 +7,7 @@ import { findingSentence } from '../ledger/finding.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Feed } from './feed.ts'
 import type { VerificationView } from './views.ts'
+import { thrownMessage } from '../core/thrown.ts'
 
 export interface Verification {
   readonly state: () => VerificationView | null
@@ -41,7 +42,7 @@ export function createVerification(ledger: Pick<Ledger, 'verify' | 'size'>, feed
       const findings = [...report.findings.map(findingSentence), ...more]
       tell({ ...begun, running: false, checked: report.size, size: report.size, endedAtMs: Date.now(), findings })
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error)
+      const reason = thrownMessage(error)
       tell({ ...begun, running: false, endedAtMs: Date.now(), findings: [`It could not be finished: ${reason}`] })
     }
   }

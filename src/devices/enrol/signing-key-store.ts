@@ -7,6 +7,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { systemCode } from '../../core/thrown.ts'
 
 const KEY_BYTES = 32
 
@@ -20,7 +21,7 @@ export function openSigningKey(path: string): Uint8Array {
     // A link either makes the whole file appear or finds that somebody was faster.
     linkSync(draft, path)
   } catch (error) {
-    if (!isCode(error, 'EEXIST')) throw error
+    if (systemCode(error) !== 'EEXIST') throw error
   } finally {
     rmSync(draft)
   }
@@ -34,13 +35,9 @@ function readKey(path: string): Uint8Array | undefined {
   try {
     text = readFileSync(path, 'utf8').trim()
   } catch (error) {
-    if (isCode(error, 'ENOENT')) return undefined
+    if (systemCode(error) === 'ENOENT') return undefined
     throw error
   }
   if (!/^[0-9a-f]{64}$/.test(text)) throw new Error(`${path} is not a key of ${KEY_BYTES} bytes in hex`)
   return new Uint8Array(Buffer.from(text, 'hex'))
-}
-
-function isCode(error: unknown, code: string): boolean {
-  return error instanceof Error && 'code' in error && error.code === code
 }

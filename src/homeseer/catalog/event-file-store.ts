@@ -10,6 +10,7 @@ import { open, stat } from 'node:fs/promises'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Json } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
+import { systemCode } from '../../core/thrown.ts'
 import { decodeDefinitions, type DefinitionFault, type EventDefinition } from './event-definition.ts'
 
 export interface EventFilePaths {
@@ -101,5 +102,5 @@ async function readJson(path: string): Promise<Result<Json, EventFileFault>> {
 }
 
 function errorCode(error: unknown): string {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'unknown'
+  return systemCode(error) ?? 'unknown'
 }

@@ -9,6 +9,7 @@
 import { readFileSync, statSync } from 'node:fs'
 import { isJsonObject, type Json } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
+import { systemCode, thrownMessage } from '../../core/thrown.ts'
 import { configuredAliases, type Alias, type AliasFileFault } from '../resolve/alias.ts'
 
 /** More than a household has names; a file of this size is another file. */
@@ -38,7 +39,7 @@ function readText(path: string): Result<string, string> {
     // Editors on Windows begin a file with a byte-order mark.
     return ok(readFileSync(path, 'utf8').replace(/^\uFEFF/, ''))
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
+    const code = systemCode(error) ?? 'unknown'
     return fail(code === 'ENOENT' ? 'does not exist' : `cannot be read (${code})`)
   }
 }
@@ -47,7 +48,7 @@ function parse(text: string): Result<Json, string> {
   try {
     return ok(JSON.parse(text) as Json)
   } catch (error) {
-    return fail(error instanceof Error ? error.message : String(error))
+    return fail(thrownMessage(error))
   }
 }
 

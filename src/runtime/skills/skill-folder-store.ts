@@ -11,6 +11,7 @@ import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
+import { systemCode } from '../../core/thrown.ts'
 import { parseSkill } from './skill.ts'
 import type { Skill } from './skill.ts'
 
@@ -102,5 +103,5 @@ async function readSkill(path: string, known: Known | undefined): Promise<Known 
 }
 
 function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
+  return systemCode(error) ?? 'unknown'
 }

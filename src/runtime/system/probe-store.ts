@@ -9,6 +9,7 @@ import type { Records } from '../dependencies.ts'
 import { isoTime } from '../dependencies.ts'
 import { diskCheck } from './health.ts'
 import type { Check } from './health.ts'
+import { thrownMessage } from '../../core/thrown.ts'
 
 export interface Probe {
   /** Spec 5's `db_tables`: 0 when the database cannot be asked. SQLite's own tables do not count. */
@@ -40,7 +41,7 @@ export function createProbe({ database, clock }: Records, dataDirectory: string 
           sql.prepare('INSERT OR REPLACE INTO runtime_probe VALUES (1, ?)').run(isoTime(clock)),
         )
       } catch (error) {
-        return { status: 'failing', message: `The database takes no writes: ${reasonOf(error)}`, figures: {} }
+        return { status: 'failing', message: `The database takes no writes: ${thrownMessage(error)}`, figures: {} }
       }
       return { status: 'ok', figures: { write_ms: Math.round(clock.monotonic() - startedMs) } }
     },
@@ -51,7 +52,7 @@ export function createProbe({ database, clock }: Records, dataDirectory: string 
         const { bavail, bsize } = await statfs(dataDirectory)
         return diskCheck(bavail * bsize)
       } catch (error) {
-        return { status: 'failing', message: `The data directory takes no files: ${reasonOf(error)}`, figures: {} }
+        return { status: 'failing', message: `The data directory takes no files: ${thrownMessage(error)}`, figures: {} }
       }
     },
   }
@@ -62,8 +63,4 @@ const PROBE_FILE = '.probe'
 async function makeFile(path: string): Promise<void> {
   await writeFile(path, 'Written to see whether writing works.\n', { mode: 0o600 })
   await rm(path)
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

@@ -3,11 +3,12 @@
  *
  * Does I/O.
  */
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { makeFolder } from '../core/folder-store.ts'
+import { systemCode, thrownMessage } from '../core/thrown.ts'
 import { EXIT } from './print.ts'
 import type { Answer } from './print.ts'
-import { systemCode } from '../core/thrown.ts'
 
 /** Only what a newcomer decides on the first day: a file with every key is one that nobody reads. */
 const FIRST = `# Hearthbus. Every key, with its default: docs/running.md. An unknown key refuses to start.
@@ -46,13 +47,13 @@ listen:
 /** Never overwrites: somebody's rules are in that file. */
 export function writeFirstConfig(path: string): Answer {
   try {
-    mkdirSync(dirname(path), { recursive: true })
+    makeFolder(dirname(path))
     writeFileSync(path, FIRST, { flag: 'wx', mode: 0o600 })
   } catch (error) {
     const exists = systemCode(error) === 'EEXIST'
     const text = exists
       ? `${path} is there already; it is left as it is.`
-      : `${path} cannot be written: ${String(error)}`
+      : `${path} cannot be written: ${thrownMessage(error)}`
     return { json: { ok: false, path, message: text }, text, exit: EXIT.usage }
   }
   return { json: { ok: true, path }, text: `Wrote ${path}. Edit it, then: hearthbus doctor, hearthbus up.` }

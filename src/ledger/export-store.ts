@@ -11,16 +11,10 @@
  * Does I/O.
  */
 import { dirname, join } from 'node:path'
+import { makeFolder } from '../core/folder-store.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import {
-  makeDirectory,
-  readIfThere,
-  removeFile,
-  syncDirectory,
-  writeAtomically,
-  writeWhole,
-} from './atomic-file-store.ts'
+import { readIfThere, removeFile, syncDirectory, writeAtomically, writeWhole } from './atomic-file-store.ts'
 import { checkpointFaultReason, checkpointText, openCheckpoint } from './checkpoint.ts'
 import type { SignedCheckpoint } from './checkpoint.ts'
 import { verifyTiles } from './export-verify.ts'
@@ -60,7 +54,7 @@ export async function writeExport(source: ExportSource, directory: string): Prom
 }
 
 async function write(source: ExportSource, directory: string): Promise<Result<Exported, ExportFault>> {
-  await makeDirectory(directory)
+  makeFolder(directory)
   const earlier = await earlierSize(source, directory)
   if (!earlier.ok) return earlier
   const { size } = source.signed.checkpoint
@@ -68,7 +62,7 @@ async function write(source: ExportSource, directory: string): Promise<Result<Ex
   const directories = new Set<string>()
   for (const name of wanted) {
     const path = join(directory, tilePath(name))
-    if (!directories.has(dirname(path))) await makeDirectory(dirname(path))
+    if (!directories.has(dirname(path))) makeFolder(dirname(path))
     directories.add(dirname(path))
     await writeWhole(path, contentOf(source, name))
   }

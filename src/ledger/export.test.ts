@@ -80,6 +80,14 @@ describe('export', () => {
     expect(await verified()).toMatchObject({ size: 300, findings: [] })
   })
 
+  it.runIf(process.platform === 'linux')('says so where nothing can be made, and does not try for ever', async () => {
+    await fixture.fill(3)
+    expect(await fixture.ledger.exportTo('/proc/1/hearthbus/export')).toMatchObject({
+      ok: false,
+      fault: { kind: 'export-unwritable', directory: '/proc/1/hearthbus/export' },
+    })
+  })
+
   it('does not verify against the key of another', async () => {
     await fixture.fill(3)
     await exported()

@@ -7,7 +7,7 @@
  *
  * Reads through the ledger it is given.
  */
-import { isUlid } from '../core/ids.ts'
+import { isUlid, ulidMs } from '../core/ids.ts'
 import type { Json } from '../core/json.ts'
 import type { LedgerEntry } from './entry.ts'
 import type { Ledger } from './ledger.ts'
@@ -22,13 +22,12 @@ export interface Seen {
 
 /** Clocks are set, commits wait for their group: entries are looked for this much around the call. */
 const SLACK_MS = 5_000
-/** An approval is asked for under the trace of the call, which then ends; nothing about it comes later than this. */
+/** Entries that are looked at, at most: the ledger of a busy house has many in ten minutes. */
 const MAX_WINDOW = 20_000
-/** No call takes longer; of one that is in no ring any more only the beginning is known. */
+/** No call takes longer. Of one that has left the ring only the beginning is known, by its trace id. */
 const LONGEST_CALL_MS = 600_000
 const BATCH = 512
 const MAX_FOUND = 200
-const CROCKFORD = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 
 export function callEntries(ledger: Entries, traceId: string, seen: readonly Seen[]): readonly LedgerEntry[] {
   const span = spanOf(traceId, seen)
@@ -68,16 +67,12 @@ interface Span {
 }
 
 function spanOf(traceId: string, seen: readonly Seen[]): Span | undefined {
-  const begin = Math.min(...seen.map(({ ts, ms }) => Date.parse(ts) - ms), seen.length > 0 ? Infinity : minted(traceId))
-  if (!Number.isFinite(begin)) return undefined
-  const end = seen.length > 0 ? Math.max(...seen.map(({ ts }) => Date.parse(ts))) : begin + LONGEST_CALL_MS
-  return { fromMs: begin - SLACK_MS, untilMs: end + SLACK_MS }
-}
-
-/** A ULID begins with the time at which it was made. */
-function minted(id: string): number {
-  if (!isUlid(id)) return Infinity
-  let ms = 0
-  for (const character of id.slice(0, 10)) ms = ms * 32 + CROCKFORD.indexOf(character)
-  return ms
+  if (seen.length > 0) {
+    const begin = Math.min(...seen.map(({ ts, ms }) => Date.parse(ts) - ms))
+    const end = Math.max(...seen.map(({ ts }) => Date.parse(ts)))
+    return { fromMs: begin - SLACK_MS, untilMs: end + SLACK_MS }
+  }
+  if (!isUlid(traceId)) return undefined
+  const minted = ulidMs(traceId)
+  return { fromMs: minted - SLACK_MS, untilMs: minted + LONGEST_CALL_MS + SLACK_MS }
 }

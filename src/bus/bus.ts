@@ -1,6 +1,6 @@
 /**
  * Bus: the integration point. Services register with it, faces and peers call through it, and every call takes the one
- * way in that it was given at construction (spec 2 § 3.7; design.md § 2).
+ * way in that it was given at construction (spec 2 § 3.7).
  *
  *   call · stream · handleCall ─▶ ticket (deadline, signal) ─▶ admit( … proceed ─▶ dispatch … ) ─▶ trace, tally
  *

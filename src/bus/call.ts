@@ -10,7 +10,7 @@ import type { Json, JsonObject } from '../core/json.ts'
 import type { Result } from '../core/result.ts'
 import type { CapabilityName, Effect, Version } from './capability.ts'
 
-/** design.md § 6. `observer` reads; `agent` does what the gates allow; `approver` decides and never acts; `admin` runs the node. */
+/** `observer` reads; `agent` does what the gates allow; `approver` decides and never acts; `admin` runs the node. */
 export type Role = 'observer' | 'agent' | 'approver' | 'admin'
 
 /** Spec 2's levels. `self` is not a level: it means that the caller is the serving node. */

@@ -1,6 +1,6 @@
 /**
  * Capability: everything callable, described once. From this one value come the bus registration, the MCP tool, the
- * CLI help and docs/contract.md (design.md § 1; spec 2 § 3.1).
+ * CLI help and docs/contract.md (spec 2 § 3.1).
  *
  * Pure.
  */
@@ -86,9 +86,7 @@ export interface Issue {
   readonly code: string
 }
 
-/**
- * Whose envelope an offer answers in (design.md § 3). A family only spells; it decides nothing.
- */
+/** Whose envelope an offer answers in. A family only spells; it decides nothing. */
 export interface Family {
   readonly name: string
   /** The structured content of a success; `replayed` when it is the answer to an earlier call with the same key. */

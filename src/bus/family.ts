@@ -1,5 +1,5 @@
 /**
- * Bus family: the envelope of capabilities that belong to no family of this node (design.md § 3).
+ * Bus family: the envelope of capabilities that belong to no family of this node.
  *
  *   { ok: true, data }   or   { ok: false, error: { error, message, retry_after_ms?, … } }   (CONTRACT § 5.4)
  *

@@ -1,5 +1,5 @@
 /**
- * Data directory: where a node keeps what it must not lose (design.md § 9), and the names of the files in it.
+ * Data directory: where a node keeps what it must not lose, and the names of the files in it.
  *
  *   hearthbus.db           everything recorded: ledger, tasks, tokens, approvals
  *   gateway.lock           held while a gateway runs; the system lets go of it when the process dies

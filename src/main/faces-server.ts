@@ -51,7 +51,7 @@ export interface Faces {
 export async function startFaces(parts: FaceParts): Promise<Result<Faces, StartFault>> {
   const { config, spine, version, logger, families } = parts
   const { host, maxBodyBytes, maxSessions, anonymous } = config.listen
-  // Refused rather than warned about: an open port without a credential is the whole house (design.md § 6).
+  // Refused rather than warned about: an open port without a credential is the whole house.
   if (!isLoopback(host) && spine.guard.tokens.list().length === 0) return misconfigured(noToken(host))
   const owner = openOwnerToken(parts.data.ownerToken)
   const authenticate = createAuthenticate({ findToken: spine.guard.tokens.find, isOwner: owner.matches, anonymous })

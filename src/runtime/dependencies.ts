@@ -20,7 +20,7 @@ export interface Records {
   readonly clock: Clock
 }
 
-/** Handlers of the family do not overlap (spec 5 § 4, stage 1; design.md § 2). */
+/** Handlers of the family do not overlap (spec 5 § 4, stage 1). */
 export const RUNTIME_LOCK = 'runtime'
 
 /** Who asked, and in which call: what every event of the runtime says. */

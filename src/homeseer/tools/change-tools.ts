@@ -144,7 +144,7 @@ async function commit(
   const verdict = await judged(homeseer, found.value, { call, args: { ...args } })
   if (!verdict.ok) return verdict
   if (verdict.value.decision.verdict === 'deny') return fail(denied(verdict.value.decision))
-  // Durable before the act (design.md § 5): of any number of commits of one token, one goes on.
+  // Durable before the act: of any number of commits of one token, one goes on.
   const taken = await changes.take(token, principal)
   if (!taken.ok) return taken
   const outcome = await homeseer.bus.call(name, undefined, taken.value.args, nested(homeseer, call))

@@ -4,6 +4,8 @@
  *
  * The one file that only passes on what others define: a stranger's program needs one name to import from, and we need
  * one list of what we may not break. Inside the project, import the defining file.
+ *
+ * Joins; the rooms do the work.
  */
 export type { Admit, Proceed } from './bus/admit.ts'
 export type { Call, Caller, Outcome, Reply } from './bus/call.ts'

@@ -1,6 +1,8 @@
 /**
  * Chance: random bytes in small pieces, drawn from the system in large ones. A call to the system for every salt would
  * cost more than the hash that it salts.
+ *
+ * Draws from the system's source of chance.
  */
 import { randomFillSync } from 'node:crypto'
 

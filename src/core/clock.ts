@@ -2,6 +2,8 @@
  * Clock: the two times a program knows. Wall time is for people; monotonic time is for waiting and ordering.
  *
  * Handed to whoever needs it, so that a trace replays and a test decides when a minute has passed.
+ *
+ * Reads the system's clocks; a manual one is pure.
  */
 // By import: the global is a getter, and clocks are read a dozen times per call.
 import { performance } from 'node:perf_hooks'

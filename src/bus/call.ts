@@ -11,7 +11,8 @@ import type { Result } from '../core/result.ts'
 import type { CapabilityName, Effect, Version } from './capability.ts'
 
 /** `observer` reads; `agent` does what the gates allow; `approver` decides and never acts; `admin` runs the node. */
-export type Role = 'observer' | 'agent' | 'approver' | 'admin'
+export const ROLES = ['observer', 'agent', 'approver', 'admin'] as const
+export type Role = (typeof ROLES)[number]
 
 /** Spec 2's levels. `self` is not a level: it means that the caller is the serving node. */
 export type TrustLevel = 'unknown' | 'member' | 'trusted' | 'anchor'

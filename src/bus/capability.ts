@@ -15,7 +15,8 @@ export type Stability = 'stable' | 'beta' | 'experimental'
 export type JsonSchema = { readonly [keyword: string]: unknown }
 
 /** Ordered by how much can go wrong: what drives the guard and the MCP annotations. */
-export type Effect = 'reads' | 'records' | 'writes' | 'sensitive' | 'admin'
+export const EFFECTS = ['reads', 'records', 'writes', 'sensitive', 'admin'] as const
+export type Effect = (typeof EFFECTS)[number]
 
 /** The contract of one capability of one service: what its schema hash covers, and how it may be called. */
 export interface CapabilityDescriptor {

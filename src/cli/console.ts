@@ -5,12 +5,11 @@
  */
 import { Option } from 'commander'
 import type { Command } from 'commander'
+import { ROLES } from '../bus/call.ts'
 import type { LinkView, SessionView } from '../web/views.ts'
 import { ask } from './command-client.ts'
 import { harmless, table } from './print.ts'
 import { plainAnswer } from './remote.ts'
-
-const ROLES = ['observer', 'agent', 'approver', 'admin'] as const
 
 export function addConsoleCommands(program: Command): void {
   // The underscore keeps clear of the global of that name.

@@ -6,6 +6,7 @@
  */
 import { Option } from 'commander'
 import type { Command } from 'commander'
+import { ROLES } from '../bus/call.ts'
 import { isJsonObject } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { OWNER } from '../guard/authenticate.ts'
@@ -18,8 +19,6 @@ import type { ApiRequest } from './gateway-client.ts'
 import { EXIT, harmless, table } from './print.ts'
 import { approvalsAnswer, plainAnswer } from './remote.ts'
 import { wholeNumber } from './whole-number.ts'
-
-const ROLES = ['observer', 'agent', 'approver', 'admin'] as const
 
 interface TokenOptions {
   readonly role: string

@@ -4,6 +4,8 @@
  * Pure.
  */
 import { z } from 'zod'
+import { ROLES } from '../bus/call.ts'
+import { EFFECTS } from '../bus/capability.ts'
 import type { NewToken } from '../guard/token.ts'
 
 /** Defined where a page can have them without what stands behind these requests. */
@@ -39,9 +41,9 @@ export const denyRequest = z.strictObject({ reason: z.string().min(1).max(1_000)
 
 export const tokenRequest = z.strictObject({
   name: z.string().min(1).max(64),
-  role: z.enum(['observer', 'agent', 'approver', 'admin']),
+  role: z.enum(ROLES),
   expiresInDays: z.int().min(1).max(3_650).optional(),
-  effects: z.array(z.enum(['reads', 'records', 'writes', 'sensitive', 'admin'])).optional(),
+  effects: z.array(z.enum(EFFECTS)).optional(),
   profiles: z.array(z.string()).optional(),
   devices: z.array(z.string()).optional(),
 })
@@ -67,7 +69,7 @@ export const signInRequest = z
   .refine(({ code, token }) => (code === undefined) !== (token === undefined), 'a code or a token, not both')
 
 export const linkRequest = z.strictObject({
-  role: z.enum(['observer', 'agent', 'approver', 'admin']).default('admin'),
+  role: z.enum(ROLES).default('admin'),
 })
 
 export const stopRequest = z.strictObject({ reason: z.string().min(1).max(1_000) })

@@ -205,7 +205,8 @@ function asOwner(question: ApiRequest): ApiRequest {
 }
 
 function grantOf({ uses, minutes, anyDevice, bounds }: GrantOptions, command: Command): JsonObject {
-  if (uses === undefined && minutes === undefined) return {}
+  if ([uses, minutes, anyDevice, bounds].every((option) => option === undefined)) return {}
+  // Also for --any-device and --bounds alone: whoever writes them means more than this one call.
   if (uses === undefined || minutes === undefined)
     return command.error('A grant has both: --uses and --minutes.', { exitCode: EXIT.usage })
   try {
@@ -213,7 +214,7 @@ function grantOf({ uses, minutes, anyDevice, bounds }: GrantOptions, command: Co
       grant: {
         target: anyDevice === true ? 'any' : 'same',
         maxUses: uses,
-        durationMs: Math.round(minutes * 60_000),
+        durationMs: minutes * 60_000,
         ...(bounds === undefined ? {} : { bounds: JSON.parse(bounds) as JsonObject }),
       },
     }

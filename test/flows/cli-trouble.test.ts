@@ -82,6 +82,14 @@ describe('a node that is given another name', () => {
 })
 
 describe('a wrong command line', () => {
+  it.each([['--any-device'], ['--bounds', '{"value":{"min":18,"max":22}}'], ['--uses', '3'], ['--minutes', '10']])(
+    'does not take half a grant for a plain yes: %s',
+    async (...words) => {
+      const { code, said } = await hearthbus('approvals', 'approve', '01M7GRQ0E461MTBTN6ZHDH9F14', ...words)
+      expect([code, said]).toEqual([2, 'A grant has both: --uses and --minutes.\n'])
+    },
+  )
+
   it('ends with 2 and says what would be right', async () => {
     const wrong = [
       ['witness', '--port', 'abc'],

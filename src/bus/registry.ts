@@ -151,10 +151,6 @@ export class Registry {
     return [...(this.#byNode.get(this.#nodeId) ?? [])]
   }
 
-  allRemote(): readonly CapabilityEntry[] {
-    return this.all().filter((entry) => !entry.isLocal)
-  }
-
   /** One per name, by name: this node's own before others', newer before older. */
   offers(): readonly Offer[] {
     this.#offers ??= [...this.#byName.keys()].toSorted().flatMap((name) => this.offer(name) ?? [])

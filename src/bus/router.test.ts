@@ -175,17 +175,16 @@ describe('the peak-ewma strategy', () => {
     expect(routes(bus)).toEqual({ b: 200 })
   })
 
-  it('ranks providers for those who want to see why', () => {
-    const { bus, at } = village({ here: true, there: ['b', 'c'], facts: { maxConcurrent: 1 } })
-    answered(bus, at('a'), { latencyMs: 30 })
-    answered(bus, at('b'), { latencyMs: 10 })
+  it('says of each provider why it gets no calls', () => {
+    const { bus, at } = village({ here: true, there: ['b', 'c', 'd'], facts: { maxConcurrent: 1 } })
     at('b').inFlight = 1
     failed(bus, at('c'), 5)
-    const ranking = bus.router.ranking('llm.chat', 0)
-    expect(ranking.map(({ entry, costMs, blockedBy }) => [entry.nodeId, costMs, blockedBy])).toEqual([
-      ['b', 20, 'busy'],
-      ['a', 30, undefined],
-      ['c', 5_000, 'quarantined'],
+    at('d').lastSeenMs = -60_001
+    expect(['a', 'b', 'c', 'd'].map((nodeId) => bus.router.blockedBy(at(nodeId), 0))).toEqual([
+      undefined,
+      'busy',
+      'quarantined',
+      'stale',
     ])
   })
 })

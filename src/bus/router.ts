@@ -12,15 +12,12 @@ import type { Fault } from '../core/fault.ts'
 import { isFull } from './admission.ts'
 import type { BusConfig } from './bus-config.ts'
 import type { Call } from './call.ts'
-import { satisfies } from './capability.ts'
-import type { CapabilityName, Version } from './capability.ts'
 import { isAmbiguous, isEligible } from './eligible.ts'
 import type { CapabilityEntry } from './entry.ts'
-import { cost } from './peak-ewma.ts'
 import { refusal } from './refusal.ts'
 import type { Registry } from './registry.ts'
 import { Sticky } from './sticky.ts'
-import { choose, specScore } from './strategy.ts'
+import { choose } from './strategy.ts'
 
 export interface RouterOptions {
   readonly registry: Registry
@@ -30,13 +27,6 @@ export interface RouterOptions {
 
 /** Who shall not get the call this time, e.g. because it was tried there. */
 type LeftOut = (entry: CapabilityEntry) => boolean
-
-export interface RankedProvider {
-  readonly entry: CapabilityEntry
-  readonly costMs: number
-  readonly specScore: number
-  readonly blockedBy: 'busy' | 'quarantined' | 'stale' | undefined
-}
 
 export class Router {
   readonly sticky = new Sticky()
@@ -82,18 +72,11 @@ export class Router {
     this.sticky.release(sessionId)
   }
 
-  /** Every provider of a name with what the strategies think of it and why it gets no calls, cheapest first. */
-  ranking(name: CapabilityName, nowMs: number, versionReq?: Version): readonly RankedProvider[] {
-    return this.#registry
-      .named(name)
-      .filter(({ offer }) => versionReq === undefined || satisfies(offer.version, versionReq))
-      .map((entry) => ({
-        entry,
-        costMs: cost(entry.latency, entry.inFlight, nowMs),
-        specScore: specScore(entry),
-        blockedBy: this.#blockedBy(entry, nowMs),
-      }))
-      .toSorted((left, right) => left.costMs - right.costMs)
+  /** Why a provider gets no calls now, whatever is asked of it; `undefined` when it could take one. */
+  blockedBy(entry: CapabilityEntry, nowMs: number): 'busy' | 'quarantined' | 'stale' | undefined {
+    if (this.#isStale(entry, nowMs)) return 'stale'
+    if (entry.health.isQuarantined(nowMs)) return 'quarantined'
+    return isFull(entry) || entry.busyUntilMs > nowMs ? 'busy' : undefined
   }
 
   #choose(call: Call, nowMs: number, isLeftOut: LeftOut | undefined): CapabilityEntry | undefined {
@@ -121,13 +104,7 @@ export class Router {
   }
 
   #isAvailable(entry: CapabilityEntry, nowMs: number): boolean {
-    return this.#blockedBy(entry, nowMs) === undefined
-  }
-
-  #blockedBy(entry: CapabilityEntry, nowMs: number): RankedProvider['blockedBy'] {
-    if (this.#isStale(entry, nowMs)) return 'stale'
-    if (entry.health.isQuarantined(nowMs)) return 'quarantined'
-    return isFull(entry) || entry.busyUntilMs > nowMs ? 'busy' : undefined
+    return this.blockedBy(entry, nowMs) === undefined
   }
 
   #isStale(entry: CapabilityEntry, nowMs: number): boolean {

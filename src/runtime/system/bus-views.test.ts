@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { answering, echo, reply } from '../../../test/bus-village.ts'
+import { answering, echo, manifestOf, node, reply } from '../../../test/bus-village.ts'
 import { runtimeRig } from '../../../test/runtime-rig.ts'
 import type { Rig } from '../../../test/runtime-rig.ts'
 import type { Call, Caller } from '../../bus/call.ts'
@@ -94,6 +94,27 @@ describe('router_score', () => {
     const scores = score['scores'] as { instance_id: string }[]
     expect(winner.instance_id).toBe(scores[1]?.instance_id)
     expect(await rig.through('light.read', { params: { size: 2 } })).toEqual(reply(2))
+  })
+
+  it('does not call a provider viable that the router leaves out, and says why', async () => {
+    const [far, busy] = [node('far'), node('busy')]
+    for (const bus of [far, busy]) bus.registerCapability(answering({ name: 'light.read' }, echo))
+    rig.bus.onPeerAdded(manifestOf(far))
+    rig.clock.advance(61_000)
+    rig.bus.onPeerAdded(manifestOf(busy))
+    for (const entry of rig.bus.registry.named('light.read')) if (entry.nodeId === 'busy') entry.inFlight = 8
+    expect(await rig.through('router_score', { capability: 'light.read' })).toMatchObject({
+      ok: true,
+      value: {
+        data: {
+          winner: null,
+          scores: [
+            { node_id: 'far', viable: false, reasons: ['stale'] },
+            { node_id: 'busy', viable: false, reasons: ['busy'] },
+          ],
+        },
+      },
+    })
   })
 
   it('says why nobody would take it', async () => {

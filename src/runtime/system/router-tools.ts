@@ -3,7 +3,6 @@
  *
  * Reads and calls through the bus.
  */
-import { isFull } from '../../bus/admission.ts'
 import type { CapabilityBus } from '../../bus/bus.ts'
 import type { Call } from '../../bus/call.ts'
 import { versionText } from '../../bus/capability.ts'
@@ -11,6 +10,7 @@ import type { Capability, Version } from '../../bus/capability.ts'
 import { isEligible } from '../../bus/eligible.ts'
 import type { CapabilityEntry } from '../../bus/entry.ts'
 import { cost } from '../../bus/peak-ewma.ts'
+import type { Router } from '../../bus/router.ts'
 import { specScore } from '../../bus/strategy.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
@@ -39,7 +39,7 @@ export function routerTools({ database, ledger, clock }: Records, bus: RoutingBu
       const winner = bus.router.route(asked, nowMs)
       return answer({
         capability,
-        scores: bus.registry.named(capability).map((entry) => scoreOf(entry, asked, nowMs)),
+        scores: bus.registry.named(capability).map((entry) => scoreOf(entry, asked, { router: bus.router, nowMs })),
         winner: winner === undefined ? null : identityOf(winner),
         ...(winner === undefined ? { refusal: bus.router.explain(asked, nowMs).message } : {}),
       })
@@ -121,12 +121,11 @@ function identityOf(entry: CapabilityEntry): JsonObject {
   return { node_id: nodeId, version: versionText(offer.version), instance_id: instanceId, is_local: isLocal }
 }
 
-function scoreOf(entry: CapabilityEntry, call: Call, nowMs: number): JsonObject {
+function scoreOf(entry: CapabilityEntry, call: Call, { router, nowMs }: { router: Router; nowMs: number }): JsonObject {
+  const blockedBy = router.blockedBy(entry, nowMs)
   const reasons = [
     ...(isEligible(entry, call) ? [] : ['version, params, node or trust do not fit']),
-    ...(isFull(entry) ? ['busy'] : []),
-    ...(entry.busyUntilMs > nowMs ? ['asked to be left alone'] : []),
-    ...(entry.health.isQuarantined(nowMs) ? ['quarantined'] : []),
+    ...(blockedBy === undefined ? [] : [blockedBy]),
   ]
   return {
     ...identityOf(entry),

@@ -10,6 +10,7 @@
  */
 import type { RegisterTable } from '../registry/product.ts'
 import type { CalendarDate, FieldValue, TimeOfDay } from '../wire/datatype.ts'
+import { placeFields } from '../wire/record.ts'
 import { BROADCAST } from '../wire/symbol.ts'
 import type { Exchange, Telegram } from '../wire/telegram.ts'
 import { decodeBoilerValue, nameBoilerRegister } from './boiler-map.ts'
@@ -131,17 +132,14 @@ function decodeBlock(telegram: Telegram, response: Uint8Array | undefined): Deco
   }
 }
 
-/** Field by field, so that a short answer still tells what is in it. Bits of one byte share it. */
+/** Field by field, so that a short answer still tells what is in it. */
 function decodeFields(fields: readonly ServiceField[], bytes: Uint8Array): readonly DecodedField[] {
   if (bytes.length === 0) return []
   const decoded: DecodedField[] = []
-  let end = 0
-  for (const { name, type, unit, words } of fields) {
-    const shared = type.bits !== undefined && type.bits.first > 0
-    const at = shared ? end - 1 : end
-    if (!shared) end += type.length
+  for (const { field, offset } of placeFields(fields)) {
+    const { name, type, unit, words } = field
     if (name === 'reserved') continue
-    const result = type.decode(bytes.subarray(at))
+    const result = type.decode(bytes.subarray(offset))
     const value = result.ok && result.value !== undefined ? plainValue(result.value) : undefined
     decoded.push({ name, value: typeof value === 'number' ? (words?.[value] ?? value) : value, unit })
   }

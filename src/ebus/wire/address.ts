@@ -40,11 +40,6 @@ export function priorityClass(initiator: number): number {
   return rank(checked(initiator) & 0xf)
 }
 
-/** 1..25 in order of importance, as ebusd prints it. */
-export function initiatorNumber(initiator: number): number {
-  return 5 * priorityClass(initiator) + rank(initiator >> 4) + 1
-}
-
 export function companionTarget(initiator: number): number {
   return (checked(initiator) + COMPANION_OFFSET) & 0xff
 }

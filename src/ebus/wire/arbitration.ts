@@ -18,13 +18,6 @@ export function arbitrate(own: number, seen: number): Verdict {
   return isInitiator(seen) && priorityClass(seen) === priorityClass(own) ? 'second-round' : 'lost'
 }
 
-/** Simultaneous senders: 0 is dominant. */
-export function wiredAnd(symbols: Iterable<number>): number {
-  let wire = 0xff
-  for (const symbol of symbols) wire &= symbol
-  return wire
-}
-
 /** SYN to wait for after a turn of one's own, so that a busy initiator cannot keep the bus for itself. */
 export const LOCK_AFTER_SEND = 1
 const LOCK_SAME_CLASS = 2

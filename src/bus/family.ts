@@ -5,16 +5,34 @@
  *
  * Pure.
  */
-import type { Family } from './capability.ts'
+import type { Family, JsonSchema, Offer } from './capability.ts'
 import { errorBody } from './code.ts'
 
 export const busFamily: Family = {
   name: 'bus',
   success: (data) => ({ ok: true, data }),
   failure: (fault) => ({ structured: { ok: false, error: errorBody(fault) }, isError: true }),
-  outputSchema: (offer) => ({
+  outputSchema,
+}
+
+const ERROR: JsonSchema = {
+  type: 'object',
+  properties: { error: { type: 'string' }, message: { type: 'string' } },
+  required: ['error', 'message'],
+}
+
+/** A failure is admitted, too: clients of the 2025 era check structured content even when `isError` is set. */
+function outputSchema({ responseSchema }: Offer): JsonSchema {
+  // References inside a schema count from its root, so definitions move up with it.
+  const { $defs, ...data } = responseSchema ?? {}
+  return {
     type: 'object',
-    properties: { ok: { const: true }, data: offer.responseSchema ?? {} },
-    required: ['ok', 'data'],
-  }),
+    properties: { ok: { type: 'boolean' }, data, error: ERROR },
+    required: ['ok'],
+    anyOf: [
+      { properties: { ok: { const: true } }, required: ['data'] },
+      { properties: { ok: { const: false } }, required: ['error'] },
+    ],
+    ...($defs === undefined ? {} : { $defs }),
+  }
 }

@@ -142,7 +142,7 @@ function addTokens(program: Command): void {
     .option('--days <n>', 'expires after so many days', wholeNumber(1, 3_650))
     .option('--effects <list>', 'narrow what it may call to effects, e.g. reads,records')
     .option('--profiles <list>', 'narrow what it may call to profiles')
-    .option('--devices <list>', 'narrow what it may call, and decide about, to devices, as approvals name them')
+    .option('--devices <list>', 'narrow what it may call, and decide about, to devices: ids as approvals show them')
     .action((name: string, options: TokenOptions, command: Command) => {
       const body = {
         name,

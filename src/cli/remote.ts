@@ -65,6 +65,7 @@ export function approvalsAnswer(approvals: readonly JsonObject[], nowMs: number)
     return [
       `${text(approval['id'])}  ${text(approval['state'])}  ${text(binding['tool'])}${shown['label'] === undefined ? '' : ` on ${text(shown['label'])}`}`,
       `  asked by  ${asker(approval['askedBy'], text(binding['principal']))}${shown['client'] === undefined ? '' : ` (${text(shown['client'])})`}`,
+      ...(binding['target'] === undefined ? [] : [`  target    ${text(binding['target'])}`]),
       `  arguments ${JSON.stringify(shown['arguments'])}`,
       ...(shown['preview'] === undefined ? [] : [`  effect    ${JSON.stringify(shown['preview'])}`]),
       `  ${left > 0 ? `valid for ${ageText(left)}` : 'lapsed'}`,

@@ -57,6 +57,20 @@ describe('config file', () => {
     expect(problems('guard:\n  rules:\n    - { target: "door:*", says: forbid }\n')).toEqual([])
   })
 
+  // The guard knows devices by their ids, so this rule would forbid nothing.
+  it.each(['Hall Lamp (Hall, Ground)', 'Lock', 'Hall*'])('refuses a rule about a device called %j', (target) => {
+    expect(problems(`guard:\n  rules:\n    - { target: "${target}", says: forbid }\n`)).toEqual([
+      'hearthbus.yaml:3: guard.rules.0.target: the id of a device, such as homeseer:ref:141 or device:desk-lamp (hearthbus approvals shows it), not its name; `*` may only stand at its end',
+    ])
+  })
+
+  it.each(['homeseer:ref:141', 'homeseer:event:Evening/Good Night', 'device:desk-lamp', 'ebus:main:*', '*'])(
+    'takes a rule about %j',
+    (target) => {
+      expect(problems(`guard:\n  rules:\n    - { target: "${target}", says: forbid }\n`)).toEqual([])
+    },
+  )
+
   it('refuses a profile that would redefine a built-in one', () => {
     expect(problems('profiles:\n  mine: {}\n  read:\n    include: [task_list]\n')).toEqual([
       'hearthbus.yaml:4: profiles.read: `all` and `read` are built in and mean what they mean',

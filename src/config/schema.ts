@@ -15,10 +15,22 @@ const effect = z.enum(['reads', 'records', 'writes', 'sensitive', 'admin'])
 /** A star elsewhere would match nothing, and a rule that forbids nothing looks like one that forbids. */
 const namePattern = z.string().regex(/^(?:[^*]+\*?|\*)$/, 'a name; `*` may only stand at its end')
 
+/** What people call a device is not what the guard knows it by: a rule about that name would hold for nothing, too. */
+const targetPattern = z
+  .string()
+  .regex(
+    /^(?:[^*:\s]+:[^*]*\*?|\*)$/,
+    'the id of a device, such as homeseer:ref:141 or device:desk-lamp (hearthbus approvals shows it), not its name; `*` may only stand at its end',
+  )
+
 const ownerRule = z
   .strictObject({
     tool: namePattern.exactOptional().describe('A tool name; `*` at its end stands for anything.'),
-    target: namePattern.exactOptional().describe('A device as approvals name it; `*` at its end stands for anything.'),
+    target: targetPattern
+      .exactOptional()
+      .describe(
+        'A device by its id, such as `homeseer:ref:141`; approvals show it. `*` at its end stands for anything.',
+      ),
     says: z
       .enum(['trust', 'ask', 'forbid'])
       .describe('`trust`: no approval needed; `ask`: every change needs one; `forbid`: never.'),

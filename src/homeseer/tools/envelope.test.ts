@@ -49,6 +49,16 @@ describe('envelope', () => {
     expect(error({ kind: 'unknown-outcome', code: 'TIMEOUT', message: 'x' })).toMatchObject({ code: 'UNKNOWN' })
   })
 
+  it.each(['approval-denied', 'owner', 'emergency-stop'])('gives no hint how to get around %s', (rule) => {
+    const reasons = [
+      { rule: 'confirm', message: 'no confirm' },
+      { rule, message: 'no' },
+    ]
+    expect(error({ kind: 'not-permitted', message: 'x', reasons })).toMatchObject({
+      fixHint: 'A person decided this. Tell the user; do not look for another way.',
+    })
+  })
+
   it('shows the reasons of a refusal, and for administration the envelope that a success would have', () => {
     const reasons = [
       { rule: 'admin-enabled', message: 'off' },

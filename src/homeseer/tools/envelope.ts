@@ -48,6 +48,7 @@ const HINTS: Readonly<Record<Hs4Code, string>> = {
   UNKNOWN: 'Read the state back before trying again: the change may have happened.',
 }
 const APPROVAL_HINT = 'A person has to approve this very call (`details.how`); then make it again unchanged.'
+const DECIDED_HINT = 'A person decided this. Tell the user; do not look for another way.'
 const LATER_HINT = 'Wait for `details.retryAfterMs`, then make the same call.'
 
 export const homeseerFamily: Family = {
@@ -77,8 +78,12 @@ function codeOf({ kind, code }: Fault): Hs4Code {
   return isHs4Code(code) && kind !== 'unknown-outcome' ? code : CODES[kind]
 }
 
-function hintFor({ kind }: Fault, code: Hs4Code): string {
+/** Reasons that no arguments can put right. */
+const DECIDED: ReadonlySet<string> = new Set(['approval-denied', 'owner', 'emergency-stop'])
+
+function hintFor({ kind, reasons = [] }: Fault, code: Hs4Code): string {
   if (kind === 'approval-required') return APPROVAL_HINT
+  if (reasons.some(({ rule }) => DECIDED.has(rule))) return DECIDED_HINT
   return kind === 'busy' ? LATER_HINT : HINTS[code]
 }
 

@@ -59,7 +59,7 @@ export function initCommunity(command: MeshCommand, name: string): Promise<Answe
     if (!founded.ok) return fail(communitySentence(founded.fault))
     return said(
       { community: root.id, name },
-      `${name} is founded, and this node is its first anchor.\nIts root key is ${meshFiles(dataDirectory(command.dataRoot)).rootKey}: keep a copy of it in a safe place.\nNext: hearthbus mesh invite`,
+      `${name} is founded, and this node is its first anchor.\nIts root key is ${meshFiles(dataDirectory(command.dataRoot)).rootKey}: keep a copy of it in a safe place.\nNext: hearthbus mesh invite${enabledHint(command)}`,
     )
   })
 }
@@ -88,7 +88,7 @@ export function inviteNode(command: MeshCommand, options: { level: Level; minute
     const text = writeInvitation(invitation, authority.self)
     return said(
       { invitation: text, level: options.level, expires_at: new Date(invitation.expiresAtMs).toISOString() },
-      `${text}\n\nGood for one node, as ${options.level}, for ${options.minutes} minutes, while this node's gateway runs.\nOn the other node: hearthbus mesh join <that line>`,
+      `${text}\n\nGood for one node, as ${options.level}, for ${options.minutes} minutes, while this node's gateway runs.\nOn the other node: hearthbus mesh join <that line>${enabledHint(command)}`,
     )
   })
 }
@@ -114,9 +114,16 @@ export function joinCommunity(command: MeshCommand, text: string): Promise<Answe
     const accepted = await store.accept(joined.value)
     if (!accepted.ok && accepted.fault.kind !== 'not-newer') return fail(communitySentence(accepted.fault))
     const { name, id, members } = joined.value
-    const hint = command.config.mesh.enabled ? '' : '\nSet mesh.enabled in the configuration, or nothing comes of it.'
-    return said({ community: id, name, members: members.size }, `Joined ${name}, ${members.size} nodes.${hint}`)
+    return said(
+      { community: id, name, members: members.size },
+      `Joined ${name}, ${members.size} nodes.${enabledHint(command)}`,
+    )
   })
+}
+
+/** The commands work without a listener; the nodes that should come of them do not. */
+function enabledHint({ config }: MeshCommand): string {
+  return config.mesh.enabled ? '' : '\nSet mesh.enabled in the configuration, or nothing comes of it.'
 }
 
 export async function listMembers(command: MeshCommand): Promise<Answer> {

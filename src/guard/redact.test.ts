@@ -171,6 +171,23 @@ describe('redact', () => {
     expect(redactData({ command: text }, [], 'approver')).toEqual({ command: text })
   })
 
+  it.each([
+    'hs.WriteLog("a","http://"&hs.SetDeviceValueByRef(141,0,True)&"@10.0.0.5")',
+    'hs.WriteLog("a","b"&key=hs.SetDeviceValueByRef(141,0,True))',
+    'hs.WriteLog("a","b"&key=hs.ShutDown)',
+    "x = 1 'basic\nhs.ShutDown",
+    'x = Basic +hs.ShutDown',
+  ])('hides no statement from who has to say yes: %s', (command) => {
+    expect(redactData({ command }, [], 'approver')).toEqual({ command })
+  })
+
+  it('tells who has to say yes no credential that is plainly one', () => {
+    const command = `hs.GetURL("http://anna:se.cret@10.0.0.5/x?user=a&pass=b&key=c#d", "Bearer abcdefgh12345678") ' hb_${'A'.repeat(43)}`
+    expect(redactData({ command }, [], 'approver')).toEqual({
+      command: `hs.GetURL("http://[redacted]@10.0.0.5/x?user=a&pass=[redacted]&key=[redacted]#d", "Bearer [redacted]") ' [redacted]`,
+    })
+  })
+
   it('keeps the code of an error and hides the code among arguments', () => {
     expect(redactData({ error: { code: 'HS4_ERROR' } })).toEqual({ error: { code: 'HS4_ERROR' } })
     expect(redactArguments({ code: 'x' })).toEqual({ code: '[redacted]' })

@@ -13,7 +13,7 @@ import { isJsonObject } from '../core/json.ts'
 import { isSecretName } from './secret-name.ts'
 import { isNamedSecret, isNamelessPart, neighboursAmong } from './secret-place.ts'
 import type { Neighbours } from './secret-place.ts'
-import { LONGEST_CREDENTIAL, REDACTED, redactCredentials, redactText } from './secret-text.ts'
+import { LONGEST_CREDENTIAL, REDACTED, redactForApprover, redactText } from './secret-text.ts'
 
 /** How far a schema is followed. */
 const MAX_DEPTH = 16
@@ -121,7 +121,7 @@ function redactArray(list: readonly Json[], schema: JsonSchema | undefined, walk
 function redactString(text: string, walk: Walk): Json {
   const room = Math.max(0, Math.min(walk.bounds.text, walk.left))
   // Looks beyond the cut, lest it fall into the middle of a credential and leave its first half.
-  const redact = walk.reader === 'approver' ? redactCredentials : redactText
+  const redact = walk.reader === 'approver' ? redactForApprover : redactText
   const shown = redact(text.slice(0, room + LONGEST_CREDENTIAL))
     .slice(0, room)
     .toWellFormed()

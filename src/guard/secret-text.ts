@@ -23,17 +23,41 @@ export function redactText(text: string): string {
   return text.length < SHORTEST_CREDENTIAL || !MAY_HOLD_NAME.test(text) ? shown : hideAfterNames(shown)
 }
 
-/** Only what has the form of a credential: for somebody who has to read the rest, such as a script before it runs. */
-export function redactCredentials(text: string): string {
+/** What has the form of a credential, and all that could be part of it. */
+function redactCredentials(text: string): string {
   if (text.length < SHORTEST_CREDENTIAL || !MAY_HOLD_CREDENTIAL.test(text)) return text
   return text
-    .replaceAll(/\b(?:hb|chg)_[A-Za-z0-9_-]{20,}/g, REDACTED)
+    .replaceAll(OWN_TOKEN, REDACTED)
     .replaceAll(/\b(bearer|basic)\s+[A-Za-z0-9+/=._~-]{8,}/gi, `$1 ${REDACTED}`)
     .replaceAll(/(\b[a-z][a-z0-9+.-]{0,20}:\/\/)[^\s/?#@]{1,512}@/gi, `$1${REDACTED}@`)
     .replaceAll(
       /([?&](?:pass|password|pwd|token|key|secret|apikey|api_key|access_token)=)[^&#\s]{1,1024}/gi,
       `$1${REDACTED}`,
     )
+}
+
+/**
+ * For somebody who has to read the rest, such as a script before it runs: only what cannot be code is hidden. A quote or
+ * a bracket would end the literal and begin a call (`"http://"&hs.Unlock(…)&"@"`), and who says yes would not see it.
+ */
+export function redactForApprover(text: string): string {
+  if (text.length < SHORTEST_CREDENTIAL || !MAY_HOLD_CREDENTIAL.test(text)) return text
+  return text
+    .replaceAll(OWN_TOKEN, REDACTED)
+    .replaceAll(/\b(bearer|basic) [A-Za-z0-9][A-Za-z0-9+/=_~-]{7,}(?![\w.])/gi, `$1 ${REDACTED}`)
+    .replaceAll(/(\b[a-z][a-z0-9+.-]{0,20}:\/\/)[\w.~%:-]{1,512}@/gi, `$1${REDACTED}@`)
+    .replaceAll(
+      /([?&](?:pass|password|pwd|token|key|secret|apikey|api_key|access_token)=)[\w.~%-]{1,1024}/gi,
+      (found: string, name: string, at: number, whole: string) =>
+        isInsideUrl(whole, at) ? `${name}${REDACTED}` : found,
+    )
+}
+
+const OWN_TOKEN = /\b(?:hb|chg)_[A-Za-z0-9_-]{20,}/g
+
+/** `&key=` joins two texts in some languages; behind an address, without a quote in between, it is part of it. */
+function isInsideUrl(text: string, at: number): boolean {
+  return /:\/\/[^\s"'`()]*$/.test(text.slice(Math.max(0, at - LONGEST_CREDENTIAL), at))
 }
 
 /**

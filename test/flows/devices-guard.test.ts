@@ -178,6 +178,15 @@ describe('a house with devices', () => {
     expect((await toolNames()).filter((name) => name.startsWith('device.vault.'))).toEqual([])
   })
 
+  it('keeps a device’s UUID out of the records: whoever knows it can pass for the device', async () => {
+    await house.enrol('Cellar', { transport: 'websocket' })
+    const traces = (await house.api('/api/traces?limit=1000')) as unknown as { capability: string; traceId: string }[]
+    const approved = traces.find(({ capability }) => capability === 'devices.enrolment.approve')
+    expect(await house.api(`/api/calls/${approved?.traceId}`)).toMatchObject({
+      result: { device: 'cellar', client_id: '[redacted]' },
+    })
+  })
+
   it('has no second way in: what the owner forbids stays forbidden through devices.call', async () => {
     const attic = await house.enrol('Attic', { transport: 'mqtt' })
     const volume = { volume: 5 }

@@ -53,7 +53,9 @@ const judged = (effect: 'reads' | 'admin') => ({
   effect,
   assess: (_: unknown, { caller }: Call): Assessment => ({ effect, reasons: adminReasons(caller) }),
 })
-const deciding = { ...common, ...judged('admin'), idempotent: false } as const
+// Address and UUID are all that a device shows for its credentials (ADR 13), and records are for whoever may look.
+const secrets = ['client_id']
+const deciding = { ...common, ...judged('admin'), idempotent: false, secrets } as const
 const oneDevice = { input: z.strictObject({ device: deviceArgument }), output: enrolledView } as const
 
 const list = defineTool({

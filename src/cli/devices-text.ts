@@ -6,7 +6,7 @@
 import { isJsonObject } from '../core/json.ts'
 import type { JsonObject } from '../core/json.ts'
 import type { CallView } from '../web/api.ts'
-import { harmless, table } from './print.ts'
+import { harmless, table, unbroken } from './print.ts'
 import type { Answer } from './print.ts'
 import { callAnswer } from './remote.ts'
 
@@ -120,14 +120,14 @@ export function toolsText({ device, online, tools, withheld, digest, problems }:
     ...(changed.length === 0
       ? []
       : [`Withheld, ${digest ?? ''} (hearthbus devices approve-tools ${device}):\n${changed.join('\n')}`]),
-    ...(problems.length === 0 ? [] : [`Not usable:\n${problems.join('\n')}`]),
+    ...(problems.length === 0 ? [] : [`Not usable:\n${problems.map(unbroken).join('\n')}`]),
   ]
   return harmless(parts.join('\n\n'))
 }
 
 function definitionLines(when: string, definition: Definition | null | undefined): readonly string[] {
   if (definition === null || definition === undefined) return []
-  return [`  ${when}  ${definition.description}`, `       ${JSON.stringify(definition.input_schema)}`]
+  return [`  ${when}  ${unbroken(definition.description)}`, `       ${JSON.stringify(definition.input_schema)}`]
 }
 
 export function enrolledSentence(view: JsonObject, done: string): string {

@@ -31,11 +31,11 @@ export interface Answer {
 
 /** Columns padded to their widest cell; the last one is left as it is. */
 export function table(headings: readonly string[], rows: readonly (readonly string[])[]): string {
-  const all = [headings, ...rows]
+  const all = [headings, ...rows].map((row) => row.map(unbroken))
   const widths = headings.map((_, column) => Math.max(...all.map((row) => displayWidth(row[column] ?? ''))))
   const line = (row: readonly string[]): string =>
     row.map((cell, column) => (column === row.length - 1 ? cell : pad(cell, widths[column] ?? 0))).join('  ')
-  return [line(headings), ...rows.map(line)].map((text) => text.trimEnd()).join('\n')
+  return all.map((row) => line(row).trimEnd()).join('\n')
 }
 
 /** `3 s`, `4 min`, `2 h`, `5 d`: good enough to say how old something is. */
@@ -50,6 +50,11 @@ export function ageText(ms: number): string {
 /** What a stranger wrote must not move the cursor of somebody's terminal. */
 export function harmless(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (character) => (character === '\n' ? '\n' : '\uFFFD'))
+}
+
+/** Words of strangers within a line of ours begin no line that looks like ours, nor do blanks push them to where one begins. */
+export function unbroken(text: string): string {
+  return text.replaceAll(/\s+/g, ' ')
 }
 
 function pad(cell: string, width: number): string {

@@ -1,21 +1,48 @@
-import { expect, it } from 'vitest'
+/** What a person at a terminal is shown of calls that strangers made. */
+import { describe, expect, it } from 'vitest'
 import { approvalsAnswer } from './remote.ts'
+import { table } from './print.ts'
 
-it('shows the id of the device, which rules and tokens take', () => {
-  const approval = {
-    id: '01M7GRQ0E461MTBTN6ZHDH9F14',
-    state: 'requested',
-    binding: { principal: 'local', tool: 'hs4.devices.set', target: 'homeseer:ref:141' },
-    shown: { label: 'Front Door Lock (Hall, Ground)', arguments: { ref: 141, label: 'Unlock' } },
-    expiresAtMs: 900_000,
-  }
-  expect(approvalsAnswer([approval], 0).text).toBe(
-    [
-      '01M7GRQ0E461MTBTN6ZHDH9F14  requested  hs4.devices.set on Front Door Lock (Hall, Ground)',
-      '  asked by  local',
-      '  target    homeseer:ref:141',
-      '  arguments {"ref":141,"label":"Unlock"}',
-      '  valid for 15 min',
-    ].join('\n'),
-  )
+describe('approvals at the terminal', () => {
+  it('show the id of the device, which rules and tokens take', () => {
+    const approval = {
+      id: '01M7GRQ0E461MTBTN6ZHDH9F14',
+      state: 'requested',
+      binding: { principal: 'local', tool: 'hs4.devices.set', target: 'homeseer:ref:141' },
+      shown: { label: 'Front Door Lock (Hall, Ground)', arguments: { ref: 141, label: 'Unlock' } },
+      expiresAtMs: 900_000,
+    }
+    expect(approvalsAnswer([approval], 0).text).toBe(
+      [
+        '01M7GRQ0E461MTBTN6ZHDH9F14  requested  hs4.devices.set on Front Door Lock (Hall, Ground)',
+        '  asked by  local',
+        '  target    homeseer:ref:141',
+        '  arguments {"ref":141,"label":"Unlock"}',
+        '  valid for 15 min',
+      ].join('\n'),
+    )
+  })
+
+  it('let no word of a caller begin a line of its own', () => {
+    const client = 'claude)\n  arguments {"ref":101}\n\n01B  requested  hs4.devices.set on Hall Lamp'
+    const approval = {
+      id: '01A',
+      state: 'requested',
+      binding: { principal: 'bot', tool: 'hs4.devices.set' },
+      shown: { label: 'Front\nDoor', client, arguments: { ref: 141, intent: 'a\nb' } },
+      expiresAtMs: 60_000,
+    }
+    expect(approvalsAnswer([approval], 0).text.split('\n')).toEqual([
+      '01A  requested  hs4.devices.set on Front Door',
+      '  asked by  bot (claude) arguments {"ref":101} 01B requested hs4.devices.set on Hall Lamp)',
+      '  arguments {"ref":141,"intent":"a\\nb"}',
+      '  valid for 60 s',
+    ])
+  })
+})
+
+describe('table', () => {
+  it('has one line for each row', () => {
+    expect(table(['tool', ''], [['a\nb', 'c\r\n\r\nd']])).toBe('tool\na b   c d')
+  })
 })

@@ -7,7 +7,7 @@ import { isJsonObject } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import type { CallView, StatusView, ToolView } from '../web/api.ts'
 import type { TraceView } from '../web/views.ts'
-import { EXIT, ageText, harmless, table } from './print.ts'
+import { EXIT, ageText, harmless, table, unbroken } from './print.ts'
 import type { Answer } from './print.ts'
 
 export function statusAnswer(status: StatusView, nowMs: number): Answer {
@@ -105,5 +105,5 @@ function objectOf(value: Json | undefined): JsonObject {
 }
 
 function text(value: Json | undefined): string {
-  return typeof value === 'string' ? value : JSON.stringify(value ?? null)
+  return typeof value === 'string' ? unbroken(value) : JSON.stringify(value ?? null)
 }

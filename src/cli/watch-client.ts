@@ -13,7 +13,7 @@ import { isJsonObject } from '../core/json.ts'
 import type { Json } from '../core/json.ts'
 import { globalOptions } from './command-client.ts'
 import { findGateway } from './gateway-client.ts'
-import { EXIT, harmless } from './print.ts'
+import { EXIT, harmless, unbroken } from './print.ts'
 
 export function addWatchingCommands(program: Command): void {
   program
@@ -73,7 +73,7 @@ async function* eventsOf(body: ReadableStream<Uint8Array>): AsyncGenerator<Heard
 }
 
 function lineOf({ event, data }: Heard): string {
-  return `${new Date().toLocaleTimeString('en-GB')}  ${event.padEnd(12)} ${harmless(summaryOf(event, data))}`
+  return `${new Date().toLocaleTimeString('en-GB')}  ${event.padEnd(12)} ${harmless(unbroken(summaryOf(event, data)))}`
 }
 
 function summaryOf(event: string, data: Json): string {

@@ -59,6 +59,8 @@ export interface EventDefinition {
   readonly blocks: readonly ActionBlock[]
   readonly triggerRefs: readonly number[]
   readonly actionRefs: readonly number[]
+  /** Some of its actions are written in a way that we do not know, and are not among `blocks`. */
+  readonly isUnread: boolean
   readonly runsScript: boolean
   /** HomeSeer's own mark for events that guard the house. */
   readonly security: boolean
@@ -106,11 +108,23 @@ function decodeDefinition(record: JsonObject, groups: ReadonlyMap<number, string
     blocks,
     triggerRefs: distinct(triggerGroups.flat().map((trigger) => trigger.deviceRef)),
     actionRefs: distinct(actions.flatMap((action) => action.deviceActions.map((one) => one.ref))),
+    isUnread: isUnread(record),
     runsScript: actions.some((action) => action.script !== undefined || /script/i.test(action.type)),
     security: booleanField(record, 'Flag_Security') ?? false,
     enabled: booleanField(record, 'Flag_Enabled') ?? true,
     raw: record,
   }
+}
+
+/** No actions at all is something else than none that we can find. */
+function isUnread(record: JsonObject): boolean {
+  const blocks = objectsField(record, 'ConditionalActions')
+  if (blocks === undefined) return true
+  return blocks.some((block) => {
+    const actions = objectField(block, 'mvarActions')
+    const members = Object.keys(actions ?? {}).filter((name) => name !== '$type')
+    return actions === undefined || keyed(actions).length < members.length
+  })
 }
 
 function decodeTrigger(trigger: JsonObject, index: number): EventTrigger {

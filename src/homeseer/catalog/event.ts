@@ -6,6 +6,7 @@
 import type { ReceivedEvent } from '../wire/event.ts'
 import type { EventDefinition } from './event-definition.ts'
 import type { House } from './house.ts'
+import { OMINOUS_WORDS } from './sensitivity.ts'
 import { hasAny, wordsOf } from './word.ts'
 
 export type EventSensitivityReason =
@@ -14,11 +15,6 @@ export type EventSensitivityReason =
   | 'unknown-action'
   | 'security-flag'
   | 'named-so'
-
-const OMINOUS =
-  'lock unlock locks garage gate door doors schloss tor tur turschloss garagentor alarm disarm arm siren panic security'.split(
-    ' ',
-  )
 
 /**
  * With its definition at hand an event is judged by what it does, and a frightening name alone does not count. A script
@@ -34,11 +30,13 @@ export function eventSensitivity(
   const touches = definition?.actionRefs.some((ref) => (house.byRef.get(ref)?.sensitivity.length ?? 0) > 0)
   if (touches === true) reasons.push('touches-sensitive-device')
   const actions = definition?.blocks.flatMap((block) => block.actions) ?? []
+  const isUnread = definition?.isUnread === true
   if (definition?.runsScript === true) reasons.push('runs-script')
-  if (actions.some((one) => one.deviceActions.length === 0 && one.script === undefined)) reasons.push('unknown-action')
+  if (isUnread || actions.some((one) => one.deviceActions.length === 0 && one.script === undefined))
+    reasons.push('unknown-action')
   if (definition?.security === true) reasons.push('security-flag')
-  const isUnderstood = definition !== undefined && actions.every((one) => one.deviceActions.length > 0)
-  if (!isUnderstood && hasAny(wordsOf(event.name, event.group), OMINOUS)) reasons.push('named-so')
+  const isUnderstood = definition !== undefined && !isUnread && actions.every((one) => one.deviceActions.length > 0)
+  if (!isUnderstood && hasAny(wordsOf(event.name, event.group), OMINOUS_WORDS)) reasons.push('named-so')
   return reasons
 }
 

@@ -95,6 +95,9 @@ describe('sensitivity', () => {
     expect(reasons({ name: 'Opener', location: 'Garage', ControlPairs: SWITCH })).toEqual(['door-or-gate'])
     expect(reasons({ name: 'Türschloss', ControlPairs: SWITCH })).toEqual(['lock'])
     expect(reasons({ name: 'Alarm Panel' })).toEqual(['alarm'])
+    expect(reasons({ name: 'Gate2', ControlPairs: SWITCH })).toEqual(['door-or-gate'])
+    expect(reasons({ name: 'Lock1', ControlPairs: SWITCH })).toEqual(['lock'])
+    expect(reasons({ name: '2ndDoor', ControlPairs: SWITCH })).toEqual(['door-or-gate'])
     expect(reasons({ name: 'Lamp', misc: 0x400 })).toEqual(['voice-confirm'])
     expect(reasons({ name: 'Run', ControlPairs: [{ Label: 'Go', ControlType: 12 }] })).toEqual(['runs-script'])
   })
@@ -154,6 +157,32 @@ describe('event', () => {
     expect(eventSensitivity(event('Good Night'), both, house)).toEqual(['unknown-action'])
     expect(eventSensitivity(event('Good Night'), defined({}), house)).toEqual([])
   })
+
+  it.each([
+    ['no list of actions', { evRef: 1 }],
+    ['another name for the actions', { evRef: 1, Actions: [{ devices: { K1: {} } }] }],
+    ['a block without actions', { evRef: 1, ConditionalActions: [{ Actions: { K0: { devices: { K1: {} } } } }] }],
+    ['actions as a list', { evRef: 1, ConditionalActions: [{ mvarActions: { $values: [{ devices: { K1: {} } }] } }] }],
+    [
+      'one action more',
+      {
+        evRef: 1,
+        ConditionalActions: [{ mvarActions: { K0: { devices: { K2: {} } }, more: { devices: { K1: {} } } } }],
+      },
+    ],
+  ])('is sensitive when its actions are written in a way that nobody here knows: %s', (_, record) => {
+    const events = decodeDefinitions([record], [])
+    const definition = events.ok ? events.value[0] : undefined
+    expect(eventSensitivity(event('Good Night'), definition, house)).toEqual(['unknown-action'])
+    expect(eventSensitivity(event('Unlock'), definition, house)).toEqual(['unknown-action', 'named-so'])
+  })
+
+  it.each(['Haustür öffnen', 'Hoftor auf', 'Gate2 open', 'Sirene aus', 'Alarmanlage aus', 'Deadbolt back'])(
+    'is known by the same words as a device: %s',
+    (name) => {
+      expect(eventSensitivity(event(name), undefined, house)).toEqual(['named-so'])
+    },
+  )
 
   it('is found by id, or by group and name in any case', () => {
     const events = [event('A'), { ...event('B'), id: 2 }, { ...event('b '), id: 3 }]

@@ -23,6 +23,17 @@ const ALARM_WORDS = ['alarm', 'alarms', 'alarmanlage', 'siren', 'sirene', 'burgl
 /** What stands at a door or a garage without opening it. */
 const HARMLESS_WORDS = ['bell', 'doorbell', 'light', 'lights', 'lamp', 'lampe', 'licht', 'led']
 
+/** For an event of which nothing but its name is known: the same signs, wherever they stand. */
+export const OMINOUS_WORDS: readonly string[] = [
+  ...LOCK_WORDS,
+  ...GARAGE_WORDS,
+  ...DOOR_WORDS,
+  ...GATE_WORDS,
+  ...ALARM_WORDS,
+  'arm',
+  'security',
+]
+
 /** HS3's number for the security API and HS4's device type for a lock. */
 const SECURITY_API = 8
 const HS4_DEVICE_API = 512

@@ -6,8 +6,8 @@
 export function wordsOf(...texts: readonly string[]): ReadonlySet<string> {
   const plain = texts
     .join(' ')
-    // `FrontDoorLock` and `garageDoor` are several words to a person.
-    .replaceAll(/(?<=\p{Ll})(?=\p{Lu})/gu, ' ')
+    // `FrontDoorLock`, `garageDoor` and `Gate2` are several words to a person.
+    .replaceAll(/(?<=\p{Ll})(?=\p{Lu})|(?<=\p{L})(?=\p{N})|(?<=\p{N})(?=\p{L})/gu, ' ')
     .normalize('NFKD')
     .replaceAll(/\p{M}+/gu, '')
     .toLowerCase()

@@ -32,21 +32,22 @@ const BEAT_MS = 5_000
 const MAX_BEHIND_BYTES = 4_000_000
 
 export function eventsHandler({ feed, signIn, node }: EventsOptions): EventsHandler {
-  const streams = new Set<ServerResponse>()
+  /** Oldest first, with whose each is. */
+  const streams = new Map<ServerResponse, string>()
 
   const handle = (request: IncomingMessage, response: ServerResponse): void => {
     const known = signIn.know(request.headers, request.socket.remoteAddress)
     if (request.method !== 'GET') return refuse(response, 405, 'Events are read, not written.')
     if (isFromElsewhere(request.headers)) return refuse(response, 403, 'Other sites’ pages are told nothing.')
     if (!known.ok) return refuse(response, known.fault.status, known.fault.message)
-    if (streams.size >= MAX_STREAMS) return refuse(response, 429, `${MAX_STREAMS} pages are listening already.`)
+    if (streams.size >= MAX_STREAMS) makeRoom(streams)
     response.writeHead(200, {
       'content-type': 'text/event-stream; charset=utf-8',
       'cache-control': 'no-store',
       'x-accel-buffering': 'no',
       'x-content-type-options': 'nosniff',
     })
-    streams.add(response)
+    streams.set(response, known.value.caller.id)
     const send = (text: string): void => {
       if (response.writableLength > MAX_BEHIND_BYTES) response.destroy()
       else response.write(text)
@@ -73,9 +74,19 @@ export function eventsHandler({ feed, signIn, node }: EventsOptions): EventsHand
 
   return Object.assign(handle, {
     close: () => {
-      for (const stream of streams) stream.end()
+      for (const stream of streams.keys()) stream.end()
     },
   })
+}
+
+/** Whoever has most loses their oldest, which comes back if anybody still looks at it: nobody keeps others from listening. */
+function makeRoom(streams: Map<ServerResponse, string>): void {
+  const shares = [...Map.groupBy(streams, ([, owner]) => owner).values()]
+  const [largest = []] = shares.toSorted((left, right) => right.length - left.length)
+  const [oldest] = largest
+  if (oldest === undefined) return
+  streams.delete(oldest[0])
+  oldest[0].destroy()
 }
 
 /** JSON has no line breaks of its own, so one data line holds it. */

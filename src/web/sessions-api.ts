@@ -14,7 +14,7 @@ import { isOurOwnPage, setCookie } from './sign-in.ts'
 import type { LinkView, MeView, SignedInView } from './views.ts'
 
 /** What needs no credential yet, because it is how one gets one. */
-export function addSignIn(api: Api, { signIn, ledger }: ApiOptions): void {
+export function addSignIn(api: Api, { signIn, ledger, tooMany }: ApiOptions): void {
   const { sessions, cookieName } = signIn
   api.post('/session', async (context) => {
     const { headers } = context.env.incoming
@@ -25,6 +25,9 @@ export function addSignIn(api: Api, { signIn, ledger }: ApiOptions): void {
     if (code !== undefined) session = sessions.redeem(code, browser)
     else if (token !== undefined) {
       const principal = signIn.holder(token)
+      // Each leaves an entry in the ledger.
+      const flood = principal === undefined ? undefined : tooMany(principal.id)
+      if (flood !== undefined) return refusal(429, flood)
       if (principal !== undefined) session = sessions.open(principal, browser, () => signIn.holder(token))
     }
     if (session === undefined)

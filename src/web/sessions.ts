@@ -54,6 +54,7 @@ export interface Sessions {
 
 interface Session {
   readonly id: string
+  readonly owner: string
   readonly cookieHash: Uint8Array
   readonly keyHash: Uint8Array
   readonly alive: () => Principal | undefined
@@ -92,6 +93,7 @@ export function createSessions(clock: Pick<Clock, 'now'>, { idleMs, lifeMs }: Se
     const nowMs = clock.now()
     sessions.set(id, {
       id,
+      owner: principal.id,
       cookieHash: hashToken(cookie),
       keyHash: hashToken(key),
       alive,
@@ -152,10 +154,12 @@ export function consolePrincipal(role: Role): Principal {
   return { kind: 'principal', id: role === 'admin' ? 'console' : `console-${role}`, role }
 }
 
-/** Whoever was silent for longest makes room. */
+/** Whoever has most makes room, with the quietest of theirs: nobody signs others out by signing in. */
 function makeRoom(sessions: Map<string, Session>): void {
   if (sessions.size < MAX_SESSIONS) return
-  const [quietest] = [...sessions.values()].toSorted((left, right) => left.seenAtMs - right.seenAtMs)
+  const shares = [...Map.groupBy(sessions.values(), ({ owner }) => owner).values()]
+  const [largest = []] = shares.toSorted((left, right) => right.length - left.length)
+  const [quietest] = largest.toSorted((left, right) => left.seenAtMs - right.seenAtMs)
   if (quietest !== undefined) sessions.delete(quietest.id)
 }
 

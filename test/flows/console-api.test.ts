@@ -255,6 +255,14 @@ describe('events', () => {
     expect(JSON.parse(hello.data)).toMatchObject({ resumed: false })
   })
 
+  it('are heard by the owner however many somebody else listens to', async () => {
+    const strangers = await Promise.all(Array.from({ length: 64 }, () => listen()))
+    const own = await listen({ authorization: `Bearer ${house.owner}` })
+    await own.until((event) => event.name === 'hello')
+    await expect(strangers[0]?.until(() => false)).rejects.toThrow()
+    for (const stream of [own, ...strangers]) stream.close()
+  })
+
   it('are not for whoever has no good session', async () => {
     const { headers } = await signIn('observer')
     const { cookie = '' } = headers

@@ -129,6 +129,8 @@ describe('token store', () => {
     const bad: NewToken[] = [
       { name: 'local', role: 'agent' },
       { name: 'owner', role: 'admin' },
+      { name: 'console', role: 'agent' },
+      { name: 'console-observer', role: 'agent' },
       { name: 'peer:attic', role: 'agent' },
       { name: '', role: 'agent' },
       { name: 'x'.repeat(65), role: 'agent' },

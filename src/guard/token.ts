@@ -40,8 +40,8 @@ const RANDOM_BYTES = 32
 
 /** No colon: `peer:` and `service:` are other kinds of caller. */
 const NAME = /^[a-z0-9][a-z0-9._-]{0,63}$/
-/** Whoever shows no token, and whoever holds the owner's file. */
-const RESERVED = new Set(['local', 'owner'])
+/** Whoever shows no token, whoever holds the owner's file, and whoever signs in at the console with a link. */
+const RESERVED = /^(?:local|owner|console(?:-\w+)?)$/
 
 export function mintToken(): string {
   return `hb_${base64url(randomBytes(RANDOM_BYTES))}`
@@ -75,7 +75,7 @@ export function tokenFlaw({ name, role, restrictions, ttlMs }: NewToken): string
 
 /** What is wrong with a name, or `undefined`. */
 function nameFlaw(name: string): string | undefined {
-  if (RESERVED.has(name)) return `${name} is a name that this node gives itself`
+  if (RESERVED.test(name)) return `${name} is a name that this node gives itself`
   if (!NAME.test(name)) return 'a name has lower-case letters, digits, dots, dashes and underscores, at most 64'
   return undefined
 }

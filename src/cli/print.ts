@@ -16,7 +16,7 @@ export const EXIT = {
   unreachable: 3,
   /** Policy said no, or a person has to approve first. */
   denied: 4,
-  /** The ledger, a proof or the data directory is not what it should be. */
+  /** The ledger, a proof or the data directory is not what it should be, or `doctor` found something wrong. */
   integrity: 5,
 } as const
 

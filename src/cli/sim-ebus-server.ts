@@ -52,21 +52,19 @@ async function runEbusSim(options: SimOptions): Promise<number> {
   const { startEbusSimulator } = await import('../sim/ebus/simulator-server.ts')
   const { control } = await import('../sim/ebus/control.ts')
   const { plainPort, udpPort, ebusdPort, seed, speed, houseSpeed, regulator } = options
-  const simulator = await orReason(
-    startEbusSimulator({
-      listen: {
-        ...options.listen,
-        ...(plainPort === undefined ? {} : { plainPort }),
-        ...(udpPort === undefined ? {} : { udpPort }),
-        ...(ebusdPort === undefined ? {} : { ebusdPort }),
-      },
-      seed,
-      speed,
-      regulator,
-      house: { speed: houseSpeed },
-      chatter: options.quiet !== true,
-    }),
-  )
+  const simulator = await startEbusSimulator({
+    listen: {
+      ...options.listen,
+      ...(plainPort === undefined ? {} : { plainPort }),
+      ...(udpPort === undefined ? {} : { udpPort }),
+      ...(ebusdPort === undefined ? {} : { ebusdPort }),
+    },
+    seed,
+    speed,
+    regulator,
+    house: { speed: houseSpeed },
+    chatter: options.quiet !== true,
+  }).catch(thrownMessage)
   if (typeof simulator === 'string') {
     process.stderr.write(`The heating system cannot listen there: ${simulator}\n`)
     return EXIT.usage
@@ -88,14 +86,6 @@ async function runEbusSim(options: SimOptions): Promise<number> {
   typed.close()
   await simulator.stop()
   return EXIT.ok
-}
-
-async function orReason<Value>(work: Promise<Value>): Promise<Value | string> {
-  try {
-    return await work
-  } catch (error) {
-    return thrownMessage(error)
-  }
 }
 
 /** The last colon parts them, so that an IPv6 address in brackets works, too. */

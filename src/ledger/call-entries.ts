@@ -3,7 +3,9 @@
  *
  *   time of the call ─▶ (binary search by `at`) ─▶ a window of entries ─▶ those with its trace id, and what closes them
  *
- * The ledger has no index by trace id and needs none: a call's entries stand within moments of it.
+ * The ledger has no index by trace id: a call's entries stand within moments of it, and an id of ours begins with its
+ * time. A trace id that a client brought along says nothing about time, so its call is found only while the ring of
+ * recent calls remembers it.
  *
  * Reads through the ledger it is given.
  */

@@ -74,8 +74,9 @@ async function callTool(parts: Answering, given: string, body: JsonObject, asker
 const MAX_NAME = 128
 
 /**
- * Under which name the ledger hears of a call that cannot be made here, or of a resource or a prompt that is not here. Never one that is on the bus, or the call would
- * be made: a tool of another profile, a resource, a service of our own. `@` and `…` are in no capability's name.
+ * The name under which the ledger hears of a tool, a resource or a prompt that this caller cannot have here. Never a name
+ * that is on the bus, or the call would be made: a tool of another profile, a resource, a service of our own. No
+ * capability has `@` or `…` in its name.
  */
 function attempted(name: string, catalogue: Catalogue): string {
   if (catalogue.isOffered(name)) return `${name}@${catalogue.view.profileName}`

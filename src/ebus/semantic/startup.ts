@@ -1,8 +1,11 @@
 /**
  * Startup: how far the first minutes have come.
  *
- *   BOOT_INIT ──what the last run knew──▶ CACHE_LOADED_STALE ──first live value──▶ LIVE_WARMUP ──zones and hot water live──▶ LIVE_READY
- *        └───────────────first live value───────────────────────────▲       two minutes without that ▸ DEGRADED ──▶ LIVE_READY
+ *   BOOT_INIT ──what the last run knew──▶ CACHE_LOADED_STALE
+ *       │ first live value                    │ first live value
+ *       └────────────────▶ LIVE_WARMUP ◀──────┘
+ *                              └──zones and hot water live──▶ LIVE_READY
+ *   any of the first three ──two minutes after the start──▶ DEGRADED ──zones and hot water live──▶ LIVE_READY
  *
  * What the regulator broadcasts about energy does not count: it says nothing about whether anybody answers us.
  *

@@ -182,7 +182,7 @@ function unheard({ call, offer, refusal }: Passage, outcome: Outcome): string {
   if (offer === undefined || offer.effect === 'reads') return 'The answer is withheld.'
   if (outcome.ok) return `${call.capability} was carried out, but that could not be recorded.`
   if (refusal !== undefined || isUntried(outcome.fault)) return 'Nothing was done.'
-  return `${call.capability} was begun, and how it ended could not be recorded.`
+  return `How ${call.capability} ended could not be recorded: look before trying again.`
 }
 
 function unrecorded(consequence: string): Fault {

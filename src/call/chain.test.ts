@@ -230,7 +230,7 @@ describe('chain', () => {
     ['was refused', { kind: 'not-permitted', message: 'no' }, 'Nothing was done.'],
     ['waits for a person', { kind: 'approval-required', message: 'ask' }, 'Nothing was done.'],
     ['never reached its device', { kind: 'offline', message: 'away' }, 'Nothing was done.'],
-    ['was begun', { kind: 'unknown-outcome', message: 'lost' }, 'test.tool was begun, and how it ended could not be'],
+    ['was begun', { kind: 'unknown-outcome', message: 'lost' }, 'How test.tool ended could not be recorded'],
   ])('does not call a change carried out that %s, when its end could not be recorded', async (_, denial, sentence) => {
     const { run } = chainWithDiary({ logFails: (kind) => kind === 'call.exit', denial })
     const outcome = await run(offerOf('writes'))

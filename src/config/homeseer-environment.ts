@@ -11,6 +11,7 @@ import type { ConfigProblem } from './config-file.ts'
 import { remarksOn } from './environment-elsewhere.ts'
 import { configSchema } from './schema.ts'
 import type { Config } from './schema.ts'
+import { isLoopback } from '../core/loopback.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 
@@ -120,8 +121,7 @@ function onlyHere(config: Config, environment: Environment): Result<Config, read
   const allowed = given(said) ? boolean(said.trim()) : { value: true }
   if ('wrong' in allowed) return fail([problem(LOOPBACK_ONLY, allowed.wrong)])
   const { host } = config.listen
-  if (allowed.value === true || /^(localhost|127\.\d{1,3}\.\d{1,3}\.\d{1,3}|::1|\[::1\])$/i.test(host))
-    return ok(config)
+  if (allowed.value === true || isLoopback(host)) return ok(config)
   return fail([problem(LOOPBACK_ONLY, `says no, and listen.host is ${host}, which is beyond this machine`)])
 }
 

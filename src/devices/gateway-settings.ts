@@ -5,6 +5,7 @@
  */
 import type { DevicesConfig } from '../config/devices.ts'
 import { httpAddress } from '../core/http-address.ts'
+import { isLoopback } from '../core/loopback.ts'
 import type { GatewayOptions } from './enrol/gateway-server.ts'
 import type { ToolTimes } from './session/tool-time.ts'
 import { DEFAULT_TOOL_TIMES } from './session/tool-time.ts'
@@ -49,7 +50,7 @@ export function otaUrl({ publicUrl, host, otaPath }: DevicesConfig, port: number
 
 /** A listener on the loopback, with nobody in front of it, is for virtual devices. */
 export function isLocalOnly({ publicUrl, host }: DevicesConfig): boolean {
-  return publicUrl === undefined && (host === 'localhost' || host === '::1' || host.startsWith('127.'))
+  return publicUrl === undefined && isLoopback(host)
 }
 
 export function toolTimes({ toolSeconds }: DevicesConfig): ToolTimes {

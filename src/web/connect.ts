@@ -5,7 +5,7 @@
  */
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { isLoopback } from './host-check.ts'
+import { isLoopback } from '../core/loopback.ts'
 
 export const CLIENTS = ['claude-desktop', 'claude-code', 'cursor', 'vscode', 'other'] as const
 export type ClientName = (typeof CLIENTS)[number]
@@ -41,7 +41,7 @@ export function snippetFor(client: ClientName, facts: ConnectFacts): Snippet {
     args: [...settings, 'mcp', '--names', 'underscore', ...(profile === 'all' ? [] : ['--profile', profile])],
   }
   const { hostname } = new URL(url)
-  const isReachedHere = isLoopback(hostname.replace(/^\[(.*)\]$/, '$1'))
+  const isReachedHere = isLoopback(hostname)
   // Programs on this machine may come without one; whoever comes from elsewhere may not.
   const isNeededHere = listen.anonymous === 'off' || !isReachedHere
   const isOpen = !isLoopback(listen.host)

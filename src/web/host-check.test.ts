@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { isAllowedHost, isAllowedOrigin, isLoopback } from './host-check.ts'
+import { isAllowedHost, isAllowedOrigin } from './host-check.ts'
 
 const rules = { allowedHosts: ['home.example'], allowedOrigins: ['https://app.example'] }
 
@@ -28,10 +28,5 @@ describe('host check', () => {
     expect(isAllowedOrigin('http://127.0.0.1:8000', '127.0.0.1:7420', rules)).toBe(false)
     expect(isAllowedOrigin('null', '127.0.0.1:7420', rules)).toBe(false)
     expect(isAllowedOrigin('http://evil.example', 'evil.example', rules)).toBe(false)
-  })
-
-  it('knows loopback addresses in every spelling', () => {
-    expect(['127.0.0.1', '127.8.9.1', '::1', '::ffff:127.0.0.1', 'localhost'].every(isLoopback)).toBe(true)
-    expect(['10.0.0.1', '::', '0.0.0.0', '::ffff:10.0.0.1', undefined].some(isLoopback)).toBe(false)
   })
 })

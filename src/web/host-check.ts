@@ -27,12 +27,6 @@ export function isAllowedOrigin(origin: string | undefined, host: string | undef
   return parsed !== null && host !== undefined && parsed.host === host.toLowerCase() && isAllowedHost(host, rules)
 }
 
-export function isLoopback(address: string | undefined): boolean {
-  if (address === undefined) return false
-  const plain = address.startsWith('::ffff:') ? address.slice('::ffff:'.length) : address
-  return plain === '::1' || plain === 'localhost' || (isIP(plain) === 4 && plain.startsWith('127.'))
-}
-
 /** `[::1]:7420` → `::1`; `Home.local:7420` → `home.local`; anything with a user or a path in it → `undefined`. */
 function hostName(header: string | undefined): string | undefined {
   if (header === undefined || header === '' || /[@/?#\\\s]/.test(header)) return undefined

@@ -8,6 +8,7 @@
  */
 import type { Json, JsonObject } from '../../core/json.ts'
 import { isJsonObject } from '../../core/json.ts'
+import { isLoopback } from '../../core/loopback.ts'
 
 export interface Finding {
   readonly level: 'good' | 'doubt' | 'problem'
@@ -83,7 +84,7 @@ function examineMqtt(section: JsonObject, findings: Finding[]): Diagnosis {
 }
 
 function aboutHost(host: string): readonly Finding[] {
-  if (host === 'localhost' || host.startsWith('127.'))
+  if (isLoopback(host))
     return [problem(`${host} is this machine: no device can reach it. Ask at the address that devices use.`)]
   if (host === '0.0.0.0') return [problem('0.0.0.0 is no address to connect to.')]
   if (/^172\.(?:1[7-9]|2\d|3[01])\./.test(host))

@@ -41,19 +41,24 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 const PACKAGE_HOMES: Readonly<Record<string, RegExp>> = {
   'node:sqlite': /-store(\.test)?\.ts$/,
   '@modelcontextprotocol/server': /^mcp\//,
-  '@modelcontextprotocol/core': /^mcp\//,
+  '@modelcontextprotocol/client': /^mcp\//,
   '@modelcontextprotocol/node': /^mcp\//,
+  hono: /^web\//,
+  '@hono/node-server': /^web\/|^homeseer\/tools\/webhook-listener-server\.ts$/,
   ws: /^devices\/session\/websocket-server\.ts$|^sim\/devices\//,
   aedes: /^devices\/session\/mqtt-server\.ts$/,
   mqtt: /^devices\/session\/mqtt-client\.ts$|^sim\/devices\//,
   serialport: /^ebus\/adapter\/serial-transport\.ts$/,
   '@nats-io/transport-node': /^mesh\/nats\//,
+  '@nats-io/kv': /^mesh\/nats\//,
+  'bonjour-service': /^mesh\/discovery\/mdns-client\.ts$/,
   pino: /^core\/logger\.ts$/,
 }
 
 const WORLD = /-(transport|client|store|server)\.ts$|^(main|cli)\.ts$/
 /** Modules of Node that touch the world. `node:crypto` is arithmetic; `node:http` types are erased. */
-const WORLD_MODULES = /^node:(fs|fs\/promises|net|dgram|http|https|tls|child_process|readline|sqlite|dns)$/
+const WORLD_MODULES =
+  /^node:(fs|fs\/promises|net|dgram|http|https|http2|tls|child_process|worker_threads|readline|sqlite|dns)$/
 
 /** A sentence in the last paragraph of a header: nothing but its arguments, the world, or what it was given. */
 const PURITY = /(?:^|\. )(?:Pure\b|Does (?:its |no )?I\/O\b|Reads\b|Holds\b|Draws\b|Joins\b)/

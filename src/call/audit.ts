@@ -43,7 +43,7 @@ export interface AuditOptions {
 }
 
 /** Larger results are committed to by their hash alone. */
-const MAX_STORED_RESULT_BYTES = 16_384
+const MAX_STORED_RESULT_LENGTH = 16_384
 const SALT_BYTES = 16
 /** Of what a caller calls itself and the tool, and of what a provider calls its failure. */
 const MAX_RECORDED_TEXT = 256
@@ -156,7 +156,7 @@ function exitEvent(
     result_hash: hash('sha256', concat(entered.salt, utf8(text))),
   }
   // What a read answered can be asked again; what a change answered cannot.
-  if (passage.offer?.effect === 'reads' || text.length > MAX_STORED_RESULT_BYTES) return { event }
+  if (passage.offer?.effect === 'reads' || text.length > MAX_STORED_RESULT_LENGTH) return { event }
   return { event, body: { result: redactResult(passage, outcome.value.data) } }
 }
 

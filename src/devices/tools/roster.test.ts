@@ -36,6 +36,7 @@ let ledger: Ledger
 let roster: Roster
 let registered: Capability[]
 let view: DeviceView
+let onTrouble: (error: unknown) => void
 
 beforeEach(async () => {
   directory = mkdtempSync(join(tmpdir(), 'roster-'))
@@ -60,6 +61,9 @@ beforeEach(async () => {
     bootedAtMs: undefined,
   })
   registered = []
+  onTrouble = (error) => {
+    throw error
+  }
   const fleet = { device: () => view, call: () => Promise.reject(new Error('nobody calls')) }
   roster = new Roster({
     fleet,
@@ -80,9 +84,7 @@ beforeEach(async () => {
       offlineTools: 'listed',
     },
     monotonic: clock.monotonic,
-    report: (error) => {
-      throw error
-    },
+    report: (error) => onTrouble(error),
   })
 })
 afterEach(() => {
@@ -134,6 +136,18 @@ describe('a device that comes and goes', () => {
     await lists(on, added)
     const described = registered.findLast(({ offer }) => offer.name === 'device.den.self.lamp.on')?.offer.description
     expect(described).toContain('see device.den.self.lamp.on_for')
+  })
+
+  it('is looked at again when it came while a look failed', async () => {
+    database.sql.exec('ALTER TABLE device_pin RENAME TO away')
+    const failures: unknown[] = []
+    onTrouble = (error) => {
+      failures.push(error)
+      database.sql.exec('ALTER TABLE away RENAME TO device_pin')
+    }
+    await Promise.all([lists(tool('on')), roster.sync(DEVICE)])
+    expect(failures).toHaveLength(1)
+    expect(registered.map(({ offer }) => offer.name)).toEqual(['device.den.self.lamp.on'])
   })
 })
 

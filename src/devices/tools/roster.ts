@@ -140,16 +140,16 @@ export class Roster {
   }
 
   async #lookUntilCalm(deviceId: string, look: { again: boolean }): Promise<void> {
-    try {
-      do {
-        look.again = false
+    do {
+      look.again = false
+      try {
         await this.#look(deviceId)
-      } while (look.again)
-    } catch (error) {
-      // What cannot be pinned is not offered; the next event of the device tries again.
-      this.#withdraw(deviceId, new Map())
-      this.#parts.report(error, `the tools of ${deviceId} could not be recorded and are not offered`)
-    }
+      } catch (error) {
+        // What cannot be pinned is not offered; the next event of the device, also one that came meanwhile, tries again.
+        this.#withdraw(deviceId, new Map())
+        this.#parts.report(error, `the tools of ${deviceId} could not be recorded and are not offered`)
+      }
+    } while (look.again)
     this.#looking.delete(deviceId)
     this.#parts.calls.poke(deviceId)
   }

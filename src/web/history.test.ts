@@ -30,11 +30,17 @@ describe('history', () => {
     expect(history.ids()).toEqual(['a', 'c'])
   })
 
-  it('takes no number that is none, and nothing out of order', () => {
+  it('takes no number that is none', () => {
     const history = createHistory()
     history.record('room', NaN, NOON)
-    history.record('room', 20, NOON)
-    history.record('room', 19, NOON - MINUTE)
-    expect(history.read()).toEqual([{ id: 'room', atMs: [NOON], values: [20] }])
+    expect(history.read()).toEqual([])
+  })
+
+  it('goes on when the clock is set back, without what a wrong clock noted', () => {
+    const history = createHistory()
+    history.record('room', 18, NOON - 5 * MINUTE)
+    history.record('room', 20, NOON + 600 * MINUTE)
+    history.record('room', 19, NOON)
+    expect(history.read()).toEqual([{ id: 'room', atMs: [NOON - 5 * MINUTE, NOON], values: [18, 19] }])
   })
 })

@@ -1,14 +1,15 @@
 /**
  * History: the last 24 hours of numbers, one point a minute at most, in memory and bounded.
  *
- *   record(id, value, atMs) ▸ a ring per series, the minute's last value wins ▸ read(ids)
+ *   record(id, value, nowMs) ▸ a ring per series, the minute's last value wins ▸ read(ids)
  *
  * Pure: time comes from outside.
  */
 import type { SeriesView } from './views.ts'
 
 export interface History {
-  readonly record: (id: string, value: number, atMs: number) => void
+  /** What is measured now. */
+  readonly record: (id: string, value: number, nowMs: number) => void
   /** Those asked for, as far as they are known; all of them when none is named. */
   readonly read: (ids?: readonly string[]) => readonly SeriesView[]
   readonly ids: () => readonly string[]
@@ -28,7 +29,7 @@ export function createHistory({ maxSeries = MAX_SERIES, points = POINTS } = {}):
   const series = new Map<string, Series>()
 
   return {
-    record: (id, value, atMs) => {
+    record: (id, value, nowMs) => {
       if (!Number.isFinite(value)) return
       const known = series.get(id) ?? { atMs: [], values: [] }
       // Set again, so that the order of the map is the order of the last words.
@@ -38,18 +39,22 @@ export function createHistory({ maxSeries = MAX_SERIES, points = POINTS } = {}):
         if (series.size <= maxSeries) break
         series.delete(oldest)
       }
+      // A clock that was set back: what stands at times that are yet to come was noted by a wrong one.
+      while ((known.atMs.at(-1) ?? nowMs) > nowMs) {
+        known.atMs.pop()
+        known.values.pop()
+      }
       const last = known.atMs.length - 1
       const lastMs = known.atMs[last] ?? -Infinity
-      if (atMs <= lastMs) return
-      if (Math.floor(atMs / MINUTE_MS) === Math.floor(lastMs / MINUTE_MS)) {
-        known.atMs[last] = atMs
+      if (Math.floor(nowMs / MINUTE_MS) === Math.floor(lastMs / MINUTE_MS)) {
+        known.atMs[last] = nowMs
         known.values[last] = value
         return
       }
-      known.atMs.push(atMs)
+      known.atMs.push(nowMs)
       known.values.push(value)
-      const tooOldMs = atMs - points * MINUTE_MS
-      while (known.atMs.length > points || (known.atMs[0] ?? atMs) <= tooOldMs) {
+      const tooOldMs = nowMs - points * MINUTE_MS
+      while (known.atMs.length > points || (known.atMs[0] ?? nowMs) <= tooOldMs) {
         known.atMs.shift()
         known.values.shift()
       }

@@ -11,6 +11,7 @@
  */
 import { hash } from 'node:crypto'
 import type { Call, Caller, Outcome } from '../bus/call.ts'
+import { callerKey } from '../bus/caller-key.ts'
 import { chanceBytes } from '../core/chance.ts'
 import { canonicalJson } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
@@ -60,7 +61,7 @@ export function auditEnter({ log, redact }: AuditOptions): Stage {
       event: {
         kind: 'call.enter',
         tool: recordable(call.capability),
-        principal: principalOf(call.caller),
+        principal: callerKey(call.caller),
         channel: call.channel,
         client: clientOf(call.caller),
         trace_id: call.traceId,
@@ -162,10 +163,6 @@ function exitEvent(
 
 function saltedHash(salt: Uint8Array, value: Json): string {
   return hash('sha256', concat(salt, utf8(canonicalJson(value))))
-}
-
-function principalOf(caller: Caller): string {
-  return caller.kind === 'principal' ? caller.id : `${caller.kind}:${caller.id}`
 }
 
 function clientOf(caller: Caller): string | undefined {

@@ -8,11 +8,11 @@
  * Pure.
  */
 import type { Caller, Channel } from '../bus/call.ts'
+import { callerKey } from '../bus/caller-key.ts'
 import type { Effect } from '../bus/capability.ts'
 import type { Fault, Reason } from '../core/fault.ts'
 import type { JsonObject } from '../core/json.ts'
 import type { Binding } from './binding.ts'
-import { callerKey } from './caller-rights.ts'
 import { matchesAny } from './pattern.ts'
 import type { ApprovalStanding } from './policy.ts'
 

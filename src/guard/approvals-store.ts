@@ -7,6 +7,7 @@
  * Does I/O.
  */
 import type { Caller } from '../bus/call.ts'
+import { callerKey } from '../bus/caller-key.ts'
 import type { Database } from '../core/database-store.ts'
 import type { Fault } from '../core/fault.ts'
 import { ulid } from '../core/ids.ts'
@@ -19,7 +20,6 @@ import { toApproval } from './approval-row.ts'
 import type { ApprovalEvent, Approvals, ApprovalsConfig } from './approvals.ts'
 import { sha256 } from './binding.ts'
 import type { Binding, Leaves } from './binding.ts'
-import { callerKey } from './caller-rights.ts'
 import { isReworded } from './grant.ts'
 import type { GrantStore } from './grants-store.ts'
 import { redactText } from './secret-text.ts'

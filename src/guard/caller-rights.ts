@@ -31,11 +31,6 @@ const PEER_FLOOR: Readonly<Record<Effect, TrustLevel>> = {
   admin: 'anchor',
 }
 
-/** The name under which a caller's approvals, keys, tokens and budgets are kept. Principal names contain no colon. */
-export function callerKey(caller: Caller): string {
-  return caller.kind === 'principal' ? caller.id : `${caller.kind}:${caller.id}`
-}
-
 export function isEffect(value: unknown): value is Effect {
   return EFFECTS.some((effect) => effect === value)
 }

@@ -12,11 +12,11 @@
  */
 import type { Proceed } from '../bus/admit.ts'
 import type { Call, Outcome } from '../bus/call.ts'
+import { callerKey } from '../bus/caller-key.ts'
 import type { Assessment, Offer } from '../bus/capability.ts'
 import type { Fault } from '../core/fault.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { callerKey } from './caller-rights.ts'
 import { drivenBy } from './limits.ts'
 import type { Act } from './limits.ts'
 import { decide, effectOf } from './policy.ts'

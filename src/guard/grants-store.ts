@@ -6,6 +6,7 @@
  * Does I/O.
  */
 import type { Caller } from '../bus/call.ts'
+import { callerKey } from '../bus/caller-key.ts'
 import type { Database } from '../core/database-store.ts'
 import type { Fault } from '../core/fault.ts'
 import { ulid } from '../core/ids.ts'
@@ -17,7 +18,6 @@ import type { Approval } from './approval.ts'
 import { toGrant } from './approval-row.ts'
 import { sha256 } from './binding.ts'
 import type { Binding, Leaves } from './binding.ts'
-import { callerKey } from './caller-rights.ts'
 import { covers, frameOf, grantFlaw, pointerOf } from './grant.ts'
 import type { Grant, GrantRequest } from './grant.ts'
 import type { Transact, Transaction } from './transaction-store.ts'

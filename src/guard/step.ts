@@ -9,6 +9,7 @@
  * Pure: the stores do the work.
  */
 import type { Call, Outcome } from '../bus/call.ts'
+import { callerKey } from '../bus/caller-key.ts'
 import type { Assessment, Effect, Offer } from '../bus/capability.ts'
 import type { Fault, Reason } from '../core/fault.ts'
 import type { JsonObject } from '../core/json.ts'
@@ -19,7 +20,6 @@ import type { Approval, OpenCall, ShownCall } from './approval.ts'
 import type { ApprovalStore } from './approvals-store.ts'
 import { argumentsHash, definitionHash, leafHashes, promiseHash, sha256 } from './binding.ts'
 import type { Binding, Leaves } from './binding.ts'
-import { callerKey } from './caller-rights.ts'
 import type { GuardConfig } from './config.ts'
 import { holdsTool } from './config.ts'
 import type { GrantStore } from './grants-store.ts'

@@ -5,11 +5,11 @@
  * Does I/O.
  */
 import type { Caller } from '../bus/call.ts'
+import { callerKey } from '../bus/caller-key.ts'
 import type { Database } from '../core/database-store.ts'
 import type { Fault } from '../core/fault.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { callerKey } from './caller-rights.ts'
 import { redactText } from './secret-text.ts'
 import type { Transact } from './transaction-store.ts'
 

@@ -6,6 +6,7 @@
  * Does I/O.
  */
 import type { Caller, Restrictions, Role } from '../bus/call.ts'
+import { callerKey } from '../bus/caller-key.ts'
 import { hex } from '../core/bytes.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Database } from '../core/database-store.ts'
@@ -13,7 +14,6 @@ import type { Fault } from '../core/fault.ts'
 import type { JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { callerKey } from './caller-rights.ts'
 import { hashToken, isLive, mintToken, sameHash, tokenFlaw } from './token.ts'
 import type { NewToken, TokenRecord } from './token.ts'
 import type { Transact, Transaction } from './transaction-store.ts'

@@ -4,13 +4,13 @@
  * Pure.
  */
 import type { Call, Outcome } from '../bus/call.ts'
+import { callerKey } from '../bus/caller-key.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Database } from '../core/database-store.ts'
 import type { Fault } from '../core/fault.ts'
 import type { Json } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { callerKey } from '../guard/caller-rights.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 
 /** What every tool that keeps records needs: a change and its ledger event are one work of `database.commit`. */

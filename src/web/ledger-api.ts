@@ -3,7 +3,7 @@
  *
  * Pure: the ledger does the work.
  */
-import { callerKey } from '../guard/caller-rights.ts'
+import { callerKey } from '../bus/caller-key.ts'
 import { checkpointText } from '../ledger/checkpoint.ts'
 import { formatVerifierKey } from '../ledger/note-key.ts'
 import { refusalSentence } from '../ledger/refusal.ts'

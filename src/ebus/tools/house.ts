@@ -4,12 +4,12 @@
  * Pure, given its buses.
  */
 import type { Call } from '../../bus/call.ts'
+import { callerKey } from '../../bus/caller-key.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { Fault } from '../../core/fault.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
-import { callerKey } from '../../guard/caller-rights.ts'
 import type { HeatingBus } from '../heating-bus-client.ts'
 import type { FieldFreshness, Plane } from '../semantic/plane-reader.ts'
 import { isStale } from '../semantic/plane-reader.ts'

@@ -5,12 +5,12 @@
  */
 import { z } from 'zod'
 import type { Call } from '../../bus/call.ts'
+import { callerKey } from '../../bus/caller-key.ts'
 import type { Capability } from '../../bus/capability.ts'
 import { defineTool } from '../../bus/tool.ts'
 import type { Fault } from '../../core/fault.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
-import { callerKey } from '../../guard/caller-rights.ts'
 import type { HeatingBus } from '../heating-bus-client.ts'
 import type { PlaneName } from '../semantic/planes.ts'
 import { PLANES } from '../semantic/planes.ts'

@@ -13,12 +13,12 @@
  */
 import { z } from 'zod'
 import type { Call, Outcome } from '../../bus/call.ts'
+import { callerKey } from '../../bus/caller-key.ts'
 import type { Capability, Issue, Offer } from '../../bus/capability.ts'
 import { defineTool } from '../../bus/tool.ts'
 import type { Fault } from '../../core/fault.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
-import { callerKey } from '../../guard/caller-rights.ts'
 import type { ChangeEnd, PreparedChange } from '../../guard/change.ts'
 import type { Judgement } from '../../guard/gate.ts'
 import { hideSecrets } from '../../guard/redact.ts'

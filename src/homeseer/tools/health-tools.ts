@@ -4,11 +4,11 @@
  * Reads through the link.
  */
 import { z } from 'zod'
+import { callerKey } from '../../bus/caller-key.ts'
 import type { Capability } from '../../bus/capability.ts'
 import { defineTool } from '../../bus/tool.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { fail } from '../../core/result.ts'
-import { callerKey } from '../../guard/caller-rights.ts'
 import { getVersion } from '../wire/read-request.ts'
 import type { LinkFault } from '../wire/fault.ts'
 import type { Result } from '../../core/result.ts'

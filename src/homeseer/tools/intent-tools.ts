@@ -6,12 +6,12 @@
  */
 import { z } from 'zod'
 import type { Call, Outcome } from '../../bus/call.ts'
+import { callerKey } from '../../bus/caller-key.ts'
 import type { Capability } from '../../bus/capability.ts'
 import { defineTool } from '../../bus/tool.ts'
 import type { Fault } from '../../core/fault.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { fail } from '../../core/result.ts'
-import { callerKey } from '../../guard/caller-rights.ts'
 import type { AliasKind } from '../resolve/alias.ts'
 import {
   resolveDevices,

@@ -106,6 +106,8 @@ describe('rows of the guard, held against the ledger', () => {
     const askedOn = fail({ kind: 'approval-required', message: 'A person has to approve this there.' } as const)
     await guard.around(callOf(heat, { ...BODY, zone: 4 }), heat, async () => askedOn)
     expect(guard.approvals.get(lapsed)).toMatchObject({ state: 'approved' })
+    await guard.around(callOf(heat, { ...BODY, celsius: 18 }), heat, async () => askedOn)
+    expect(guard.grants.list()).toMatchObject([{ uses: 1 }])
     expect(await problems()).toEqual([])
     clock.advance(700_000)
     await guard.sweep()
@@ -124,6 +126,27 @@ describe('rows of the guard, held against the ledger', () => {
     await guard.stop.engage(ADMIN, 'Smoke')
     expect(await problems()).toEqual([])
     await guard.stop.release(ADMIN)
+    expect(await problems()).toEqual([])
+  })
+
+  it('are in order where a use was given back after the grant was used up, or was ended by somebody', async () => {
+    await approve(await tries(), { ...GRANT, maxUses: 1 })
+    const askedOn = fail({ kind: 'approval-required', message: 'A person has to approve this there.' } as const)
+    const slowly = (meanwhile: () => Promise<unknown>) => async (): Promise<typeof askedOn> => {
+      await meanwhile()
+      return askedOn
+    }
+    const asks = callOf(heat, { ...BODY, celsius: 18 })
+    await guard.around(asks, heat, slowly(guard.sweep))
+    const [grant] = guard.grants.list()
+    expect(grant).toMatchObject({ uses: 0, endedAtMs: undefined })
+    expect(await problems()).toEqual([])
+    await guard.around(
+      asks,
+      heat,
+      slowly(() => guard.grants.end(grant?.id ?? '', ADMIN)),
+    )
+    expect(guard.grants.list('all')).toMatchObject([{ uses: 0, endedBecause: 'ended by owner' }])
     expect(await problems()).toEqual([])
   })
 

@@ -24,7 +24,7 @@ import type { Decision } from './policy.ts'
 import { denied, withdrawn } from './refusal.ts'
 import { settle } from './settle.ts'
 import { policyInput, refuse, takeStep } from './step.ts'
-import type { Asked, Passed, StepParts } from './step.ts'
+import type { Asked, Passed, StepParts, UsedYes } from './step.ts'
 
 export type Around = (call: Call, offer: Offer, proceed: Proceed) => Promise<Outcome>
 
@@ -109,7 +109,7 @@ async function pass(asked: Asked, parts: StepParts): Promise<Passed> {
 async function carryOut(
   call: Call,
   proceed: Proceed,
-  { effect, key, approval }: Passed & { readonly kind: 'act' },
+  { effect, key, yes }: Passed & { readonly kind: 'act' },
   parts: StepParts,
 ): Promise<Outcome> {
   const withdrawnInTime = call.signal.aborted
@@ -118,8 +118,7 @@ async function carryOut(
     : settle(await attempt(call, proceed, parts), effect)
   // Whoever would have acted, another node or a call that this one makes, asks a person as well, and nothing was tried:
   // this yes is for when that one is there.
-  if (approval !== undefined && !outcome.ok && outcome.fault.kind === 'approval-required')
-    await giveBack(approval, call, parts)
+  if (yes !== undefined && !outcome.ok && outcome.fault.kind === 'approval-required') await giveBack(yes, call, parts)
   if (key === undefined) return outcome
   try {
     await (withdrawnInTime ? parts.keys.release(key) : parts.keys.finish(key, outcome))
@@ -130,12 +129,13 @@ async function carryOut(
   return outcome
 }
 
-async function giveBack(approval: string, call: Call, { approvals, transact, report }: StepParts): Promise<void> {
+async function giveBack(yes: UsedYes, call: Call, parts: StepParts): Promise<void> {
+  const store = yes.state === 'approved' ? parts.approvals : parts.grants
   try {
-    await transact((transaction) => approvals.giveBackIn(transaction, approval, call))
+    await parts.transact((transaction) => store.giveBackIn(transaction, yes.id, call))
   } catch (error) {
     // The person is asked once more, and nothing worse.
-    report(error, `an approval of ${call.capability} could not be given back`)
+    parts.report(error, `a yes to ${call.capability} could not be given back`)
   }
 }
 

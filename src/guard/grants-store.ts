@@ -43,6 +43,8 @@ export interface GrantStore extends Grants {
   ) => string | undefined
   /** Throws when the grant is used up: the whole step is undone. */
   readonly useIn: (transaction: Transaction, id: string, call: { readonly traceId: string }) => void
+  /** Of a call that used it, under which nothing was tried: one use more, for no longer than before. */
+  readonly giveBackIn: (transaction: Transaction, id: string, call: { readonly traceId: string }) => void
   /** Ends what has lapsed or was given under other rules. */
   readonly sweepIn: (transaction: Transaction) => number
   /** Ends everything of a caller whose credential is gone. */
@@ -52,6 +54,7 @@ export interface GrantStore extends Grants {
 const MAX_IN_FORCE = 500
 const MAX_ENDED_KEPT = 1_000
 const MAX_LIST = 500
+const USED_UP = 'used up'
 
 export function createGrants(options: {
   readonly database: Database
@@ -175,6 +178,19 @@ export function createGrants(options: {
       record({ kind: 'grant.used', grant: id, trace_id: traceId, use: Number(used['uses']) })
     },
 
+    giveBackIn: ({ sql, record }, id, { traceId }) => {
+      // It may have ended meanwhile: because this very use was its last one, or for a reason that holds all the same.
+      const returned = sql
+        .prepare(
+          `UPDATE guard_grant SET uses = uses - 1, ended_at = iif(ended_because = ?1, NULL, ended_at),
+             ended_because = nullif(ended_because, ?1) WHERE id = ?2 AND uses > 0 RETURNING uses, ended_because`,
+        )
+        .get(USED_UP, id)
+      if (returned === undefined) return
+      const { uses, ended_because: because } = returned as { uses: number; ended_because: string | null }
+      record({ kind: 'grant.given-back', grant: id, trace_id: traceId, uses, because })
+    },
+
     sweepIn: (transaction) => {
       const { sql, nowMs } = transaction
       const over = sql
@@ -197,7 +213,7 @@ export function createGrants(options: {
 
 function endOf(grant: Grant, policyVersion: string): string {
   if (grant.policyVersion !== policyVersion) return 'the rules have changed'
-  return grant.uses >= grant.maxUses ? 'used up' : 'its time is over'
+  return grant.uses >= grant.maxUses ? USED_UP : 'its time is over'
 }
 
 function invalid(flaw: string): Fault {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Call, Caller, Outcome } from '../bus/call.ts'
 import type { JsonObject } from '../core/json.ts'
+import { fail } from '../core/result.ts'
 import { actuator, AGENT, APPROVER, assessedOffer, callOf, openHouse } from '../../test/guard-house.ts'
 import type { GuardHouse } from '../../test/guard-house.ts'
 import type { GrantRequest } from './grant.ts'
@@ -81,6 +82,46 @@ describe('grant', () => {
     expect(await tries(house, {})).toBe('acts')
     expect(await tries(house, {})).toBe('acts')
     expect(await tries(house, {})).toBe('approval-required')
+  })
+
+  it('is given back a use when the node that would have acted asks a person of its own first', async () => {
+    using house = openHouse()
+    await grantOf(house, { maxUses: 1 })
+    const waits = fail({ kind: 'approval-required' as const, message: 'A person has to approve this over there.' })
+    const call = (): Call => callOf(heat, { ...body, celsius: 21 })
+    expect(await house.guard.around(call(), heat, async () => waits)).toEqual(waits)
+    expect(house.guard.grants.list()).toMatchObject([{ uses: 0, maxUses: 1 }])
+    // It takes a while, and meanwhile it looks used up.
+    const slowly = async (): Promise<Outcome> => {
+      await house.guard.sweep()
+      return waits
+    }
+    expect(await house.guard.around(call(), heat, slowly)).toEqual(waits)
+    expect(await tries(house, { celsius: 21 })).toBe('acts')
+    expect(await tries(house, { celsius: 21 })).toBe('approval-required')
+    expect(house.events('grant').map(({ kind, uses }) => (uses === undefined ? kind : [kind, uses]))).toEqual([
+      'grant.created',
+      'grant.used',
+      ['grant.given-back', 0],
+      'grant.used',
+      'grant.ended',
+      ['grant.given-back', 0],
+      'grant.used',
+    ])
+  })
+
+  it('is not good for longer because a use was given back', async () => {
+    using house = openHouse()
+    await grantOf(house, { maxUses: 1, durationMs: 400_000 })
+    const waits = fail({ kind: 'approval-required' as const, message: 'A person has to approve this over there.' })
+    const [grant] = house.guard.grants.list()
+    const meanwhile = async (): Promise<Outcome> => {
+      await house.guard.grants.end(grant?.id ?? '', APPROVER)
+      return waits
+    }
+    await house.guard.around(callOf(heat, { ...body, celsius: 21 }), heat, meanwhile)
+    expect(house.guard.grants.list()).toEqual([])
+    expect(await tries(house, { celsius: 21 })).toBe('approval-required')
   })
 
   it('ends with its time, with the rules, with the tool, and when somebody ends it', async () => {

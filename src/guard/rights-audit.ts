@@ -1,7 +1,8 @@
 /**
  * Rights audit: what the ledger says of grants, of tokens and of the emergency stop, and how their rows have to look.
  *
- *   grant.created ─▶ grant.used, counted ─▶ grant.ended     token.created ─▶ token.revoked     stop.engaged ─▶ .released
+ *   grant.created ─▶ grant.used, grant.given-back, counted ─▶ grant.ended
+ *   token.created ─▶ token.revoked     stop.engaged ─▶ .released
  *
  * Pure.
  */
@@ -18,17 +19,19 @@ interface ToldGrant extends Told {
   readonly ended: boolean
 }
 
+const GRANT_KINDS: ReadonlySet<string> = new Set(['grant.created', 'grant.used', 'grant.given-back', 'grant.ended'])
+
 export const auditedGrants: AuditedTable<ToldGrant> = {
   what: 'grant',
-  subject: ({ kind, grant: id }) =>
-    (kind === 'grant.created' || kind === 'grant.used' || kind === 'grant.ended') && typeof id === 'string'
-      ? id
-      : undefined,
-  tell: (before, { seq, kind, use }) => {
+  subject: ({ kind, grant: id }) => (GRANT_KINDS.has(kind) && typeof id === 'string' ? id : undefined),
+  tell: (before, { seq, kind, use, uses, because }) => {
     if (kind === 'grant.created') return { seq, created: seq, uses: 0, ended: false, keptUntilMs: Infinity }
     if (before === undefined) return undefined
     if (kind === 'grant.used') return { ...before, seq, uses: Number(use) }
-    return { ...before, seq, ended: true, keptUntilMs: -Infinity }
+    const told = kind === 'grant.given-back' ? { ...before, seq, uses: Number(uses) } : { ...before, seq }
+    // What was given back to a grant that was used up has put it in force again.
+    const ended = typeof because === 'string'
+    return { ...told, ended, keptUntilMs: ended ? -Infinity : Infinity }
   },
   compare: (row, { created, seq, uses, ended }, said) => {
     const [given, last] = [said.entry(created), said.entry(seq)]

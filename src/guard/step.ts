@@ -68,9 +68,11 @@ export type Passed =
       readonly kind: 'act'
       readonly effect: Effect
       readonly key: KeyUse | undefined
-      /** The yes that it uses up. */
-      readonly approval?: string | undefined
+      readonly yes?: UsedYes | undefined
     }
+
+/** What a person said before, of which the act uses something up. */
+export type UsedYes = Extract<ApprovalStanding, { readonly state: 'approved' | 'granted' }>
 
 const MAX_KEY = 512
 const MAX_LABEL = 300
@@ -138,13 +140,16 @@ function stepIn(transaction: Transaction, asked: Asked, argsHash: string, parts:
   if (decision.verdict !== 'allow') return refuse(decision)
   if (keyStanding.state !== 'fresh') return { kind: 'answer', outcome: repeated(keyStanding) }
   if (key !== undefined) keys.reserveIn(transaction, key)
-  const used = decision.needsApproval && approval.state === 'approved' ? approval.id : undefined
-  if (used !== undefined) approvals.useIn(transaction, used, call)
-  if (decision.needsApproval && approval.state === 'granted') grants.useIn(transaction, approval.id, call)
+  const yes = decision.needsApproval ? yesOf(approval) : undefined
+  if (yes !== undefined) (yes.state === 'approved' ? approvals : grants).useIn(transaction, yes.id, call)
   limits.take(act)
   const driven = drivenBy(act)
   if (driven !== undefined) actuators.countIn(transaction, driven)
-  return { kind: 'act', effect: decision.effect, key, approval: used }
+  return { kind: 'act', effect: decision.effect, key, yes }
+}
+
+function yesOf(standing: ApprovalStanding): UsedYes | undefined {
+  return standing.state === 'approved' || standing.state === 'granted' ? standing : undefined
 }
 
 const FRESH = { state: 'fresh' } as const

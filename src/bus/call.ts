@@ -27,7 +27,13 @@ export type Caller =
       /** What the client calls itself, for the record only: nobody proves it. */
       readonly client?: string
     }
-  | { readonly kind: 'peer'; readonly id: string; readonly level: TrustLevel }
+  | {
+      readonly kind: 'peer'
+      readonly id: string
+      readonly level: TrustLevel
+      /** For whom that node says that it calls. Nobody but it proves that, and it opens nothing (ADR 94). */
+      readonly actor?: string
+    }
   /** A service of this node that calls another on its own behalf. */
   | { readonly kind: 'service'; readonly id: string }
 

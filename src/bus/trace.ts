@@ -6,7 +6,7 @@
  * Pure: time comes from outside.
  */
 import type { Clock } from '../core/clock.ts'
-import type { Call, Channel, Outcome } from './call.ts'
+import type { Call, Caller, Channel, Outcome } from './call.ts'
 import { versionText } from './capability.ts'
 import type { Version } from './capability.ts'
 import type { LiveTicket } from './ticket.ts'
@@ -98,7 +98,7 @@ export class Trace {
     slot.tokensOut = usage?.tokensOut
     slot.bytesIn = ticket.receivedBytes
     slot.bytesOut = ticket.sentBytes
-    slot.caller = call.caller.id
+    slot.caller = callerName(call.caller)
     slot.channel = call.channel
     slot.attempts = ticket.attempts
     slot.frames = ticket.frames
@@ -118,6 +118,11 @@ export class Trace {
     const at = this.#recorded++ % TRACE_RING_BUFFER
     return (this.#slots[at] ??= emptySlot())
   }
+}
+
+/** For a node that calls for somebody, both. */
+function callerName(caller: Caller): string {
+  return caller.kind === 'peer' && caller.actor !== undefined ? `${caller.id}/${caller.actor}` : caller.id
 }
 
 function resultOf(outcome: Outcome): string {

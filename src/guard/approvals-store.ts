@@ -7,13 +7,14 @@
  * Does I/O.
  */
 import type { Caller } from '../bus/call.ts'
-import { callerKey } from '../bus/caller-key.ts'
+import { accountOf, callerKey } from '../bus/caller-key.ts'
 import type { Database } from '../core/database-store.ts'
 import type { Fault } from '../core/fault.ts'
 import { ulid } from '../core/ids.ts'
 import type { JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
+import { OF_ACCOUNT } from './account.ts'
 import { approverFlaw, CLOCK_SLACK_MS, lapseOf, standingOf } from './approval.ts'
 import type { Approval, ApprovalStandingWithNotes, OpenCall, ShownCall } from './approval.ts'
 import { toApproval } from './approval-row.ts'
@@ -202,12 +203,13 @@ export function createApprovals(options: {
         .map(toApproval)
       const exact = standingOf(past, binding, nowMs)
       if (exact.standing.state !== 'none' || leaves === undefined) return exact
+      // A no to a node is one to everybody it speaks for.
       const denials = sql
         .prepare(
-          `SELECT * FROM guard_approval WHERE principal = ? AND tool = ? AND state = 'denied' AND expires_at > ?
+          `SELECT * FROM guard_approval WHERE principal IN (?, ?) AND tool = ? AND state = 'denied' AND expires_at > ?
            AND leaves IS NOT NULL ORDER BY id DESC LIMIT ${MAX_DENIALS}`,
         )
-        .all(binding.principal, binding.tool, nowMs)
+        .all(binding.principal, accountOf(binding.principal), binding.tool, nowMs)
         .filter((row) => isReworded(JSON.parse(String(row['leaves'])) as Leaves, leaves))
         .map(toApproval)
       const { standing } = standingOf(denials, binding, nowMs)
@@ -221,10 +223,10 @@ export function createApprovals(options: {
       store.sweepIn(transaction)
       pruneIn(transaction)
       const waiting = sql.prepare(
-        `SELECT COUNT(*) AS n FROM guard_approval WHERE state = 'requested' AND (?1 IS NULL OR principal = ?1)`,
+        `SELECT COUNT(*) AS n FROM guard_approval WHERE state = 'requested' AND (?1 IS NULL OR ${OF_ACCOUNT})`,
       )
       if (Number(waiting.get(null)?.['n']) >= config.maxOpen) return fail(queueFull('this node', config))
-      if (Number(waiting.get(binding.principal)?.['n']) >= config.maxOpenPerPrincipal)
+      if (Number(waiting.get(accountOf(binding.principal))?.['n']) >= config.maxOpenPerPrincipal)
         return fail(queueFull('this caller', config))
       const id = ulid(nowMs)
       const { principal, tool, argsHash } = binding

@@ -15,6 +15,7 @@ export interface ApprovalsConfig {
   /** How long a yes waits for its call. */
   readonly useMs: number
   readonly maxOpen: number
+  /** Of one caller, or of a node with all it speaks for. */
   readonly maxOpenPerPrincipal: number
   /** Answered questions that stay readable here; the ledger keeps all of them. */
   readonly maxKept: number

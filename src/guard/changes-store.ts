@@ -6,6 +6,7 @@
  *
  * Does I/O.
  */
+import { accountOf } from '../bus/caller-key.ts'
 import type { Offer } from '../bus/capability.ts'
 import type { Database } from '../core/database-store.ts'
 import type { Clock } from '../core/clock.ts'
@@ -13,6 +14,7 @@ import type { Fault } from '../core/fault.ts'
 import type { JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
+import { OF_ACCOUNT } from './account.ts'
 import { hasLapsed } from './approval.ts'
 import { argumentsHash } from './binding.ts'
 import { changeHash, isChangeToken, mintChangeToken, openArguments, sealArguments } from './change.ts'
@@ -24,7 +26,7 @@ import type { Transact, Transaction } from './transaction-store.ts'
 export interface ChangesConfig {
   /** Prepared and not yet taken, of all callers. */
   readonly maxPrepared: number
-  /** Of one caller; its own oldest make room. */
+  /** Of one caller, or of a node with all it speaks for; the oldest make room, the caller's own first. */
   readonly maxPreparedPerPrincipal: number
   /** How long it is remembered how a change ended. */
   readonly keepMs: number
@@ -81,10 +83,13 @@ export function createChanges(options: {
   const select = database.sql.prepare('SELECT * FROM guard_change WHERE hash = ?')
 
   function makeRoomIn({ sql }: Transaction, principal: string): boolean {
-    const own = `SELECT hash FROM guard_change WHERE principal = ? AND state = 'prepared' ORDER BY prepared_at DESC`
+    const held = `SELECT hash FROM guard_change WHERE ${OF_ACCOUNT} AND state = 'prepared'`
+    // The caller's own oldest go first.
     sql
-      .prepare(`DELETE FROM guard_change WHERE hash IN (${own} LIMIT -1 OFFSET ?)`)
-      .run(principal, config.maxPreparedPerPrincipal - 1)
+      .prepare(
+        `DELETE FROM guard_change WHERE hash IN (${held} ORDER BY principal = ?2, prepared_at DESC LIMIT -1 OFFSET ?3)`,
+      )
+      .run(accountOf(principal), principal, config.maxPreparedPerPrincipal - 1)
     const all = sql.prepare(`SELECT COUNT(*) AS n FROM guard_change WHERE state = 'prepared'`).get()?.['n']
     return Number(all) < config.maxPrepared
   }

@@ -12,7 +12,7 @@
  */
 import type { Proceed } from '../bus/admit.ts'
 import type { Call, Outcome } from '../bus/call.ts'
-import { callerKey } from '../bus/caller-key.ts'
+import { accountKey } from '../bus/caller-key.ts'
 import type { Assessment, Offer } from '../bus/capability.ts'
 import type { Fault } from '../core/fault.ts'
 import { fail, ok } from '../core/result.ts'
@@ -70,9 +70,9 @@ async function ask(call: Call, offer: Offer, parts: StepParts): Promise<Result<A
   return ok({ call, offer, assessment, effect, act })
 }
 
-/** Our own services have no budget: nobody outside makes them call more often. */
+/** Our own services have no budget: nobody outside makes them call more often. A node has one, whomever it speaks for. */
 function budgetOf({ caller }: Call): string | undefined {
-  return caller.kind === 'service' ? undefined : callerKey(caller)
+  return caller.kind === 'service' ? undefined : accountKey(caller)
 }
 
 async function assess(call: Call, offer: Offer, parts: StepParts): Promise<Result<Assessment, Fault>> {

@@ -1,6 +1,7 @@
 /**
- * Grant: a bounded yes for calls to come. One principal, one tool, one device (or any), numbers within bounds, so many
- * times, for so long; every argument that the approver did not loosen stays as it was approved.
+ * Grant: a bounded yes for calls to come. One caller (or a node with all it speaks for), one tool, one device (or any),
+ * numbers within bounds, so many times, for so long; every argument that the approver did not loosen stays as it was
+ * approved.
  *
  * Pure.
  */
@@ -10,6 +11,8 @@ import type { Leaves } from './binding.ts'
 
 /** What an approver asks for beside "yes". */
 export interface GrantRequest {
+  /** `same`, unless said otherwise: whoever asked. `node`: everybody for whom the node that asked may ever call. */
+  readonly caller?: 'same' | 'node'
   /** `same`: the device of the approved call. `any`: every device that this tool reaches. */
   readonly target: 'same' | 'any'
   /** Arguments that may vary between numbers, by name or JSON pointer. */
@@ -58,7 +61,8 @@ const MAX_NAMES = 64
 
 /** What is wrong with a request, or `undefined`. `leaves` are the arguments of the call that is being approved. */
 export function grantFlaw(request: GrantRequest, leaves: Leaves): string | undefined {
-  const { maxUses, durationMs, bounds, free, target } = request
+  const { maxUses, durationMs, bounds, free, target, caller = 'same' } = request
+  if (caller !== 'same' && caller !== 'node') return 'the caller is `same` or `node`'
   if (target !== 'same' && target !== 'any') return 'the target is `same` or `any`'
   if (!Number.isInteger(maxUses) || maxUses < 1 || maxUses > MAX_USES) return `uses are 1 to ${MAX_USES}`
   if (!(durationMs > 0 && durationMs <= MAX_DURATION_MS)) return 'it lasts at most 30 days'

@@ -6,7 +6,7 @@
  * Does I/O.
  */
 import type { Caller } from '../bus/call.ts'
-import { callerKey } from '../bus/caller-key.ts'
+import { accountOf, callerKey, peerOf } from '../bus/caller-key.ts'
 import type { Database } from '../core/database-store.ts'
 import type { Fault } from '../core/fault.ts'
 import { ulid } from '../core/ids.ts'
@@ -90,6 +90,8 @@ export function createGrants(options: {
       // Nobody gives away more than they may decide about one by one.
       const excess = approverFlaw(approver, { principal: approval.binding.principal, target: scope })
       if (excess !== undefined) return fail(excess)
+      const asker = approval.binding.principal
+      if (grant.caller === 'node' && peerOf(asker) === undefined) return fail(invalid('no other node asked'))
       const by = callerKey(approver)
       const kept = sql.prepare('SELECT leaves FROM guard_approval WHERE id = ?').get(approval.id)?.['leaves']
       if (typeof kept !== 'string') return fail(invalid('the call has too many arguments for a grant'))
@@ -106,7 +108,8 @@ export function createGrants(options: {
         )
         .run()
       const id = ulid(nowMs)
-      const { principal, tool, definitionHash } = approval.binding
+      const { tool, definitionHash } = approval.binding
+      const principal = grant.caller === 'node' ? accountOf(asker) : asker
       const bounds = Object.fromEntries(
         Object.entries(grant.bounds).map(([name, span]) => [pointerOf(name), { ...span }]),
       )
@@ -154,9 +157,13 @@ export function createGrants(options: {
 
     findIn: ({ sql, nowMs }, { binding, body, leaves }) => {
       const { principal, tool, target, definitionHash } = binding
+      // One to a node is for everybody it speaks for; their own names are longer and come first.
       return sql
-        .prepare('SELECT * FROM guard_grant WHERE principal = ? AND tool = ? AND ended_at IS NULL AND uses < max_uses')
-        .all(principal, tool)
+        .prepare(
+          `SELECT * FROM guard_grant WHERE principal IN (?, ?) AND tool = ? AND ended_at IS NULL AND uses < max_uses
+           ORDER BY principal DESC, id`,
+        )
+        .all(principal, accountOf(principal), tool)
         .map(toGrant)
         .find(
           (grant) =>

@@ -213,6 +213,8 @@ describe('grant', () => {
       { bounds: { kelvin: { max: 300 } } },
       { free: ['everything'] },
       { target: 'all' as 'any' },
+      { caller: 'all' as 'node' },
+      { caller: 'node' },
     ]
     for (const flaw of flawed)
       expect(await house.guard.approvals.approve(id, APPROVER, { grant: { ...NO_GRANT, ...flaw } })).toMatchObject({

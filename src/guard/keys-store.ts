@@ -9,9 +9,11 @@
  */
 import type { DatabaseSync } from 'node:sqlite'
 import type { Outcome } from '../bus/call.ts'
+import { accountOf } from '../bus/caller-key.ts'
 import type { Database } from '../core/database-store.ts'
 import { fromHex } from '../core/bytes.ts'
 import type { Json } from '../core/json.ts'
+import { OF_ACCOUNT } from './account.ts'
 import { keyedHash } from './binding.ts'
 import { hideSecrets } from './redact.ts'
 import { keyFate } from './settle.ts'
@@ -20,7 +22,7 @@ import type { Transact, Transaction } from './transaction-store.ts'
 export interface KeysConfig {
   readonly ttlMs: number
   readonly maxKeys: number
-  /** Of one caller; its own oldest answers make room. */
+  /** Of one caller, or of a node with all it speaks for; the oldest answers make room, the caller's own first. */
   readonly maxKeysPerPrincipal: number
   /** Longer answers are not kept: a repeat is refused with that reason. */
   readonly maxOutcomeBytes: number
@@ -67,22 +69,23 @@ export function createKeys(options: {
   const { database, transact, config, hashKey } = options
   const select = database.sql.prepare('SELECT args_hash, state, outcome, expires_at FROM guard_key WHERE hash = ?')
   const count = database.sql.prepare('SELECT COUNT(*) AS n FROM guard_key WHERE ?1 IS NULL OR principal = ?1')
-  const countOwn = database.sql.prepare('SELECT COUNT(*) AS n FROM guard_key WHERE principal = ?')
+  const countOwn = database.sql.prepare(`SELECT COUNT(*) AS n FROM guard_key WHERE ${OF_ACCOUNT}`)
 
   /** The caller's word, which may be long, secret or both, is not kept. */
   const hashOf = ({ principal, capability, key }: KeyUse): Uint8Array =>
     fromHex(keyedHash(hashKey, [principal, capability, key.toWellFormed()]))
 
-  /** Drops the caller's own oldest answers; what is in flight or unknown stays, it protects the house. */
+  /** Drops the oldest answers of whoever needs it; what is in flight or unknown stays, it protects the house. */
   function makeRoomIn({ sql }: Transaction, principal: string): boolean {
-    const own = Number(countOwn.get(principal)?.['n'])
+    const account = accountOf(principal)
+    const own = Number(countOwn.get(account)?.['n'])
     if (own >= config.maxKeysPerPrincipal) {
       const dropped = sql
         .prepare(
-          `DELETE FROM guard_key WHERE hash IN (SELECT hash FROM guard_key WHERE principal = ? AND state = 'done'
-           ORDER BY reserved_at LIMIT ?)`,
+          `DELETE FROM guard_key WHERE hash IN (SELECT hash FROM guard_key WHERE ${OF_ACCOUNT} AND state = 'done'
+           ORDER BY principal = ?2 DESC, reserved_at LIMIT ?3)`,
         )
-        .run(principal, own - config.maxKeysPerPrincipal + 1)
+        .run(account, principal, own - config.maxKeysPerPrincipal + 1)
       if (Number(dropped.changes) === 0) return false
     }
     return Number(count.get(null)?.['n']) < config.maxKeys
@@ -91,11 +94,15 @@ export function createKeys(options: {
   const store: KeyStore = {
     standingIn: (transaction, use) => {
       const { sql, nowMs } = transaction
-      const row = select.get(hashOf(use))
-      // What is in flight is not over because a clock says so: the clock may have been set.
-      const stands = row !== undefined && (row['state'] === 'in-flight' || Number(row['expires_at']) > nowMs)
-      if (stands) return standingOf(row, use)
-      if (row !== undefined) sql.prepare('DELETE FROM guard_key WHERE hash = ?').run(hashOf(use))
+      // What a node did before it said for whom it calls is not done again because it says so now.
+      for (const principal of new Set([use.principal, accountOf(use.principal)])) {
+        const hash = hashOf({ ...use, principal })
+        const row = select.get(hash)
+        // What is in flight is not over because a clock says so: the clock may have been set.
+        const stands = row !== undefined && (row['state'] === 'in-flight' || Number(row['expires_at']) > nowMs)
+        if (stands) return standingOf(row, use)
+        if (row !== undefined) sql.prepare('DELETE FROM guard_key WHERE hash = ?').run(hash)
+      }
       return makeRoomIn(transaction, use.principal) ? { state: 'fresh' } : { state: 'full' }
     },
 

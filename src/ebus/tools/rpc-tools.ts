@@ -9,7 +9,7 @@
  */
 import { z } from 'zod'
 import type { Call, Outcome } from '../../bus/call.ts'
-import { callerKey } from '../../bus/caller-key.ts'
+import { accountKey } from '../../bus/caller-key.ts'
 import type { Assessment, Capability } from '../../bus/capability.ts'
 import { defineTool } from '../../bus/tool.ts'
 import { hex } from '../../core/bytes.ts'
@@ -245,7 +245,7 @@ async function read(
     maxAgeMs: invocation.max_age_ms ?? classAgeMs(invocation.params) ?? method.maxAgeMs ?? 0,
     source: 'tool',
     deadlineMs: invocation.timeout_ms,
-    caller: callerKey(call.caller),
+    caller: accountKey(call.caller),
     signal: call.signal,
   })
   if (!served.ok) return fail(readFault(served.fault, request.target))
@@ -281,7 +281,7 @@ function keyOf(request: BusRequest): ReadKey {
 
 async function change({ house, invocation, call }: Job, resolved: Resolved): Promise<Outcome> {
   const { heating, prepared, request } = resolved
-  const wish = { deadlineMs: invocation.timeout_ms, caller: callerKey(call.caller) }
+  const wish = { deadlineMs: invocation.timeout_ms, caller: accountKey(call.caller) }
   // Nothing of ours goes out between the change and the look at it.
   return heating.exclusively(async () => {
     if (call.signal.aborted) return fail(withdrawn())

@@ -5,7 +5,7 @@
  */
 import { z } from 'zod'
 import type { Call, Outcome } from '../../bus/call.ts'
-import { callerKey } from '../../bus/caller-key.ts'
+import { accountKey } from '../../bus/caller-key.ts'
 import type { Assessment, Capability } from '../../bus/capability.ts'
 import { defineTool } from '../../bus/tool.ts'
 import type { Fault } from '../../core/fault.ts'
@@ -184,7 +184,7 @@ function idleCelsius({ channel }: ProgramId, { minCelsius }: ProgramConfig): num
 
 /** Reads come from the bus, never from memory: what is there now is the whole point. */
 function talkOf(heating: HeatingBus, { call, pause }: Job): Talk {
-  const caller = callerKey(call.caller)
+  const caller = accountKey(call.caller)
   return {
     pause,
     read: async (key: ReadKey) => {

@@ -8,6 +8,7 @@
  * Holds memory; otherwise pure.
  */
 import { randomBytes } from 'node:crypto'
+import { accountOf } from '../../bus/caller-key.ts'
 import { hex } from '../../core/bytes.ts'
 import type { Fault } from '../../core/fault.ts'
 import type { Result } from '../../core/result.ts'
@@ -23,7 +24,7 @@ export interface Snapshot {
   readonly bytes: number
 }
 
-/** Of everybody together, but for `perOwner`. `ttlMs` counts from the capture; reading does not extend it. */
+/** Of everybody together, but for `perOwner`; a node counts with all it speaks for. `ttlMs` counts from the capture; reading does not extend it. */
 export interface SnapshotLimits {
   readonly ttlMs: number
   readonly perOwner: number
@@ -50,7 +51,8 @@ export class Snapshots {
     // Lazily, on every use: no timer keeps the program awake for it.
     this.#purge(nowMs)
     const bytes = weightOf(view)
-    const own = [...this.#kept.values()].filter((snapshot) => snapshot.owner === owner).length
+    const account = accountOf(owner)
+    const own = [...this.#kept.values()].filter((snapshot) => accountOf(snapshot.owner) === account).length
     const { perOwner, total } = this.#limits
     if (own >= perOwner) return fail(full(`You keep ${own} snapshots already; drop one, or wait until one expires.`))
     if (this.#kept.size >= total || this.#bytes + bytes > this.#limits.bytes)

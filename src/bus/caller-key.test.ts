@@ -1,0 +1,27 @@
+import { describe, expect, it } from 'vitest'
+import type { Caller } from './call.ts'
+import { accountKey, accountOf, callerKey, peerOf } from './caller-key.ts'
+
+const PEER: Caller = { kind: 'peer', id: 'ed25519:AAAA', level: 'trusted' }
+
+describe('caller key', () => {
+  it.each<[Caller, string, string]>([
+    [{ kind: 'principal', id: 'claude', role: 'agent' }, 'claude', 'claude'],
+    [{ kind: 'service', id: 'console-history' }, 'service:console-history', 'service:console-history'],
+    [PEER, 'peer:ed25519:AAAA', 'peer:ed25519:AAAA'],
+    [{ ...PEER, actor: 'claude' }, 'peer:ed25519:AAAA/claude', 'peer:ed25519:AAAA'],
+    [{ ...PEER, actor: 'peer:ed25519:BBBB/claude' }, 'peer:ed25519:AAAA/peer:ed25519:BBBB/claude', 'peer:ed25519:AAAA'],
+  ])('of %o is %s, for which %s answers', (caller, key, account) => {
+    expect([callerKey(caller), accountKey(caller), accountOf(key)]).toEqual([key, account, account])
+  })
+
+  it('tells which node calls and for whom, all the way', () => {
+    expect(['claude', 'service:x/y', 'peer:a', 'peer:a/claude', 'peer:a/peer:b/claude'].map(peerOf)).toEqual([
+      undefined,
+      undefined,
+      { node: 'a', actor: undefined },
+      { node: 'a', actor: 'claude' },
+      { node: 'a', actor: 'peer:b/claude' },
+    ])
+  })
+})

@@ -21,15 +21,24 @@ export interface AttackWire {
 }
 
 /** What the ledger of a node has under a trace: kinds, and how each call ended. */
-export async function ledgered({ url }: MeshNode, traceId: string): Promise<readonly string[]> {
+export async function ledgered(node: MeshNode, traceId: string): Promise<readonly string[]> {
+  return (await entriesOf(node, traceId)).map((entry) =>
+    entry['outcome'] === undefined
+      ? String(entry['kind'])
+      : `${entry['kind']} ${entry['error_code'] ?? entry['outcome']}`,
+  )
+}
+
+/** Who made the call, as the ledger of a node has it. */
+export async function callerIn(node: MeshNode, traceId: string): Promise<string> {
+  return String((await entriesOf(node, traceId))[0]?.['principal'])
+}
+
+async function entriesOf({ url }: MeshNode, traceId: string): Promise<readonly Readonly<Record<string, string>>[]> {
   const response = await fetch(`${url}/api/calls/${traceId}`)
   if (response.status === 404) return []
   const { entries } = (await response.json()) as {
     readonly entries: readonly { readonly entry: Readonly<Record<string, string>> }[]
   }
-  return entries.map(({ entry }) =>
-    entry['outcome'] === undefined
-      ? String(entry['kind'])
-      : `${entry['kind']} ${entry['error_code'] ?? entry['outcome']}`,
-  )
+  return entries.map(({ entry }) => entry)
 }

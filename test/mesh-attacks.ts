@@ -18,7 +18,7 @@ import { isProven, macProof, signatureProof } from '../src/mesh/proof.ts'
 import { offerSession, takeSession } from '../src/mesh/sessions.ts'
 import type { Session } from '../src/mesh/sessions.ts'
 import { traceparentOf } from '../src/mesh/traceparent.ts'
-import { ledgered } from './mesh-attack-wire.ts'
+import { callerIn, ledgered } from './mesh-attack-wire.ts'
 import type { AttackWire } from './mesh-attack-wire.ts'
 import { cli, closeAll, invite, meshHome, startNode, until } from './mesh-house.ts'
 import type { MeshNode } from './mesh-house.ts'
@@ -120,6 +120,35 @@ export function meshAttacks(
 
     it('refuses a capability that was exchanged on its way', async () => {
       expect(await attack({}, { sentAs: { capability: 'test.write' } })).toBe('401 invalid_signature')
+    })
+
+    it('refuses a call in somebody else’s name than it was proven for, signed or not', async () => {
+      const refused = '401 invalid_signature'
+      for (const how of [{}, { signer: member }]) {
+        expect(await attack({ actor: 'claude' }, how)).toBe('200')
+        expect(await attack({ actor: 'claude' }, { ...how, sentAs: { actor: 'gpt' } })).toBe(refused)
+        expect(await attack({ actor: 'claude' }, { ...how, sentAs: { actor: undefined } })).toBe(refused)
+        expect(await attack({}, { ...how, sentAs: { actor: 'owner' } })).toBe(refused)
+      }
+    })
+
+    it('refuses a name that is too long or no word, and opens nothing for a good one', async () => {
+      for (const actor of ['', 'a b', '/owner', 'claude, gpt', '<b>', 'x'.repeat(129)])
+        expect(await attack({ actor }, { signer: member })).toBe('400 bad_request')
+      expect(await attack({ actor: 'x'.repeat(128) })).toBe('200')
+      for (const actor of ['owner', 'console', 'service:x', victim.nodeId, `peer:${victim.nodeId}`])
+        expect(await attack({ capability: 'test.write', actor }, { signer: member })).toBe('401 unauthorized')
+    })
+
+    it('has in its ledger for whom a member says that it calls, behind the member', async () => {
+      const asked = async (actor: string | undefined): Promise<string> => {
+        const traceId = ulid()
+        await attack({ actor, traceparent: traceparentOf(traceId) })
+        return callerIn(victim, traceId)
+      }
+      expect(await asked('claude')).toBe(`peer:${member.id}/claude`)
+      expect(await asked('peer:x/owner')).toBe(`peer:${member.id}/peer:x/owner`)
+      expect(await asked(undefined)).toBe(`peer:${member.id}`)
     })
 
     it('refuses a body that is too large, and one that is no object', async () => {

@@ -95,7 +95,10 @@ export async function chaos({ nodes: given, broker, ms, callers, random }: Chaos
   const ledgers = new Map(nodes.map((node) => [node.name, actionsOf(node)]))
   const unlinked = elsewhere.filter(({ by, traceId, tool }) => {
     const [near, far] = [ledgers.get(home.name)?.get(traceId), ledgers.get(by)?.get(traceId)]
-    return near?.includes(`${tool} ok by local`) !== true || far?.includes(`${tool} ok by peer:${home.nodeId}`) !== true
+    return (
+      near?.includes(`${tool} ok by local`) !== true ||
+      far?.includes(`${tool} ok by peer:${home.nodeId}/local`) !== true
+    )
   })
   return {
     ...tally,

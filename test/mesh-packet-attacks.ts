@@ -11,7 +11,7 @@ import { verifyText } from '../src/mesh/identity/node-key.ts'
 import { coveredHead, decodePacket, encodePacket } from '../src/mesh/packets/packet.ts'
 import { isPacketProven, packetProof } from '../src/mesh/packets/packet-proof.ts'
 import type { Session } from '../src/mesh/sessions.ts'
-import { ledgered } from './mesh-attack-wire.ts'
+import { callerIn, ledgered } from './mesh-attack-wire.ts'
 import type { AttackWire } from './mesh-attack-wire.ts'
 import type { MeshNode } from './mesh-house.ts'
 
@@ -29,6 +29,7 @@ interface PacketAttack {
   readonly body?: Json
   readonly sentMs?: number
   readonly traceId?: string
+  readonly actor?: Json
   /** Instead of the next one. */
   readonly number?: number
   readonly keyId?: string
@@ -43,7 +44,8 @@ export async function attackByPacket(attacker: PacketAttacker, how: PacketAttack
   const { wire, session, victim, hashes } = attacker
   const { capability = 'test.echo', body = { x: 1 }, sentMs = Date.now(), traceId = ulid() } = how
   const contract = [capability, 1, 0, how.schemaHash ?? hashes.get(capability) ?? '']
-  const payload = JSON.stringify([sentMs, [contract, 10_000, 0, traceId, '00000000000000ff', null, body]])
+  const call = [contract, 10_000, 0, traceId, '00000000000000ff', null, body]
+  const payload = JSON.stringify([sentMs, how.actor === undefined ? call : [...call, how.actor]])
   const keyId = how.keyId ?? session.id
   const covered = coveredHead({ kind: 'call', keyId, first: how.number ?? ++last, count: 1 })
   const packet = encodePacket(covered, how.proof ?? packetProof('call', covered, payload, session), payload)
@@ -107,6 +109,27 @@ export function packetAttacks(attacker: () => PacketAttacker): void {
     const traceId = ulid()
     expect(await attack({ capability: 'test.write', traceId })).toBe('401 invalid_signature')
     expect(await ledgered(attacker().victim, traceId)).toEqual(['call.enter', 'call.exit invalid_signature'])
+  })
+
+  it('refuses a packet in somebody else’s name than it was proven for, or in one that is no word', async () => {
+    const meddle = (from: string, to: string) => ({ meddle: (packet: string) => packet.replace(from, to) })
+    const refused = '401 invalid_signature'
+    expect(await attack({ actor: 'claude', ...meddle('"claude"', '"gpt"') })).toBe(refused)
+    expect(await attack({ actor: 'claude', ...meddle(',"claude"', '') })).toBe(refused)
+    expect(await attack({ ...meddle('{"x":1}', '{"x":1},"owner"') })).toBe(refused)
+    for (const actor of ['', 'a b', '/owner', 'x'.repeat(129), null, 7, ['claude']])
+      expect(await attack({ actor })).toBe('400 bad_request')
+  })
+
+  it('has in its ledger for whom a packet says that it is', async () => {
+    const { victim, session } = attacker()
+    const asked = async (actor?: string): Promise<string> => {
+      const traceId = ulid()
+      await attack({ traceId, ...(actor === undefined ? {} : { actor }) })
+      return (await callerIn(victim, traceId)).replace(/^peer:ed25519:[A-Za-z0-9_-]{43}/, 'the member')
+    }
+    expect(session.takesActors).toBe(true)
+    expect([await asked('claude'), await asked()]).toEqual(['the member/claude', 'the member'])
   })
 
   it('still answers after all that', async () => {

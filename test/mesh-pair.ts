@@ -8,7 +8,12 @@ import type { CapabilityBus } from '../src/bus/bus.ts'
 import type { Capability } from '../src/bus/capability.ts'
 import type { RemoteProvider } from '../src/bus/peer.ts'
 import { systemClock } from '../src/core/clock.ts'
+import type { Fault } from '../src/core/fault.ts'
+import { isJsonObject } from '../src/core/json.ts'
+import type { Json } from '../src/core/json.ts'
 import { silentLogger } from '../src/core/logger.ts'
+import { ok } from '../src/core/result.ts'
+import type { Result } from '../src/core/result.ts'
 import { createDesk } from '../src/mesh/desk.ts'
 import { HttpClient } from '../src/mesh/http/http-client.ts'
 import { startHttpServer } from '../src/mesh/http/http-server.ts'
@@ -44,6 +49,8 @@ export interface MeshPair {
   readonly offer: (...capabilities: readonly Capability[]) => void
   /** The provider forgets its session keys, as it does when it restarts. */
   readonly forgetSessions: () => void
+  /** From now on the provider answers handshakes as one does that has not heard of actors. */
+  readonly ageProvider: () => void
   /** The wire breaks with calls under way, and is mended. */
   readonly cut: () => Promise<void>
   readonly mend: () => Promise<void>
@@ -56,6 +63,7 @@ interface Side {
   readonly inbound: Inbound
   readonly packets: PacketProvider
   readonly sessions: GivenSessions
+  readonly age: () => void
 }
 
 const [callerKey, rootKey, providerKey] = [identityOf(11), identityOf(12), identityOf(13)]
@@ -206,6 +214,7 @@ function pairOf(
       caller.onPeerUpdated({ ...manifestOf(provider.bus), endpoint: address() })
     },
     forgetSessions: () => provider.sessions.forget(callerKey.id),
+    ageProvider: () => provider.age(),
   }
 }
 
@@ -228,26 +237,37 @@ function side(
     rate: new RateBudget(rate),
     clock: systemClock,
   }
+  const desk = createDesk({
+    self: identity.id,
+    sessions,
+    community: () => community,
+    own: () => undefined,
+    schemas: () => ({}),
+    exchange: () => ({}),
+    join: () => Promise.reject(new Error('nobody joins here')),
+    witness: undefined,
+  })
+  let isOld = false
   const inbound = new Inbound({
     identity,
     gate,
     bus: () => bus,
-    desk: createDesk({
-      self: identity.id,
-      sessions,
-      community: () => community,
-      own: () => undefined,
-      schemas: () => ({}),
-      exchange: () => ({}),
-      join: () => Promise.reject(new Error('nobody joins here')),
-      witness: undefined,
-    }),
+    desk: (...asked) => (isOld ? desk(...asked)?.then(withoutActors) : desk(...asked)),
     report: (error) => {
       throw error
     },
   })
   const packets = new PacketProvider({ identity, gate, inbound, maxBodyBytes: MAX_BODY_BYTES })
-  return { identity, bus, inbound, packets, sessions }
+  const age = (): void => {
+    isOld = true
+  }
+  return { identity, bus, inbound, packets, sessions, age }
+}
+
+function withoutActors(answer: Result<Json, Fault>): Result<Json, Fault> {
+  if (!answer.ok || !isJsonObject(answer.value)) return answer
+  const { actors: _, ...rest } = answer.value
+  return ok(rest)
 }
 
 function natsOf({ identity, inbound, packets }: Side, community: Community, url: string): NatsTransport {

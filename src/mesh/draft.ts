@@ -20,6 +20,7 @@ export interface Draft {
   readonly schemaHash?: string | undefined
   readonly traceparent?: string | undefined
   readonly input?: boolean
+  readonly actor?: string
   readonly isSigned: boolean
   readonly idempotent: boolean
 }
@@ -30,6 +31,8 @@ export interface Addressing {
   readonly communityId: string
   /** The session whose key seals it, if there is one. */
   readonly keyId: string | undefined
+  /** Whether the other node reads for whom we call. One that does not would not find it in what was proven. */
+  readonly takesActor: boolean
   readonly clock: Clock
 }
 
@@ -52,7 +55,7 @@ export function question(name: string, body: Json): Draft {
 }
 
 /** A request id for each attempt (ADR 33). */
-export function addressed(draft: Draft, { from, to, communityId, keyId, clock }: Addressing): Envelope {
+export function addressed(draft: Draft, { from, to, communityId, keyId, takesActor, clock }: Addressing): Envelope {
   return {
     capability: draft.capability,
     version: draft.version,
@@ -69,5 +72,6 @@ export function addressed(draft: Draft, { from, to, communityId, keyId, clock }:
     schemaHash: draft.schemaHash,
     traceparent: draft.traceparent,
     ...(draft.input === true ? { input: true } : {}),
+    ...(takesActor ? { actor: draft.actor } : {}),
   }
 }

@@ -2,7 +2,7 @@
  * Envelope: everything about a call between nodes but its body, and the text that its proof covers.
  *
  *   spec 2:  capability, version, request_id, from, community, timestamp, body
- *   added:   to, key_id, deadline_ms (what is left of it), session, hops, stream, schema_hash, traceparent, input
+ *   added:   to, key_id, deadline_ms (what is left of it), session, hops, stream, schema_hash, traceparent, input, actor
  *
  * The body is covered by the SHA-256 of its bytes as they travel: no parser sees what nobody has vouched for, and no
  * two programs have to agree on how a number is spelt. Both transports carry the same fields.
@@ -17,6 +17,7 @@ import type { Fault } from '../core/fault.ts'
 import { isUlid } from '../core/ids.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
+import { isActor } from './actor.ts'
 import { parseVersion } from './identity/capability-wire.ts'
 import { isNodeId } from './identity/node-key.ts'
 import { parseTime } from './identity/time.ts'
@@ -43,6 +44,8 @@ export interface Envelope {
   readonly traceparent: string | undefined
   /** The body carries more than arguments: see input.ts. */
   readonly input?: boolean
+  /** For whom the sender says that it calls: see actor.ts. */
+  readonly actor?: string | undefined
 }
 
 /** The fields by the names under which they are signed. Strings, so that headers and JSON carry them alike. */
@@ -58,9 +61,10 @@ export function isCapabilityName(name: string): boolean {
 }
 
 export function envelopeFields(envelope: Envelope): EnvelopeFields {
-  const { keyId, session, schemaHash, traceparent } = envelope
+  const { keyId, session, schemaHash, traceparent, actor } = envelope
   // In the order of RFC 8785, so that the text below needs no sorting.
   return {
+    ...(actor === undefined ? {} : { actor }),
     capability: envelope.capability,
     community: envelope.community,
     deadline_ms: String(envelope.deadlineMs),
@@ -82,7 +86,8 @@ export function envelopeFields(envelope: Envelope): EnvelopeFields {
 
 /** Canonical JSON (RFC 8785): the keys are in order, and every value is a string. */
 export function callText(fields: EnvelopeFields, bodyHash: string): string {
-  return JSON.stringify({ body_sha256: bodyHash, ...fields })
+  // An actor stands before the body's hash; where there is none, nothing does.
+  return JSON.stringify({ actor: fields['actor'], body_sha256: bodyHash, ...fields })
 }
 
 /** What the answer's proof covers. A proof under one answer fits no other: request ids are used once. */
@@ -134,6 +139,7 @@ export function readEnvelope(field: (name: string) => string | undefined): Resul
   const deadlineMs = integer(field('deadline_ms'), MAX_DEADLINE_MS)
   const hops = integer(field('hops') ?? '0', MAX_HOPS)
   const [keyId, session, schemaHash] = [field('key_id'), field('session'), field('schema_hash')]
+  const actor = field('actor')
   const wrong = [
     !isCapabilityName(capability) && 'capability',
     version === undefined && 'version',
@@ -147,6 +153,7 @@ export function readEnvelope(field: (name: string) => string | undefined): Resul
     (keyId?.length ?? 0) > 64 && 'key_id',
     (session?.length ?? 0) > MAX_SESSION && 'session',
     (schemaHash?.length ?? 0) > 71 && 'schema_hash',
+    actor !== undefined && !isActor(actor) && 'actor',
   ].filter((name) => name !== false)
   if (wrong.length > 0 || version === undefined || deadlineMs === undefined || hops === undefined)
     return fail(refusal('bad_request', 'envelope', `The envelope lacks, or garbles: ${wrong.join(', ')}.`))
@@ -166,6 +173,7 @@ export function readEnvelope(field: (name: string) => string | undefined): Resul
     schemaHash,
     traceparent: field('traceparent'),
     input: field('input') === '1',
+    actor,
   })
 }
 

@@ -8,6 +8,7 @@ import { answerText, bodyHash, callText, envelopeFields, readEnvelope } from './
 import type { Envelope } from './envelope.ts'
 import { admit } from './gate.ts'
 import type { GateParts } from './gate.ts'
+import { fieldReader, headersOf } from './http/headers.ts'
 import { foundCommunity, withMember, withoutMember } from './identity/community.ts'
 import type { Community } from './identity/community.ts'
 import { macText, sessionKey } from './identity/session-key.ts'
@@ -61,6 +62,25 @@ describe('envelope', () => {
     expect(read.ok && envelopeFields(read.value)).toEqual(vectors.call.envelope)
   })
 
+  it('says for whom it is, before everything else that is covered, where it says so', () => {
+    const fields = { actor: 'claude', ...vectors.call.envelope }
+    const text = callText(fields, bodyHash(vectors.call.body))
+    expect(text).toBe(vectors.call.text.replace('{', '{"actor":"claude",'))
+    expect(canonicalJson(JSON.parse(text))).toBe(text)
+    const read = readEnvelope((name) => fields[name as 'actor'])
+    expect(read.ok && [read.value.actor, envelopeFields(read.value)]).toEqual(['claude', fields])
+    const headers = headersOf(fields, 'p')
+    expect(headers['x-hearthnet-actor']).toBe('claude')
+    expect(fieldReader(headers)('actor')).toBe('claude')
+  })
+
+  it('is none with an actor that is no word', () => {
+    for (const actor of ['', 'a b', '/claude', 'claude, gpt', 'x'.repeat(129), '<b>', 'J\u00fcrgen', 'a\n']) {
+      const read = readEnvelope((name) => (name === 'actor' ? actor : vectors.call.envelope[name]))
+      expect(!read.ok && read.fault.message).toBe('The envelope lacks, or garbles: actor.')
+    }
+  })
+
   it('is proven under a session key as the published vector says', () => {
     const key = sessionKey(ephemeralOf(4), vectors.session.providerKey, vectors.session)
     const same = sessionKey(ephemeralOf(5), vectors.session.callerKey, vectors.session)
@@ -95,6 +115,12 @@ describe('gate', () => {
     expect(knock({}, { tamper: { capability: 'test.write' } })).toBe('invalid_signature proof')
     expect(knock({}, { tamper: { deadlineMs: 1 } })).toBe('invalid_signature proof')
     expect(knock({}, { tamper: { hops: 4 } })).toBe('invalid_signature proof')
+    for (const sign of [true, false]) {
+      expect(knock({ actor: 'claude' }, { sign })).toBe('trusted')
+      expect(knock({ actor: 'claude' }, { sign, tamper: { actor: 'gpt' } })).toBe('invalid_signature proof')
+      expect(knock({ actor: 'claude' }, { sign, tamper: { actor: undefined } })).toBe('invalid_signature proof')
+      expect(knock({}, { sign, tamper: { actor: 'claude' } })).toBe('invalid_signature proof')
+    }
   })
 
   it('refuses what is meant for another node or another community', () => {

@@ -56,7 +56,7 @@ export interface Arrived {
 /** Of an envelope, what the bus needs. */
 export interface ServedRequest extends Pick<
   Envelope,
-  'capability' | 'version' | 'schemaHash' | 'session' | 'deadlineMs' | 'hops'
+  'capability' | 'version' | 'schemaHash' | 'session' | 'deadlineMs' | 'hops' | 'actor'
 > {
   readonly traceId: string
   readonly parentSpan?: string | undefined
@@ -203,17 +203,18 @@ function callOf(
     nowMs,
   }: { readonly stream: boolean; readonly refusal: Fault | undefined; readonly nowMs: number },
 ): Omit<Call, 'signal'> {
-  const { session } = request
+  const { session, actor } = request
+  const who = actor === undefined ? caller.id : `${caller.id}/${actor}`
   return {
     capability: request.capability,
     versionReq: request.version,
     body: request.body,
-    caller,
+    caller: actor === undefined ? caller : { ...caller, actor },
     channel: 'mesh',
     traceId: request.traceId,
     parentSpan: request.parentSpan,
-    // Sessions of two peers are two sessions, whatever they call them.
-    sessionId: session === undefined ? undefined : `${caller.id} ${session}`,
+    // Sessions of two peers are two sessions, whatever they call them, and so are those of two for whom one calls.
+    sessionId: session === undefined ? undefined : `${who} ${session}`,
     deadlineMs: nowMs + request.deadlineMs,
     stream,
     hopBudget: request.hops,

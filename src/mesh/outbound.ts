@@ -19,6 +19,7 @@ import { isJsonObject } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
+import { actorFor } from './actor.ts'
 import { decodeOutcome, nonsense } from './answer.ts'
 import { CallerSessions } from './caller-sessions.ts'
 import { addressed, question } from './draft.ts'
@@ -124,6 +125,7 @@ export class Outbound implements RemoteProvider {
       stream: emit !== undefined,
       schemaHash: entry.announced?.schemaHash ?? schemaHash(offer),
       traceparent: traceparentOf(call.traceId),
+      actor: actorFor(call.caller),
       isSigned: offer.effect !== 'reads',
       idempotent: offer.idempotent,
     }
@@ -166,7 +168,8 @@ export class Outbound implements RemoteProvider {
     const hash = announced?.schemaHash ?? schemaHash(offer)
     // Rounded up: the far end shall not give up before we do.
     const deadlineMs = Math.max(0, Math.ceil(call.deadlineMs - this.#parts.clock.monotonic()))
-    const text = encodePacketCall(offer, hash, { call, deadlineMs })
+    const actor = session.takesActors ? actorFor(call.caller) : undefined
+    const text = encodePacketCall(offer, hash, { call, deadlineMs, actor })
     if (lengthOf(text) > MAX_CALL_BYTES) return this.#invoke(entry, call)
     return this.#packets.call(wire, session, {
       text,
@@ -204,8 +207,9 @@ export class Outbound implements RemoteProvider {
   async #attempt(peer: PeerAddress, draft: Draft, options: AttemptOptions): Promise<Outcome> {
     const { session, communityId } = options
     const { identity, clock } = this.#parts
+    const { id: keyId, takesActors: takesActor = false } = session ?? {}
     const fields = envelopeFields(
-      addressed(draft, { from: identity.id, to: peer.nodeId, communityId, keyId: session?.id, clock }),
+      addressed(draft, { from: identity.id, to: peer.nodeId, communityId, keyId, takesActor, clock }),
     )
     const text = callText(fields, bodyHash(draft.body))
     const proof = draft.isSigned || session === undefined ? signatureProof(text, identity) : macProof(text, session)

@@ -14,6 +14,8 @@ import type { Ephemeral } from './identity/session-key.ts'
 export const SESSION_LIFE_MS = 3_600_000
 /** How packets are written: `hbp2`. Who writes them in another way is sent messages. */
 const PACKETS = 2
+/** That calls may say for whom they are made. Who says nothing of it is told nothing of it. */
+const ACTORS = 1
 /** Of one peer, newest kept: two transports and a restart or two within the hour. */
 const MAX_PER_PEER = 8
 
@@ -24,6 +26,8 @@ export interface Session {
   readonly endsMs: number
   /** Whether the other side takes packets. */
   readonly takesPackets: boolean
+  /** Whether the other side reads for whom we call. */
+  readonly takesActors: boolean
   /** What stands in packets instead of MACs, where both sides leave those out (ADR 62). */
   readonly tokens: Tokens | undefined
 }
@@ -64,12 +68,14 @@ export class GivenSessions {
     // Either side alone can insist on proofs.
     const signatures = this.#signatures === 'none' ? wanted : 'session'
     const endsMs = this.#clock.monotonic() + SESSION_LIFE_MS
-    this.#byId.set(id, { id, peer: caller, key, endsMs, takesPackets: true, tokens: tokensFor(key, signatures) })
+    const tokens = tokensFor(key, signatures)
+    this.#byId.set(id, { id, peer: caller, key, endsMs, takesPackets: true, takesActors: true, tokens })
     return {
       session_id: id,
       ephemeral: own.publicKey,
       expires_in_seconds: SESSION_LIFE_MS / 1_000,
       packets: PACKETS,
+      actors: ACTORS,
       signatures,
     }
   }
@@ -104,7 +110,7 @@ export function takeSession(
   answer: JsonObject,
   { self, peer, nowMs }: { readonly self: string; readonly peer: string; readonly nowMs: number },
 ): Session | undefined {
-  const { session_id: id, ephemeral: providerKey, expires_in_seconds: seconds, packets, signatures: given } = answer
+  const { session_id: id, ephemeral: providerKey, expires_in_seconds: seconds, signatures: given } = answer
   if (typeof id !== 'string' || id.length > 64 || typeof providerKey !== 'string' || typeof seconds !== 'number')
     return undefined
   const parties = { sessionId: id, from: self, to: peer, callerKey: ephemeral.publicKey, providerKey }
@@ -118,7 +124,8 @@ export function takeSession(
     peer,
     key,
     endsMs: nowMs + lifeMs,
-    takesPackets: packets === PACKETS && id.length === SESSION_ID_LENGTH,
+    takesPackets: answer['packets'] === PACKETS && id.length === SESSION_ID_LENGTH,
+    takesActors: answer['actors'] === ACTORS,
     tokens,
   }
 }

@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { Call } from '../../src/bus/call.ts'
+import type { Call, Outcome } from '../../src/bus/call.ts'
 import { fail, ok } from '../../src/core/result.ts'
 import { answering, collect, echo, ME, reply, streaming } from '../bus-village.ts'
 import { until } from '../mesh-house.ts'
@@ -45,13 +45,57 @@ export function meshTransportContract(name: string, open: () => Promise<MeshPair
         value: { data: { back: { x: [1, 'ü'] } }, content: [{ type: 'text', text: 'ü 水' }], usage: { tokensIn: 3 } },
       })
       expect(seen).toMatchObject({
-        caller: { kind: 'peer', id: pair.callerId, level: 'trusted' },
+        caller: { kind: 'peer', id: pair.callerId, level: 'trusted', actor: 'tester' },
         channel: 'mesh',
         traceId,
-        sessionId: `${pair.callerId} a b`,
+        sessionId: `${pair.callerId}/tester a b`,
         hopBudget: 0,
       })
     })
+
+    it('says for whom it calls, of what reads, changes something, streams or is too large for a packet', async () => {
+      const seen = offerForms()
+      await callForms()
+      expect(seen).toEqual(['reads tester', 'reads gpt', 'large gpt', 'writes gpt', 'streams gpt'])
+    })
+
+    it('says to a node that does not read it nothing of whom it calls for', async () => {
+      pair.ageProvider()
+      const seen = offerForms()
+      await callForms()
+      expect(seen).toEqual(['reads nobody', 'reads nobody', 'large nobody', 'writes nobody', 'streams nobody'])
+    })
+
+    /** Keeps for whom each call came. */
+    function offerForms(): readonly string[] {
+      const seen: string[] = []
+      const note = ({ caller, body }: Call): void => {
+        seen.push(`${body['form'] as string} ${caller.kind === 'peer' ? (caller.actor ?? 'nobody') : caller.kind}`)
+      }
+      const noting = async (call: Call): Promise<Outcome> => {
+        note(call)
+        return reply('done')
+      }
+      pair.offer(
+        answering({ name: 'test.read' }, noting),
+        answering({ name: 'test.write', effect: 'writes', idempotent: false, trustRequired: 'trusted' }, noting),
+        streaming({ name: 'test.frames' }, async function* (call) {
+          note(call)
+          yield { event: 'chunk', data: 1 }
+          return reply('done')
+        }),
+      )
+      return seen
+    }
+
+    async function callForms(): Promise<void> {
+      const gpt = { ...ME, caller: { kind: 'principal', id: 'gpt', role: 'agent' } } as const
+      // Two in one packet.
+      await Promise.all([ME, gpt].map((who) => pair.caller.call('test.read', undefined, { form: 'reads' }, who)))
+      await pair.caller.call('test.read', undefined, { form: 'large', filler: 'x'.repeat(20_000) }, gpt)
+      await pair.caller.call('test.write', undefined, { form: 'writes' }, gpt)
+      await collect(pair.caller.stream('test.frames', undefined, { form: 'streams' }, gpt))
+    }
 
     it('carries a failure with all that is known about it', async () => {
       const fault = {

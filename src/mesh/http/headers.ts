@@ -29,6 +29,7 @@ const HEADER_OF: Readonly<Record<string, string>> = {
   stream: 'x-hearthnet-stream',
   schema_hash: 'x-hearthnet-schema-hash',
   traceparent: 'traceparent',
+  actor: 'x-hearthnet-actor',
 }
 
 export function headersOf(fields: EnvelopeFields, proof: string): Record<string, string> {

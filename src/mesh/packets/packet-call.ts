@@ -2,10 +2,10 @@
  * Packet call: one call inside a packet. What the session says of it already (from whom, to whom, in which community)
  * is left out; what is left of an envelope is a list.
  *
- *   [contract, deadline ms, hops, trace id (a ULID), span, session or null, body]
+ *   [contract, deadline ms, hops, trace id (a ULID), span, session or null, body, actor]
  *
  * where the contract is [capability, major, minor, schema hash], or null for that of the call before it in its packet:
- * what is called in one moment is mostly called for the same thing.
+ * what is called in one moment is mostly called for the same thing. There is an actor where the session takes one.
  *
  * Pure.
  */
@@ -16,6 +16,7 @@ import type { Offer, Version } from '../../bus/capability.ts'
 import { isUlid, ulid } from '../../core/ids.ts'
 import { isJsonObject } from '../../core/json.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
+import { isActor } from '../actor.ts'
 import { MAX_DEPTH } from '../body.ts'
 import { isCapabilityName, MAX_DEADLINE_MS, MAX_HOPS, MAX_SESSION } from '../envelope.ts'
 
@@ -33,6 +34,7 @@ export interface PacketCall extends Contract {
   readonly parentSpan: string
   readonly session: string | undefined
   readonly body: JsonObject
+  readonly actor: string | undefined
 }
 
 /** Half of a span is this process, the other half counts: unique is all that it has to be. */
@@ -71,13 +73,19 @@ function contractText(offer: Offer, hash: string): string {
 export function encodePacketCall(
   offer: Offer,
   hash: string,
-  { call, deadlineMs }: { readonly call: Call; readonly deadlineMs: number },
+  {
+    call,
+    deadlineMs,
+    actor,
+  }: { readonly call: Call; readonly deadlineMs: number; readonly actor?: string | undefined },
 ): PacketCallText {
   const { traceId, sessionId, hopBudget, body } = call
   const trace = isUlid(traceId) ? traceId : ulid()
   const session = sessionId === undefined ? 'null' : JSON.stringify(sessionId.slice(0, MAX_SESSION))
   const hops = Math.max(0, hopBudget)
-  const rest = `${deadlineMs},${hops},"${trace}","${nextSpan()}",${session},${JSON.stringify(body)}`
+  // An actor has nothing in it that JSON would write differently.
+  const tail = actor === undefined ? '' : `,"${actor}"`
+  const rest = `${deadlineMs},${hops},"${trace}","${nextSpan()}",${session},${JSON.stringify(body)}${tail}`
   return { contract: contractText(offer, hash), rest }
 }
 
@@ -97,8 +105,8 @@ export function joined(texts: readonly PacketCallText[]): string {
  * its packet.
  */
 export function decodePacketCall(value: unknown, before: PacketCall | undefined): PacketCall | undefined {
-  if (!Array.isArray(value) || value.length !== 7) return undefined
-  const [named, deadlineMs, hops, traceId, parentSpan, session, body] = value as readonly unknown[]
+  if (!Array.isArray(value) || (value.length !== 7 && value.length !== 8)) return undefined
+  const [named, deadlineMs, hops, traceId, parentSpan, session, body, actor] = value as readonly unknown[]
   const contract = named === null ? before : decodeContract(named)
   const isRight =
     contract !== undefined &&
@@ -110,7 +118,8 @@ export function decodePacketCall(value: unknown, before: PacketCall | undefined)
     SPAN.test(parentSpan) &&
     isTextOrNull(session, MAX_SESSION) &&
     isJsonObject(body) &&
-    isShallow(body, MAX_DEPTH)
+    isShallow(body, MAX_DEPTH) &&
+    isActorOrAbsent(actor)
   if (!isRight) return undefined
   const { capability, version, schemaHash } = contract
   return {
@@ -123,6 +132,7 @@ export function decodePacketCall(value: unknown, before: PacketCall | undefined)
     parentSpan,
     session: session ?? undefined,
     body,
+    actor,
   }
 }
 
@@ -154,6 +164,10 @@ const MAX_SCHEMA_HASH = 71
 
 function isCount(value: unknown, most: number): value is number {
   return Number.isSafeInteger(value) && Number(value) >= 0 && Number(value) <= most
+}
+
+function isActorOrAbsent(value: unknown): value is string | undefined {
+  return value === undefined || (typeof value === 'string' && isActor(value))
 }
 
 function isTextOrNull(value: unknown, most: number): value is string | null {

@@ -74,6 +74,16 @@ describe('packet call', () => {
     expect(decodePacketCall(right, undefined)).toEqual(decoded)
   })
 
+  it('is a list of eight where it says for whom it is', () => {
+    expect(decodePacketCall([...right, 'claude'], undefined)).toEqual({ ...decoded, actor: 'claude' })
+    for (const actor of [null, '', 7, {}, 'a b', 'x'.repeat(129)])
+      expect(decodePacketCall([...right, actor], undefined)).toBeUndefined()
+    expect(decodePacketCall([...right, 'claude', 'gpt'], undefined)).toBeUndefined()
+    // It is not the one before's.
+    const before = decodePacketCall([...right, 'claude'], undefined)
+    expect(decodePacketCall([null, ...right.slice(1)], before)?.actor).toBeUndefined()
+  })
+
   it('is for the same as the one before it where it does not say for what', () => {
     const before = decodePacketCall(right, undefined)
     expect(decodePacketCall([null, ...right.slice(1, 6), { x: 2 }], before)).toEqual({ ...decoded, body: { x: 2 } })
@@ -142,6 +152,7 @@ describe('packet proof', () => {
     key: createSecretKey(Buffer.alloc(32, 0x0b)),
     endsMs: Infinity,
     takesPackets: true,
+    takesActors: true,
     tokens: undefined,
   }
 

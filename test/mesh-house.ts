@@ -229,12 +229,17 @@ export async function call(
     readonly session?: string
     readonly timeoutMs?: number
     readonly signal?: AbortSignal
+    /** As whoever holds it, instead of as whoever sits at this machine. */
+    readonly token?: string
   } = {},
 ): Promise<CallAnswer> {
-  const { signal, ...rest } = more
+  const { signal, token, ...rest } = more
   const response = await fetch(`${url}/api/call`, {
     method: 'POST',
-    headers: { 'content-type': 'application/json' },
+    headers: {
+      'content-type': 'application/json',
+      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+    },
     body: JSON.stringify({ tool, arguments: body, ...rest }),
     signal: signal ?? AbortSignal.timeout(30_000),
   })

@@ -32,6 +32,7 @@ interface GrantOptions {
   readonly uses?: number
   readonly minutes?: number
   readonly anyDevice?: boolean
+  readonly wholeNode?: boolean
   readonly bounds?: string
 }
 
@@ -83,6 +84,7 @@ function addApprovals(program: Command): void {
     .option('--uses <n>', 'so many more calls like it', wholeNumber(1, 1_000))
     .option('--minutes <n>', 'for so long', wholeNumber(1, 43_200))
     .option('--any-device', 'on every device that the tool reaches')
+    .option('--whole-node', 'for everybody for whom the node that asked may call')
     .option('--bounds <json>', 'arguments that may vary, e.g. {"value":{"min":18,"max":22}}')
     .action((id: string, options: GrantOptions, command: Command) =>
       ask(
@@ -204,15 +206,16 @@ function asOwner(question: ApiRequest): ApiRequest {
   return { ...question, asOwner: true }
 }
 
-function grantOf({ uses, minutes, anyDevice, bounds }: GrantOptions, command: Command): JsonObject {
-  if ([uses, minutes, anyDevice, bounds].every((option) => option === undefined)) return {}
-  // Also for --any-device and --bounds alone: whoever writes them means more than this one call.
+function grantOf({ uses, minutes, anyDevice, wholeNode, bounds }: GrantOptions, command: Command): JsonObject {
+  if ([uses, minutes, anyDevice, wholeNode, bounds].every((option) => option === undefined)) return {}
+  // Also for --any-device and the like alone: whoever writes them means more than this one call.
   if (uses === undefined || minutes === undefined)
     return command.error('A grant has both: --uses and --minutes.', { exitCode: EXIT.usage })
   try {
     return {
       grant: {
         target: anyDevice === true ? 'any' : 'same',
+        caller: wholeNode === true ? 'node' : 'same',
         maxUses: uses,
         durationMs: minutes * 60_000,
         ...(bounds === undefined ? {} : { bounds: JSON.parse(bounds) as JsonObject }),

@@ -64,7 +64,7 @@ export function approvalsAnswer(approvals: readonly JsonObject[], nowMs: number)
     const left = Number(approval['expiresAtMs']) - nowMs
     return [
       `${text(approval['id'])}  ${text(approval['state'])}  ${text(binding['tool'])}${shown['label'] === undefined ? '' : ` on ${text(shown['label'])}`}`,
-      `  asked by  ${asker(approval['askedBy'], text(binding['principal']))}${shown['client'] === undefined ? '' : ` (${text(shown['client'])})`}`,
+      `  asked by  ${asker(approval, text(binding['principal']))}${shown['client'] === undefined ? '' : ` (${text(shown['client'])})`}`,
       ...(binding['target'] === undefined ? [] : [`  target    ${text(binding['target'])}`]),
       `  arguments ${JSON.stringify(shown['arguments'])}`,
       ...(shown['preview'] === undefined ? [] : [`  effect    ${JSON.stringify(shown['preview'])}`]),
@@ -95,9 +95,11 @@ function firstSentence(description: string): string {
   return (/^[\s\S]*?\.(?=\s|$)/.exec(description)?.[0] ?? description).replaceAll(/\s+/g, ' ').slice(0, 120)
 }
 
-/** Never the name alone: a node may be called like somebody. */
-function asker(node: Json | undefined, principal: string): string {
-  return node === undefined ? principal : `the node ${text(node)} (${principal})`
+/** Never the names alone: a node may be called like somebody, and so may those for whom it says that it asks. */
+function asker({ askedBy, askedFor }: JsonObject, principal: string): string {
+  if (askedBy === undefined) return principal
+  const node = `the node ${text(askedBy)} (${principal})`
+  return askedFor === undefined ? node : `${text(askedFor)}, says ${node}`
 }
 
 function objectOf(value: Json | undefined): JsonObject {

@@ -23,6 +23,7 @@ export const callRequest = z.strictObject({
 export const approveRequest = z.strictObject({
   grant: z
     .strictObject({
+      caller: z.enum(['same', 'node']).default('same'),
       target: z.enum(['same', 'any']).default('same'),
       bounds: z
         .record(z.string(), z.strictObject({ min: z.number().exactOptional(), max: z.number().exactOptional() }))

@@ -1,17 +1,20 @@
 /**
- * Approval view: a request for approval as people see it, with the name of the node that asked.
+ * Approval view: a request for approval as people see it, with the name of the node that asked and for whom it says so.
  *
  * Pure.
  */
 import type { CapabilityBus } from '../bus/bus.ts'
+import { peerOf } from '../bus/caller-key.ts'
 import type { Approval } from '../guard/approval.ts'
 import type { ApprovalView } from './views.ts'
 
-/** As `callerKey` writes it. */
-const PEER = 'peer:'
-
 export function approvalView(bus: Pick<CapabilityBus, 'nodeName'>, approval: Approval): ApprovalView {
-  const { principal } = approval.binding
-  const askedBy = principal.startsWith(PEER) ? bus.nodeName(principal.slice(PEER.length)) : undefined
-  return askedBy === undefined ? approval : { ...approval, askedBy }
+  const peer = peerOf(approval.binding.principal)
+  if (peer === undefined) return approval
+  const askedBy = bus.nodeName(peer.node)
+  return {
+    ...approval,
+    ...(askedBy === undefined ? {} : { askedBy }),
+    ...(peer.actor === undefined ? {} : { askedFor: peer.actor }),
+  }
 }

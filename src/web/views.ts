@@ -63,6 +63,8 @@ export interface ApprovalView {
   readonly binding: { readonly principal: string; readonly tool: string; readonly target?: string | undefined }
   /** What people call the other node that asked, where one did and its name is known. */
   readonly askedBy?: string
+  /** For whom that node says that it asked: its word, and a name that means something over there only. */
+  readonly askedFor?: string
   readonly shown: {
     readonly title: string
     readonly label?: string

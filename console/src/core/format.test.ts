@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { ageText, browserText, leftText, tookText } from './format.ts'
+import { ageText, askerOf, browserText, leftText, tookText } from './format.ts'
 
 describe('a browser', () => {
   it.each([
@@ -15,6 +15,18 @@ describe('a browser', () => {
     ['curl/8.5.0', undefined],
   ])('%s is said in a few words', (userAgent, words) => {
     expect(browserText(userAgent)).toBe(words)
+  })
+})
+
+describe('who asks', () => {
+  it('is a principal, a node, or somebody for whom a node says that it asks', () => {
+    const asked = (principal: string, more = {}): string =>
+      askerOf({ binding: { principal, tool: 'test.door' }, ...more })
+    expect(asked('claude')).toBe('claude')
+    expect(asked('peer:ed25519:AAAABBBBCCCCDDDD', { askedBy: 'attic' })).toBe('the node attic (ed25519:AAAABBBB…)')
+    expect(asked('peer:ed25519:AAAABBBBCCCCDDDD/owner', { askedBy: 'attic', askedFor: 'owner' })).toBe(
+      'owner, says the node attic (ed25519:AAAABBBB…)',
+    )
   })
 })
 

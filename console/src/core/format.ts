@@ -59,10 +59,16 @@ export function shortId(id: string): string {
   return id.length > 20 ? `${id.slice(0, 16)}…` : id
 }
 
-/** Never a node's name alone: it may be called like somebody. */
-export function askerOf({ binding, askedBy }: Pick<ApprovalView, 'binding' | 'askedBy'>): string {
+/** Never the names alone: a node may be called like somebody, and so may those for whom it says that it asks. */
+export function askerOf({
+  binding,
+  askedBy,
+  askedFor,
+}: Pick<ApprovalView, 'binding' | 'askedBy' | 'askedFor'>): string {
   const { principal } = binding
-  return askedBy === undefined ? principal : `the node ${askedBy} (${shortId(principal.replace(/^peer:/, ''))})`
+  if (askedBy === undefined) return principal
+  const node = `the node ${askedBy} (${shortId(principal.replace(/^peer:/, ''))})`
+  return askedFor === undefined ? node : `${askedFor}, says ${node}`
 }
 
 const BROWSERS = [

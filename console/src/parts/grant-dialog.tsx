@@ -6,11 +6,13 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import type { ApprovalView } from '../../../src/web/views.ts'
+import { askerOf } from '../core/format.ts'
 import { line } from '../core/text.ts'
 import { Dialog } from './dialog.tsx'
 import { Words } from './words.tsx'
 
 export interface GrantDraft {
+  readonly caller: 'same' | 'node'
   readonly target: 'same' | 'any'
   readonly bounds: Readonly<Record<string, { readonly min: number; readonly max: number }>>
   readonly maxUses: number
@@ -41,12 +43,14 @@ export function GrantDialog({
   const [uses, setUses] = useState('5')
   const [durationMs, setDuration] = useState(String(DURATIONS[1]?.[1] ?? 0))
   const [target, setTarget] = useState<'same' | 'any'>('same')
+  const [caller, setCaller] = useState<'same' | 'node'>('same')
   const [bounds, setBounds] = useState<Readonly<Record<string, { readonly min: string; readonly max: string }>>>({})
 
   const submit = (event: Event): void => {
     event.preventDefault()
     onGrant({
       target,
+      caller,
       maxUses: Number(uses),
       durationMs: Number(durationMs),
       bounds: Object.fromEntries(
@@ -58,7 +62,7 @@ export function GrantDialog({
     <Dialog title="Approve this, and more like it" onClose={onClose}>
       <form onSubmit={submit}>
         <p>
-          <Words text={binding.principal} /> may call <code>{line(binding.tool)}</code> again without asking. Every
+          <Words text={askerOf(approval)} /> may call <code>{line(binding.tool)}</code> again without asking. Every
           argument that you do not loosen here stays exactly as it is.
         </p>
         <div class="fields two">
@@ -84,6 +88,19 @@ export function GrantDialog({
             </select>
           </label>
         </div>
+        {approval.askedFor === undefined ? null : (
+          <fieldset>
+            <legend>Caller</legend>
+            <label class="choice">
+              <input type="radio" name="caller" checked={caller === 'same'} onChange={() => setCaller('same')} /> Only{' '}
+              <Words text={approval.askedFor} />, as that node says
+            </label>
+            <label class="choice">
+              <input type="radio" name="caller" checked={caller === 'node'} onChange={() => setCaller('node')} />{' '}
+              Everybody for whom that node calls
+            </label>
+          </fieldset>
+        )}
         <fieldset>
           <legend>Device</legend>
           <label class="choice">

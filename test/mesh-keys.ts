@@ -20,6 +20,8 @@ export const vectors = JSON.parse(readFileSync(new URL('./vectors/mesh.json', im
   readonly call: Record<'body' | 'body_sha256' | 'text' | 'signature', string> & {
     readonly envelope: Readonly<Record<string, string>>
   }
+  /** The call above, with an actor. */
+  readonly call_for_somebody: Record<'actor' | 'text' | 'signature' | 'mac', string>
   readonly session: Record<'sessionId' | 'from' | 'to' | 'callerKey' | 'providerKey' | 'key' | 'mac_of_call', string>
   readonly answer: Record<'body' | 'text' | 'signature' | 'mac', string>
 }

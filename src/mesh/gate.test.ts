@@ -1,6 +1,7 @@
+import { createSecretKey } from 'node:crypto'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { ephemeralOf, identityOf, NEW_YEAR_MS, vectors } from '../../test/mesh-keys.ts'
-import { hex } from '../core/bytes.ts'
+import { fromHex, hex } from '../core/bytes.ts'
 import { manualClock } from '../core/clock.ts'
 import type { ManualClock } from '../core/clock.ts'
 import { canonicalJson } from '../core/json.ts'
@@ -63,10 +64,12 @@ describe('envelope', () => {
   })
 
   it('says for whom it is, before everything else that is covered, where it says so', () => {
-    const fields = { actor: 'claude', ...vectors.call.envelope }
-    const text = callText(fields, bodyHash(vectors.call.body))
-    expect(text).toBe(vectors.call.text.replace('{', '{"actor":"claude",'))
+    const { actor, text, signature, mac } = vectors.call_for_somebody
+    const fields = { actor, ...vectors.call.envelope }
+    expect(callText(fields, bodyHash(vectors.call.body))).toBe(text)
     expect(canonicalJson(JSON.parse(text))).toBe(text)
+    expect(signatureProof(text, caller)).toBe(signature)
+    expect(macText(createSecretKey(fromHex(vectors.session.key)), text)).toBe(mac)
     const read = readEnvelope((name) => fields[name as 'actor'])
     expect(read.ok && [read.value.actor, envelopeFields(read.value)]).toEqual(['claude', fields])
     const headers = headersOf(fields, 'p')

@@ -6,10 +6,18 @@ describe('loopback', () => {
     expect(isLoopback(host)).toBe(true)
   })
 
-  it.each(['10.0.0.1', '::', '0.0.0.0', '::ffff:10.0.0.1', '127.example.org', '127.0.0', 'localhost.example', ''])(
-    'is not %s',
-    (host) => {
-      expect(isLoopback(host)).toBe(false)
-    },
-  )
+  it.each([
+    '10.0.0.1',
+    '::',
+    '0.0.0.0',
+    '::ffff:10.0.0.1',
+    '127.example.org',
+    '127.0.0',
+    '10.127.0.0.1',
+    '127.0.0.1.evil',
+    'localhost.example',
+    '',
+  ])('is not %s', (host) => {
+    expect(isLoopback(host)).toBe(false)
+  })
 })

@@ -8,6 +8,7 @@
  * Pure, given its sources.
  */
 import type { Caller } from '../bus/call.ts'
+import { isLoopback } from '../core/loopback.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { isToken } from './token.ts'
@@ -77,11 +78,6 @@ export function localCaller(anonymous: CredentialSources['anonymous']): Principa
     : undefined
 }
 
-/** 127.0.0.0/8 and ::1, also as IPv4 inside IPv6. */
-export function isLoopback(address: string | undefined): boolean {
-  return address === '::1' || /^(?:::ffff:)?127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/i.test(address ?? '')
-}
-
 function fromToken(
   authorization: string,
   sources: CredentialSources,
@@ -104,7 +100,7 @@ function fromToken(
 
 /** A proxy on this machine connects from loopback, too; what it forwards did not come from here. */
 function isFromHere(headers: RequestHeaders, remoteAddress: string | undefined): boolean {
-  return isLoopback(remoteAddress) && FORWARDED.every((name) => headerOf(headers, name) === undefined)
+  return isLoopback(remoteAddress ?? '') && FORWARDED.every((name) => headerOf(headers, name) === undefined)
 }
 
 function withClient(caller: Principal, { client }: AuthenticateOptions): Principal {

@@ -5,11 +5,10 @@
  * Pure.
  */
 import type { Caller, Role, TrustLevel } from '../bus/call.ts'
+import { EFFECTS } from '../bus/capability.ts'
 import type { CapabilityDescriptor, Effect } from '../bus/capability.ts'
 import type { Reason } from '../core/fault.ts'
 import { matchesAny } from './pattern.ts'
-
-export const EFFECTS: readonly Effect[] = ['reads', 'records', 'writes', 'sensitive', 'admin']
 
 const ROLE_EFFECTS: Readonly<Record<Role, readonly Effect[]>> = {
   observer: ['reads'],

@@ -12,9 +12,10 @@
  * Pure.
  */
 import type { Caller } from '../bus/call.ts'
+import { EFFECTS } from '../bus/capability.ts'
 import type { Assessment, Effect, Offer } from '../bus/capability.ts'
 import type { Reason } from '../core/fault.ts'
-import { callerReasons, EFFECTS, isEffect } from './caller-rights.ts'
+import { callerReasons, isEffect } from './caller-rights.ts'
 import type { LimitVerdict } from './limits.ts'
 import type { Mode } from './mode.ts'
 import { isMode } from './mode.ts'

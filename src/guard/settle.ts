@@ -6,23 +6,12 @@
  */
 import type { Outcome } from '../bus/call.ts'
 import type { Effect } from '../bus/capability.ts'
+import { isUntried } from '../core/fault.ts'
 import type { Fault, FaultKind } from '../core/fault.ts'
 import { fail } from '../core/result.ts'
 
 /** Kinds that leave open whether a change that had begun took effect. */
 const OPEN: ReadonlySet<FaultKind> = new Set<FaultKind>(['timed-out', 'cancelled', 'internal', 'unknown-outcome'])
-
-/** Kinds that promise that nothing was tried (core/fault.ts); the same key may try again. */
-const UNTRIED: ReadonlySet<FaultKind> = new Set<FaultKind>([
-  'invalid-arguments',
-  'not-found',
-  'not-permitted',
-  'approval-required',
-  'conflict',
-  'busy',
-  'offline',
-  'unsupported',
-])
 
 /**
  * The outcome as the caller may hear it, for a call that was let through to act. Our own records are exempt: they are
@@ -35,7 +24,8 @@ export function settle(outcome: Outcome, effect: Effect): Outcome {
 
 export function keyFate(outcome: Outcome): 'done' | 'free' | 'unknown' {
   if (outcome.ok) return 'done'
-  if (UNTRIED.has(outcome.fault.kind)) return 'free'
+  // The same key may try again.
+  if (isUntried(outcome.fault)) return 'free'
   return OPEN.has(outcome.fault.kind) ? 'unknown' : 'done'
 }
 

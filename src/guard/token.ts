@@ -6,6 +6,7 @@
  * Draws from the system's source of chance; otherwise pure.
  */
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { ROLES } from '../bus/call.ts'
 import type { Restrictions, Role } from '../bus/call.ts'
 import { base64url } from '../core/bytes.ts'
 import { isEffect } from './caller-rights.ts'
@@ -30,7 +31,6 @@ export interface NewToken {
   readonly ttlMs?: number
 }
 
-const ROLES = new Set<Role>(['observer', 'agent', 'approver', 'admin'])
 const MAX_TTL_MS = 10 * 365 * 86_400_000
 const MAX_NARROWINGS = 64
 const MAX_NARROWING = 200
@@ -62,7 +62,7 @@ export function sameHash(left: Uint8Array, right: Uint8Array): boolean {
 
 /** What is wrong with a token that somebody wants to make, or `undefined`. */
 export function tokenFlaw({ name, role, restrictions, ttlMs }: NewToken): string | undefined {
-  if (!ROLES.has(role)) return 'the role is observer, agent, approver or admin'
+  if (!ROLES.includes(role)) return 'the role is observer, agent, approver or admin'
   if (ttlMs !== undefined && !(ttlMs > 0 && ttlMs <= MAX_TTL_MS))
     return 'it lasts for more than nothing and ten years at most'
   const { effects, devices, profiles } = restrictions ?? {}

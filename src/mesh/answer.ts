@@ -13,7 +13,7 @@
 import { codeOf, isErrorCode, kindOf, STATUS_OF_CODE } from '../bus/code.ts'
 import type { ContentBlock, Outcome, Reply } from '../bus/call.ts'
 import type { Fault, FaultKind, Reason } from '../core/fault.ts'
-import { isJsonObject } from '../core/json.ts'
+import { isJsonObject, jsonIn } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 
@@ -48,7 +48,7 @@ export function encodeOutcome(outcome: Outcome): WireAnswer {
 
 /** Whatever a peer sends becomes an outcome: its own, or that it talks nonsense. */
 export function decodeOutcome(status: number, text: string): Outcome {
-  return outcomeOf(status, parsed(text))
+  return outcomeOf(status, jsonIn(text))
 }
 
 /** The same for what has been parsed already. */
@@ -150,12 +150,4 @@ function isContent(value: Json | undefined): value is readonly ContentBlock[] {
 
 function isReason(value: unknown): value is Reason {
   return isJsonObject(value) && typeof value['rule'] === 'string' && typeof value['message'] === 'string'
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

@@ -15,6 +15,7 @@ import type { Emit } from '../../bus/peer.ts'
 import type { Fault } from '../../core/fault.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
+import { thrownMessage } from '../../core/thrown.ts'
 import { lostAnswer, unreachable, withdrawn } from '../transport.ts'
 import type {
   Delivered,
@@ -164,7 +165,7 @@ export class HttpClient implements MeshTransport<'http'> {
       }
     } catch (error) {
       if (signal.aborted) return fail(withdrawn())
-      return fail(lostAnswer(to.nodeId, idempotent, error instanceof Error ? error.message : String(error)))
+      return fail(lostAnswer(to.nodeId, idempotent, thrownMessage(error)))
     }
     const proof = response.headers[SIGNATURE_HEADER]
     const text = Buffer.concat(parts).toString('utf8')
@@ -192,7 +193,7 @@ export class HttpClient implements MeshTransport<'http'> {
         }
       }
     } catch (error) {
-      return lost(error instanceof Error ? error.message : String(error))
+      return lost(thrownMessage(error))
     } finally {
       response.destroy()
     }

@@ -15,6 +15,7 @@ import type { AddressInfo } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import type { Frame } from '../../bus/call.ts'
 import type { JsonObject } from '../../core/json.ts'
+import { isLoopback } from '../../core/loopback.ts'
 import { faultBody } from '../answer.ts'
 import { idInCertificate } from '../identity/certificate.ts'
 import type { Inbound } from '../inbound.ts'
@@ -193,7 +194,7 @@ function memberOf(request: IncomingMessage, { isMember }: MeshViews): string | u
 }
 
 function isFromHere({ socket }: IncomingMessage): boolean {
-  return /^(?:::1|(?:::ffff:)?127\.\d+\.\d+\.\d+)$/.test(socket.remoteAddress ?? '')
+  return isLoopback(socket.remoteAddress ?? '')
 }
 
 function sendJson(response: ServerResponse, status: number, body: object): void {

@@ -9,6 +9,7 @@
 import { z } from 'zod'
 import type { PeerCapability, PeerSchemas } from '../../bus/peer.ts'
 import type { JsonObject } from '../../core/json.ts'
+import { EFFECTS } from '../../bus/capability.ts'
 import type { Version } from '../../bus/capability.ts'
 
 const HASH = /^blake3:[0-9a-f]{64}$/
@@ -38,7 +39,7 @@ export const wireCapability = z.object({
   timeout_seconds: z.number().positive().max(86_400),
   idempotent: z.boolean(),
   stream: z.boolean(),
-  effect: z.enum(['reads', 'records', 'writes', 'sensitive', 'admin']),
+  effect: z.enum(EFFECTS),
   anywhere: z.boolean(),
   family: z.string().max(64),
   face,

@@ -7,7 +7,7 @@
  * Pure.
  */
 import { concat, fromUtf8, utf8 } from '../../core/bytes.ts'
-import { isJsonObject } from '../../core/json.ts'
+import { isJsonObject, jsonIn } from '../../core/json.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
@@ -79,7 +79,7 @@ function decode<Head>(payload: Uint8Array, read: (head: JsonObject) => Head | un
   const end = payload.subarray(0, MAX_LINE).indexOf(LINE_FEED)
   const line = end < 0 ? undefined : fromUtf8(payload.subarray(0, end))
   if (line === undefined) return fail('no line at its beginning')
-  const value = parsedJson(line)
+  const value = jsonIn(line)
   const head = isJsonObject(value) ? read(value) : undefined
   return head === undefined ? fail('not a message of ours') : ok({ head, body: payload.subarray(end + 1) })
 }
@@ -96,12 +96,4 @@ function isText(value: Json | undefined, max: number): value is string {
 
 function isCount(value: Json | undefined, least: number, most = Number.MAX_SAFE_INTEGER): value is number {
   return Number.isSafeInteger(value) && Number(value) >= least && Number(value) <= most
-}
-
-function parsedJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

@@ -17,7 +17,7 @@ import type { Emit } from '../../bus/peer.ts'
 import { base64url, fromUtf8 } from '../../core/bytes.ts'
 import { chanceBytes } from '../../core/chance.ts'
 import type { Fault } from '../../core/fault.ts'
-import type { Json } from '../../core/json.ts'
+import { jsonIn } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
 import { SESSION_ID_LENGTH } from '../identity/session-key.ts'
@@ -239,7 +239,7 @@ export class NatsCaller implements MeshTransport<'nats'> {
 
   #frame(pending: Pending, { n: number, e: event }: Extract<FromNode, { t: 'frame' }>, body: Uint8Array): void {
     const { emit } = pending
-    const data = parsedJson(body)
+    const data = jsonIn(fromUtf8(body))
     if (emit === undefined) return
     if (number !== pending.received + 1 || data === undefined) {
       this.#control(pending.subject, { t: 'cancel', r: pending.reply })
@@ -284,15 +284,6 @@ export class NatsCaller implements MeshTransport<'nats'> {
 
   #control(subject: string, head: Parameters<typeof encodeMessage>[0]): void {
     this.#options.link.connection?.publish(subject, encodeMessage(head))
-  }
-}
-
-function parsedJson(body: Uint8Array): Json | undefined {
-  const text = fromUtf8(body)
-  try {
-    return text === undefined ? undefined : (JSON.parse(text) as Json)
-  } catch {
-    return undefined
   }
 }
 

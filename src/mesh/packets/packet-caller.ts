@@ -13,6 +13,7 @@ import type { Call, Outcome } from '../../bus/call.ts'
 import { LiveTicket } from '../../bus/ticket.ts'
 import type { Worker } from '../../bus/ticket.ts'
 import type { Clock } from '../../core/clock.ts'
+import { jsonIn } from '../../core/json.ts'
 import { fail } from '../../core/result.ts'
 import { outcomeOf } from '../answer.ts'
 import { verifyText } from '../identity/node-key.ts'
@@ -238,7 +239,7 @@ export class PacketCaller implements PacketEvents {
 
   #answers(packet: Packet, { session, waiting }: SessionCalls): void {
     if (!isPacketProven('answer', packet, session)) return
-    const answers = parsed(packet.payload)
+    const answers = jsonIn(packet.payload)
     if (!Array.isArray(answers)) return
     const share = Math.round(Buffer.byteLength(packet.payload) / Math.max(1, answers.length))
     for (const answer of answers as readonly unknown[]) {
@@ -302,20 +303,8 @@ function cutOffRead(call: Call): Outcome {
   return fail(cutOff(call, 'reads', causeOf(call.signal)))
 }
 
-function parsed(payload: string): unknown {
-  try {
-    return JSON.parse(payload)
-  } catch {
-    return undefined
-  }
-}
-
 function parsedPair(text: string): readonly [number, unknown] {
-  try {
-    const value: unknown = JSON.parse(text)
-    if (Array.isArray(value) && typeof value[0] === 'number') return [value[0], value[1]]
-  } catch {
-    // Signed nonsense is still an answer: that it talks nonsense.
-  }
-  return [500, undefined]
+  const value: unknown = jsonIn(text)
+  // Signed nonsense is still an answer: that it talks nonsense.
+  return Array.isArray(value) && typeof value[0] === 'number' ? [value[0], value[1]] : [500, undefined]
 }

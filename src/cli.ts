@@ -10,6 +10,7 @@ import { enableCompileCache } from 'node:module'
 process.umask(0o077)
 // Whoever reads our words may stop reading; a gateway goes on, and everything else ends by itself.
 process.stdout.on('error', () => undefined)
+process.stderr.on('error', () => undefined)
 // Before anything of ours is loaded: the second start then takes half the time of the first.
 enableCompileCache()
 const { program, sim } = await import('./cli/program.ts')

@@ -4,6 +4,7 @@
  * Does I/O.
  */
 import { pino } from 'pino'
+import { stderrLines } from './stderr-client.ts'
 
 export type LogLevel = 'silent' | 'error' | 'warn' | 'info' | 'debug'
 
@@ -15,12 +16,8 @@ export interface Logger {
   readonly error: (fields: object, message: string) => void
 }
 
-const STDERR = 2
-
 export function createLogger(level: LogLevel): Logger {
-  // Synchronous: the last line before a crash is the one that is needed.
-  const destination = pino.destination({ dest: STDERR, sync: true })
-  return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, destination)
+  return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, stderrLines())
 }
 
 export const silentLogger: Logger = { debug: nothing, info: nothing, warn: nothing, error: nothing }

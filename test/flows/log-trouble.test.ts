@@ -1,0 +1,41 @@
+/**
+ * A log that cannot be written: the house goes on without it, and a stop is a clean one.
+ */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { closeSync, openSync } from 'node:fs'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { CLI, createHome } from '../gateway-process.ts'
+import type { Home } from '../gateway-process.ts'
+
+let home: Home
+beforeEach(() => {
+  // A HomeSeer that is away is a line in the log, soon after the start.
+  home = createHome('homeseer:\n  url: http://127.0.0.1:1\n')
+})
+afterEach(() => home.remove())
+
+/** Runs a gateway with this for its stderr, until it is up and then a while longer. */
+async function runWith(stderr: number): Promise<{ readonly code: number | null; readonly said: string }> {
+  const child = spawn(process.execPath, [CLI, 'up', '--data', home.data, '--config', home.config], {
+    stdio: ['ignore', 'pipe', stderr],
+  })
+  const ended = once(child, 'close') as Promise<[number | null]>
+  let said = ''
+  child.stdout?.on('data', (chunk: Buffer) => {
+    const wasUp = said.includes('Ctrl-C stops it')
+    said += chunk.toString()
+    if (!wasUp && said.includes('Ctrl-C stops it')) setTimeout(() => child.kill('SIGTERM'), 1_000)
+  })
+  const [code] = await ended
+  return { code, said }
+}
+
+describe('a log on a disk that is full', () => {
+  it('does not end the gateway', async () => {
+    const full = openSync('/dev/full', 'w')
+    const { code, said } = await runWith(full)
+    closeSync(full)
+    expect([code, said]).toEqual([0, expect.stringContaining('Stopped. Everything is recorded.')])
+  })
+})

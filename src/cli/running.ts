@@ -10,9 +10,13 @@ import { demoRoot } from '../config/data-directory.ts'
 import { configOf, dataRootOf } from './command-client.ts'
 import { findGateway } from './gateway-client.ts'
 import { EXIT } from './print.ts'
+import type { ExitCode } from './print.ts'
 import { shortCommand } from './self.ts'
 import { wholeNumber } from './whole-number.ts'
 import { VERSION } from './version-store.ts'
+
+/** How long a gateway that has stopped waits for somebody to read its last words. */
+const LAST_WORDS_MS = 1_000
 
 export function addRunningCommands(program: Command): void {
   program
@@ -29,13 +33,14 @@ export function addRunningCommands(program: Command): void {
       const { up } = await import('./up-server.ts')
       const shared = { version: VERSION, command: shortCommand(process.argv[1] ?? '', process.cwd()) }
       if (options.demo !== true) {
-        process.exitCode = await up({ ...shared, config, dataRoot: root })
+        endWith(await up({ ...shared, config, dataRoot: root }))
         return
       }
       const { startDemoHouse } = await import('./demo-server.ts')
       const house = await startDemoHouse(config)
-      process.exitCode = await up({ ...shared, config: house.config, dataRoot: demoRoot(root), afterwards: house.wake })
+      const code = await up({ ...shared, config: house.config, dataRoot: demoRoot(root), afterwards: house.wake })
       await house.stop()
+      endWith(code)
     })
   program
     .command('mcp')
@@ -49,15 +54,8 @@ export function addRunningCommands(program: Command): void {
       const { profile, names: style, node } = options
       const { stdio } = await import('./stdio-server.ts')
       const token = process.env['HEARTHBUS_TOKEN']
-      process.exitCode = await stdio({
-        profile,
-        style,
-        node,
-        token,
-        config,
-        dataRoot: dataRootOf(command),
-        version: VERSION,
-      })
+      const dataRoot = dataRootOf(command)
+      endWith(await stdio({ profile, style, node, token, config, dataRoot, version: VERSION }))
     })
   program
     .command('witness')
@@ -72,6 +70,12 @@ export function addRunningCommands(program: Command): void {
       const { log: logs, ...rest } = options
       process.exitCode = await runWitness({ ...rest, logs, folder: join(dataRootOf(command), 'witness') })
     })
+}
+
+/** Ends when everything is written, and soon where nobody reads it: what waits in a pipe would keep the process. */
+function endWith(code: ExitCode): void {
+  process.exitCode = code
+  setTimeout(() => process.exit(), LAST_WORDS_MS).unref()
 }
 
 /** The demo and the real house want the same port; whoever forgot the one hears more than that a port is taken. */

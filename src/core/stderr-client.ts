@@ -1,20 +1,23 @@
 /**
  * Stderr: where the log goes. What cannot be written there is left out, and the log says later how much that was: a
- * house must not go dark because a log is full.
+ * house must not go dark because a log is full, or because whoever has the other end of a pipe does not read it.
  *
  * Does I/O.
  */
-import { writeSync } from 'node:fs'
+import { fstatSync, writeSync } from 'node:fs'
 
 export interface Lines {
   readonly write: (line: string) => void
 }
 
 const STDERR = 2
+/** How much waits for a reader before lines are left out. */
+const MAX_WAITING_BYTES = 262_144
 /** As pino counts: a warning. */
 const WARN = 40
 
 export function stderrLines(): Lines {
+  const put = isPipe() ? putToReader : putNow
   let lost = 0
   return {
     write: (line) => {
@@ -24,8 +27,25 @@ export function stderrLines(): Lines {
   }
 }
 
+function isPipe(): boolean {
+  try {
+    const stat = fstatSync(STDERR)
+    return stat.isFIFO() || stat.isSocket()
+  } catch {
+    return false
+  }
+}
+
+/** Never waits. What the pipe has room for is in it when this returns; the rest goes when somebody reads. */
+function putToReader(line: string): boolean {
+  if (process.stderr.writableLength > MAX_WAITING_BYTES) return false
+  // The reader may be gone: then nobody misses the line.
+  process.stderr.write(line, () => undefined)
+  return true
+}
+
 /** Synchronous: the last line before a crash is the one that is needed. */
-function put(line: string): boolean {
+function putNow(line: string): boolean {
   try {
     let rest = Buffer.from(line)
     while (rest.length > 0) rest = rest.subarray(writeSync(STDERR, rest))

@@ -1,9 +1,10 @@
 /**
  * A log that cannot be written: the house goes on without it, and a stop is a clean one.
  */
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { closeSync, openSync } from 'node:fs'
+import { closeSync, constants, openSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { CLI, createHome } from '../gateway-process.ts'
 import type { Home } from '../gateway-process.ts'
@@ -39,3 +40,25 @@ describe('a log on a disk that is full', () => {
     expect([code, said]).toEqual([0, expect.stringContaining('Stopped. Everything is recorded.')])
   })
 })
+
+describe('a log that nobody reads', () => {
+  it('does not stop the gateway, nor keep it from ending', async () => {
+    const path = join(home.data, 'log')
+    execFileSync('mkfifo', [path])
+    // Held open for reading, so that it is a pipe with a reader, who is busy with something else.
+    const pipe = openSync(path, constants.O_RDWR | constants.O_NONBLOCK)
+    fill(pipe)
+    const stderr = openSync(path, 'w')
+    const { code, said } = await runWith(stderr)
+    for (const descriptor of [stderr, pipe]) closeSync(descriptor)
+    expect([code, said]).toEqual([0, expect.stringContaining('Stopped. Everything is recorded.')])
+  })
+})
+
+function fill(pipe: number): void {
+  try {
+    for (;;) writeSync(pipe, 'x')
+  } catch {
+    // It takes nothing more.
+  }
+}

@@ -1,0 +1,41 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { describe, expect, it } from 'vitest'
+
+const LOGGER = new URL('logger.ts', import.meta.url).href
+
+/** More than any pipe holds, then a line on stdout, then one more in the log for every line on stdin. */
+const TALKER = `
+  import { createLogger } from ${JSON.stringify(LOGGER)}
+  const logger = createLogger('info')
+  for (let line = 1; line <= 2_000; line++) logger.info({ filler: 'x'.repeat(1_000) }, 'line ' + line)
+  process.stdout.write('done')
+  process.stdin.on('data', () => logger.info({}, 'somebody reads again'))
+`
+
+describe('logger', () => {
+  it('does not wait for whoever should read it, and says later how many lines were left out', async () => {
+    const child = spawn(process.execPath, ['--input-type=module', '-e', TALKER], { stdio: 'pipe' })
+    await once(child.stdout, 'data')
+    let log = ''
+    const caughtUp = new Promise<void>((resolve) => {
+      child.stderr.on('data', (chunk: Buffer) => {
+        log += chunk.toString()
+        // Once it is empty again, the next line finds room.
+        if (!log.includes('reads again')) child.stdin.write('?')
+        else resolve()
+      })
+    })
+    await caughtUp
+    child.stdin.end()
+    await once(child, 'close')
+    const lines = log
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => JSON.parse(line) as { readonly msg: string; readonly lines?: number })
+    const told = lines.findIndex(({ msg }) => msg === 'lines of this log could not be written')
+    expect(lines[told - 1]?.msg).toBe(`line ${told}`)
+    expect(lines[told + 1]?.msg).toBe('somebody reads again')
+    expect(lines[told]?.lines).toBeGreaterThanOrEqual(2_000 - told)
+  })
+})

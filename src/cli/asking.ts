@@ -46,7 +46,7 @@ export function addAskingCommands(program: Command): void {
           ...(options.node && { node: options.node }),
           ...(options.timeout && { timeoutMs: options.timeout }),
         }
-        return ask(command, { method: 'POST', path: '/api/call', body: question }, (value) =>
+        return ask(command, { method: 'POST', path: '/api/call', body: question, mayTakeLong: true }, (value) =>
           callAnswer(value as unknown as CallView),
         )
       },

@@ -95,8 +95,8 @@ function addToolApproval(devices: Command): void {
 
 /** `undefined` after it was told why not: in the family's words for a program, in a sentence for a person. */
 async function called(command: Command, tool: string, body: JsonObject): Promise<CallView | undefined> {
-  const question = { method: 'POST', path: '/api/call', body: { tool, arguments: body }, asOwner: true } as const
-  const value = await heard(command, question)
+  const question = { method: 'POST', path: '/api/call', body: { tool, arguments: body } } as const
+  const value = await heard(command, { ...question, asOwner: true, mayTakeLong: true })
   if (value === undefined) return undefined
   const view = value as unknown as CallView
   if (view.outcome === 'ok') return view

@@ -46,8 +46,9 @@ export async function gatherFacts(given: { readonly data?: string; readonly conf
     portTaken: !running.ok && port !== 0 && (await isTaken(port, config)),
     port,
     ledger: config === undefined ? 'unknown' : await ledgerFacts(root, config),
-    ...(running.ok && config !== undefined ? await cosigningFacts(running.value, config) : {}),
-    ...(running.ok && config !== undefined ? await unmatchedFacts(running.value, config) : {}),
+    // A gateway that did not answer once is not asked again: each time somebody would wait.
+    ...(running.ok && status?.ok === true && config !== undefined ? await cosigningFacts(running.value, config) : {}),
+    ...(running.ok && status?.ok === true && config !== undefined ? await unmatchedFacts(running.value, config) : {}),
     services: status?.ok === true ? servicesOf(status.value) : await familiesAlone(config),
     configNotes: loaded.ok ? loaded.value.notes : [],
   }

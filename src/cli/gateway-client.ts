@@ -40,7 +40,12 @@ export interface ApiRequest {
   readonly body?: Json
   /** Shows the owner's credential. */
   readonly asOwner?: boolean
+  /** A call, an export: it has a limit of its own, or none. */
+  readonly mayTakeLong?: boolean
 }
+
+/** For everything else, and longer than a gateway takes to find that its disk does not answer. */
+const ANSWER_MS = 7_000
 
 /** The data directory that was named, else the usual one, else the demo inside it: whichever has a living gateway. */
 export function findGateway(given: string | undefined): Result<GatewayConnection, ClientFault> {
@@ -81,26 +86,33 @@ export async function request(gateway: GatewayConnection, question: ApiRequest):
 
 async function requestWith(
   gateway: GatewayConnection,
-  { method = 'GET', path, body }: ApiRequest,
+  { method = 'GET', path, body, mayTakeLong = false }: ApiRequest,
   token: string | undefined,
 ): Promise<Result<Json, ClientFault>> {
+  // What may take long is asked only of a gateway that answers at all.
+  const awake = mayTakeLong ? await requestWith(gateway, { path: '/health' }, undefined) : ok(null)
+  if (!awake.ok) return awake
   const headers: Record<string, string> = { 'content-type': 'application/json' }
   if (token !== undefined) headers['authorization'] = `Bearer ${token}`
   let response: Response
+  let answer: Json
   try {
     response = await fetch(`${gateway.note.url}${path}`, {
       method,
       headers,
       // A change always says how long it is: whoever limits bodies need not read one to know that it is empty.
       ...(method === 'GET' ? {} : { body: JSON.stringify(body ?? {}) }),
+      // A process that is stopped or hangs takes the connection and never says a word.
+      ...(mayTakeLong ? {} : { signal: AbortSignal.timeout(ANSWER_MS) }),
     })
+    answer = parse(await response.text())
   } catch (error) {
+    const mayHappen = method === 'GET' || neverConnected(error) ? '' : ' What you asked for may still happen.'
     return fail({
       kind: 'unreachable',
-      message: `The gateway at ${gateway.note.url} does not answer (${causeOf(error)}). \`hearthbus doctor\` may know why.`,
+      message: `The gateway at ${gateway.note.url} does not answer (${causeOf(error)}).${mayHappen} \`hearthbus doctor\` may know why.`,
     })
   }
-  const answer = parse(await response.text())
   if (response.ok) return ok(answer)
   return fail({
     kind: 'refused',
@@ -152,6 +164,13 @@ function messageOf(answer: Json): string | undefined {
 }
 
 function causeOf(error: unknown): string {
-  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
-  return thrownMessage(cause)
+  return thrownMessage(innermost(error))
+}
+
+function neverConnected(error: unknown): boolean {
+  return systemCode(innermost(error)) === 'ECONNREFUSED'
+}
+
+function innermost(error: unknown): unknown {
+  return error instanceof Error && error.cause instanceof Error ? error.cause : error
 }

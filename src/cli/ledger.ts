@@ -206,10 +206,11 @@ async function showKey(command: Command): Promise<void> {
 
 async function exportTo(command: Command, folder: string): Promise<void> {
   if (findGateway(globalOptions(command).data).ok)
-    return ask(command, { method: 'POST', path: '/api/ledger/export', body: { folder }, asOwner: true }, (value) => ({
-      json: value,
-      text: exportSentence(value as unknown as ExportView, folder),
-    }))
+    return ask(
+      command,
+      { method: 'POST', path: '/api/ledger/export', body: { folder }, asOwner: true, mayTakeLong: true },
+      (value) => ({ json: value, text: exportSentence(value as unknown as ExportView, folder) }),
+    )
   await offline(command, async (ledger) => {
     const exported = await ledger.exportTo(folder)
     if (!exported.ok) return refusal(exported.fault)
@@ -225,8 +226,10 @@ async function erase(command: Command, entries: readonly number[], reason: strin
       exitCode: EXIT.usage,
     })
   if (findGateway(globalOptions(command).data).ok)
-    return ask(command, { method: 'POST', path: '/api/ledger/erase', body: wish.data, asOwner: true }, (value) =>
-      erasureAnswer(value as unknown as ErasureView),
+    return ask(
+      command,
+      { method: 'POST', path: '/api/ledger/erase', body: wish.data, asOwner: true, mayTakeLong: true },
+      (value) => erasureAnswer(value as unknown as ErasureView),
     )
   await offline(
     command,

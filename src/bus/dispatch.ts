@@ -91,9 +91,11 @@ export class Dispatcher {
 
   /** Whether the answer fits its contract, and what all this says about the provider. */
   #judge({ call, ticket }: Round, attempt: Attempt, given: Outcome): Outcome {
-    const { timer, tally, health } = this.#options
+    const { timer, tally, health, log } = this.#options
     const { entry, isProbe, startedMs } = attempt
     const wrong = given.ok ? wrongReply(entry.offer, given.value) : undefined
+    // Of our own mistakes the log hears as well.
+    if (wrong?.kind === 'internal') log.error({ traceId: call.traceId, ...wrong.details }, wrong.message)
     const outcome = wrong === undefined ? given : fail(wrong)
     const nowMs = timer.nowMs()
     ticket.providerMs += nowMs - startedMs

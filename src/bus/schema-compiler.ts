@@ -8,6 +8,7 @@
  */
 import { createRequire } from 'node:module'
 import type { Ajv2020, Options, ValidateFunction } from 'ajv/dist/2020.js'
+import { thrownMessage } from '../core/thrown.ts'
 import type { JsonSchema } from './capability.ts'
 import { boundedPattern } from './pattern.ts'
 
@@ -24,6 +25,9 @@ const OPTIONS = {
 
 /** An instance keeps a little of everything it ever compiled; strangers come and go for years. */
 const COMPILES_PER_INSTANCE = 1_000
+
+/** The compiler itself could not be loaded: that says nothing about any schema, and may be over in a moment. */
+export class CompilerMissing extends Error {}
 
 type Instances = { checker?: Ajv2020; fast?: Ajv2020; thorough?: Ajv2020 }
 
@@ -57,6 +61,11 @@ function anonymous(schema: JsonSchema): JsonSchema {
 }
 
 function load(options: Options): Ajv2020 {
-  const ajv = require('ajv/dist/2020.js') as { readonly Ajv2020: new (options: Options) => Ajv2020 }
+  let ajv: { readonly Ajv2020: new (options: Options) => Ajv2020 }
+  try {
+    ajv = require('ajv/dist/2020.js') as typeof ajv
+  } catch (error) {
+    throw new CompilerMissing(`what checks schemas could not be loaded (${thrownMessage(error)})`)
+  }
   return new ajv.Ajv2020(options)
 }

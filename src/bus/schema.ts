@@ -15,7 +15,7 @@ import type { Frame, Reply } from './call.ts'
 import { versionText } from './capability.ts'
 import type { CapabilityDescriptor, Issue, JsonSchema, Offer } from './capability.ts'
 import { outOfBounds } from './schema-bounds.ts'
-import { compileSchema, metaSchemaError } from './schema-compiler.ts'
+import { CompilerMissing, compileSchema, metaSchemaError } from './schema-compiler.ts'
 import { schemaHash } from './schema-hash.ts'
 import { isOurOwn } from './tool.ts'
 
@@ -68,6 +68,7 @@ export function validateRequest(offer: Offer, body: JsonObject): Result<JsonObje
   }
   const check = checkOf(offer, 'requestSchema')
   if (check === undefined) return ok(body)
+  if (check instanceof CompilerMissing) throw check
   if (check instanceof Error) return fail(schemaInvalid(offer, check.message))
   if (passes(check, body)) return ok(body)
   return fail(mismatch(offer, explain(offer, body, check)))
@@ -87,6 +88,12 @@ export function wrongFrame(offer: Offer, frame: Frame): Fault | undefined {
 function wrongAnswer(offer: Offer, part: Part, value: unknown): Fault | undefined {
   const check = checkOf(offer, part)
   if (check === undefined || (!(check instanceof Error) && passes(check, value))) return undefined
+  if (check instanceof CompilerMissing)
+    return {
+      kind: 'internal',
+      code: 'internal_error',
+      message: `${offer.name} answered, but its answer could not be checked: ${check.message}. What it did, it did.`,
+    }
   const issues = check instanceof Error ? [] : issuesOf(check.errors)
   return {
     // What we got wrong ourselves is our mistake; what a device or a peer answered is nonsense from the far end.
@@ -109,7 +116,7 @@ function checkOf(offer: Offer, part: Part, mode: 'fast' | 'thorough' = 'fast'): 
   const schema = offer[part]
   if (schema === undefined) return undefined
   const check = compiled(schema, mode)
-  contract[slot] = check
+  if (!(check instanceof CompilerMissing)) contract[slot] = check
   return check
 }
 
@@ -128,7 +135,7 @@ function compiled(schema: JsonSchema, mode: 'fast' | 'thorough'): Check {
   const known = mode === 'fast' ? sharedChecks.get(schema) : undefined
   if (known !== undefined) return known
   const check = compiledAnew(schema, mode)
-  if (mode === 'fast') sharedChecks.set(schema, check)
+  if (mode === 'fast' && !(check instanceof CompilerMissing)) sharedChecks.set(schema, check)
   return check
 }
 

@@ -12,6 +12,7 @@ import { problemText } from '../config/config-file.ts'
 import { loadConfig } from '../config/config-store.ts'
 import { dataDirectory, dataRoot } from '../config/data-directory.ts'
 import type { Config } from '../config/schema.ts'
+import { isJsonObject } from '../core/json.ts'
 import type { Json } from '../core/json.ts'
 import { findingSentence } from '../ledger/finding.ts'
 import { parseVerifierKey } from '../ledger/note-key.ts'
@@ -24,6 +25,7 @@ import type { LedgerView } from '../web/views.ts'
 import { findGateway, request } from './gateway-client.ts'
 import type { GatewayConnection } from './gateway-client.ts'
 import { verifyFiles } from './ledger-files-client.ts'
+import { startRefusals } from './start-check-client.ts'
 
 export async function gatherFacts(given: { readonly data?: string; readonly config?: string }): Promise<DoctorFacts> {
   const loaded = loadConfig(given.config, process.env, homedir())
@@ -49,7 +51,11 @@ export async function gatherFacts(given: { readonly data?: string; readonly conf
     // A gateway that did not answer once is not asked again: each time somebody would wait.
     ...(running.ok && status?.ok === true && config !== undefined ? await cosigningFacts(running.value, config) : {}),
     ...(running.ok && status?.ok === true && config !== undefined ? await unmatchedFacts(running.value, config) : {}),
-    services: status?.ok === true ? servicesOf(status.value) : await familiesAlone(config),
+    services:
+      running.ok && status?.ok === true
+        ? servicesOf(status.value, await failingNow(running.value))
+        : await familiesAlone(config),
+    startRefusals: running.ok ? [] : await startRefusals(root),
     configNotes: loaded.ok ? loaded.value.notes : [],
   }
 }
@@ -111,7 +117,12 @@ function isTaken(port: number, config: Config | undefined): Promise<boolean> {
 }
 
 async function ledgerFacts(root: string, config: Config): Promise<DoctorFacts['ledger']> {
-  if (!existsSync(dataDirectory(root).database)) return undefined
+  const { database, lastSigned } = dataDirectory(root)
+  if (!existsSync(database)) {
+    if (!existsSync(lastSigned)) return undefined
+    const gone = `${database} is missing, though this node has signed a ledger (${lastSigned}). Put it back; without it a start is refused.`
+    return { entries: 0, findings: [gone] }
+  }
   const report = await verifyFiles(root, config)
   if (!report.ok) return { entries: 0, findings: [report.fault] }
   return { entries: report.value.size, findings: report.value.findings.map(findingSentence) }
@@ -140,6 +151,23 @@ async function unmatchedFacts(gateway: GatewayConnection, config: Config): Promi
   return { unmatched: unmatchedSentences(config, names) }
 }
 
-function servicesOf(status: Json): DoctorFacts['services'] {
-  return (status as unknown as StatusView).services.map(serviceFacts)
+/** What services find when they try: a full disk does not show before. */
+async function failingNow(gateway: GatewayConnection): Promise<readonly string[]> {
+  const answer = await request(gateway, { path: '/ready' })
+  const body = answer.ok || answer.fault.kind !== 'refused' ? undefined : answer.fault.body
+  const failing = isJsonObject(body) ? body['failing'] : undefined
+  return Array.isArray(failing) ? failing.map(String) : []
+}
+
+const CANNOT_WORK =
+  'cannot do its work: it tried to write, and could not. Is the disk full or read-only, or the data directory gone?'
+
+function servicesOf(status: Json, failing: readonly string[]): DoctorFacts['services'] {
+  return (status as unknown as StatusView).services.map((service) => {
+    const facts = serviceFacts(service)
+    // One that knew beforehand has advice of its own.
+    return failing.includes(service.name) && facts.status === 'ok'
+      ? { ...facts, status: 'failing', advice: CANNOT_WORK }
+      : facts
+  })
 }

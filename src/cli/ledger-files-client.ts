@@ -152,7 +152,7 @@ async function workIn<Value>(
 }
 
 /** Not loaded by commands that only look: the families are large. */
-async function allMigrations(): Promise<readonly Migrations[]> {
+export async function allMigrations(): Promise<readonly Migrations[]> {
   const { guardMigrations } = await import('../guard/schema-store.ts')
   const { familyMigrations } = await import('../main/families.ts')
   return [ledgerMigrations, guardMigrations, ...familyMigrations]

@@ -89,6 +89,7 @@ export class Database {
     this.#total = this.sql.prepare('SELECT total_changes() AS total')
     if (options.readOnly === true) {
       this.#wal = undefined
+      refuseNewer(this.sql, options)
       return
     }
     const mode = this.sql.prepare('PRAGMA journal_mode = WAL').get()?.['journal_mode']
@@ -217,16 +218,30 @@ function answer(settled: readonly Settled[]): void {
   }
 }
 
-function migrate(sql: DatabaseSync, options: OpenOptions): void {
+/** Whoever brings migrations means to understand the tables: those of a newer program are not understood. */
+function refuseNewer(sql: DatabaseSync, { path, migrations }: OpenOptions): void {
+  if (migrations.length === 0) return
   const format = Number(sql.prepare('PRAGMA user_version').get()?.['user_version'] ?? 0)
   if (format > FORMAT)
     throw new DatabaseTooNew(
-      `${options.path} was written by a newer Hearthbus (format ${format}; this program knows ${FORMAT}). Use that version, or another data directory.`,
+      `${path} was written by a newer Hearthbus (format ${format}; this program knows ${FORMAT}). Use that version, or another data directory.`,
     )
+  const begun = sql.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'room_version'").get() !== undefined
+  for (const { room, steps } of begun ? migrations : []) {
+    const have = stepsTaken(sql, room)
+    if (have > steps.length)
+      throw new DatabaseTooNew(
+        `${path} was written by a newer Hearthbus (${room} is at step ${have}; this program knows ${steps.length}). Use that version, or another data directory.`,
+      )
+  }
+}
+
+function migrate(sql: DatabaseSync, options: OpenOptions): void {
+  refuseNewer(sql, options)
   sql.exec('BEGIN IMMEDIATE')
   try {
     sql.exec('CREATE TABLE IF NOT EXISTS room_version (room TEXT PRIMARY KEY, version INTEGER NOT NULL) STRICT')
-    for (const { room, steps } of options.migrations) migrateRoom(sql, options.path, { room, steps })
+    for (const migrations of options.migrations) migrateRoom(sql, migrations)
     sql.exec(`PRAGMA user_version = ${FORMAT}`)
     sql.exec('COMMIT')
   } catch (error) {
@@ -235,15 +250,13 @@ function migrate(sql: DatabaseSync, options: OpenOptions): void {
   }
 }
 
-function migrateRoom(sql: DatabaseSync, path: string, { room, steps }: Migrations): void {
-  const row = sql.prepare('SELECT version FROM room_version WHERE room = ?').get(room)
-  const have = Number(row?.['version'] ?? 0)
-  if (have > steps.length)
-    throw new DatabaseTooNew(
-      `${path} was written by a newer Hearthbus (${room} is at step ${have}; this program knows ${steps.length}). Use that version, or another data directory.`,
-    )
-  for (const step of steps.slice(have)) sql.exec(step)
+function migrateRoom(sql: DatabaseSync, { room, steps }: Migrations): void {
+  for (const step of steps.slice(stepsTaken(sql, room))) sql.exec(step)
   sql
     .prepare('INSERT INTO room_version VALUES (?, ?) ON CONFLICT (room) DO UPDATE SET version = excluded.version')
     .run(room, steps.length)
+}
+
+function stepsTaken(sql: DatabaseSync, room: string): number {
+  return Number(sql.prepare('SELECT version FROM room_version WHERE room = ?').get(room)?.['version'] ?? 0)
 }

@@ -13,6 +13,9 @@ export interface ProcessLock {
   readonly release: () => void
 }
 
+/** The message says what to do. */
+export class LockUnusable extends Error {}
+
 /** Whoever only looks whether it is held keeps it for an instant; a holder keeps it for good. */
 const LOOKERS_LEAVE_MS = 250
 
@@ -24,6 +27,11 @@ export function takeProcessLock(path: string): ProcessLock | undefined {
   } catch (error) {
     file.close()
     if (isBusy(error)) return undefined
+    // Nothing is kept in it, so nothing is lost with it.
+    if (isNoDatabase(error))
+      throw new LockUnusable(
+        `${path} is damaged. Nothing is kept in it: remove it, and the next start makes a new one.`,
+      )
     throw error
   }
   return { release: () => file.close() }
@@ -47,7 +55,17 @@ export function isProcessLockHeld(path: string): boolean {
 }
 
 const SQLITE_BUSY = 5
+const SQLITE_NOTADB = 26
+const SQLITE_CORRUPT = 11
 
 function isBusy(error: unknown): boolean {
-  return error instanceof Error && 'errcode' in error && error.errcode === SQLITE_BUSY
+  return codeOf(error) === SQLITE_BUSY
+}
+
+function isNoDatabase(error: unknown): boolean {
+  return [SQLITE_NOTADB, SQLITE_CORRUPT].some((code) => codeOf(error) === code)
+}
+
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && 'errcode' in error ? error.errcode : undefined
 }

@@ -29,6 +29,8 @@ export interface DoctorFacts {
   /** Witnesses that were configured, and how many of them cosigned the newest checkpoint. */
   readonly cosigning?: { readonly witnesses: number; readonly cosignatures: number; readonly everySeconds: number }
   readonly services: readonly ServiceFacts[]
+  /** Why the next start will be refused, where none runs. */
+  readonly startRefusals?: readonly string[]
 }
 
 interface ServiceFacts {
@@ -59,6 +61,7 @@ export function diagnose(facts: DoctorFacts): readonly Finding[] {
       sentence: `${path} has mode ${mode}; others can read it. Run: chmod 600 ${path}`,
     })),
     gatewayFinding(facts),
+    ...(facts.startRefusals ?? []).map((sentence): Finding => ({ level: 'fail', about: 'start', sentence })),
     ...ledgerFindings(facts),
     ...cosigningFindings(facts),
     ...(facts.unmatched ?? []).map((sentence): Finding => ({ level: 'warn', about: 'rules and profiles', sentence })),

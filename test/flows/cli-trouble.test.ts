@@ -50,6 +50,14 @@ describe('a data directory that is not one', () => {
     writeFileSync(join(keys, 'owner.token'), '', { mode: 0o644 })
     expect(await hearthbus('up')).toMatchObject({ code: 5, said: expect.stringMatching(/^.*owner\.token can be read/) })
     rmSync(keys, { recursive: true })
+    const lock = join(home.data, 'gateway.lock')
+    writeFileSync(lock, 'no lock, although it is long enough to be looked at')
+    expect(await hearthbus('up')).toMatchObject({
+      code: 5,
+      said: expect.stringContaining(`${lock} is damaged. Nothing`),
+    })
+    rmSync(lock)
+    rmSync(keys, { recursive: true })
     writeFileSync(keys, '')
     expect(await hearthbus('up')).toMatchObject({ code: 5, said: expect.stringContaining('a file in its place') })
     const file = ['--data', join(home.data, 'file')]

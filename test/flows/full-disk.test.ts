@@ -28,6 +28,11 @@ function limitFiles(bytes: number | 'unlimited'): void {
   expect(spawnSync('prlimit', [`--pid=${gateway.pid}`, `--fsize=${bytes}:unlimited`]).status).toBe(0)
 }
 
+function hearthbus(...words: readonly string[]): readonly unknown[] {
+  const { status, stdout } = spawnSync(process.execPath, [CLI, ...words, '--data', home.data, '--config', home.config])
+  return [status, stdout.toString()]
+}
+
 async function ready(): Promise<unknown> {
   return (await fetch(`${gateway.url}/ready`)).json()
 }
@@ -52,22 +57,14 @@ describe('a disk that is full', () => {
     expect(JSON.stringify(refused.body)).toContain('is the disk full?')
     expect(await untilReady(false)).toEqual({ ready: false, ledger: 'sound', failing: ['runtime'] })
     expect((await fetch(`${url}/health`)).status).toBe(200)
+    expect(hearthbus('doctor')).toEqual([5, expect.stringContaining('✗ runtime: cannot do its work')])
     limitFiles('unlimited')
     expect(await untilReady(true)).toMatchObject({ ready: true })
     expect((await callTool(url, 'task_create', { title: 'after' })).body.result).not.toHaveProperty('isError', true)
     const listed = JSON.stringify((await callTool(url, 'task_list', {})).body)
     expect(['before', 'meanwhile', 'after'].map((title) => listed.includes(`"${title}`))).toEqual([true, false, true])
     expect(await gateway.stop()).toBe(0)
-    const verified = spawnSync(process.execPath, [
-      CLI,
-      'ledger',
-      'verify',
-      '--data',
-      home.data,
-      '--config',
-      home.config,
-    ])
-    expect([verified.status, verified.stdout.toString()]).toEqual([0, expect.stringContaining('all in order')])
+    expect(hearthbus('ledger', 'verify')).toEqual([0, expect.stringContaining('all in order')])
   })
 })
 

@@ -1,0 +1,37 @@
+/**
+ * Start check: what of a data directory a start would refuse, found without starting.
+ *
+ * Does I/O.
+ */
+import { existsSync } from 'node:fs'
+import { dataDirectory } from '../config/data-directory.ts'
+import { Database, DatabaseTooNew } from '../core/database-store.ts'
+import { LockUnusable, takeProcessLock } from '../core/process-lock-store.ts'
+import { OwnerTokenUnusable, readOwnerToken } from '../guard/owner-token-store.ts'
+import { allMigrations } from './ledger-files-client.ts'
+
+/** Sentences, for a directory that no gateway uses. Damage is left to whoever verifies, modes to whoever looks at keys. */
+export async function startRefusals(dataRoot: string): Promise<readonly string[]> {
+  const { lock, ownerToken, database: path } = dataDirectory(dataRoot)
+  const migrations = await allMigrations()
+  return [
+    ...refusalOf(lock, () => takeProcessLock(lock)?.release()),
+    ...refusalOf(ownerToken, () => void readOwnerToken(ownerToken)),
+    ...refusalOf(path, () => new Database({ path, migrations, readOnly: true }).close()),
+  ]
+}
+
+/** What is not there yet is made by a start. */
+function refusalOf(path: string, look: () => void): readonly string[] {
+  if (!existsSync(path)) return []
+  try {
+    look()
+    return []
+  } catch (error) {
+    return isRefusal(error) ? [error.message] : []
+  }
+}
+
+function isRefusal(error: unknown): error is Error {
+  return error instanceof LockUnusable || error instanceof OwnerTokenUnusable || error instanceof DatabaseTooNew
+}

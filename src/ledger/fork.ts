@@ -23,8 +23,14 @@ export type SigningFault =
 
 export type Source = 'file' | 'database' | 'witness'
 
-/** Open for entries and signatures, or refusing both. */
-export type LedgerState = { readonly kind: 'sound' } | { readonly kind: 'refusing'; readonly fault: LedgerFault }
+/**
+ * Open for entries and signatures, or refusing both. `damaged`: open, but the last verification found something wrong
+ * with what is stored (ADR 99).
+ */
+export type LedgerState =
+  | { readonly kind: 'sound' }
+  | { readonly kind: 'damaged'; readonly findings: number }
+  | { readonly kind: 'refusing'; readonly fault: LedgerFault }
 
 export const SOUND: LedgerState = { kind: 'sound' }
 
@@ -72,6 +78,13 @@ export function ledgerFaultSentence(fault: SigningFault): string {
     default:
       return `The stored ledger is damaged: ${fault.reason}. Run hearthbus ledger verify to see the extent. ${WAYS_OUT}`
   }
+}
+
+/** `undefined` for a ledger that nobody found anything wrong with. */
+export function ledgerStateSentence(state: LedgerState): string | undefined {
+  if (state.kind === 'refusing') return ledgerFaultSentence(state.fault)
+  if (state.kind === 'sound') return undefined
+  return `The last verification found ${state.findings} thing(s) wrong with what is stored. Entries are still recorded. Run hearthbus ledger verify to see them, and put back the newest sound copy of the database.`
 }
 
 function known(source: Source): string {

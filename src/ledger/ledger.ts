@@ -120,7 +120,7 @@ export class Ledger {
     return ledger
   }
 
-  /** Sound, or refusing appends and signatures, with the reason. */
+  /** Sound, found damaged, or refusing appends and signatures, with the reason. */
   state(): LedgerState {
     return this.#state
   }
@@ -257,7 +257,7 @@ export class Ledger {
    * records that this was done, and signs anew.
    */
   async adopt(): Promise<Result<SignedCheckpoint, SigningFault>> {
-    if (this.#state.kind === 'sound') return this.checkpoint()
+    if (this.#state.kind !== 'refusing') return this.checkpoint()
     const { fault } = this.#state
     const forgivable = fault.kind === 'last-signed-missing' || fault.kind === 'last-signed-invalid'
     const remaining = forgivable ? this.#signing.judgeDatabase() : fault
@@ -327,7 +327,15 @@ export class Ledger {
       copies,
     }
     const report = await verifyStored(stored, { ...options, since })
-    if (report.findings.length === 0) this.#verified = reached
+    const found = report.findings.length + report.more
+    if (found > 0) {
+      // Nothing that was clean before counts any more: the next one reads everything.
+      this.#verified = undefined
+      if (this.#state.kind !== 'refusing') this.#state = { kind: 'damaged', findings: found }
+    } else if (since === undefined || this.#state.kind !== 'damaged') {
+      this.#verified = reached
+      if (this.#state.kind === 'damaged') this.#state = SOUND
+    }
     return report
   }
 

@@ -216,6 +216,24 @@ describe('verify', () => {
     expect([findings.length, more]).toEqual([20, 280])
   })
 
+  it('that found damage shows in the state until one that read everything finds none', async () => {
+    const { ledger } = fixture
+    const change = (kind: string): void =>
+      fixture.tamper((sql) => void sql.prepare('UPDATE ledger_entry SET kind = ? WHERE seq = 3').run(kind))
+    const kind = ledger.entry(3)?.entry.kind ?? ''
+    change('x')
+    await ledger.verify()
+    expect(ledger.state()).toEqual({ kind: 'damaged', findings: 1 })
+    // It is still written and signed.
+    await ledger.append({ kind: 'note' })
+    expect((await ledger.checkpoint()).ok).toBe(true)
+    expect((await ledger.verify({ since: ledger.latestCheckpoint() })).findings).toEqual([])
+    expect(ledger.state().kind).toBe('damaged')
+    change(kind)
+    expect(await ledger.verify({ incremental: true })).toMatchObject({ from: 0, findings: [] })
+    expect(ledger.state()).toEqual({ kind: 'sound' })
+  })
+
   it('reads only what came since the last time, when asked', async () => {
     expect(await fixture.ledger.verify({ incremental: true })).toMatchObject({ from: 0, findings: [] })
     await fixture.fill(600)

@@ -56,6 +56,20 @@ describe('tasks, held against the ledger', () => {
     expect(await problems()).toEqual([])
   })
 
+  it('show in the health of the node when they are found not to be in order, until they are', async () => {
+    const id = await create({ title: 'Bleed the radiators' })
+    const rename = (title: string): void => rig.tamper(`UPDATE tasks SET title = '${title}' WHERE id = '${id}'`)
+    rename('Unlock the door')
+    expect(await rig.data('ledger_verify', { full: true })).toMatchObject({ valid: false, state: 'damaged' })
+    expect(await rig.data('server_health')).toMatchObject({
+      status: 'failing',
+      checks: { ledger: { status: 'failing', message: expect.stringMatching(/^The last verification found 1 thing/) } },
+    })
+    rename('Bleed the radiators')
+    expect(await rig.data('ledger_verify')).toMatchObject({ valid: true, state: 'sound' })
+    expect(await rig.data('server_health')).toMatchObject({ checks: { ledger: { status: 'ok' } } })
+  })
+
   it.each([
     ['title', `'Unlock the door'`],
     ['status', `'CANCELLED'`],

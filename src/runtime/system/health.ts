@@ -68,8 +68,10 @@ export function queueCheck({ waiting, limit }: Queue): Check {
 
 export interface LedgerFacts {
   readonly size: number
-  /** Why the ledger takes and signs nothing, or `undefined`. */
-  readonly refuses: string | undefined
+  /** What is wrong with it, as far as it knows itself, or `undefined`. */
+  readonly unsound: string | undefined
+  /** Whether it takes and signs nothing for that. */
+  readonly refuses: boolean
   /** Whether the tree still has the root that was signed last; `undefined` before the first signature. */
   readonly extendsSigned: boolean | undefined
   readonly signedSize: number | undefined
@@ -87,13 +89,13 @@ const LATE_TURNS = 5
 export function ledgerCheck(facts: LedgerFacts): Check {
   const figures = {
     size: facts.size,
-    forked: facts.refuses !== undefined || facts.extendsSigned === false,
+    forked: facts.refuses || facts.extendsSigned === false,
     signed_size: facts.signedSize ?? null,
     unsigned_entries: facts.size - (facts.signedSize ?? 0),
     last_checkpoint_age_ms: facts.checkpointAgeMs ?? null,
     cosignatures: facts.cosignatures,
   }
-  if (facts.refuses !== undefined) return { status: 'failing', message: facts.refuses, figures }
+  if (facts.unsound !== undefined) return { status: 'failing', message: facts.unsound, figures }
   if (facts.extendsSigned === false)
     return {
       status: 'failing',

@@ -5,7 +5,7 @@
  */
 import { equalBytes } from '../../core/bytes.ts'
 import type { Records } from '../dependencies.ts'
-import { ledgerFaultSentence } from '../../ledger/fork.ts'
+import { ledgerStateSentence } from '../../ledger/fork.ts'
 import type { LedgerFacts } from './health.ts'
 
 /** Signs nothing and reads a few rows: `health` of the service is asked often. */
@@ -22,7 +22,8 @@ export function ledgerFacts({ ledger, clock }: Records, checkpointSeconds: numbe
   return {
     size,
     // A ledger that refuses has said why already; walking its tree would only say it again.
-    refuses: state.kind === 'refusing' ? ledgerFaultSentence(state.fault) : undefined,
+    unsound: ledgerStateSentence(state),
+    refuses: state.kind === 'refusing',
     extendsSigned: signed === undefined || state.kind === 'refusing' ? undefined : hasRoot(ledger, signed.checkpoint),
     signedSize,
     // The first signature is the log's own.

@@ -13,7 +13,7 @@ import type { Result } from '../../core/result.ts'
 import { callEntries } from '../../ledger/call-entries.ts'
 import { checkpointText } from '../../ledger/checkpoint.ts'
 import { findingSentence } from '../../ledger/finding.ts'
-import { ledgerFaultSentence } from '../../ledger/fork.ts'
+import { ledgerFaultSentence, ledgerStateSentence } from '../../ledger/fork.ts'
 import type { SigningFault } from '../../ledger/fork.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import { formatVerifierKey } from '../../ledger/note-key.ts'
@@ -90,6 +90,7 @@ export function ledgerTools(ledger: Ledger, bus: Pick<CapabilityBus, 'recentTrac
       if (!report.ok) return report
       const { from, size, root, findings, more, erased, compared, uncompared } = report.value
       const state = ledger.state()
+      const reason = ledgerStateSentence(state)
       return answer({
         valid: findings.length === 0 && state.kind === 'sound',
         from,
@@ -101,7 +102,7 @@ export function ledgerTools(ledger: Ledger, bus: Pick<CapabilityBus, 'recentTrac
         compared,
         uncompared: [...uncompared],
         state: state.kind,
-        ...(state.kind === 'refusing' ? { state_reason: ledgerFaultSentence(state.fault) } : {}),
+        ...(reason === undefined ? {} : { state_reason: reason }),
       })
     }),
   ]

@@ -192,7 +192,10 @@ async function latency(): Promise<void> {
   const database = new Database({ path: ':memory:', migrations: [ebusMigrations] })
   const service = createEbus({
     config: ebusSection.parse({ buses: [{ adapter: `enh:127.0.0.1:${port}`, source: 49, readOnly: true }] }),
-    bus: { announceResource: (uri) => (uri === 'ebus://main/dhw' ? told() : undefined) },
+    bus: {
+      announceResource: (uri) => (uri === 'ebus://main/dhw' ? told() : undefined),
+      call: () => Promise.reject(new Error('nobody calls here')),
+    },
     database,
     clock: systemClock,
     logger: silentLogger,

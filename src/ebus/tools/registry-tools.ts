@@ -28,7 +28,8 @@ import { look } from './house.ts'
 import { settingJson } from './setting-view.ts'
 
 const common = { effect: 'reads', family: ebusFamily } as const
-const listWords = {
+/** For both names of the list. */
+export const listWords = {
   title: 'List the devices on the bus',
   description:
     'Every device that was heard or asked on the bus: what it is, under which addresses it answers, how certain that is, and what can be asked of it.',
@@ -36,14 +37,7 @@ const listWords = {
   output: answered(z.array(deviceOutput)),
 } as const
 
-const devicesList = defineTool({ ...common, ...listWords, name: 'ebus.v1.registry.devices.list' })
-/** Spec 1's alias: the same data under the name that older clients call. */
-const legacyDevices = defineTool({
-  ...common,
-  ...listWords,
-  name: 'ebus.devices',
-  title: 'List the devices (old name)',
-})
+export const devicesList = defineTool({ ...common, ...listWords, name: 'ebus.v1.registry.devices.list' })
 
 const devicesGet = defineTool({
   ...common,
@@ -74,15 +68,13 @@ const methodsList = defineTool({
 })
 
 export function registryTools(house: House): readonly Capability[] {
-  const list = async (wish: Wish, call: Call): ReturnType<Extract<Capability, { handle: unknown }>['handle']> => {
-    const looked = look(house, wish, call)
-    if (!looked.ok) return looked
-    const { view, answer } = looked.value
-    return ok({ data: answer(view.devices().map((device) => deviceJson(device))) })
-  }
   return [
-    devicesList.handledBy(list),
-    legacyDevices.handledBy(list),
+    devicesList.handledBy(async (wish, call) => {
+      const looked = look(house, wish, call)
+      if (!looked.ok) return looked
+      const { view, answer } = looked.value
+      return ok({ data: answer(view.devices().map((device) => deviceJson(device))) })
+    }),
 
     devicesGet.handledBy(async ({ address, ...wish }, call) => {
       const found = findDevice(house, { address, ...wish }, call)

@@ -77,46 +77,37 @@ const invokeInput = z.strictObject({
   allow_dangerous: z.boolean().describe('True for methods that change something; false for reads.'),
 })
 /** The old name asked for neither; both mean the harmless thing then. */
-const legacyInput = z.strictObject({
+export const legacyInput = z.strictObject({
   ...shared,
   intent: intent.default('READ_ONLY'),
   allow_dangerous: z.boolean().default(false),
 })
 type Invocation = z.output<typeof invokeInput>
 
-const output = answered(
+export const output = answered(
   z
     .record(z.string(), z.object({ value: z.unknown(), valid: z.boolean() }))
     .describe('Named values; bytes as hex. A value that the device did not give is null and not valid.'),
 )
 
+export const INVOKE = 'ebus.v1.rpc.invoke'
+
 export function rpcTools(house: House): readonly Capability[] {
-  const common = {
-    output,
-    // The most that a call can be is known when its arguments are: see `assess`.
-    effect: 'writes',
-    idempotent: false,
-    family: ebusFamily,
-    // Reads take none: the bus itself puts telegrams in a row.
-    lock: (body: JsonObject): string | undefined => (body['intent'] === 'MUTATE' ? busLock(house, body) : undefined),
-    assess: (invocation: Invocation): Assessment => assess(house, invocation),
-  } as const
-  const handle = (invocation: Invocation, call: Call): Promise<Outcome> => invoke({ house, invocation, call })
   return [
     defineTool({
-      ...common,
-      name: 'ebus.v1.rpc.invoke',
+      name: INVOKE,
       title: 'Call a method of a device',
       description: `Calls one method of one device, as registry.methods.list names it: reads a register or a timer, or changes one. This is also how a room setpoint, the hot water temperature or a mode is set: ${HOW_TO_SET}. Changes need intent MUTATE, allow_dangerous and an idempotency_key; raw opcodes and installer settings also need a person’s approval.`,
       input: invokeInput,
-    }).handledBy(handle),
-    defineTool({
-      ...common,
-      name: 'ebus.invoke',
-      title: 'Call a method of a device (old name)',
-      description: 'As ebus.v1.rpc.invoke, with intent READ_ONLY unless told otherwise; changes pass the same gates.',
-      input: legacyInput,
-    }).handledBy(handle),
+      output,
+      // The most that a call can be is known when its arguments are: see `assess`.
+      effect: 'writes',
+      idempotent: false,
+      family: ebusFamily,
+      // Reads take none: the bus itself puts telegrams in a row.
+      lock: (body: JsonObject): string | undefined => (body['intent'] === 'MUTATE' ? busLock(house, body) : undefined),
+      assess: (invocation): Assessment => assess(house, invocation),
+    }).handledBy((invocation, call) => invoke({ house, invocation, call })),
   ]
 }
 

@@ -70,6 +70,32 @@ describe('a guarded device', () => {
     }
   })
 
+  it('is not reached behind twenty others that nobody knows how to control', async () => {
+    const { house: simulated, eventFiles } = world.simulator
+    const refs = Array.from({ length: 21 }, (_, index) => 400 + index)
+    for (const ref of refs) simulated.add(part({ ref, name: `Thing ${ref}`, location: 'Hall', pairs: [] }))
+    const path = eventFiles?.events ?? ''
+    const kept = readFileSync(path, 'utf8')
+    const events = JSON.parse(kept) as { evRef: number; ConditionalActions: JsonObject[] }[]
+    const sets = { devices: Object.fromEntries(refs.map((ref) => [`K${ref}`, {}])) }
+    writeFileSync(
+      path,
+      JSON.stringify(
+        events.map((event) =>
+          event.evRef === 32 ? { ...event, ConditionalActions: [{ mvarActions: { K0: sets } }] } : event,
+        ),
+      ),
+    )
+    try {
+      await using house = await openHouse(world)
+      await house.call('hs4.devices.list', {})
+      simulated.add(part({ ref: 420, name: 'Thing 420', location: 'Hall', value: 255, pairs: LOCK }))
+      expect(await house.call('hs4.events.run', { id: 32, ...CLAIMS })).toMatchObject(ASKS)
+    } finally {
+      writeFileSync(path, kept)
+    }
+  })
+
   it('keeps the event that guards it', async () => {
     await using house = await openHouse(world, { homeseer: { admin: { ...ADMIN_OPEN } } })
     const off = { eventId: 35, definition: { enabled: false }, ...ADMIN_CLAIMS }

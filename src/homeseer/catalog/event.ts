@@ -18,8 +18,8 @@ export type EventSensitivityReason =
 
 /**
  * With its definition at hand an event is judged by what it does, and a frightening name alone does not count. A script
- * can do anything, and so can an action of a kind that we cannot read: it may run another event, or a plug-in that
- * unlocks. Without a definition only the name is left.
+ * can do anything, and so can an action of a kind that we cannot read, or on a device that we cannot see: it may run
+ * another event, or a plug-in that unlocks. Without a definition only the name is left.
  */
 export function eventSensitivity(
   event: Pick<ReceivedEvent, 'name' | 'group'>,
@@ -27,13 +27,14 @@ export function eventSensitivity(
   house: House,
 ): readonly EventSensitivityReason[] {
   const reasons: EventSensitivityReason[] = []
-  const touches = definition?.actionRefs.some((ref) => (house.byRef.get(ref)?.sensitivity.length ?? 0) > 0)
-  if (touches === true) reasons.push('touches-sensitive-device')
+  const set = (definition?.actionRefs ?? []).map((ref) => house.byRef.get(ref))
+  if (set.some((device) => device !== undefined && device.sensitivity.length > 0))
+    reasons.push('touches-sensitive-device')
   const actions = definition?.blocks.flatMap((block) => block.actions) ?? []
   const isUnread = definition?.isUnread === true
   if (definition?.runsScript === true) reasons.push('runs-script')
-  if (isUnread || actions.some((one) => one.deviceActions.length === 0 && one.script === undefined))
-    reasons.push('unknown-action')
+  const isStrange = actions.some((one) => one.deviceActions.length === 0 && one.script === undefined)
+  if (isUnread || isStrange || set.includes(undefined)) reasons.push('unknown-action')
   if (definition?.security === true) reasons.push('security-flag')
   const isUnderstood = definition !== undefined && !isUnread && actions.every((one) => one.deviceActions.length > 0)
   if (!isUnderstood && hasAny(wordsOf(event.name, event.group), OMINOUS_WORDS)) reasons.push('named-so')

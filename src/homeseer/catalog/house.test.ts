@@ -158,6 +158,11 @@ describe('event', () => {
     expect(eventSensitivity(event('Good Night'), defined({}), house)).toEqual([])
   })
 
+  it('is sensitive when it sets a device that nobody here can see', () => {
+    const both = defined({ K0: { devices: { K2: {}, K9: {} } } })
+    expect(eventSensitivity(event('Good Night'), both, house)).toEqual(['unknown-action'])
+  })
+
   it.each([
     ['no list of actions', { evRef: 1 }],
     ['another name for the actions', { evRef: 1, Actions: [{ devices: { K1: {} } }] }],

@@ -24,19 +24,30 @@ const MAX_ASKED = 20
 /** With the house, because an event is as sensitive as what it touches. */
 export async function weighEvent(homeseer: Homeseer, event: ReceivedEvent): Promise<Result<EventWeight, Fault>> {
   const definition = event.id === undefined ? undefined : await definitionOf(homeseer, event.id)
-  const house = await houseFor(homeseer, definition?.actionRefs ?? [])
-  return house.ok ? ok({ definition, sensitivity: eventSensitivity(event, definition, house.value) }) : house
+  const seen = await houseFor(homeseer, definition?.actionRefs ?? [])
+  if (!seen.ok) return seen
+  const sensitivity = eventSensitivity(event, definition, seen.value.house)
+  // What nobody was asked about may be a lock by now.
+  const isUnsure = seen.value.unasked > 0 && !sensitivity.includes('unknown-action')
+  return ok({ definition, sensitivity: isUnsure ? [...sensitivity, 'unknown-action'] : sensitivity })
+}
+
+interface SeenHouse {
+  readonly house: House
+  /** Devices that may have got controls since, and were too many to ask. */
+  readonly unasked: number
 }
 
 /** What an event sets and has no controls that we know of has got them since: a lock is known by its controls. */
-async function houseFor({ catalog }: Homeseer, refs: readonly number[]): Promise<Result<House, Fault>> {
+async function houseFor({ catalog }: Homeseer, refs: readonly number[]): Promise<Result<SeenHouse, Fault>> {
   const known = await catalog.house()
   if (!known.ok) return fail(readFault(known.fault, 'reading the devices'))
-  const bare = refs.filter((ref) => known.value.byRef.get(ref)?.controls.length === 0).slice(0, MAX_ASKED)
-  if (bare.length === 0) return known
-  const asked = await Promise.all(bare.map((ref) => catalog.freshControls(ref)))
+  const bare = refs.filter((ref) => known.value.byRef.get(ref)?.controls.length === 0)
+  if (bare.length === 0) return ok({ house: known.value, unasked: 0 })
+  const asked = await Promise.all(bare.slice(0, MAX_ASKED).map((ref) => catalog.freshControls(ref)))
   const failed = asked.find((answer) => !answer.ok)
   if (failed !== undefined && !failed.ok) return fail(readFault(failed.fault, 'reading the controls'))
   const renewed = await catalog.house()
-  return renewed.ok ? renewed : fail(readFault(renewed.fault, 'reading the devices'))
+  if (!renewed.ok) return fail(readFault(renewed.fault, 'reading the devices'))
+  return ok({ house: renewed.value, unasked: bare.length - asked.length })
 }

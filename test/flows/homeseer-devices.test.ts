@@ -219,6 +219,49 @@ describe('intents', () => {
     expect(at(value, 'result', 'prepared', 'preview', 'after', 'value')).toBe(30)
   })
 
+  it('name the call that carries out what was staged without confirming it', async () => {
+    await using house = await openHouse(world)
+    const staged = await house.call('hs4.intent.device_set_by_name', { query: 'Hall Lamp', value: 40, execute: true })
+    expect(at(staged, 'error', 'details', 'rules')).toEqual(['confirm', 'intent', 'reason'])
+    const next = at(staged, 'error', 'suggestedNextToolCalls', 0) as { name: string; args: JsonObject }
+    expect(next).toEqual({
+      name: 'hs4.devices.set',
+      args: {
+        ref: 101,
+        value: 40,
+        confirm: true,
+        intent: 'Hall Lamp → Hall Lamp (Hall, Ground), ref 101',
+        reason: 'Asked for: Hall Lamp',
+      },
+    })
+    expect(await house.call(next.name, next.args)).toMatchObject({ result: { applied: true } })
+  })
+
+  it('say of a token without claims that these cannot be added to it', async () => {
+    await using house = await openHouse(world)
+    const staged = await house.call('hs4.intent.device_set_by_name', { query: 'Hall Lamp', value: 40 })
+    const token = String(at(staged, 'result', 'prepared', 'token'))
+    expect(at(await house.call('hs4.change.commit', { token }), 'error', 'fixHint')).toBe(
+      'A token keeps the arguments it was prepared with. Prepare the change again, or call its tool, with what `details.reasons` asks for.',
+    )
+  })
+
+  it('name no call where only the owner can put the reason right', async () => {
+    await using house = await openHouse(world, { homeseer: { safeMode: 'read_only' } })
+    const wish = { query: 'Hall Lamp', value: 40, execute: true }
+    const staged = await house.call('hs4.intent.device_set_by_name', { ...wish, ...CLAIMS })
+    expect(at(staged, 'error', 'details', 'rules')).toEqual(['safe-mode'])
+    expect(JSON.stringify(staged)).not.toContain('hs4.change.commit')
+  })
+
+  it('lists the events where none was named', async () => {
+    await using house = await openHouse(world)
+    for (const name of ['hs4.events.get', 'hs4.events.definition.get'])
+      expect(await house.call(name, {})).toMatchObject({
+        error: { suggestedNextToolCalls: [{ name: 'hs4.events.list', args: { limit: 100 } }] },
+      })
+  })
+
   it('carry a sensitive change past the person’s yes under the same token, once', async () => {
     const staged = await house.call('hs4.intent.device_set_by_name', {
       query: 'Garage Door',

@@ -25,7 +25,7 @@ import { hideSecrets } from '../../guard/redact.ts'
 import { denied } from '../../guard/refusal.ts'
 import { answer, isoTime, nested, type Homeseer } from './dependencies.ts'
 import { homeseerFamily } from './envelope.ts'
-import { badArgument, hs4Fault, NEXT, nextJson } from './faults.ts'
+import { badArgument, HINT, hs4Fault, NEXT, nextJson } from './faults.ts'
 import type { GuardedTool } from './guarded-tool.ts'
 import { isDry } from './rules.ts'
 
@@ -143,7 +143,7 @@ async function commit(
   // A copy: plans are kept by the body they were made from, and this one belongs to this judgement.
   const verdict = await judged(homeseer, found.value, { call, args: { ...args } })
   if (!verdict.ok) return verdict
-  if (verdict.value.decision.verdict === 'deny') return fail(denied(verdict.value.decision))
+  if (verdict.value.decision.verdict === 'deny') return fail(asPrepared(denied(verdict.value.decision)))
   // Durable before the act: of any number of commits of one token, one goes on.
   const taken = await changes.take(token, principal)
   if (!taken.ok) return taken
@@ -166,6 +166,15 @@ async function commit(
     data: { toolName: name, ...(outcome.value.data as JsonObject) },
   })
 }
+
+/** The token alone cannot put a reason right. */
+function asPrepared(fault: Fault): Fault {
+  if (fault.kind !== 'not-permitted') return fault
+  return { ...fault, details: { ...fault.details, [HINT]: PREPARED_HINT } }
+}
+
+const PREPARED_HINT =
+  'A token keeps the arguments it was prepared with. Prepare the change again, or call its tool, with what `details.reasons` asks for.'
 
 /** Only the guard and the queue before it say these, and they do so before a tool is reached. */
 const REFUSED: ReadonlySet<Fault['kind']> = new Set(['not-permitted', 'approval-required', 'busy'])

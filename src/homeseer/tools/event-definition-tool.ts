@@ -15,8 +15,8 @@ import { answer, isoTime, type Homeseer } from './dependencies.ts'
 import { deviceLabel } from './device-view.ts'
 import { homeseerFamily } from './envelope.ts'
 import { blockJson, triggerJson } from './event-definition-view.ts'
-import { EVENT_NAME, noEvent, type EventName } from './event-read-tools.ts'
-import { badArgument, hs4Fault, readFault } from './faults.ts'
+import { EVENT_NAME, noEvent, unnamed, type EventName } from './event-read-tools.ts'
+import { hs4Fault, readFault } from './faults.ts'
 
 const common = { family: homeseerFamily, effect: 'reads' } as const
 
@@ -56,8 +56,7 @@ interface FoundDefinition {
 
 function wantedDefinition({ definitions }: EventFiles, wanted: EventName): Result<FoundDefinition, Fault> {
   const { id, group, name } = wanted
-  if (id === undefined && (group === undefined || name === undefined))
-    return fail(badArgument('id', 'give an id, or group and name'))
+  if (id === undefined && (group === undefined || name === undefined)) return fail(unnamed())
   // HomeSeer shows group and name as the owner typed them; case and blanks at the ends are not what tells two apart.
   const same = (left: string, right = ''): boolean => left.trim().toLowerCase() === right.trim().toLowerCase()
   const stored = definitions.find((one) =>

@@ -14,7 +14,7 @@ import type { ReceivedEvent } from '../wire/event.ts'
 import { answer, definitionOf, type Homeseer } from './dependencies.ts'
 import { blockJson, triggerJson } from './event-definition-view.ts'
 import { homeseerFamily } from './envelope.ts'
-import { badArgument, hs4Fault, readFault } from './faults.ts'
+import { badArgument, hs4Fault, readFault, type NextCall } from './faults.ts'
 import { cursorArgument, pageOf } from './paging.ts'
 
 const common = { family: homeseerFamily, effect: 'reads' } as const
@@ -32,6 +32,8 @@ export interface EventName {
   readonly name?: string
 }
 
+const LIST_EVENTS: NextCall = { name: 'hs4.events.list', args: { limit: 100 } }
+
 export function eventReadTools(homeseer: Homeseer): readonly Capability[] {
   return [list(homeseer), get(homeseer)]
 }
@@ -45,7 +47,7 @@ export interface FoundEvent {
 export async function findEvent(homeseer: Homeseer, wanted: EventName): Promise<Result<FoundEvent, Fault>> {
   const { id, group, name } = wanted
   const asked = id !== undefined ? { id } : group !== undefined && name !== undefined ? { group, name } : undefined
-  if (asked === undefined) return fail(badArgument('id', 'give an id, or group and name'))
+  if (asked === undefined) return fail(unnamed())
   const events = await homeseer.catalog.events()
   if (!events.ok) return fail(readFault(events.fault, 'reading the events'))
   // Two events may be called exactly alike; which of them is meant only an id can say.
@@ -62,17 +64,18 @@ function agrees(event: ReceivedEvent, { group, name }: EventName): boolean {
   return same(event.group, group) && same(event.name, name)
 }
 
+/** For a caller who has not said which. */
+export function unnamed(): Fault {
+  return badArgument('id', 'give an id, or group and name', { next: [LIST_EVENTS] })
+}
+
 /** With a search for what was meant, where there is a name to search with. */
 export function noEvent(wanted: EventName): Fault {
   const { id, group = '', name = '' } = wanted
   const what = id === undefined ? `${group} / ${name}` : String(id)
   return hs4Fault('NOT_FOUND', `HomeSeer has no event ${what}.`, {
     details: { ...wanted },
-    next: [
-      name === ''
-        ? { name: 'hs4.events.list', args: { limit: 100 } }
-        : { name: 'hs4.resolve.events', args: { query: name, limit: 5 } },
-    ],
+    next: [name === '' ? LIST_EVENTS : { name: 'hs4.resolve.events', args: { query: name, limit: 5 } }],
   })
 }
 

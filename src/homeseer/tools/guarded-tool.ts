@@ -22,7 +22,8 @@ import { homeseerFamily } from './envelope.ts'
 import { isDry, refusals, type Claims, type Rules, type Touched } from './rules.ts'
 
 /** The contract's least length; that it says something is for the rules to see (tools/rules.ts). */
-const words = z.string().min(3).max(500)
+export const MAX_WORDS = 500
+const words = z.string().min(3).max(MAX_WORDS)
 
 /** The contract's base guard. */
 export const BASE_GUARD = {

@@ -45,7 +45,8 @@ interface Asked {
 
 type Filler = (asked: Asked) => Json | undefined
 
-const words: Filler = ({ goal }) => goal.slice(0, MAX_QUERY)
+/** A goal that names the tool asks how it is used, and says nothing to look for with it. */
+const words: Filler = ({ goal, tool }) => (goal.includes(tool) ? undefined : goal.slice(0, MAX_QUERY))
 
 /** By the argument's name, which means the same thing in every tool of the contract. */
 const FILLERS: Readonly<Record<string, Filler>> = {
@@ -62,7 +63,8 @@ const FILLERS: Readonly<Record<string, Filler>> = {
     const [only, ...others] = resolver.cameras.keys()
     return named?.target.camId ?? (others.length === 0 ? only : undefined)
   },
-  id: (asked) => (asked.tool.startsWith('hs4.events.') ? eventId(asked) : undefined),
+  // Not demanded by the schema, where group and name would do; without any of them the call says nothing.
+  id: (asked) => (asked.tool.startsWith('hs4.events.') ? (eventId(asked) ?? blank(asked.schema)) : undefined),
   eventId,
   pluginId: pluginIn,
   plugin: pluginIn,

@@ -45,6 +45,20 @@ const offers = [
     input: z.strictObject({ camId: z.int(), enabled: z.boolean(), profile: z.enum(['low', 'high']), ...BASE_GUARD }),
     effect: 'admin',
   }).handledBy(answered).offer,
+  defineTool({
+    ...common,
+    name: 'hs4.events.get',
+    title: 'Get an event',
+    input: z.strictObject({ id: z.int().exactOptional(), group: z.string().exactOptional() }),
+    effect: 'reads',
+  }).handledBy(answered).offer,
+  defineTool({
+    ...common,
+    name: 'hs4.resolve.devices',
+    title: 'Find devices',
+    input: z.strictObject({ query: z.string() }),
+    effect: 'reads',
+  }).handledBy(answered).offer,
 ]
 const plugins = ['Hue', 'Hue Sync', 'Z-Wave']
 
@@ -102,6 +116,11 @@ describe('help route', () => {
       profile: '<low | high>',
       confirm: true,
     })
+  })
+
+  it('says what a tool takes, and does not take its name for what is sought', () => {
+    expect(top('use hs4.events.get')?.steps).toEqual([{ tool: 'hs4.events.get', argsTemplate: { id: '<integer>' } }])
+    expect(top('use hs4.resolve.devices')?.steps[0]?.argsTemplate).toEqual({ query: '<string>' })
   })
 
   it('names no tool that changes anything where it may only read', () => {

@@ -214,7 +214,7 @@ async function prepareAndCommit<One extends Candidate<unknown>>(
   const { callFor, labelOf, claims, query } = intent
   const { name: toolName, args } = callFor(one)
   const described = intent.describe(one)
-  const staged = await stage(homeseer, call, { toolName, args, claims, summary: `${query} → ${labelOf(one)}` })
+  const staged = await stage(homeseer, call, { toolName, args, claims, query, summary: `${query} → ${labelOf(one)}` })
   // Also of a refusal the caller hears which device was meant.
   if (!staged.ok) return fail({ ...staged.fault, details: { ...staged.fault.details, ...described } })
   return answer({ ...staged.value, ...described })

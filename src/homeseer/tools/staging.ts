@@ -11,7 +11,7 @@ import { fail, ok, type Result } from '../../core/result.ts'
 import type { Fault } from '../../core/fault.ts'
 import { nested, type Homeseer } from './dependencies.ts'
 import { NEXT, nextJson } from './faults.ts'
-import { BASE_GUARD } from './guarded-tool.ts'
+import { BASE_GUARD, MAX_WORDS } from './guarded-tool.ts'
 import { isDry, type Claims } from './rules.ts'
 
 export const INTENT_GUARD = {
@@ -30,6 +30,8 @@ export interface Wanted {
   readonly toolName: string
   readonly args: JsonObject
   readonly claims: Claims & { readonly execute: boolean }
+  /** The name as it was said. */
+  readonly query: string
   readonly summary: string
 }
 
@@ -43,7 +45,7 @@ export async function stage(homeseer: Homeseer, call: Call, wanted: Wanted): Pro
   if (!claims.execute || isDry(homeseer.rules, claims) || typeof token !== 'string')
     return ok({ execute: false, prepared: prepared.value })
   const committed = await ask(homeseer, call, 'hs4.change.commit', { token })
-  if (!committed.ok) return fail(withStaged(committed.fault, token))
+  if (!committed.ok) return fail(withDirectCall(committed.fault, wanted))
   return ok({ execute: committed.value['committed'] === true, prepared: prepared.value, committed: committed.value })
 }
 
@@ -56,11 +58,19 @@ async function ask(homeseer: Homeseer, call: Call, name: string, body: JsonObjec
   return ok(data)
 }
 
-/** A refused commit leaves its token where the reasons can still be put right. */
-function withStaged(fault: Fault, token: string): Fault {
-  if (fault.kind !== 'not-permitted') return fault
-  const next = [nextJson({ name: 'hs4.change.commit', args: { token } })]
-  return { ...fault, details: { [NEXT]: next, ...fault.details } }
+/** What a caller claims about its own call, and can therefore put right. */
+const CLAIM_RULES: ReadonlySet<string> = new Set(['confirm', 'intent', 'reason'])
+
+/** A token keeps the claims it was prepared with, so committing it again is refused again: the call itself is named. */
+function withDirectCall(fault: Fault, { toolName, args, claims, summary, query }: Wanted): Fault {
+  const { reasons = [] } = fault
+  if (fault.kind !== 'not-permitted' || !reasons.every(({ rule }) => CLAIM_RULES.has(rule))) return fault
+  const { intent = summary, reason = `Asked for: ${query}` } = claims
+  const claimed = { confirm: true, intent: intent.slice(0, MAX_WORDS), reason: reason.slice(0, MAX_WORDS) }
+  return {
+    ...fault,
+    details: { [NEXT]: [nextJson({ name: toolName, args: { ...args, ...claimed } })], ...fault.details },
+  }
 }
 
 function claimsJson({ confirm, intent, reason, dryRun }: Claims): JsonObject {

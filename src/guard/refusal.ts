@@ -50,7 +50,13 @@ export function repeated(standing: Exclude<KeyStanding, { readonly state: 'fresh
     case 'in-flight':
       return fail(keyFault('busy', 'key-in-flight', 'The call with this idempotency key is still under way.'))
     case 'mismatch':
-      return fail(keyFault('conflict', 'key-mismatch', 'This idempotency key was used for another call.'))
+      return fail(
+        keyFault(
+          'conflict',
+          'key-mismatch',
+          'This idempotency key was used for another call. Take a new key; nothing was done.',
+        ),
+      )
     case 'full':
       return fail(keyFault('busy', 'key-store', 'No more idempotency keys can be kept now.'))
     default:

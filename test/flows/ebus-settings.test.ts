@@ -107,6 +107,16 @@ describe('an agent that knows only the list of tools', () => {
     expect(house.simulator.house().zones[0]?.dayCelsius).toBe(22)
   })
 
+  it('gives each change a key of its own, because the example has none to copy', async () => {
+    const [{ example } = { example: undefined }] = await settings()
+    expect(await call(client, example?.tool ?? '', example?.arguments)).toMatchObject({
+      error: {
+        message:
+          'MUTATE needs an idempotency_key: a new one for each change, the same one only to repeat a call whose answer was lost.',
+      },
+    })
+  })
+
   it('sets the hot water, and its mode by what the numbers stand for', async () => {
     const offered = await settings()
     const change = async (name: string, value: number): Promise<void> => {

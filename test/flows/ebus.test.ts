@@ -561,7 +561,10 @@ describe('rpc.invoke', () => {
     expect([first, twin].filter(({ meta }) => meta['replayed'] === true).length).toBeLessThan(2)
     expect(replay).toMatchObject({
       error: null,
-      meta: { replayed: true },
+      meta: {
+        replayed: true,
+        note: 'Nothing was done now: this is the answer to an earlier call with the same idempotency_key. Another change needs a new key.',
+      },
       data: { confirmed: { value: true, valid: true }, read_back: { value: 22.5, valid: true } },
     })
     // Somebody at the panel changes it: a replay does not change it back.
@@ -571,7 +574,12 @@ describe('rpc.invoke', () => {
     }))
     await invoke('set_ext_register', target('0000b441'), gate)
     expect(house.simulator.house().zones[0]?.dayCelsius).toBe(21)
-    expect(await invoke('set_ext_register', target('0000a041'), gate)).toMatchObject({ error: { code: 'CONFLICT' } })
+    expect(await invoke('set_ext_register', target('0000a041'), gate)).toMatchObject({
+      error: {
+        code: 'CONFLICT',
+        message: 'This idempotency key was used for another call. Take a new key; nothing was done.',
+      },
+    })
   })
 
   it('asks a person before raw opcodes and installer settings, and then does it once', async () => {

@@ -55,7 +55,6 @@ describe('heating', () => {
           params: { group: 3, instance: 1, addr: 0x22, value: 20 },
           intent: 'MUTATE',
           allow_dangerous: true,
-          idempotency_key: 'a new one for each change',
         },
       },
     })

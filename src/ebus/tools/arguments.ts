@@ -50,4 +50,4 @@ export const idempotencyKeyArgument = z
   .trim()
   .min(1)
   .max(512)
-  .describe('The same key with the same arguments acts once, however often it is sent.')
+  .describe('A new one for each change. The same key with the same arguments acts once, however often it is sent.')

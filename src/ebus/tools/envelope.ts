@@ -91,6 +91,7 @@ const besideData = {
     .boolean()
     .exactOptional()
     .describe('True when an idempotency key was used before: nothing was sent again.'),
+  note: z.string().exactOptional().describe('What `replayed` means for whoever reads it.'),
 }
 
 /** The output of a tool of this family, given that of its data. */
@@ -125,8 +126,11 @@ function stamped(data: Json): Answered {
 
 /** Beside the data, so that the first answer and its replay have the same hash. */
 function marked(answer: Answered, replayed: boolean): Answered {
-  return replayed ? { ...answer, replayed } : answer
+  return replayed ? { ...answer, replayed, note: REPLAYED } : answer
 }
+
+const REPLAYED =
+  'Nothing was done now: this is the answer to an earlier call with the same idempotency_key. Another change needs a new key.'
 
 function isAnswered(reply: Json): reply is Answered {
   return isJsonObject(reply) && Object.hasOwn(reply, 'data') && Object.hasOwn(reply, 'data_timestamp')

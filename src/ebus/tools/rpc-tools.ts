@@ -121,7 +121,7 @@ function assess(house: House, invocation: Invocation): Assessment {
     return { effect: 'reads', reasons: method === undefined || method.readOnly ? [] : [NOT_READ_ONLY] }
   const reasons: Reason[] = [
     ...(dangerous ? [] : [{ rule: 'allow-dangerous', message: 'MUTATE needs allow_dangerous: true.' }]),
-    ...(key === undefined ? [{ rule: 'idempotency-key', message: 'MUTATE needs an idempotency_key.' }] : []),
+    ...(key === undefined ? [NO_KEY] : []),
   ]
   // MUTATE on a reading method is allowed and remains a read, with the gates that were asked for.
   if (method?.readOnly === true) return { effect: 'reads', reasons }
@@ -147,6 +147,12 @@ function assess(house: House, invocation: Invocation): Assessment {
       ? {}
       : { preview: { ...change?.values, method: methodName, telegram_data: hex(request.data) } }),
   }
+}
+
+const NO_KEY: Reason = {
+  rule: 'idempotency-key',
+  message:
+    'MUTATE needs an idempotency_key: a new one for each change, the same one only to repeat a call whose answer was lost.',
 }
 
 const NOT_READ_ONLY: Reason = {

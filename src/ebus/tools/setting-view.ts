@@ -27,7 +27,7 @@ export const settingOutput = z.object({
     .describe('The tool that shows it, and where in its data; zones by their id.'),
   example: z
     .object({ tool: z.string(), arguments: z.record(z.string(), z.unknown()) })
-    .describe('The call that sets it: change params.value, and give each change an idempotency_key of its own.'),
+    .describe('The call that sets it: change params.value, and add an idempotency_key, a new one for each change.'),
 })
 
 /** `bus` only where there are several. */
@@ -48,6 +48,7 @@ export function settingJson(setting: Setting, bus: string | undefined): JsonObje
     read_back: shown === undefined ? undefined : { tool: `ebus.v1.semantic.${shown.plane}.get`, path: shown.path },
     example: {
       tool: 'ebus.v1.rpc.invoke',
+      // Without a key: one that is copied would answer the next change with what became of this one.
       arguments: known({
         address,
         plane: 'system',
@@ -55,7 +56,6 @@ export function settingJson(setting: Setting, bus: string | undefined): JsonObje
         params: { group: register.group, instance, addr: register.number, value },
         intent: 'MUTATE',
         allow_dangerous: true,
-        idempotency_key: 'a new one for each change',
         bus,
       }),
     },

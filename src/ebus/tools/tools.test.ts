@@ -41,7 +41,7 @@ describe('envelope', () => {
     const answer = { data: { a: 1 }, consistency: { mode: 'LIVE' }, data_timestamp: 'T' }
     const [first, again] = [false, true].map((replayed) => ebusFamily.success(answer, OFFER, replayed) as JsonObject)
     expect(first?.['meta']).not.toHaveProperty('replayed')
-    expect(again?.['meta']).toEqual({ ...(first?.['meta'] as JsonObject), replayed: true })
+    expect(again?.['meta']).toEqual({ ...(first?.['meta'] as JsonObject), replayed: true, note: expect.any(String) })
     const refused: Fault = { kind: 'failed', message: 'm', replayed: true }
     expect(ebusFamily.failure(refused, OFFER).structured).toMatchObject({ meta: { replayed: true } })
   })

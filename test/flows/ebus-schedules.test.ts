@@ -49,7 +49,7 @@ describe('a 720 controller', () => {
       })
       expect(data.read_back).toMatchObject(slots)
     }
-    const wire = await call(client, 'ebus.v1.bus.messages.list')
+    const wire = await call(client, 'ebus.v1.bus.messages.list', { limit: 1_024 })
     expect(wire.data.items).toContainEqual(
       expect.objectContaining({
         scope: 'active',

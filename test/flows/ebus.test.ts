@@ -369,7 +369,7 @@ describe('what is told is what is there', () => {
     const isRoom = (item: { decoded?: { name: string; instance?: number } }): boolean =>
       item.decoded?.name === 'zone.room_temperature' && item.decoded.instance === 0
     const listed = await eventually(
-      () => call(reader, 'ebus.v1.bus.messages.list'),
+      () => call(reader, 'ebus.v1.bus.messages.list', { limit: 1_024 }),
       ({ data }) => data.items.some(isRoom),
     )
     const told = listed.data.items.find(isRoom)
@@ -378,7 +378,7 @@ describe('what is told is what is there', () => {
       decoded: { act: 'read', fields: [{ name: 'room_temperature', value: near(roomCelsius), unit: '°C' }] },
     })
     expect(told).not.toHaveProperty('request_hex')
-    const whole = await call(reader, 'ebus.v1.bus.messages.list', { payload: true })
+    const whole = await call(reader, 'ebus.v1.bus.messages.list', { limit: 1_024, payload: true })
     // Not of the first best one: a lost arbitration leaves a single byte.
     expect(whole.data.items.find(isRoom)?.request_hex).toMatch(/^([0-9a-f]{2}){5,}$/)
     // The same as a resource, for whoever wants to be told.
@@ -390,6 +390,15 @@ describe('what is told is what is there', () => {
       known: expect.any(Boolean),
       outcome: expect.any(String),
     })
+  })
+
+  it('no more of a list than a model can read, unless it asks for more', async () => {
+    const { data } = await eventually(
+      () => call(reader, 'ebus.v1.bus.messages.list'),
+      (listed) => listed.data.count > 64,
+    )
+    expect(data.items).toHaveLength(64)
+    expect((await call(reader, 'ebus.v1.bus.messages.list', { limit: 65 })).data.items).toHaveLength(65)
   })
 
   it('how fast symbols come, once that was measured', async () => {

@@ -7,6 +7,7 @@ import { z } from 'zod'
 import type { CapabilityBus } from '../../bus/bus.ts'
 import type { Capability } from '../../bus/capability.ts'
 import { defineTool } from '../../bus/tool.ts'
+import type { EntryView } from '../../bus/topology.ts'
 import { TRACE_RING_BUFFER } from '../../bus/trace.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { answer, RUNTIME_LOCK } from '../dependencies.ts'
@@ -24,7 +25,7 @@ const busTopology = defineTool({
   name: 'bus_topology',
   title: 'What is on the bus',
   description:
-    'Shows every capability that this node and its peers offer, with load, latency, success rate and quarantine, and the peers themselves. Use it to see where something runs and how well.',
+    'Shows every capability that this node and its peers offer, with load, latency, success rate and quarantine, and the peers themselves. Use it to see where something runs and how well. With `prefix` each is shown whole; without, what is zero or empty is left out.',
   input: z.strictObject({ prefix: id().exactOptional().describe('Only capabilities whose name begins so.') }),
   output: z.object({
     our_node_id: z.string(),
@@ -63,15 +64,16 @@ export type ViewedBus = Pick<CapabilityBus, 'topologySnapshot' | 'recentTraces' 
 
 export function busTools(bus: ViewedBus): readonly Capability[] {
   return [
-    busTopology.handledBy(async ({ prefix = '' }) => {
+    busTopology.handledBy(async ({ prefix }) => {
       const { communityId, peers, capabilitiesLocal, capabilitiesRemote, ...rest } = bus.topologySnapshot()
-      const wanted = (entry: { readonly name: string }): boolean => entry.name.startsWith(prefix)
+      const wanted = (entry: { readonly name: string }): boolean => entry.name.startsWith(prefix ?? '')
+      const shown = prefix === undefined ? inBrief : snakeCase
       return answer({
         ...snakeCase(rest),
         community_id: communityId ?? null,
         peers: peers.map(snakeCase),
-        capabilities_local: capabilitiesLocal.filter(wanted).map(snakeCase),
-        capabilities_remote: capabilitiesRemote.filter(wanted).map(snakeCase),
+        capabilities_local: capabilitiesLocal.filter(wanted).map(shown),
+        capabilities_remote: capabilitiesRemote.filter(wanted).map(shown),
       })
     }),
 
@@ -95,6 +97,17 @@ export function busTools(bus: ViewedBus): readonly Capability[] {
       return answer({ ...snakeCase(totals), capabilities: capabilities.map(snakeCase) })
     }),
   ]
+}
+
+/** Of hundreds, most were never called. Which node a local one is on is said once, beside them all. */
+function inBrief({ nodeId, instanceId, isLocal, params, p50Ms, p99Ms, successRate, ...entry }: EntryView): JsonObject {
+  const told = Object.entries(entry).filter(([, value]) => value !== 0)
+  return snakeCase({
+    ...(isLocal ? {} : { nodeId }),
+    ...Object.fromEntries(told),
+    ...(entry.samples === 0 ? {} : { p50Ms, p99Ms, successRate }),
+    ...(Object.keys(params).length === 0 ? {} : { instanceId, params }),
+  })
 }
 
 /** Spec 2's spelling on the wire. The names of one record only: what is inside may be anybody's words. */

@@ -38,6 +38,15 @@ describe('bus_topology', () => {
     })
     const all = await rig.data('bus_topology')
     expect(all['capabilities_local']).toHaveLength(rig.bus.offers().length)
+    // In brief, without what says nothing.
+    expect((all['capabilities_local'] as { name: string }[]).find(({ name }) => name === 'bus_stats')).toEqual({
+      name: 'bus_stats',
+      version: '1.0',
+      owner: 'runtime',
+      stability: 'stable',
+      effect: 'reads',
+      max_concurrent: 64,
+    })
   })
 })
 

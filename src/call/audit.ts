@@ -28,6 +28,8 @@ export interface AuditLog {
    * durable. Later works of the same group see what `appended` was told.
    */
   readonly record: (make: () => AuditEvent, appended?: (seq: number) => void) => Promise<void>
+  /** Why it takes nothing, in a sentence; `undefined` while it does. */
+  readonly refusal?: () => string | undefined
 }
 
 export interface AuditEvent {
@@ -81,7 +83,7 @@ export function auditEnter({ log, redact }: AuditOptions): Stage {
     try {
       await durable
     } catch {
-      return fail(unrecorded('Nothing was done.'))
+      return fail(unrecorded(log, 'Nothing was done.'))
     }
     return next({ ...passage, entered })
   }
@@ -98,7 +100,7 @@ export function auditExit({ log, redactResult }: AuditOptions): Stage {
     try {
       await durable
     } catch {
-      return fail(unrecorded(unheard(passage, ended.outcome)))
+      return fail(unrecorded(log, unheard(passage, ended.outcome)))
     }
     return next({ ...passage, outcome: ended.outcome })
   }
@@ -182,10 +184,11 @@ function unheard({ call, offer, refusal }: Passage, outcome: Outcome): string {
   return `How ${call.capability} ended could not be recorded: look before trying again.`
 }
 
-function unrecorded(consequence: string): Fault {
+function unrecorded({ refusal }: AuditLog, consequence: string): Fault {
+  const cause = refusal?.() ?? 'The ledger cannot be written (is the disk full?).'
   return {
     kind: 'internal',
     code: 'LEDGER_UNAVAILABLE',
-    message: `The ledger cannot be written (is the disk full?). ${consequence} \`hearthbus doctor\` says more.`,
+    message: `${cause} ${consequence} \`hearthbus doctor\` says more.`,
   }
 }

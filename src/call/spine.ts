@@ -13,6 +13,7 @@ import type { GuardConfig } from '../guard/config.ts'
 import { createGuard } from '../guard/guard.ts'
 import type { Guard } from '../guard/guard.ts'
 import { redactArguments, redactData } from '../guard/redact.ts'
+import { ledgerFaultBrief } from '../ledger/fork.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { AuditLog } from './audit.ts'
 import { createChain } from './chain.ts'
@@ -77,5 +78,9 @@ function auditLog(database: Database, ledger: Ledger): AuditLog {
         const { seq } = ledger.appendIn(event, body)
         appended?.(seq)
       }),
+    refusal: () => {
+      const state = ledger.state()
+      return state.kind === 'refusing' ? ledgerFaultBrief(state.fault) : undefined
+    },
   }
 }

@@ -15,6 +15,7 @@ import type { Config } from '../config/schema.ts'
 import { isJsonObject } from '../core/json.ts'
 import type { Json } from '../core/json.ts'
 import { findingSentence } from '../ledger/finding.ts'
+import { FORK_WAYS_OUT } from '../ledger/fork.ts'
 import { parseVerifierKey } from '../ledger/note-key.ts'
 import { parseNote, verifyNote } from '../ledger/note.ts'
 import type { StatusView } from '../web/api.ts'
@@ -125,7 +126,12 @@ async function ledgerFacts(root: string, config: Config): Promise<DoctorFacts['l
   }
   const report = await verifyFiles(root, config)
   if (!report.ok) return { entries: 0, findings: [report.fault] }
-  return { entries: report.value.size, findings: report.value.findings.map(findingSentence) }
+  const sentences = report.value.findings.map((finding) =>
+    finding.kind === 'tail-missing' || finding.kind === 'root-differs'
+      ? `${findingSentence(finding)} ${FORK_WAYS_OUT}`
+      : findingSentence(finding),
+  )
+  return { entries: report.value.size, findings: sentences }
 }
 
 async function cosigningFacts(

@@ -6,6 +6,7 @@
  *
  * Does I/O.
  */
+import type { KeyObject } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { dataDirectory } from '../config/data-directory.ts'
@@ -22,8 +23,10 @@ import { ledgerFaultSentence } from '../ledger/fork.ts'
 import { keyFaultSentence, loadKey } from '../ledger/key-store.ts'
 import { LedgerStore, ledgerMigrations } from '../ledger/ledger-store.ts'
 import { Ledger } from '../ledger/ledger.ts'
+import type { LedgerOptions } from '../ledger/ledger.ts'
 import { ED25519, noteSigner, verifierKey } from '../ledger/note-key.ts'
 import type { VerifierKey } from '../ledger/note-key.ts'
+import { continueAs, successorName } from '../ledger/succession-store.ts'
 import { verifyStored } from '../ledger/verify.ts'
 import type { VerifyReport } from '../ledger/verify.ts'
 import { originIn } from '../main/origin-store.ts'
@@ -113,12 +116,46 @@ export function withLedger<Value>(
   place: LedgerPlace,
   work: (ledger: Ledger) => Promise<Value>,
 ): Promise<Result<Value, string>> {
+  return withOptions(place, async (options) => {
+    const ledger = await Ledger.open(options)
+    const state = ledger.state()
+    if (state.kind === 'refusing' && place.state === 'sound') return fail(ledgerFaultSentence(state.fault))
+    return ok(await work(ledger))
+  })
+}
+
+export interface Successor {
+  readonly entries: number
+  readonly key: VerifierKey
+}
+
+/** Goes on with an older copy as a log of another name, where no gateway runs. The fault is a sentence. */
+export function startNewLog(dataRoot: string, config: Config): Promise<Result<Successor, string>> {
+  const { origin: named } = config.ledger
+  if (named !== undefined)
+    return Promise.resolve(
+      fail(`ledger.origin names ${named} in the configuration. Take that line out first: a new log has another name.`),
+    )
+  return withOptions({ dataRoot, config, rooms: 'all' }, async (options, privateKey) => {
+    const signer = noteSigner(successorName(options.origin, systemClock.now()), privateKey)
+    const signed = await continueAs(options, signer)
+    if (signed.ok) return ok({ entries: signed.value.checkpoint.size, key: signer.key })
+    return fail(signed.fault.kind === 'nothing-to-adopt' ? NOTHING_TO_ADOPT : ledgerFaultSentence(signed.fault))
+  })
+}
+
+export const NOTHING_TO_ADOPT = 'The ledger is in order as far as this node knows; there is nothing to adopt.'
+
+function withOptions<Value>(
+  place: Omit<LedgerPlace, 'state'>,
+  work: (options: LedgerOptions, privateKey: KeyObject) => Promise<Result<Value, string>>,
+): Promise<Result<Value, string>> {
   return orSentence(place.dataRoot, () => workIn(place, work))
 }
 
 async function workIn<Value>(
-  { dataRoot, config, state: wanted, rooms }: LedgerPlace,
-  work: (ledger: Ledger) => Promise<Value>,
+  { dataRoot, config, rooms }: Omit<LedgerPlace, 'state'>,
+  work: (options: LedgerOptions, privateKey: KeyObject) => Promise<Result<Value, string>>,
 ): Promise<Result<Value, string>> {
   const data = dataDirectory(dataRoot)
   if (!existsSync(data.database)) return fail(`There is no ledger in ${dataRoot}.`)
@@ -131,18 +168,16 @@ async function workIn<Value>(
     const database = new Database({ path: data.database, migrations })
     try {
       const origin = await originIn(config, data)
-      const signer = noteSigner(origin, key.value.privateKey)
-      const ledger = await Ledger.open({
+      const { privateKey } = key.value
+      const options = {
         database,
-        signer,
+        signer: noteSigner(origin, privateKey),
         origin,
         lastSignedPath: data.lastSigned,
         clock: systemClock,
         copies: rooms === 'all' ? recordCopies(database) : [],
-      })
-      const state = ledger.state()
-      if (state.kind === 'refusing' && wanted === 'sound') return fail(ledgerFaultSentence(state.fault))
-      return ok(await work(ledger))
+      }
+      return await work(options, privateKey)
     } finally {
       database.close()
     }

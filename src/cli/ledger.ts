@@ -25,7 +25,15 @@ import { eraseAll } from '../web/erasing.ts'
 import type { EntryView } from '../web/views.ts'
 import { ask, configOf, dataRootOf, globalOptions, say } from './command-client.ts'
 import { findGateway } from './gateway-client.ts'
-import { entryIn, readProof, verifierKeyIn, verifyFiles, withLedger } from './ledger-files-client.ts'
+import {
+  entryIn,
+  NOTHING_TO_ADOPT,
+  readProof,
+  startNewLog,
+  verifierKeyIn,
+  verifyFiles,
+  withLedger,
+} from './ledger-files-client.ts'
 import type { LedgerPlace } from './ledger-files-client.ts'
 import { EXIT } from './print.ts'
 import type { Answer } from './print.ts'
@@ -92,20 +100,39 @@ export function addLedgerCommands(program: Command): void {
   ledger
     .command('adopt')
     .description('go on although the last signed checkpoint is lost; only if you know that this database is the newest')
-    .action((_, command: Command) =>
-      offline(
-        command,
-        async (log) => {
-          const adopted = await log.adopt()
-          if (!adopted.ok) return refusal(adopted.fault)
-          return {
-            json: { ok: true },
-            text: `Adopted and signed at ${adopted.value.checkpoint.size} entries. The ledger records that this was done.`,
-          }
-        },
-        { state: 'even-refusing' },
-      ),
+    .option('--new-log', 'go on with an older copy, because the newest is lost; as a log of another name')
+    .action((options: { newLog?: boolean }, command: Command) =>
+      options.newLog === true ? adoptAsNewLog(command) : offline(command, adopt, { state: 'even-refusing' }),
     )
+}
+
+async function adopt(log: Ledger): Promise<Answer> {
+  if (log.state().kind === 'sound') return { json: { ok: true }, text: NOTHING_TO_ADOPT }
+  const adopted = await log.adopt()
+  if (!adopted.ok) return refusal(adopted.fault)
+  return {
+    json: { ok: true },
+    text: `Adopted and signed at ${adopted.value.checkpoint.size} entries. The ledger records that this was done.\nIf a witness or another node remembers more than these, the ledger refuses again as soon as it hears of it.`,
+  }
+}
+
+async function adoptAsNewLog(command: Command): Promise<void> {
+  const config = configOf(command)
+  if (config === undefined) return
+  const begun = await startNewLog(dataRootOf(command), config)
+  if (!begun.ok) {
+    const text = begun.fault
+    return say(command, { json: { ok: false, message: text }, text, exit: EXIT.integrity })
+  }
+  const { entries, key } = begun.value
+  const vkey = formatVerifierKey(key)
+  const text = [
+    `Adopted as ${key.name} and signed at ${entries} entries. The ledger records that this was done.`,
+    'What came after this copy is lost, and what was signed of it can still be shown by whoever has it.',
+    'Tokens, approvals and tasks are as the copy has them: revoke again what was revoked since (hearthbus token list).',
+    `Nodes of a community accept the new log by themselves. Whoever runs a witness for this node has to name its key: --log ${vkey}`,
+  ].join('\n')
+  say(command, { json: { ok: true, origin: key.name, entries, vkey }, text })
 }
 
 interface VerifyOptions {

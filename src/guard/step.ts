@@ -15,6 +15,7 @@ import type { Fault, Reason } from '../core/fault.ts'
 import type { JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
+import { LedgerRefuses, ledgerFaultBrief } from '../ledger/fork.ts'
 import type { ActuatorStore } from './actuators-store.ts'
 import type { Approval, OpenCall, ShownCall } from './approval.ts'
 import type { ApprovalStore } from './approvals-store.ts'
@@ -88,10 +89,11 @@ export async function takeStep(asked: Asked, parts: StepParts): Promise<Passed> 
   } catch (error) {
     // A full disk, or a ledger that refuses: what cannot be recorded is not done.
     parts.report(error, `${asked.offer.name} could not be recorded beforehand`)
-    return answer({
-      kind: 'internal',
-      message: 'This call cannot be recorded (is the disk full?). Nothing was tried. `hearthbus doctor` says more.',
-    })
+    const cause =
+      error instanceof LedgerRefuses
+        ? ledgerFaultBrief(error.fault)
+        : 'This call cannot be recorded (is the disk full?).'
+    return answer({ kind: 'internal', message: `${cause} Nothing was tried. \`hearthbus doctor\` says more.` })
   }
 }
 

@@ -20,6 +20,7 @@ export interface CheckpointRow {
 export class CheckpointStore {
   readonly #put: StatementSync
   readonly #thin: StatementSync
+  readonly #removeAll: StatementSync
   readonly #addWitness: StatementSync
   readonly #latest: StatementSync
   readonly #at: StatementSync
@@ -30,6 +31,7 @@ export class CheckpointStore {
   constructor(sql: DatabaseSync) {
     this.#put = sql.prepare('INSERT OR REPLACE INTO ledger_checkpoint VALUES (?, ?, ?)')
     this.#thin = sql.prepare('DELETE FROM ledger_checkpoint WHERE size > ? AND size < ? AND cosignatures <= ?')
+    this.#removeAll = sql.prepare('DELETE FROM ledger_checkpoint')
     this.#addWitness = sql.prepare('INSERT OR IGNORE INTO ledger_witness VALUES (?)')
     this.#latest = sql.prepare('SELECT * FROM ledger_checkpoint ORDER BY size DESC LIMIT 1')
     this.#at = sql.prepare('SELECT * FROM ledger_checkpoint WHERE size = ?')
@@ -44,6 +46,11 @@ export class CheckpointStore {
     this.#put.run(row.size, row.cosignatures, row.note)
     const blockStart = Math.floor(Math.max(0, row.size - 1) / TILE_WIDTH) * TILE_WIDTH
     this.#thin.run(blockStart, row.size, row.cosignatures)
+  }
+
+  /** For a log that goes on under another name: these were signed under the old one. */
+  removeAll(): void {
+    this.#removeAll.run()
   }
 
   addWitness(vkey: string): void {

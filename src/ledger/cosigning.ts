@@ -32,7 +32,7 @@ export async function cosignNewest(
   const faults = answers.flatMap((answer) => (answer.ok ? [] : [answer.fault]))
   for (const fault of faults) {
     const evidence = fault.kind === 'witness-disagrees' ? fault.evidence : undefined
-    const fork = evidence && ledger.confront(evidence)
+    const fork = evidence && (await ledger.confront(evidence))
     if (fork !== undefined) return fail(fork)
   }
   const cosignatures = answers.flatMap((answer) => (answer.ok ? [answer.value] : []))

@@ -58,7 +58,11 @@ export function forkFrom(tree: Tree, signed: Checkpoint, source: Source): Ledger
   return undefined
 }
 
-const WAYS_OUT =
+/** From a tree that does not extend what was signed. */
+export const FORK_WAYS_OUT =
+  'Put back the newest copy of the data directory. If it is lost, stop the gateway and go on with this one as a log of ' +
+  'another name: hearthbus ledger adopt --new-log. Do not edit what was signed.'
+const DAMAGE_WAYS_OUT =
   'Put back the newest copy of the database. If it is lost, keep this data directory as evidence and start a new log ' +
   'in an empty one, under another origin; do not edit what was signed.'
 
@@ -66,9 +70,9 @@ const WAYS_OUT =
 export function ledgerFaultSentence(fault: SigningFault): string {
   switch (fault.kind) {
     case 'truncated':
-      return `The ledger holds ${fault.size} entries, but this node has signed ${fault.signedSize} (${known(fault.source)}): an older copy of the database was put back, or its tail was cut off. Nothing is recorded or signed until this is settled. ${WAYS_OUT}`
+      return `The ledger holds ${fault.size} entries, but this node has signed ${fault.signedSize} (${known(fault.source)}): an older copy of the database was put back, or its tail was cut off. Nothing is recorded or signed until this is settled. ${FORK_WAYS_OUT}`
     case 'diverged':
-      return `The first ${fault.signedSize} entries of the ledger are not the ones this node has signed (${known(fault.source)}): they were changed, or the database belongs to another history. Nothing is recorded or signed until this is settled. ${WAYS_OUT}`
+      return `The first ${fault.signedSize} entries of the ledger are not the ones this node has signed (${known(fault.source)}): they were changed, or the database belongs to another history. Nothing is recorded or signed until this is settled. ${FORK_WAYS_OUT}`
     case 'last-signed-missing':
       return `${fault.path} is missing, though this node has signed a ledger of ${fault.signedSize} entries: without it a database restored from a backup could not be told from the newest one. Put the file back. If you know this database to be the newest, adopt its last checkpoint (hearthbus ledger adopt).`
     case 'last-signed-invalid':
@@ -76,7 +80,7 @@ export function ledgerFaultSentence(fault: SigningFault): string {
     case 'last-signed-unwritable':
       return `No checkpoint was signed, because ${fault.path} could not be written first: ${fault.reason}. Entries are still recorded. Make the file writable.`
     default:
-      return `The stored ledger is damaged: ${fault.reason}. Run hearthbus ledger verify to see the extent. ${WAYS_OUT}`
+      return `The stored ledger is damaged: ${fault.reason}. Run hearthbus ledger verify to see the extent. ${DAMAGE_WAYS_OUT}`
   }
 }
 
@@ -85,6 +89,13 @@ export function ledgerStateSentence(state: LedgerState): string | undefined {
   if (state.kind === 'refusing') return ledgerFaultSentence(state.fault)
   if (state.kind === 'sound') return undefined
   return `The last verification found ${state.findings} thing(s) wrong with what is stored. Entries are still recorded. Run hearthbus ledger verify to see them, and put back the newest sound copy of the database.`
+}
+
+/** The same for whoever cannot do anything about it: why nothing is recorded, without what is where. */
+export function ledgerFaultBrief({ kind }: LedgerFault): string {
+  if (kind === 'truncated') return 'The ledger takes no entries: an older copy of it was put back.'
+  if (kind === 'diverged') return 'The ledger takes no entries: those that it has are not the ones that were signed.'
+  return 'The ledger takes no entries: it is not what was signed.'
 }
 
 function known(source: Source): string {

@@ -13,7 +13,7 @@ import { equalBytes } from '../core/bytes.ts'
 import { chanceBytes } from '../core/chance.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Database } from '../core/database-store.ts'
-import type { Json } from '../core/json.ts'
+import type { Json, JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { readIfThere } from './atomic-file-store.ts'
@@ -243,20 +243,22 @@ export class Ledger {
 
   /**
    * Holds the ledger against a checkpoint that somebody else kept. If it bears this node's signature and the tree does
-   * not extend it, the ledger refuses from then on.
+   * not extend it, the ledger refuses from then on, also when it is opened again.
    */
-  confront(kept: SignedCheckpoint): LedgerFault | undefined {
+  async confront(kept: SignedCheckpoint): Promise<LedgerFault | undefined> {
     if (!verifyNote(kept.note, [this.verifierKey]).ok) return undefined
     const fault = this.#signing.confront(kept)
-    if (fault !== undefined) this.#state = { kind: 'refusing', fault }
+    if (fault === undefined) return undefined
+    this.#state = { kind: 'refusing', fault }
+    if (fault.kind !== 'damaged') await this.#signing.keepEvidence(kept)
     return fault
   }
 
   /**
    * For a person who knows that this database is the newest though the file beside it is gone or unreadable. The ledger
-   * records that this was done, and signs anew.
+   * records that this was done, and what it is `told` beside, and signs anew.
    */
-  async adopt(): Promise<Result<SignedCheckpoint, SigningFault>> {
+  async adopt(told: JsonObject = {}): Promise<Result<SignedCheckpoint, SigningFault>> {
     if (this.#state.kind !== 'refusing') return this.checkpoint()
     const { fault } = this.#state
     const forgivable = fault.kind === 'last-signed-missing' || fault.kind === 'last-signed-invalid'
@@ -265,7 +267,7 @@ export class Ledger {
     const refusing = this.#state
     this.#state = SOUND
     try {
-      await this.append({ kind: 'ledger.adopted', fault: fault.kind })
+      await this.append({ kind: 'ledger.adopted', fault: fault.kind, ...told })
     } catch (error) {
       this.#state = refusing
       throw error

@@ -18,7 +18,7 @@
  *   d. A stop between 2 and 3 leaves a checkpoint in the file that the database lacks. It is as good as any.
  *
  * The file can be restored together with the database; then only somebody outside can notice, which is what witnesses
- * are for.
+ * are for. What a witness shows then takes the file's place.
  *
  * Reads and writes through its stores.
  */
@@ -87,6 +87,17 @@ export class Signing {
   /** Whether the tree extends a checkpoint of ours that somebody else kept. */
   confront(kept: SignedCheckpoint): LedgerFault | undefined {
     return readingTree(() => forkFrom(this.#options.tree, kept.checkpoint, 'witness'))
+  }
+
+  /**
+   * Keeps in the file what showed that the tree is not the newest: it bears this node's signature, so it belongs there,
+   * and whoever opens the ledger next finds out without having to be told again.
+   */
+  keepEvidence(kept: SignedCheckpoint): Promise<void> {
+    // Where it cannot be written, the next start has to be told once more.
+    return this.#inTurn(() =>
+      writeAtomically(this.#options.lastSignedPath, checkpointText(kept)).catch(() => undefined),
+    )
   }
 
   /** Signs the tree as it is, or gives the last checkpoint when nothing came since. One at a time, in order. */

@@ -11,6 +11,7 @@ import { Database } from '../core/database-store.ts'
 import type { Logger } from '../core/logger.ts'
 import { openCheckpoint, parseDecimal } from '../ledger/checkpoint.ts'
 import type { SignedCheckpoint } from '../ledger/checkpoint.ts'
+import { ledgerFaultSentence } from '../ledger/fork.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { cosigner, COSIGNATURE, ED25519, verifierKey } from '../ledger/note-key.ts'
 import type { VerifierKey } from '../ledger/note-key.ts'
@@ -68,6 +69,7 @@ export function openPeerWitness(parts: PeerWitnessParts): PeerWitness {
   }
   // Per node, the size it cosigned last: only a guess, which its 409 corrects.
   const remembered = new Map<string, number>()
+  const disagreeing = new Set<string>()
   return {
     desk: {
       addCheckpoint: async (peer, body) => {
@@ -85,11 +87,14 @@ export function openPeerWitness(parts: PeerWitnessParts): PeerWitness {
     },
     cosign: async () => {
       const signed = ledger.latestCheckpoint()
-      if (signed === undefined) return
+      // What a ledger signed that refuses is not its own to show.
+      if (signed === undefined || ledger.state().kind === 'refusing') return
       const { size } = signed.checkpoint
       // Whoever was away, or came later, is asked again; whoever signed this one is left in peace.
       const peers = mesh.peers.filter(({ isOnBus, nodeId }) => isOnBus && remembered.get(nodeId) !== size)
-      const answers = await Promise.all(peers.map(({ nodeId }) => askOne(parts, { nodeId, signed, remembered })))
+      const answers = await Promise.all(
+        peers.map(({ nodeId }) => askOne(parts, { nodeId, signed, remembered, disagreeing })),
+      )
       const cosignatures = answers.filter((answer) => answer !== undefined)
       if (cosignatures.length > 0) await ledger.addCosignatures(signed, cosignatures)
     },
@@ -97,11 +102,21 @@ export function openPeerWitness(parts: PeerWitnessParts): PeerWitness {
   }
 }
 
+interface Asked {
+  readonly nodeId: string
+  readonly signed: SignedCheckpoint
+  /** Per node, the size that it cosigned last. */
+  readonly remembered: Map<string, number>
+  /** Nodes of which the log has said so. */
+  readonly disagreeing: Set<string>
+}
+
 /** From the size that we believe it remembers; it says if it is another. */
 async function askOne(
-  { ledger, mesh, logger }: PeerWitnessParts,
-  { nodeId, signed, remembered }: { nodeId: string; signed: SignedCheckpoint; remembered: Map<string, number> },
+  parts: PeerWitnessParts,
+  { nodeId, signed, remembered, disagreeing }: Asked,
 ): Promise<VerifiedSignature | undefined> {
+  const { ledger, mesh } = parts
   const { size } = signed.checkpoint
   for (let tries = 0; tries < TRIES; tries++) {
     const from = remembered.get(nodeId) ?? 0
@@ -113,6 +128,7 @@ async function askOne(
     const { status, text } = answer.value
     if (status === 200 && typeof text === 'string') {
       remembered.set(nodeId, size)
+      disagreeing.delete(nodeId)
       return cosignatureIn(text, nodeId, signed)
     }
     const other = status === 409 && typeof text === 'string' ? parseDecimal(text.slice(0, -1)) : undefined
@@ -124,20 +140,25 @@ async function askOne(
     remembered.set(nodeId, other)
   }
   remembered.delete(nodeId)
-  await confront({ ledger, mesh, logger }, nodeId)
+  const isFork = await confront(parts, nodeId)
+  // Once for each node: it is asked every few seconds, and will not change its mind.
+  if (!disagreeing.has(nodeId)) tell(parts, nodeId, isFork)
+  disagreeing.add(nodeId)
   return undefined
 }
 
 /** It remembers another tree than ours: if it can show our own signature under it, the ledger must refuse from now on. */
-async function confront(
-  { ledger, mesh, logger }: Pick<PeerWitnessParts, 'ledger' | 'mesh' | 'logger'>,
-  nodeId: string,
-): Promise<void> {
+async function confront({ ledger, mesh }: PeerWitnessParts, nodeId: string): Promise<boolean> {
   const shown = await mesh.ask(nodeId, 'mesh.checkpoint', {}, ASK_MS)
   const text = shown.ok ? shown.value['text'] : undefined
   const evidence = typeof text === 'string' ? openCheckpoint(text, ledger.verifierKey) : undefined
-  const fork = evidence?.ok === true ? ledger.confront(evidence.value) : undefined
-  logger.error({ node: nodeId, isFork: fork !== undefined }, 'another node remembers another ledger of ours')
+  return evidence?.ok === true && (await ledger.confront(evidence.value)) !== undefined
+}
+
+function tell({ ledger, logger }: PeerWitnessParts, nodeId: string, isFork: boolean): void {
+  const state = ledger.state()
+  const why = state.kind === 'refusing' ? `: ${ledgerFaultSentence(state.fault)}` : ''
+  logger.error({ node: nodeId, isFork }, `another node remembers another ledger of ours${why}`)
 }
 
 function cosignatureIn(text: string, nodeId: string, signed: SignedCheckpoint): VerifiedSignature | undefined {

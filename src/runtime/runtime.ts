@@ -107,5 +107,9 @@ export function createRuntime(options: RuntimeOptions): Service {
 }
 
 function healthOf(checks: Readonly<Record<string, Check>>): ServiceHealth {
-  return { status: overall(Object.values(checks)), details: spelt(checks) }
+  const wrong = Object.values(checks).flatMap(({ status, message }) => (status === 'skipped' ? [] : (message ?? [])))
+  return {
+    status: overall(Object.values(checks)),
+    details: { ...(wrong.length === 0 ? {} : { advice: wrong.join(' ') }), ...spelt(checks) },
+  }
 }

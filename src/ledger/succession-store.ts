@@ -1,0 +1,66 @@
+/**
+ * Succession: a ledger whose newest copy is lost goes on from an older one, as a log of another name.
+ *
+ *   old name   …──e56──e57──[e58 … e93]      signed, witnessed, and lost: nothing else is ever signed under this name
+ *                      │
+ *   new name           └──ledger.adopted──…  its tree begins with the old entries, and says where it parted
+ *
+ * Who holds a checkpoint of the old name can still show it, and that entries are missing; nobody can mistake the one
+ * log for the other. The order of writes: the old checkpoints leave the database first, so that whatever stops this
+ * half-way is found by the file, as before, and it can be done again.
+ *
+ * Does I/O.
+ */
+import { hex } from '../core/bytes.ts'
+import { fail } from '../core/result.ts'
+import type { Result } from '../core/result.ts'
+import { readIfThere, writeAtomically } from './atomic-file-store.ts'
+import type { SignedCheckpoint } from './checkpoint.ts'
+import { CheckpointStore } from './checkpoint-store.ts'
+import { findingSentence } from './finding.ts'
+import type { Finding } from './finding.ts'
+import type { SigningFault } from './fork.ts'
+import { Ledger } from './ledger.ts'
+import type { LedgerOptions } from './ledger.ts'
+import type { NoteSigner } from './note-key.ts'
+
+export type SuccessionFault = SigningFault | { readonly kind: 'nothing-to-adopt' }
+
+/** `options` are those of the old log; the signer is named after the new one. */
+export async function continueAs(
+  options: LedgerOptions,
+  signer: NoteSigner,
+): Promise<Result<SignedCheckpoint, SuccessionFault>> {
+  const { database, lastSignedPath, origin } = options
+  const old = await Ledger.open(options)
+  const state = old.state()
+  if (state.kind === 'sound') return fail({ kind: 'nothing-to-adopt' })
+  const { fault } = state
+  if (fault.kind !== 'truncated' && fault.kind !== 'diverged') return fail(fault)
+  // An older copy is whole in itself. Whatever else is wrong with it is no matter of its age, and must not be signed.
+  const other = (await old.verify()).findings.find((finding) => !isAboutFile(finding))
+  if (other !== undefined) return fail({ kind: 'damaged', reason: findingSentence(other).replace(/\.$/, '') })
+  const { signedSize } = fault
+  const told = {
+    fault: fault.kind,
+    successor_of: origin,
+    size: old.size(),
+    root: hex(old.root()),
+    signed_size: signedSize,
+  }
+  const evidence = await readIfThere(lastSignedPath)
+  if (evidence !== undefined) await writeAtomically(`${lastSignedPath}.${signedSize}`, evidence)
+  await database.commit((sql) => new CheckpointStore(sql).removeAll())
+  const next = await Ledger.open({ ...options, signer, origin: signer.key.name })
+  return next.adopt(told)
+}
+
+/** The name under which a log goes on, by the time at which it parted. */
+export function successorName(origin: string, nowMs: number): string {
+  const time = new Date(nowMs).toISOString().replace(/[-:]|\.\d+/g, '')
+  return `${origin.replace(/\/\d{8}T\d{6}Z$/, '')}/${time}`
+}
+
+function isAboutFile(finding: Finding): boolean {
+  return (finding.kind === 'tail-missing' || finding.kind === 'root-differs') && finding.where === 'file'
+}

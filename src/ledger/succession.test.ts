@@ -1,0 +1,102 @@
+import { generateKeyPairSync } from 'node:crypto'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { LedgerFixture, ORIGIN } from '../../test/ledger-fixture.ts'
+import type { SignedCheckpoint } from './checkpoint.ts'
+import { Ledger } from './ledger.ts'
+import { noteSigner } from './note-key.ts'
+import { continueAs, successorName } from './succession-store.ts'
+
+const NEXT = `${ORIGIN}/20261116T120000Z`
+const { privateKey } = generateKeyPairSync('ed25519')
+
+let fixture: LedgerFixture
+/** What a witness remembers of the 310 entries of which the last ten are lost. */
+let kept: SignedCheckpoint
+
+beforeEach(async () => {
+  fixture = new LedgerFixture(undefined, noteSigner(ORIGIN, privateKey))
+  await fixture.open()
+  await fixture.fill(300)
+  await fixture.checkpoint()
+  const file = readFileSync(fixture.lastSignedPath)
+  await fixture.fill(310)
+  kept = await fixture.checkpoint()
+  writeFileSync(fixture.lastSignedPath, file)
+  await fixture.reopen((sql) => {
+    sql.exec(`DELETE FROM ledger_entry WHERE seq >= 300; DELETE FROM ledger_body WHERE seq >= 300;
+      DELETE FROM ledger_open_call WHERE seq >= 300; DELETE FROM ledger_checkpoint`)
+  })
+})
+afterEach(() => fixture.remove())
+
+describe('an older copy that was put back with its file', () => {
+  it('is sound until a witness shows what was signed, and refuses from then on, also when it is opened again', async () => {
+    expect(fixture.ledger.state()).toEqual({ kind: 'sound' })
+    expect(await fixture.ledger.confront(kept)).toMatchObject({ kind: 'truncated', source: 'witness' })
+    await fixture.reopen()
+    expect(fixture.ledger.state()).toEqual({
+      kind: 'refusing',
+      fault: { kind: 'truncated', size: 300, signedSize: 310, source: 'file' },
+    })
+    expect((await fixture.ledger.verify()).findings).toEqual([
+      { kind: 'tail-missing', where: 'file', size: 300, signed: 310 },
+    ])
+  })
+
+  it('goes on under another name, and says where it parted from the old log', async () => {
+    await fixture.ledger.confront(kept)
+    const root = Buffer.from(fixture.ledger.root()).toString('hex')
+    expect(await continued()).toMatchObject({ ok: true, value: { checkpoint: { origin: NEXT, size: 301 } } })
+    const next = await Ledger.open({ ...options(), signer: noteSigner(NEXT, privateKey), origin: NEXT })
+    expect(next.state()).toEqual({ kind: 'sound' })
+    expect(next.entry(300)?.entry).toMatchObject({
+      kind: 'ledger.adopted',
+      fault: 'truncated',
+      successor_of: ORIGIN,
+      size: 300,
+      root,
+      signed_size: 310,
+    })
+    expect((await next.verify()).findings).toEqual([])
+    expect(await next.confront(kept)).toBe(undefined)
+    expect(readFileSync(`${fixture.lastSignedPath}.310`, 'utf8')).toMatch(`${ORIGIN}\n310\n`)
+  })
+
+  it('goes on after it was stopped half-way', async () => {
+    await fixture.ledger.confront(kept)
+    await fixture.reopen((sql) => sql.exec('DELETE FROM ledger_checkpoint'))
+    expect(fixture.ledger.state()).toMatchObject({ kind: 'refusing', fault: { kind: 'truncated' } })
+    expect(await continued()).toMatchObject({ ok: true })
+  })
+
+  it('does not where something else is wrong with it', async () => {
+    await fixture.ledger.confront(kept)
+    await fixture.reopen((sql) => sql.exec('DELETE FROM ledger_body WHERE seq = 10'))
+    expect(await continued()).toEqual({
+      ok: false,
+      fault: { kind: 'damaged', reason: 'The body of entry 10 is gone, and no erasure accounts for it' },
+    })
+  })
+
+  it('does not while nobody has shown anything', async () => {
+    expect(await continued()).toEqual({ ok: false, fault: { kind: 'nothing-to-adopt' } })
+  })
+})
+
+describe('the name of the next log', () => {
+  it('has the time at its end, once', () => {
+    const noon = Date.UTC(2026, 10, 16, 12)
+    expect(successorName('hearthbus.local/attic', noon)).toBe('hearthbus.local/attic/20261116T120000Z')
+    expect(successorName('hearthbus.local/attic/20250101T000000Z', noon)).toBe('hearthbus.local/attic/20261116T120000Z')
+  })
+})
+
+function options(): Parameters<typeof continueAs>[0] {
+  const { database, signer, lastSignedPath, clock } = fixture
+  return { database, signer, lastSignedPath, clock, origin: ORIGIN }
+}
+
+function continued(): ReturnType<typeof continueAs> {
+  return continueAs(options(), noteSigner(NEXT, privateKey))
+}

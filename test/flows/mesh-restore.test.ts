@@ -1,0 +1,88 @@
+/** An older copy of a node's whole data directory is put back, and another node remembers what came after it. */
+import { spawnSync } from 'node:child_process'
+import { cpSync, rmSync } from 'node:fs'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { CLI } from '../gateway-process.ts'
+import { call, cli, closeAll, formCommunity, startAgain, until } from '../mesh-house.ts'
+import type { MeshNode } from '../mesh-house.ts'
+
+let cellar: MeshNode
+let attic: MeshNode
+
+beforeAll(async () => {
+  const nodes = await formCommunity(['cellar', 'attic'])
+  cellar = nodes[0] as MeshNode
+  attic = nodes[1] as MeshNode
+}, 60_000)
+afterAll(() => closeAll([cellar, attic]))
+
+describe('a node that was put back to an older copy of its data directory', () => {
+  it('says what happened wherever one looks, and goes on as another log when its owner says so', async () => {
+    await cosigned()
+    await cellar.stop()
+    const copy = `${cellar.home.data}-copy`
+    cpSync(cellar.home.data, copy, { recursive: true })
+    cellar = await startAgain(cellar)
+    for (let id = 0; id < 5; id++) await call(cellar, 'test.count', { id: `later ${id}` })
+    await cosigned()
+    await cellar.stop()
+
+    rmSync(cellar.home.data, { recursive: true })
+    cpSync(copy, cellar.home.data, { recursive: true })
+    rmSync(copy, { recursive: true })
+    cellar = await startAgain(cellar)
+    await until('the other node has shown it', async () => (await state()) === 'refusing')
+    const refused = await call(cellar, 'test.count', { id: 'y' })
+    expect(JSON.stringify(refused.structured)).toMatch(/an older copy of it was put back.*Nothing was done/)
+    expect(JSON.stringify(refused.structured)).not.toContain('disk')
+    const read = await call(cellar, 'server_ping')
+    expect(JSON.stringify(read.structured)).toMatch(/an older copy of it was put back.*The answer is withheld/)
+    const running = typed('doctor')
+    expect(running.stdout).toMatch(/✗ ledger: There are \d+ entries, but \d+ were signed.*ledger adopt --new-log/)
+    expect(running.stdout).toMatch(/✗ runtime: The ledger holds \d+ entries, but this node has signed \d+/)
+    expect(typed('status').stdout).toMatch(/runtime +failing +advice The ledger holds/)
+    expect(cellar.log().match(/another node remembers another ledger of ours/g)).toHaveLength(1)
+    await cellar.stop()
+
+    expect(typed('doctor').stdout).toMatch(/✗ ledger: There are \d+ entries, but \d+ were signed/)
+    await expect(startAgain(cellar)).rejects.toThrow(/an older copy of the database was put back/)
+    expect(typed('ledger', 'adopt')).toMatchObject({ status: 5, stdout: expect.stringContaining('adopt --new-log') })
+
+    const adopted = cli(cellar.home, 'ledger', 'adopt', '--new-log')
+    expect(adopted).toMatchObject({
+      ok: true,
+      vkey: expect.stringMatching(/^hearthbus\.local\/cellar\/\d{8}T\d{6}Z\+/),
+    })
+    cli(cellar.home, 'ledger', 'verify')
+    expect(typed('ledger', 'adopt').stdout).toMatch(/nothing to adopt/)
+    cellar = await startAgain(cellar)
+    expect((await call(cellar, 'test.count', { id: 'z' })).outcome).toBe('ok')
+    await cosigned()
+    expect((await call(cellar, 'test.count', { id: 'still' })).outcome).toBe('ok')
+  }, 120_000)
+})
+
+/** Waits until the other node has cosigned the newest checkpoint, with everything in it. */
+function cosigned(): Promise<void> {
+  return until('the other node has cosigned all of it', async () => {
+    const { checkpoint, size } = (await (await fetch(`${cellar.url}/api/ledger`)).json()) as {
+      checkpoint: string | null
+      size: number
+    }
+    return checkpoint?.split('\n')[1] === String(size) && checkpoint.includes('\n— hearthbus.local/witness/')
+  })
+}
+
+async function state(): Promise<string> {
+  const { ledger } = (await (await fetch(`${cellar.url}/api/status`)).json()) as { ledger: { state: string } }
+  return ledger.state
+}
+
+function typed(...words: readonly string[]): { stdout: string; status: number | null } {
+  const { data, config } = cellar.home
+  const run = spawnSync(process.execPath, [CLI, '--data', data, '--config', config, ...words], {
+    encoding: 'utf8',
+    timeout: 30_000,
+  })
+  return { stdout: `${run.stdout}${run.stderr}`, status: run.status }
+}

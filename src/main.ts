@@ -143,7 +143,8 @@ async function build(
   const familyNames = [...new Set(spine.bus.offers().map((offer) => offer.family.name))].toSorted()
   const gateway = { ...spine, nodeId: id, families: familyNames, mesh: meshed?.value.state }
   if (!options.listen) return ok({ ...gateway, url: undefined })
-  const faces = await startFaces({ config, version, logger, data, spine, families: familyNames, services })
+  const reporters = meshed === undefined ? services : [...services, meshed.value.reporter]
+  const faces = await startFaces({ config, version, logger, data, spine, families: familyNames, reporters })
   if (!faces.ok) return faces
   undo.push(faces.value.stop)
   const { url } = faces.value

@@ -40,7 +40,8 @@ export interface FaceParts {
   readonly data: DataDirectory
   readonly spine: Spine
   readonly families: readonly string[]
-  readonly services: readonly Service[]
+  /** Whoever says how it is: the services, and what has a health without offering anything. */
+  readonly reporters: readonly Pick<Service, 'name' | 'health' | 'examine'>[]
 }
 
 export interface Faces {
@@ -71,7 +72,7 @@ export async function startFaces(parts: FaceParts): Promise<Result<Faces, StartF
   let url = ''
   const status = statusView(parts, () => url)
   const people = createPeople(parts, { authenticate, status, tooMany })
-  const examine = createExamination(parts.services, systemClock)
+  const examine = createExamination(parts.reporters, systemClock)
   const monitor = monitorHandler({ status, examine, metrics: () => spine.bus.metrics() })
   const listener = await openListener(parts, [
     { prefix: '/mcp', handle: mcp },
@@ -118,7 +119,7 @@ async function openListener(
 }
 
 /** Computed when asked: the console, `/health` and the CLI all show the same. */
-function statusView({ config, version, spine, services }: FaceParts, url: () => string): () => StatusView {
+function statusView({ config, version, spine, reporters }: FaceParts, url: () => string): () => StatusView {
   const { bus, guard, ledger } = spine
   const startedAt = new Date().toISOString()
   return () => ({
@@ -136,7 +137,7 @@ function statusView({ config, version, spine, services }: FaceParts, url: () => 
       checkpointSize: ledger.latestCheckpoint()?.checkpoint.size ?? null,
     },
     pendingApprovals: guard.approvals.list({ state: 'requested' }).length,
-    services: services.map((service) => ({ name: service.name, ...service.health() })),
+    services: reporters.map((reporter) => ({ name: reporter.name, ...reporter.health() })),
   })
 }
 

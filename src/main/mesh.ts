@@ -6,6 +6,7 @@
  */
 import { join } from 'node:path'
 import type { BusOptions } from '../bus/bus-options.ts'
+import type { Service } from '../bus/capability.ts'
 import { busMetrics } from '../bus/metrics.ts'
 import type { Spine } from '../call/spine.ts'
 import type { DataDirectory } from '../config/data-directory.ts'
@@ -44,6 +45,8 @@ export interface PreparedMesh {
 
 export interface StartedMesh {
   readonly state: () => MeshState
+  /** It offers nothing of its own, and is as well or as ill as a service. */
+  readonly reporter: Pick<Service, 'name' | 'health'>
   /** Has the other nodes cosign our newest checkpoint. */
   readonly cosign: () => Promise<void>
 }
@@ -100,7 +103,11 @@ export async function prepareMesh(parts: MeshParts): Promise<Result<PreparedMesh
         if (code === 'EADDRNOTAVAIL') return refused(`mesh.host is ${host}, which is no address of this machine.`)
         throw error
       }
-      return ok({ state: () => mesh.state(), cosign: () => witness?.cosign() ?? Promise.resolve() })
+      return ok({
+        state: () => mesh.state(),
+        reporter: { name: 'mesh', health: () => mesh.health() },
+        cosign: () => witness?.cosign() ?? Promise.resolve(),
+      })
     },
     stop: async () => {
       for (const step of undo.splice(0)) await step()

@@ -20,6 +20,8 @@ import type { MeshTransport } from './transport.ts'
 export interface Broker extends MeshTransport<'nats'> {
   readonly source: PeerSource
   readonly isConnected: boolean
+  /** `undefined` while it is connected. */
+  readonly downSinceMs: number | undefined
   readonly close: () => Promise<void>
 }
 

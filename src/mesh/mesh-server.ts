@@ -8,6 +8,7 @@
  * Does I/O.
  */
 import type { CapabilityBus } from '../bus/bus.ts'
+import type { ServiceHealth } from '../bus/capability.ts'
 import type { RemoteProvider } from '../bus/peer.ts'
 import type { Fault } from '../core/fault.ts'
 import type { JsonObject } from '../core/json.ts'
@@ -17,6 +18,7 @@ import { mdnsSource } from './discovery/mdns-client.ts'
 import { ownAddresses } from './discovery/own-address-client.ts'
 import { addressText, parseAddress, staticPeers } from './discovery/peer-source.ts'
 import type { PeerSource } from './discovery/peer-source.ts'
+import { meshHealth } from './health.ts'
 import { HttpClient } from './http/http-client.ts'
 import { startHttpServer } from './http/http-server.ts'
 import type { HttpServer } from './http/http-server.ts'
@@ -160,6 +162,13 @@ export class Mesh {
       peers: this.#book?.peers.length ?? 0,
       nats: this.#nats?.isConnected ?? false,
     }
+  }
+
+  health(): ServiceHealth {
+    const { identity, config } = this.#options
+    const nats = this.#nats && { servers: config.nats.servers, downSinceMs: this.#nats.downSinceMs }
+    const reached = new Set(this.peers.filter(({ isOnBus }) => isOnBus).map(({ nodeId }) => nodeId))
+    return meshHealth({ self: identity.id, community: this.community, reached, nats })
   }
 
   get peers(): readonly Peer[] {

@@ -3,6 +3,7 @@
  *
  * Does I/O.
  */
+import { systemClock } from '../../core/clock.ts'
 import { silentLogger } from '../../core/logger.ts'
 import type { NodeIdentity } from '../identity/node-key.ts'
 import { Link } from './link-client.ts'
@@ -24,7 +25,10 @@ export async function openJoinCaller(options: {
   readonly communityId: string
 }): Promise<JoinCaller> {
   const { promise: connected, resolve } = Promise.withResolvers<void>()
-  const link = new Link({ ...options, logger: silentLogger }, { onUp: () => resolve(), onDown: () => undefined })
+  const link = new Link(
+    { ...options, clock: systemClock, logger: silentLogger },
+    { onUp: () => resolve(), onDown: () => undefined },
+  )
   const caller = new NatsCaller({ link, self: options.identity.id })
   link.start()
   const impatience = setTimeout(resolve, CONNECT_MS)

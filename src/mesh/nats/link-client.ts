@@ -6,7 +6,9 @@
  */
 import { connect } from '@nats-io/transport-node'
 import type { Auth, Msg, NatsConnection } from '@nats-io/transport-node'
+import type { Clock } from '../../core/clock.ts'
 import type { Logger } from '../../core/logger.ts'
+import { thrownMessage } from '../../core/thrown.ts'
 import type { NodeIdentity } from '../identity/node-key.ts'
 import { signNonce, userNkey } from './nkey.ts'
 
@@ -15,6 +17,7 @@ export interface LinkOptions {
   readonly useNkey: boolean
   readonly identity: NodeIdentity
   readonly name: string
+  readonly clock: Pick<Clock, 'now'>
   readonly logger: Logger
 }
 
@@ -35,14 +38,23 @@ export class Link {
   #connection: NatsConnection | undefined
   #isUp = false
   #isClosed = false
+  #downSinceMs: number
+  /** Why it is down, as the log has it: it is tried again every second, and said once. */
+  #told: string | undefined
 
   constructor(options: LinkOptions, events: LinkEvents) {
     this.#options = options
     this.#events = events
+    this.#downSinceMs = options.clock.now()
   }
 
   get isUp(): boolean {
     return this.#isUp
+  }
+
+  /** `undefined` while it is up. */
+  get downSinceMs(): number | undefined {
+    return this.#isUp ? undefined : this.#downSinceMs
   }
 
   /** `undefined` while it is down. */
@@ -102,7 +114,10 @@ export class Link {
         this.#up(connection)
         await this.#watch(connection)
       } catch (error) {
-        logger.warn({ err: error, servers }, 'NATS cannot be reached')
+        const why = thrownMessage(error)
+        if (this.#told !== why)
+          logger.warn({ err: error, servers }, 'NATS cannot be reached; it is tried until it can be')
+        this.#told = why
       }
       this.#down()
       await new Promise((resolve) => setTimeout(resolve, RECONNECT_MS * 4).unref())
@@ -139,12 +154,20 @@ export class Link {
   #up(connection: NatsConnection): void {
     if (this.#isUp || this.#isClosed) return
     this.#isUp = true
+    const { logger, servers } = this.#options
+    if (this.#told !== undefined) logger.info({ servers }, 'NATS is reached again')
+    this.#told = undefined
     this.#events.onUp(connection)
   }
 
   #down(): void {
     if (!this.#isUp) return
     this.#isUp = false
-    if (!this.#isClosed) this.#events.onDown()
+    if (this.#isClosed) return
+    const { clock, logger, servers } = this.#options
+    this.#downSinceMs = clock.now()
+    this.#told = 'lost'
+    logger.warn({ servers }, 'the connection to NATS is lost; it is tried until it is back')
+    this.#events.onDown()
   }
 }

@@ -83,6 +83,10 @@ export class NatsTransport implements Broker {
     return this.#link.isUp
   }
 
+  get downSinceMs(): number | undefined {
+    return this.#link.downSinceMs
+  }
+
   send(to: Destination<'nats'>, message: Message, signal: AbortSignal): Promise<Result<Delivered, Fault>> {
     return this.#caller.send(to, message, signal)
   }

@@ -1,0 +1,69 @@
+import { describe, expect, it } from 'vitest'
+import { meshHealth } from './health.ts'
+import type { MeshFacts } from './health.ts'
+
+const members = new Map(['cellar', 'attic', 'shed'].map((name) => [name, { name }]))
+const village = { name: 'village', members, revoked: new Map<string, string>() }
+const NATS = { servers: ['nats://127.0.0.1:4222'], downSinceMs: undefined }
+
+function health(facts: Partial<MeshFacts>): ReturnType<typeof meshHealth> {
+  const well = { self: 'cellar', community: village, reached: new Set(['attic', 'shed']), nats: NATS }
+  return meshHealth({ ...well, ...facts })
+}
+
+describe('the health of the mesh', () => {
+  it('is good where every member is reached', () => {
+    expect(health({})).toEqual({
+      status: 'ok',
+      details: { community: 'village', members: 2, reached: 2, nats: 'up' },
+    })
+  })
+
+  it('has a node that is off as a warning, and nobody at all as a failure', () => {
+    expect(health({ reached: new Set(['attic']) })).toMatchObject({
+      status: 'degraded',
+      details: { advice: expect.stringMatching(/^1 of 2 other members are reached; not: shed\./), reached: 1 },
+    })
+    expect(health({ reached: new Set(['attic']) }).details['away']).toBe(undefined)
+    expect(health({ reached: new Set() }).details).toMatchObject({ away: true, reached: 0 })
+  })
+
+  it('says since when NATS is down, also while members are reached otherwise', () => {
+    const down = { ...NATS, downSinceMs: Date.UTC(2026, 0, 2, 3, 4, 5) }
+    expect(health({ nats: down })).toEqual({
+      status: 'degraded',
+      details: {
+        advice:
+          'NATS (nats://127.0.0.1:4222) has been out of reach since 2026-01-02T03:04:05.000Z. Is the server running, and does it let this node in?',
+        community: 'village',
+        members: 2,
+        reached: 2,
+        nats: 'down',
+        away: true,
+      },
+    })
+  })
+
+  it('says that the node was revoked', () => {
+    const revoked = { ...village, revoked: new Map([['cellar', '2026-01-01T00:00:00.000Z']]) }
+    expect(health({ community: revoked }).details).toMatchObject({
+      away: true,
+      advice: expect.stringMatching(/^village has revoked this node/),
+    })
+  })
+
+  it('says that there is no community yet', () => {
+    expect(health({ community: undefined })).toMatchObject({
+      status: 'degraded',
+      details: { community: null, advice: expect.stringContaining('hearthbus mesh init') },
+    })
+  })
+
+  it('is good in a community of one', () => {
+    const alone = { ...village, members: new Map([['cellar', { name: 'cellar' }]]) }
+    expect(health({ community: alone, reached: new Set(), nats: undefined })).toEqual({
+      status: 'ok',
+      details: { community: 'village', members: 0, reached: 0 },
+    })
+  })
+})

@@ -1,0 +1,71 @@
+/**
+ * Mesh health: whom of its community a node reaches, and what to do where it does not.
+ *
+ * Pure.
+ */
+import type { ServiceHealth } from '../bus/capability.ts'
+import type { JsonObject } from '../core/json.ts'
+
+export interface MeshFacts {
+  readonly self: string
+  readonly community:
+    | {
+        readonly name: string
+        readonly members: ReadonlyMap<string, { readonly name: string }>
+        readonly revoked: ReadonlyMap<string, string>
+      }
+    | undefined
+  /** Nodes that are on the bus. */
+  readonly reached: ReadonlySet<string>
+  /** `undefined` where no broker is configured. */
+  readonly nats: { readonly servers: readonly string[]; readonly downSinceMs: number | undefined } | undefined
+}
+
+/** Whoever lists hundreds of members has `topology`. */
+const MAX_NAMED = 5
+
+export function meshHealth(facts: MeshFacts): ServiceHealth {
+  const { self, community, reached, nats } = facts
+  if (community === undefined)
+    return degraded(
+      { community: null },
+      'This node belongs to no community, so it reaches nobody: hearthbus mesh init founds one, hearthbus mesh join enters one.',
+    )
+  const others = [...community.members].filter(([nodeId]) => nodeId !== self)
+  const missing = others.filter(([nodeId]) => !reached.has(nodeId)).map(([, { name }]) => name)
+  const details = {
+    community: community.name,
+    members: others.length,
+    reached: others.length - missing.length,
+    ...(nats === undefined ? {} : { nats: nats.downSinceMs === undefined ? 'up' : 'down' }),
+  }
+  if (community.revoked.has(self) || !community.members.has(self))
+    return degraded(
+      { ...details, away: true },
+      `${community.name} has revoked this node: nobody there answers it. It comes back with a new key only: from an empty data directory, by a new invitation.`,
+    )
+  const broker =
+    nats?.downSinceMs === undefined
+      ? []
+      : [
+          `NATS (${nats.servers.join(', ')}) has been out of reach since ${new Date(nats.downSinceMs).toISOString()}. Is the server running, and does it let this node in?`,
+        ]
+  const advice = [...broker, ...missingAdvice(missing, others.length)].join(' ')
+  if (advice === '') return { status: 'ok', details }
+  // One node that is switched off is nobody's trouble; a broker that is down, or nobody at all, is.
+  const isAway = broker.length > 0 || missing.length === others.length
+  return degraded(isAway ? { ...details, away: true } : details, advice)
+}
+
+function missingAdvice(missing: readonly string[], others: number): readonly string[] {
+  if (missing.length === 0) return []
+  const named = missing.slice(0, MAX_NAMED).join(', ')
+  const rest = missing.length > MAX_NAMED ? ` and ${missing.length - MAX_NAMED} more` : ''
+  return [
+    `${others - missing.length} of ${others} other members are reached; not: ${named}${rest}. Do they run, and can the machines see each other?`,
+  ]
+}
+
+function degraded(details: JsonObject, advice: string): ServiceHealth {
+  return { status: 'degraded', details: { advice, ...details } }
+}

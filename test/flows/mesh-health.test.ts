@@ -1,0 +1,59 @@
+/** What a person sees of a mesh that does not work. */
+import { spawnSync } from 'node:child_process'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { CLI } from '../gateway-process.ts'
+import { cli, closeAll, formCommunity, until } from '../mesh-house.ts'
+import type { MeshNode } from '../mesh-house.ts'
+import { NATS_SERVER, startNats, warnWithoutNats } from '../nats-process.ts'
+import type { NatsProcess } from '../nats-process.ts'
+
+warnWithoutNats('the health of the mesh')
+describe.skipIf(NATS_SERVER === '')('a mesh', () => {
+  let broker: NatsProcess
+  let nodes: readonly MeshNode[] = []
+  beforeAll(async () => {
+    broker = await startNats()
+    nodes = await formCommunity(['cellar', 'attic'], { mesh: `  nats: { servers: ["${broker.url}"] }` })
+  }, 60_000)
+  afterAll(async () => {
+    await closeAll(nodes)
+    await broker.stop()
+  })
+
+  it('is a line of status and doctor, which say that NATS is down and that a node was revoked', async () => {
+    const [cellar, attic] = nodes as [MeshNode, MeshNode]
+    await until('all is well', async () => (await mesh(cellar)).status === 'ok')
+    expect(await mesh(cellar)).toEqual({
+      name: 'mesh',
+      status: 'ok',
+      details: { community: 'village', members: 1, reached: 1, nats: 'up' },
+    })
+    await broker.kill()
+    await until('it is noticed', async () => (await mesh(cellar)).details.nats === 'down')
+    expect(doctor(cellar)).toMatch(/✗ mesh: NATS \(nats:\/\/127\.0\.0\.1:\d+\) has been out of reach since 20/)
+    expect(cellar.log().match(/the connection to NATS is lost/g)).toHaveLength(1)
+    await broker.restart()
+    await until('it is back', async () => (await mesh(cellar)).status === 'ok')
+    cli(cellar.home, 'mesh', 'revoke', 'attic')
+    await until('it knows', async () => (await mesh(attic)).details['away'] === true)
+    expect(doctor(attic)).toMatch(/✗ mesh: (village has revoked this node|0 of 1 other members are reached)/)
+  }, 60_000)
+})
+
+interface Line {
+  readonly name: string
+  readonly status: string
+  readonly details: Record<string, unknown>
+}
+
+async function mesh({ url }: MeshNode): Promise<Line> {
+  const { services } = (await (await fetch(`${url}/api/status`)).json()) as { services: Line[] }
+  const found = services.find(({ name }) => name === 'mesh')
+  if (found === undefined) throw new Error('status says nothing of the mesh')
+  return found
+}
+
+function doctor({ home }: MeshNode): string {
+  const run = [CLI, '--data', home.data, '--config', home.config, 'doctor']
+  return spawnSync(process.execPath, run, { encoding: 'utf8', timeout: 30_000 }).stdout
+}

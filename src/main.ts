@@ -126,7 +126,7 @@ async function build(
   })
   const families = await createFamilies({ config, version, data, spine, database, logger })
   if (!families.ok) return families
-  const services = [...families.value, ...(await modelsServices(config)), ...(options.services?.(spine) ?? [])]
+  const services = [...families.value, ...(await modelsServices(config, logger)), ...(options.services?.(spine) ?? [])]
   for (const service of services) await startService(service, spine, undo)
   undo.push(everyMs(SWEEP_MS, () => spine.guard.sweep(), logger))
   // Signs regularly even without witnesses: `ledger.checkpointSeconds` is a promise of its own.

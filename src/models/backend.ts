@@ -41,4 +41,6 @@ export interface Backend {
     request: { readonly model: string; readonly texts: readonly string[] },
     signal: AbortSignal,
   ) => Promise<Result<Embeddings, Fault>>
+  /** Whether anybody is there who lets us in; absent where there is nobody to be reached. */
+  readonly reach?: (signal: AbortSignal) => Promise<Result<undefined, Fault>>
 }

@@ -23,6 +23,8 @@ export interface OpenAiOptions {
 /** 256 texts of 16,384 numbers would be more; what real models answer is a tenth of this. */
 const MAX_ANSWER_BYTES = 33_554_432
 const MAX_LINE = 1_048_576
+/** For whether anybody is there. */
+const REACH_MS = 5_000
 
 /** Lenient: servers leave out, null and add what they like. Only what is used here is looked at. */
 const chunk = z.object({
@@ -47,6 +49,7 @@ export function openAiBackend(options: OpenAiOptions): Backend {
   return {
     name,
     chat: (request, signal) => chat(options, request, signal),
+    reach: (signal) => reach(options, signal),
     embed: async ({ model, texts }, signal) => {
       const answered = await post(options, '/embeddings', { model, input: texts }, signal)
       if (!answered.ok) return answered
@@ -61,6 +64,17 @@ export function openAiBackend(options: OpenAiOptions): Backend {
       })
     },
   }
+}
+
+/** By asking for its models: whatever else it answers, it is there. */
+async function reach(options: OpenAiOptions, signal: AbortSignal): Promise<Result<undefined, Fault>> {
+  const patience = AbortSignal.any([signal, AbortSignal.timeout(REACH_MS)])
+  const answered = await ask(options, '/models', { method: 'GET', signal: patience })
+  // Who says nothing for so long is as good as away.
+  if (!answered.ok) return fail(signal.aborted ? answered.fault : unreachable(options.url))
+  await answered.value.body?.cancel()
+  const { status } = answered.value
+  return status === 401 || status === 403 ? fail(statusFault(options, answered.value)) : ok(undefined)
 }
 
 async function* chat(
@@ -107,32 +121,42 @@ async function* chat(
 }
 
 async function post(
-  { url, key }: OpenAiOptions,
+  options: OpenAiOptions,
   path: string,
   body: object,
   signal: AbortSignal,
 ): Promise<Result<Response, Fault>> {
-  let response: Response
+  const answered = await ask(options, path, { method: 'POST', signal, body: JSON.stringify(body) })
+  if (!answered.ok || answered.value.ok) return answered
+  // What it says about its refusal is not repeated: it may hold the key.
+  await answered.value.body?.cancel()
+  return fail(statusFault(options, answered.value))
+}
+
+async function ask(
+  { url, key }: OpenAiOptions,
+  path: string,
+  request: { readonly method: string; readonly signal: AbortSignal; readonly body?: string },
+): Promise<Result<Response, Fault>> {
   try {
-    response = await fetch(`${url.replace(/\/$/, '')}${path}`, {
-      method: 'POST',
-      signal,
+    const response = await fetch(`${url.replace(/\/$/, '')}${path}`, {
+      ...request,
       // A redirect would carry the key to an address that the owner did not write down.
       redirect: 'error',
       headers: { 'content-type': 'application/json', ...(key === undefined ? {} : { authorization: `Bearer ${key}` }) },
-      body: JSON.stringify(body),
     })
+    return ok(response)
   } catch (error) {
-    if (signal.aborted) return fail(brokenOff(url, error, signal))
-    return fail({ kind: 'offline', code: 'partition', message: `The model server at ${url} cannot be reached.` })
+    if (request.signal.aborted) return fail(brokenOff(url, error, request.signal))
+    return fail(unreachable(url))
   }
-  if (response.ok) return ok(response)
-  // What it says about its refusal is not repeated: it may hold the key.
-  await response.body?.cancel()
-  return fail(statusFault(url, response))
 }
 
-function statusFault(url: string, { status, headers }: Response): Fault {
+function unreachable(url: string): Fault {
+  return { kind: 'offline', code: 'partition', message: `The model server at ${url} cannot be reached.` }
+}
+
+function statusFault({ url, key }: OpenAiOptions, { status, headers }: Response): Fault {
   const seconds = Number(headers.get('retry-after'))
   // `busy` makes the router try another instance, and leave this one alone for so long.
   if (status === 429 || status === 503)
@@ -143,7 +167,9 @@ function statusFault(url: string, { status, headers }: Response): Fault {
       retryAfterMs: seconds > 0 ? seconds * 1_000 : 1_000,
     }
   if (status === 404) return { kind: 'not-found', code: 'not_found', message: `${url} does not have that model.` }
-  return { kind: 'failed', code: 'internal_error', message: `The model server at ${url} answered ${status}.` }
+  const refused = `refuses this node (${status}): it wants ${key === undefined ? 'a key, and none is set' : 'another key'}`
+  const said = status === 401 || status === 403 ? refused : `answered ${status}`
+  return { kind: 'failed', code: 'internal_error', message: `The model server at ${url} ${said}.` }
 }
 
 /** Throws when the answer is longer than anything that was asked for. */

@@ -2,11 +2,13 @@ import { createServer } from 'node:http'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { once } from 'node:events'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { collect, introduce, ME, node } from '../../test/bus-village.ts'
 import type { CapabilityBus } from '../bus/bus.ts'
 import type { ModelsConfig } from '../config/models.ts'
 import { manualClock } from '../core/clock.ts'
+import { silentLogger } from '../core/logger.ts'
+import type { Logger } from '../core/logger.ts'
 import { createModels } from './service.ts'
 
 const servers: Server[] = []
@@ -206,7 +208,9 @@ describe('OpenAI-compatible server', () => {
 function busWith(config: ModelsConfig, name = 'n1'): CapabilityBus {
   const clock = manualClock()
   const bus = node(name, { clock })
-  const registered = bus.registerService(createModels({ config, environment: { MODEL_KEY: 'sk-secret' }, clock }))
+  const registered = bus.registerService(
+    createModels({ config, environment: { MODEL_KEY: 'sk-secret' }, clock, logger: silentLogger }),
+  )
   if (!registered.ok) throw new Error(registered.fault.message)
   return bus
 }
@@ -230,6 +234,59 @@ function modelServer(name: string): Promise<string> {
     response.end(`${chunks.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`).join('')}data: [DONE]\n\n`)
   })
 }
+
+describe('the health of model servers', () => {
+  it('is that one is away as soon as the service has started, and the log says it', async () => {
+    const said: string[] = []
+    const log = (_: object, message: string): void => void said.push(message)
+    const logger = { ...silentLogger, warn: log, info: log } as Logger
+    const config = endpointsOf('http://127.0.0.1:9/v1', 'big')
+    const service = createModels({ config, environment: {}, clock: manualClock(), logger })
+    expect(service.health()).toEqual({ status: 'ok', details: { instances: 2 } })
+    await service.start()
+    await vi.waitFor(() => expect(service.health().status).toBe('degraded'))
+    expect(service.health().details).toEqual({
+      advice: 'The model server at http://127.0.0.1:9/v1 cannot be reached.',
+      instances: 2,
+      away: true,
+    })
+    await service.stop()
+    expect(said).toEqual(['The model server at http://127.0.0.1:9/v1 cannot be reached.'])
+  })
+
+  it('is what the last call came to', async () => {
+    let status = 500
+    const url = await serve((_, response) => {
+      const data = [{ index: 0, embedding: [1, 1] }]
+      response.writeHead(status).end(JSON.stringify({ data }))
+    })
+    const config = endpointsOf(url, 'big')
+    const service = createModels({ config, environment: {}, clock: manualClock(), logger: silentLogger })
+    const bus = node('home', { clock: manualClock() })
+    bus.registerService(service)
+    const embed = (): Promise<unknown> => bus.call('embed.text', [1, 0], { input: { texts: ['a'] } }, ME)
+    await embed()
+    expect(service.health().details).toMatchObject({ advice: `The model server at ${url} answered 500.`, away: true })
+    status = 200
+    await embed()
+    expect(service.health()).toMatchObject({ status: 'ok' })
+    status = 429
+    await embed()
+    expect(service.health()).toMatchObject({ status: 'ok' })
+  })
+
+  it('says which variable of a key is not set, and that the server wants one', async () => {
+    const url = await serve((_, response) => void response.writeHead(401).end())
+    const config = endpointsOf(url, 'big', { keyVariable: 'MODEL_KEY' })
+    const service = createModels({ config, environment: {}, clock: manualClock(), logger: silentLogger })
+    await service.start()
+    await vi.waitFor(() => expect(service.health().details['away']).toBe(true))
+    expect(service.health().details['advice']).toBe(
+      `models: the environment variable MODEL_KEY, which should hold a key, is not set. The model server at ${url} refuses this node (401): it wants a key, and none is set.`,
+    )
+    await service.stop()
+  })
+})
 
 async function serve(handle: (request: IncomingMessage, response: ServerResponse) => void): Promise<string> {
   const server = createServer((request, response) => {

@@ -6,30 +6,53 @@
 import type { Capability, Service } from '../bus/capability.ts'
 import type { ModelsConfig } from '../config/models.ts'
 import type { Clock } from '../core/clock.ts'
+import type { Logger } from '../core/logger.ts'
 import { ok } from '../core/result.ts'
 import type { Backend } from './backend.ts'
 import { BUILTIN_MODEL, builtinBackend } from './builtin.ts'
 import { chatTool, embedTool } from './definitions.ts'
 import type { Instance } from './definitions.ts'
 import { openAiBackend } from './openai-client.ts'
+import { watched } from './server-health.ts'
+import type { WatchedBackend } from './server-health.ts'
 
 export interface ModelsParts {
   readonly config: ModelsConfig
   readonly environment: Readonly<Record<string, string | undefined>>
   readonly clock: Clock
+  readonly logger: Logger
 }
+
+/** A server that is away is looked for so often. */
+const LOOK_MS = 30_000
 
 /** It answers in microseconds; the bounds only have to be there. */
 const BUILTIN_CONCURRENT = 16
 const BUILTIN_SECONDS = 30
 
-export function createModels({ config, environment, clock }: ModelsParts): Service {
+export function createModels({ config, environment, clock, logger }: ModelsParts): Service {
+  const servers: WatchedBackend[] = []
+  const keyless = config.endpoints.flatMap(({ keyVariable: name }) =>
+    name === undefined || (environment[name] ?? '') !== '' ? [] : [name],
+  )
+  const stopping = new AbortController()
+  let timer: NodeJS.Timeout | undefined
+  const look = (which: readonly WatchedBackend[]): void => {
+    for (const server of which)
+      server
+        .look(stopping.signal)
+        .catch((error: unknown) => logger.error({ err: error }, 'a model server was not looked for'))
+  }
   const capabilities = [
     ...(config.builtin ? builtin(clock) : []),
     ...config.endpoints.flatMap(({ url, keyVariable, chat, embed, maxConcurrent, timeoutSeconds }) => {
       // By name: a key in the configuration file would be in every backup of it.
       const key = keyVariable === undefined ? undefined : environment[keyVariable]
-      const backend = openAiBackend({ url, key })
+      const backend = watched(openAiBackend({ url, key: key === '' ? undefined : key }), {
+        trouble: (message) => logger.warn({ url }, message),
+        well: () => logger.info({ url }, 'the model server answers again'),
+      })
+      servers.push(backend)
       const of = (model: string): Instance => ({ model, backend: backend.name, maxConcurrent, timeoutSeconds })
       return [
         ...chat.map((model) => chatWith(backend, of(model), clock)),
@@ -41,11 +64,31 @@ export function createModels({ config, environment, clock }: ModelsParts): Servi
     name: 'models',
     prefixes: ['llm', 'embed'],
     capabilities: () => capabilities,
-    start: async () => undefined,
-    stop: async () => undefined,
-    // A server that is away shows in the health of its instances on the bus, which is measured call by call.
-    health: () => ({ status: 'ok', details: { instances: capabilities.length } }),
+    start: async () => {
+      for (const name of keyless) logger.warn({}, keyAdvice(name))
+      look(servers)
+      timer = setInterval(() => look(servers.filter((server) => server.trouble()?.kind === 'offline')), LOOK_MS).unref()
+    },
+    stop: async () => {
+      clearInterval(timer)
+      stopping.abort()
+    },
+    health: () => {
+      const troubles = servers.flatMap((server) => server.trouble() ?? [])
+      const advice = [...keyless.map(keyAdvice), ...troubles.map(({ message }) => message)].join(' ')
+      if (advice === '') return { status: 'ok', details: { instances: capabilities.length } }
+      // A model that one server lacks is a word in a list; a server that is away, or lets nobody in, is all of its models.
+      const isAway = troubles.some(({ kind }) => kind !== 'not-found')
+      return {
+        status: 'degraded',
+        details: { advice, instances: capabilities.length, ...(isAway ? { away: true } : {}) },
+      }
+    },
   }
+}
+
+function keyAdvice(variable: string): string {
+  return `models: the environment variable ${variable}, which should hold a key, is not set.`
 }
 
 function builtin(clock: Clock): readonly Capability[] {

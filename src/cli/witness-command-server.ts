@@ -18,6 +18,7 @@ import { troubleSentence } from './data-trouble.ts'
 import { EXIT } from './print.ts'
 import type { ExitCode } from './print.ts'
 import { untilSignal } from './until-signal-client.ts'
+import { witnessText } from './witness-text.ts'
 
 export interface WitnessCommand {
   readonly folder: string
@@ -54,17 +55,8 @@ async function witness({ folder, name, host, port, logs }: WitnessCommand): Prom
   const signer = cosigner(name, key.value.privateKey, systemClock.now)
   const database = new Database({ path: join(folder, 'witness.db'), migrations: [witnessMigrations] })
   const server = await startWitness(new WitnessStore({ database, signer, logs: known }), { host, port })
-  process.stdout.write(
-    [
-      `The witness listens at ${server.url} for ${known.size === 0 ? 'no log yet: name one with --log KEY, which `hearthbus ledger key` prints there' : [...known.keys()].join(', ')}.`,
-      'In the configuration of a gateway that it should watch over:',
-      '  ledger:',
-      '    witnesses:',
-      `      - vkey: ${formatVerifierKey(signer.key)}`,
-      `        url: ${server.url}`,
-      '',
-    ].join('\n'),
-  )
+  const vkey = formatVerifierKey(signer.key)
+  process.stdout.write(witnessText({ host, url: server.url, vkey, logs: [...known.keys()] }))
   await untilSignal()
   await server.close()
   database.close()

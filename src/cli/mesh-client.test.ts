@@ -1,10 +1,18 @@
-import { mkdtempSync } from 'node:fs'
+import { generateKeyPairSync } from 'node:crypto'
+import { existsSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { readConfig } from '../config/config-file.ts'
+import { takeProcessLock } from '../core/process-lock-store.ts'
+import { loadKey } from '../ledger/key-store.ts'
+import { withMember } from '../mesh/identity/community.ts'
 import type { Community } from '../mesh/identity/community.ts'
-import { initCommunity, inviteNode, membersCalled } from './mesh-client.ts'
+import { MeshStore } from '../mesh/identity/mesh-store.ts'
+import { nodeIdentity } from '../mesh/identity/node-key.ts'
+import { initCommunity, inviteNode, joinCommunity, listMembers, membersCalled } from './mesh-client.ts'
+import type { MeshCommand } from './mesh-client.ts'
+import { leaveCommunity } from './mesh-leaving-client.ts'
 
 const [ATTIC, CELLAR, GUEST] = ['node:aaaa', 'node:bbbb', 'node:cccc']
 
@@ -52,3 +60,90 @@ describe('founding and inviting', () => {
     expect([founded.text.includes(HINT), invited.text.includes(HINT)]).toEqual([isSaid, isSaid])
   })
 })
+
+describe('leaving', () => {
+  const LEAVE = { abandon: false }
+
+  it('is what a node that founded one by mistake is told to do, and then it may found or join another', async () => {
+    const [home, site] = [newNode('home'), newNode('site')]
+    await initCommunity(home, 'family')
+    await initCommunity(site, 'mistake')
+    expect((await initCommunity(site, 'again')).text).toBe(
+      'This node belongs to mistake already. To leave that one first: hearthbus mesh leave.',
+    )
+    expect((await joinCommunity(site, await invitationOf(home))).text).toBe(
+      'This node belongs to mistake already; one node belongs to one community. To leave that one first: hearthbus mesh leave.',
+    )
+    const key = readFileSync(join(site.dataRoot, 'keys', 'community.key'), 'utf8')
+    const left = await leaveCommunity(site, LEAVE)
+    expect(left.text).toMatch(/^This node has left mistake\.\n/)
+    expect((await listMembers(site)).text).toMatch(/^This node belongs to no community/)
+    // Put aside under the name of the community, and not the key of the next one.
+    const aside = readdirSync(join(site.dataRoot, 'keys')).find((name) => name.startsWith('community.key.')) ?? ''
+    expect(readFileSync(join(site.dataRoot, 'keys', aside), 'utf8')).toBe(key)
+    await initCommunity(site, 'another')
+    expect(readFileSync(join(site.dataRoot, 'keys', 'community.key'), 'utf8')).not.toBe(key)
+    expect((await listMembers(site)).text).toMatch(/^another, revision 1/)
+  })
+
+  it('keeps the id that the node has', async () => {
+    const site = newNode('site')
+    await initCommunity(site, 'first')
+    const before = readFileSync(join(site.dataRoot, 'keys', 'node.key'), 'utf8')
+    await leaveCommunity(site, LEAVE)
+    expect(readFileSync(join(site.dataRoot, 'keys', 'node.key'), 'utf8')).toBe(before)
+  })
+
+  it('takes more than a word where others are in a community that was founded here', async () => {
+    const home = newNode('home')
+    await initCommunity(home, 'family')
+    await admit(home)
+    const refused = await leaveCommunity(home, LEAVE)
+    expect(refused).toMatchObject({
+      exit: 1,
+      text: expect.stringMatching(/^This node founded family and holds its root key/),
+    })
+    expect(existsSync(join(home.dataRoot, 'keys', 'community.key'))).toBe(true)
+    expect((await leaveCommunity(home, { abandon: true })).text).toMatch(
+      /The others have not been told.*\nThe root key of family is now .*community\.key\./,
+    )
+  })
+
+  it('is not for a node that belongs to nobody, nor for one whose gateway runs', async () => {
+    const nobody = newNode('nobody')
+    expect((await leaveCommunity(nobody, LEAVE)).text).toMatch(/^This node belongs to no community/)
+    expect(existsSync(join(nobody.dataRoot, 'mesh.db'))).toBe(false)
+    await initCommunity(nobody, 'somebody')
+    const lock = takeProcessLock(join(nobody.dataRoot, 'gateway.lock'))
+    expect((await leaveCommunity(nobody, LEAVE)).text).toMatch(/^The gateway of this node runs\. Stop it first/)
+    lock?.release()
+  })
+})
+
+function newNode(name: string): MeshCommand {
+  const config = readConfig('inline', 'mesh: { enabled: true }')
+  if (!config.ok) throw new Error('the configuration is wrong')
+  return { config: config.value, dataRoot: mkdtempSync(join(tmpdir(), 'hearthbus-mesh-client-')), name }
+}
+
+async function invitationOf(command: MeshCommand): Promise<string> {
+  const { json } = await inviteNode(command, { level: 'member', minutes: 60 })
+  return (json as { invitation: string }).invitation
+}
+
+/** Lets a node in that is nowhere. */
+async function admit({ dataRoot }: MeshCommand): Promise<void> {
+  const store = new MeshStore(join(dataRoot, 'mesh.db'))
+  const root = await loadKey(join(dataRoot, 'keys', 'community.key'))
+  const self = await loadKey(join(dataRoot, 'keys', 'node.key'))
+  if (!root.ok || !self.ok) throw new Error('there are no keys')
+  const authority = { self: nodeIdentity(self.value.privateKey), root: nodeIdentity(root.value.privateKey) }
+  const guest = {
+    nodeId: nodeIdentity(generateKeyPairSync('ed25519').privateKey).id,
+    name: 'guest',
+    level: 'member',
+  } as const
+  const decided = await store.decide((current) => withMember(current, guest, { authority, nowMs: Date.now() }))
+  if (!decided.ok) throw new Error(decided.fault.kind)
+  store.close()
+}

@@ -38,19 +38,20 @@ export interface MeshCommand {
 }
 
 /** A sentence that says what is wrong and what to do. */
-type Said = Result<Answer, string>
+export type Said = Result<Answer, string>
 
-interface Opened {
+export interface Opened {
   readonly store: MeshStore
   readonly authority: Authority
 }
 
 const MINUTE_MS = 60_000
+const LEAVE_FIRST = 'To leave that one first: hearthbus mesh leave.'
 
 export function initCommunity(command: MeshCommand, name: string): Promise<Answer> {
   return withStore(command, async ({ store, authority }) => {
     const held = store.community()
-    if (held !== undefined) return fail(`This node belongs to ${held.name} already.`)
+    if (held !== undefined) return fail(`This node belongs to ${held.name} already. ${LEAVE_FIRST}`)
     const key = await loadOrCreateKey(meshFiles(dataDirectory(command.dataRoot)).rootKey)
     if (!key.ok) return fail(keyFaultSentence(key.fault))
     const root = nodeIdentity(key.value.privateKey)
@@ -99,7 +100,7 @@ export function joinCommunity(command: MeshCommand, text: string): Promise<Answe
     const invitation = readInvitation(text, systemClock.now())
     if (!invitation.ok) return fail(invitationSentence(invitation.fault))
     if (held !== undefined && held.id !== invitation.value.communityId)
-      return fail(`This node belongs to ${held.name} already; one node belongs to one community.`)
+      return fail(`This node belongs to ${held.name} already; one node belongs to one community. ${LEAVE_FIRST}`)
     const joined = await joinByInvitation({
       invitation: invitation.value,
       identity: authority.self,
@@ -207,7 +208,7 @@ export function membersCalled({ members }: Pick<Community, 'members'>, which: st
 }
 
 /** The store is the gateway's own and is shared with it: each command opens it for as long as it works. */
-async function withStore(command: MeshCommand, work: (opened: Opened) => Promise<Said>): Promise<Answer> {
+export async function withStore(command: MeshCommand, work: (opened: Opened) => Promise<Said>): Promise<Answer> {
   const data = dataDirectory(command.dataRoot)
   const files = meshFiles(data)
   makeFolder(data.keys)
@@ -229,14 +230,14 @@ async function rootAt(path: string): Promise<NodeIdentity | undefined> {
   return key.ok ? nodeIdentity(key.value.privateKey) : undefined
 }
 
-const NO_COMMUNITY =
+export const NO_COMMUNITY =
   'This node belongs to no community: hearthbus mesh init founds one, hearthbus mesh join enters one.'
 
 function said(json: Json, text: string): Said {
   return ok({ json, text })
 }
 
-function refusal(message: string): Answer {
+export function refusal(message: string): Answer {
   return { json: { ok: false, error: { message } }, text: message, exit: EXIT.failed }
 }
 

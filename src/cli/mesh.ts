@@ -47,6 +47,13 @@ export function addMeshCommands(program: Command): void {
     .description('this node’s key as a NATS server wants to have it')
     .action((_, command: Command) => run(command, (work, given) => work.showNkey(given)))
   mesh
+    .command('leave')
+    .description('belong to no community any more; the node keeps its key, its ledger and everything about this house')
+    .option('--abandon', 'also where this node founded it and others are in it; the root key is put aside')
+    .action(({ abandon = false }: { abandon?: boolean }, command: Command) =>
+      run(command, async (_, given) => (await import('./mesh-leaving-client.ts')).leaveCommunity(given, { abandon })),
+    )
+  mesh
     .command('revoke <node>')
     .description('refuse a node from now on; its name, its id or its short id')
     .action((node: string, _, command: Command) => run(command, (work, given) => work.revokeNode(given, node)))

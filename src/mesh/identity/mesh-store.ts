@@ -127,6 +127,14 @@ export class MeshStore {
     return decided
   }
 
+  /** Forgets the community and whom it was made of. Which numbers manifests have had stays known: none is used twice. */
+  async leave(): Promise<void> {
+    await this.#database.commit((sql) => {
+      sql.exec("DELETE FROM fact WHERE name IN ('community_id', 'community'); DELETE FROM invitation; DELETE FROM peer")
+    })
+    this.#community = undefined
+  }
+
   async addInvitation({ id, secret, level, expiresAtMs }: Invitation, nowMs: number): Promise<void> {
     await this.#database.commit((sql) => {
       sql.prepare('DELETE FROM invitation WHERE expires_at_ms < ?').run(nowMs - INVITATION_KEPT_MS)

@@ -1,0 +1,76 @@
+/**
+ * Leaving: the `mesh leave` command. The node forgets the community it belongs to, and nothing else: its key, its ledger
+ * and what it knows of this house stay as they are.
+ *
+ * Does I/O.
+ */
+import { existsSync, renameSync } from 'node:fs'
+import { dataDirectory } from '../config/data-directory.ts'
+import { takeProcessLock } from '../core/process-lock-store.ts'
+import { fail, ok } from '../core/result.ts'
+import { meshFiles } from '../main/mesh.ts'
+import type { Community } from '../mesh/identity/community.ts'
+import { idToken } from '../mesh/identity/node-key.ts'
+import { NO_COMMUNITY, refusal, withStore } from './mesh-client.ts'
+import type { MeshCommand, Opened, Said } from './mesh-client.ts'
+import type { Answer } from './print.ts'
+
+export interface LeaveOptions {
+  /** Also where this node founded the community and others are in it. */
+  readonly abandon: boolean
+}
+
+export async function leaveCommunity(command: MeshCommand, options: LeaveOptions): Promise<Answer> {
+  const data = dataDirectory(command.dataRoot)
+  // Looking makes neither a key nor a database.
+  if (!existsSync(meshFiles(data).database)) return refusal(NO_COMMUNITY)
+  // A gateway has neighbours, sessions and subscriptions of the community that it started in.
+  const lock = takeProcessLock(data.lock)
+  if (lock === undefined)
+    return refusal('The gateway of this node runs. Stop it first, then leave, then start it again.')
+  try {
+    return await withStore(command, (opened) => leave(command, opened, options))
+  } finally {
+    lock.release()
+  }
+}
+
+async function leave(command: MeshCommand, { store, authority }: Opened, { abandon }: LeaveOptions): Promise<Said> {
+  const community = store.community()
+  if (community === undefined) return fail(NO_COMMUNITY)
+  const others = [...community.members.keys()].filter((nodeId) => nodeId !== authority.self.id).length
+  const { rootKey } = meshFiles(dataDirectory(command.dataRoot))
+  const isFounder = existsSync(rootKey)
+  if (isFounder && others > 0 && !abandon)
+    return fail(
+      `This node founded ${community.name} and holds its root key, without which nobody makes anchors or revokes one; ${others} other nodes are in it. If it is to leave all the same: hearthbus mesh leave --abandon, which puts the key aside.`,
+    )
+  // First: a node without a community that still had this key would found the next one with it.
+  const keptAs = `${rootKey}.${idToken(community.id).slice(0, 8)}`
+  if (isFounder) renameSync(rootKey, keptAs)
+  await store.leave()
+  return ok({
+    json: { left: community.id, name: community.name, ...(isFounder ? { root_key: keptAs } : {}) },
+    text: farewell(community, { others, keptAs: isFounder ? keptAs : undefined }),
+  })
+}
+
+function farewell(
+  { name }: Community,
+  { others, keptAs }: { readonly others: number; readonly keptAs: string | undefined },
+): string {
+  return [
+    `This node has left ${name}.`,
+    'Forgotten here: the member list, open invitations, and where the other nodes were.',
+    'Kept: the node’s key and so its id, the ledger, and everything about this house.',
+    ...(others === 0
+      ? []
+      : [
+          `The others have not been told: an anchor there can revoke this node (hearthbus mesh revoke NAME). Revoked, it comes back only with a new key; otherwise a new invitation will do.`,
+        ]),
+    ...(keptAs === undefined
+      ? []
+      : [`The root key of ${name} is now ${keptAs}: keep it, or nobody decides there again.`]),
+    'Next: hearthbus mesh join LINE, or hearthbus mesh init.',
+  ].join('\n')
+}

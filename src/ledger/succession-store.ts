@@ -34,7 +34,7 @@ export async function continueAs(
   const { database, lastSignedPath, origin } = options
   const old = await Ledger.open(options)
   const state = old.state()
-  if (state.kind === 'sound') return fail({ kind: 'nothing-to-adopt' })
+  if (state.kind !== 'refusing') return fail({ kind: 'nothing-to-adopt' })
   const { fault } = state
   if (fault.kind !== 'truncated' && fault.kind !== 'diverged') return fail(fault)
   // An older copy is whole in itself. Whatever else is wrong with it is no matter of its age, and must not be signed.

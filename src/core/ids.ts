@@ -37,13 +37,6 @@ export function isUlid(text: string): boolean {
   return ULID.test(text)
 }
 
-/** When it was minted, in milliseconds since 1970. */
-export function ulidMs(id: string): number {
-  let ms = 0
-  for (const character of id.slice(0, TIME_DIGITS)) ms = ms * 32 + ALPHABET.indexOf(character)
-  return ms
-}
-
 /** The 128 bits of a ULID as the 32 hex digits of a W3C trace id. */
 export function ulidToTraceId(id: string): string {
   let value = 0n

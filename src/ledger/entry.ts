@@ -33,6 +33,12 @@ export interface LedgerEntry {
   readonly [field: string]: Json
 }
 
+export interface StoredEntry {
+  readonly entry: LedgerEntry
+  /** The leaf of the tree. */
+  readonly bytes: Uint8Array
+}
+
 export type EntryFault =
   | { readonly kind: 'too-long'; readonly bytes: number }
   | { readonly kind: 'not-utf8' }
@@ -73,6 +79,14 @@ export function decodeEntry(bytes: Uint8Array): Result<LedgerEntry, EntryFault> 
   if (typeof value['kind'] !== 'string' || !KIND.test(value['kind'])) return fail({ kind: 'bad-field', field: 'kind' })
   if (!isTime(value['at'])) return fail({ kind: 'bad-field', field: 'at' })
   return ok(value as LedgerEntry)
+}
+
+/** Those that can be read; the others are left to `verify`. */
+export function readableEntries(rows: readonly { readonly bytes: Uint8Array }[]): readonly StoredEntry[] {
+  return rows.flatMap(({ bytes }) => {
+    const decoded = decodeEntry(bytes)
+    return decoded.ok ? [{ entry: decoded.value, bytes }] : []
+  })
 }
 
 export function isSequence(value: unknown): value is number {

@@ -22,8 +22,8 @@ import { BODY_ERASED, commitTo, decodeBody, SALT_BYTES } from './body.ts'
 import type { SignedCheckpoint } from './checkpoint.ts'
 import { CheckpointStore } from './checkpoint-store.ts'
 import type { Copies, CopyName } from './copies.ts'
-import { decodeEntry, encodeEntry } from './entry.ts'
-import type { LedgerEntry, LedgerEvent } from './entry.ts'
+import { encodeEntry, readableEntries } from './entry.ts'
+import type { LedgerEntry, LedgerEvent, StoredEntry } from './entry.ts'
 import { writeExport } from './export-store.ts'
 import type { Exported, ExportFault } from './export-store.ts'
 import { LedgerRefuses, SOUND } from './fork.ts'
@@ -65,12 +65,6 @@ export interface Appended {
   readonly leafHash: Uint8Array
 }
 
-export interface StoredEntry {
-  readonly entry: LedgerEntry
-  /** The leaf of the tree. */
-  readonly bytes: Uint8Array
-}
-
 export type BodyState =
   | { readonly kind: 'kept'; readonly body: Json }
   | { readonly kind: 'erased' }
@@ -93,6 +87,9 @@ export interface LedgerVerifyOptions extends VerifyOptions {
   /** From the checkpoint up to which this process last found nothing wrong; everything, when it has not yet looked. */
   readonly incremental?: boolean
 }
+
+/** A client may do everything it ever does under one trace id. */
+const MAX_OF_TRACE = 200
 
 export class Ledger {
   readonly #options: LedgerOptions
@@ -185,10 +182,15 @@ export class Ledger {
 
   /** In order, from `from` on; unreadable ones are left to `verify`. */
   entries(from: number, limit: number): readonly StoredEntry[] {
-    return this.#store.entries(from, limit).flatMap(({ bytes }) => {
-      const decoded = decodeEntry(bytes)
-      return decoded.ok ? [{ entry: decoded.value, bytes }] : []
-    })
+    return readableEntries(this.#store.entries(from, limit))
+  }
+
+  /**
+   * What is on record under a trace id: the newest entries that bear it, and what ended the calls among them. Who calls
+   * may choose the id (W3C), so it says nothing about when, nor that all of it is one call, nor that one caller made it.
+   */
+  entriesOfTrace(traceId: string): readonly LedgerEntry[] {
+    return readableEntries(this.#store.entriesOfTrace(traceId, MAX_OF_TRACE)).map(({ entry }) => entry)
   }
 
   body(seq: number): BodyState {

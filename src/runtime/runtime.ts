@@ -81,7 +81,7 @@ export function createRuntime(options: RuntimeOptions): Service {
     ...skillTools(skills),
     ...taskTools(records, stores.tasks),
     ...proofTools(records, stores, ledgerProver(ledger)),
-    ...ledgerTools(ledger, bus),
+    ...ledgerTools(ledger),
     ...busTools(bus),
     ...routerTools(records, bus),
   ]

@@ -1,32 +1,36 @@
 /**
- * Call record: what is kept about one call: its entries in the ledger, its arguments, its result, and why it was refused.
+ * Call record: what is kept under one trace id: its entries in the ledger, and of each call its arguments, its result,
+ * and why it was refused.
  *
  * Reads through the ledger it is given.
  */
 import { isJsonObject } from '../core/json.ts'
 import type { Json } from '../core/json.ts'
-import { callEntries } from '../ledger/call-entries.ts'
+import { endsCall } from '../ledger/audit.ts'
 import type { LedgerEntry } from '../ledger/entry.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import type { CallDetailView, EntryView, TraceView } from './views.ts'
+import type { CallDetailView, EntryView, RecordedCallView } from './views.ts'
 
-type Records = Pick<Ledger, 'size' | 'entry' | 'entries' | 'body'>
+type Records = Pick<Ledger, 'entriesOfTrace' | 'body'>
 
-export type CallRecord = Pick<CallDetailView, 'entries' | 'arguments' | 'result' | 'withheld' | 'reasons'>
+export function callRecord(ledger: Records, traceId: string): Pick<CallDetailView, 'calls' | 'entries'> {
+  const entries = ledger.entriesOfTrace(traceId)
+  const calls = entries.filter(({ kind }) => kind === 'call.enter').map((enter) => recordedCall(ledger, enter, entries))
+  return { calls, entries: entries.map(viewOf) }
+}
 
-export function callRecord(ledger: Records, traceId: string, traces: readonly TraceView[]): CallRecord {
-  const entries = callEntries(ledger, traceId, traces)
-  const enter = entries.find(({ kind }) => kind === 'call.enter')
-  const exit = entries.find(({ kind, call }) => kind === 'call.exit' && call === enter?.seq)
+function recordedCall(ledger: Records, enter: LedgerEntry, entries: readonly LedgerEntry[]): RecordedCallView {
+  const exit = entries.find((entry) => endsCall(entry) && entry['call'] === enter.seq)
   return {
-    entries: entries.map(viewOf),
-    arguments: enter === undefined ? null : kept(ledger, enter.seq, 'args').value,
+    enter: viewOf(enter),
+    exit: exit === undefined ? null : viewOf(exit),
+    arguments: kept(ledger, enter.seq, 'args').value,
     reasons: exit === undefined ? [] : reasonsOf(ledger, exit),
     ...resultOf(ledger, exit),
   }
 }
 
-function resultOf(ledger: Records, exit: LedgerEntry | undefined): Pick<CallRecord, 'result' | 'withheld'> {
+function resultOf(ledger: Records, exit: LedgerEntry | undefined): Pick<RecordedCallView, 'result' | 'withheld'> {
   if (exit === undefined) return { result: null, withheld: 'none' }
   const { value, state } = kept(ledger, exit.seq, 'result')
   if (state === 'kept') return { result: value, withheld: null }
@@ -35,7 +39,7 @@ function resultOf(ledger: Records, exit: LedgerEntry | undefined): Pick<CallReco
 }
 
 /** The rules are in the entry, the sentences that the caller heard beside it, in the same order. */
-function reasonsOf(ledger: Records, exit: LedgerEntry): CallRecord['reasons'] {
+function reasonsOf(ledger: Records, exit: LedgerEntry): RecordedCallView['reasons'] {
   const sentences = listOf(kept(ledger, exit.seq, 'reasons').value)
   return listOf(exit['reasons'] ?? null).flatMap((rule, index) => {
     const sentence = sentences[index]

@@ -82,7 +82,7 @@ export function addCalls(api: Api, { bus, guard, ledger, history }: ApiOptions):
       .recentTraces(MAX_TRACES)
       .filter((trace) => trace.traceId === traceId)
       .toReversed()
-    const record = callRecord(ledger, traceId, traces)
+    const record = callRecord(ledger, traceId)
     if (traces.length === 0 && record.entries.length === 0)
       return refusal(404, 'Neither the ring of recent calls nor the ledger knows this call.')
     // Asked for by this call, or used by it.

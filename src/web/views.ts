@@ -127,19 +127,28 @@ export interface EntryView {
   readonly entry: JsonObject
 }
 
-/** One call with everything that is on record about it. */
+/** One trace with everything that is on record about it. */
 export interface CallDetailView {
   readonly traceId: string
   /** This node's traces under that id, first first: nested calls and further attempts have it too. */
   readonly traces: readonly TraceView[]
+  /** Call by call, first first: whoever calls may choose the id, so they need not be of one caller. */
+  readonly calls: readonly RecordedCallView[]
   readonly entries: readonly EntryView[]
+  readonly approvals: readonly ApprovalView[]
+}
+
+/** What the ledger has of one call. */
+export interface RecordedCallView {
+  readonly enter: EntryView
+  /** `null` while it is under way. */
+  readonly exit: EntryView | null
   readonly arguments: Json | null
   readonly result: Json | null
   /** Why there is no result to show, if there is none. */
   readonly withheld: 'reads-are-not-kept' | 'erased' | 'none' | null
   /** Why it was refused, rule by rule. A sentence is `null` once it was erased. */
   readonly reasons: readonly { readonly rule: string; readonly sentence: string | null }[]
-  readonly approvals: readonly ApprovalView[]
 }
 
 export interface SeriesView {

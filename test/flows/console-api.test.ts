@@ -2,10 +2,12 @@
  * What the console's HTTP side lets in, and what it tells.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { traceIdToUlid } from '../../src/core/ids.ts'
 import type { CallView, ToolView } from '../../src/web/api.ts'
 import type { ApprovalView, CallDetailView, LinkView, SessionView, SignedInView } from '../../src/web/views.ts'
 import { openConsoleHouse } from '../console-house.ts'
 import type { ConsoleHouse } from '../console-house.ts'
+import { callTool, newTraceId } from '../modern-request.ts'
 import { doors } from '../strange-house.ts'
 
 const KEY = 'x-hearthbus-key'
@@ -210,11 +212,22 @@ describe('one call', () => {
     expect(detail.entries.map(({ kind }) => kind)).toEqual(
       expect.arrayContaining(['call.enter', 'approval.used', 'call.exit']),
     )
-    expect(detail.arguments).toEqual(approval.shown.arguments)
-    expect(detail.result).toMatchObject({ opened: true })
+    expect(detail.calls).toMatchObject([{ arguments: approval.shown.arguments, result: { opened: true } }])
     const seq = detail.entries.find(({ kind }) => kind === 'call.exit')?.seq
     const proof = await (await house.api(`/api/ledger/proof/${seq}`)).text()
     expect(proof).toMatch(/^c2sp\.org\/tlog-proof@v1\n/)
+  })
+
+  it('keeps its own arguments and result where others were made under the trace id that its client chose', async () => {
+    const trace = newTraceId()
+    const door = `back ${trace}`
+    await callTool(house.url, 'server_ping', {}, trace)
+    await callTool(house.url, 'test.door.open', { door }, trace)
+    const detail = (await (await house.api(`/api/calls/${traceIdToUlid(trace)}`)).json()) as CallDetailView
+    expect(detail.calls).toMatchObject([
+      { enter: { entry: { tool: 'server_ping' } }, arguments: {}, withheld: 'reads-are-not-kept' },
+      { enter: { entry: { tool: 'test.door.open' } }, arguments: { door }, exit: { entry: { outcome: 'denied' } } },
+    ])
   })
 
   it('has its secrets hidden', async () => {

@@ -183,7 +183,7 @@ describe('a house with devices', () => {
     const traces = (await house.api('/api/traces?limit=1000')) as unknown as { capability: string; traceId: string }[]
     const approved = traces.find(({ capability }) => capability === 'devices.enrolment.approve')
     expect(await house.api(`/api/calls/${approved?.traceId}`)).toMatchObject({
-      result: { device: 'cellar', client_id: '[redacted]' },
+      calls: [{ result: { device: 'cellar', client_id: '[redacted]' } }],
     })
   })
 

@@ -4,7 +4,7 @@
  * Does I/O.
  */
 import type { JSX } from 'preact'
-import type { CallDetailView } from '../../../src/web/views.ts'
+import type { CallDetailView, RecordedCallView } from '../../../src/web/views.ts'
 import { get, getText } from '../core/api.ts'
 import { tookText } from '../core/format.ts'
 import { stringAt } from '../core/json.ts'
@@ -20,10 +20,9 @@ import { Badge, EffectBadge, ResultBadge, Time, Words } from '../parts/words.tsx
 
 export function CallPage({ traceId }: { readonly traceId: string }): JSX.Element {
   const call = useLoad(() => get<CallDetailView>(`/api/calls/${encodeURIComponent(traceId)}`), [traceId])
-  const name = call.value?.traces.at(-1)?.capability ?? entryText(call.value, 'tool') ?? 'Call'
   return (
     <Page
-      title={line(name, 80)}
+      title={titleOf(call.value)}
       lead={<code>{line(traceId, 64)}</code>}
       actions={<a href={href('calls')}>All calls</a>}
     >
@@ -34,24 +33,92 @@ export function CallPage({ traceId }: { readonly traceId: string }): JSX.Element
   )
 }
 
+/** A client may do much under one trace id, and what it calls may call further. */
+function titleOf(detail: CallDetailView | undefined): string {
+  const [first, ...more] = detail?.calls ?? []
+  const name = line(stringAt(first?.enter.entry, 'tool') ?? detail?.traces.at(-1)?.capability ?? 'Call', 80)
+  return more.length === 0 ? name : `${name} and ${more.length} more`
+}
+
 function Detail({ detail }: { readonly detail: CallDetailView }): JSX.Element {
-  const { traces, entries, approvals, reasons } = detail
-  const enter = entries.find(({ kind }) => kind === 'call.enter')
-  const exit = entries.find(({ kind }) => kind === 'call.exit' || kind === 'call.aborted')
+  const { traces, calls, entries, approvals } = detail
   const last = traces.at(-1)
-  const result = last?.result ?? stringAt(exit?.entry, 'outcome') ?? 'unknown'
   return (
     <>
-      <Section title="What happened">
+      {calls.length > 1 ? (
+        <p class="note">
+          {calls.length} calls have this trace id: who calls may choose it, and a call that calls further hands it on.
+        </p>
+      ) : null}
+      {calls.map((call) => (
+        <Recorded key={call.enter.seq} call={call} title={calls.length === 1 ? undefined : toolOf(call)} />
+      ))}
+      {calls.length === 0 && last !== undefined ? (
+        <Section title="What happened">
+          <Facts
+            of={[
+              ['Outcome', <ResultBadge key="result" result={last.result} />],
+              ['Asked by', <Words key="who" text={last.caller} />],
+              ['Through', line(last.channel)],
+              ['Took', tookText(last.ms)],
+            ]}
+          />
+        </Section>
+      ) : null}
+      {approvals.map((approval) => (
+        <p key={approval.id} class="note">
+          <Badge tone={approval.state === 'denied' ? 'bad' : 'accent'}>{approval.state}</Badge> Approval{' '}
+          <code>{approval.id}</code>
+          {approval.decidedBy === undefined ? null : (
+            <>
+              , decided by <Words text={approval.decidedBy} />
+            </>
+          )}
+          {approval.reason === undefined ? null : (
+            <>
+              : <Words text={approval.reason} />
+            </>
+          )}
+        </p>
+      ))}
+      {traces.length === 0 ? null : (
+        <Section title="Its way" note="Stages here, and nodes it went to.">
+          <Hops traces={traces} />
+        </Section>
+      )}
+      <Section title="In the ledger" note="Each entry can be proven to anybody, offline, with this node’s public key.">
+        {entries.length === 0 ? (
+          <Empty title="The ledger says nothing about it." />
+        ) : (
+          <Entries entries={entries} name="entry" proofOf={(seq) => getText(`/api/ledger/proof/${seq}`)} />
+        )}
+      </Section>
+    </>
+  )
+}
+
+/** One call, as the ledger has it. */
+function Recorded({
+  call,
+  title,
+}: {
+  readonly call: RecordedCallView
+  readonly title: string | undefined
+}): JSX.Element {
+  const { enter, exit, reasons } = call
+  const of = title === undefined ? '' : ` of ${title}`
+  return (
+    <>
+      <Section title={title ?? 'What happened'}>
         <Facts
           of={[
-            ['Outcome', <ResultBadge key="result" result={result} />],
-            ['Asked by', <Words key="who" text={stringAt(enter?.entry, 'principal') ?? last?.caller ?? 'unknown'} />],
-            ['Through', line(stringAt(enter?.entry, 'channel') ?? last?.channel ?? '–')],
-            ['Client', <Words key="client" text={stringAt(enter?.entry, 'client') ?? '–'} />],
-            ['Effect', <EffectBadge key="effect" effect={stringAt(enter?.entry, 'effect') ?? 'unknown'} />],
-            ['Began', enter === undefined ? '–' : <Time key="at" ms={Date.parse(enter.at)} />],
-            ['Took', last === undefined ? '–' : tookText(last.ms)],
+            ['Outcome', <ResultBadge key="result" result={outcomeOf(call)} />],
+            ['Asked by', <Words key="who" text={stringAt(enter.entry, 'principal') ?? 'unknown'} />],
+            ['Through', line(stringAt(enter.entry, 'channel') ?? '–')],
+            ['Client', <Words key="client" text={stringAt(enter.entry, 'client') ?? '–'} />],
+            ['Effect', <EffectBadge key="effect" effect={stringAt(enter.entry, 'effect') ?? 'unknown'} />],
+            ['Began', <Time key="at" ms={Date.parse(enter.at)} />],
+            ['Took', exit === null ? '–' : tookText(Date.parse(exit.at) - Date.parse(enter.at))],
           ]}
         />
         {reasons.length === 0 ? null : (
@@ -66,53 +133,31 @@ function Detail({ detail }: { readonly detail: CallDetailView }): JSX.Element {
             </ul>
           </>
         )}
-        {approvals.map((approval) => (
-          <p key={approval.id} class="note">
-            <Badge tone={approval.state === 'denied' ? 'bad' : 'accent'}>{approval.state}</Badge> Approval{' '}
-            <code>{approval.id}</code>
-            {approval.decidedBy === undefined ? null : (
-              <>
-                , decided by <Words text={approval.decidedBy} />
-              </>
-            )}
-            {approval.reason === undefined ? null : (
-              <>
-                : <Words text={approval.reason} />
-              </>
-            )}
-          </p>
-        ))}
       </Section>
-      {traces.length === 0 ? null : (
-        <Section title="Its way" note="Stages here, and nodes it went to.">
-          <Hops traces={traces} />
-        </Section>
-      )}
-      <Section title="Arguments" note="Secrets are hidden before anything is kept.">
-        {detail.arguments === null ? <p class="aside">None are kept.</p> : <JsonTree value={detail.arguments} />}
+      <Section title={`Arguments${of}`} note="Secrets are hidden before anything is kept.">
+        {call.arguments === null ? <p class="aside">None are kept.</p> : <JsonTree value={call.arguments} />}
       </Section>
-      <Section title="Result">
-        {detail.withheld === 'reads-are-not-kept' ? (
+      <Section title={`Result${of}`}>
+        {call.withheld === 'reads-are-not-kept' ? (
           <p class="aside">What a read answered is not kept; the ledger has its hash.</p>
-        ) : detail.withheld === 'erased' ? (
+        ) : call.withheld === 'erased' ? (
           <p class="aside">It was erased on request; the ledger has its hash.</p>
-        ) : detail.result === null ? (
+        ) : call.result === null ? (
           <p class="aside">There is none.</p>
         ) : (
-          <JsonTree value={detail.result} />
-        )}
-      </Section>
-      <Section title="In the ledger" note="Each entry can be proven to anybody, offline, with this node’s public key.">
-        {entries.length === 0 ? (
-          <Empty title="The ledger says nothing about it." />
-        ) : (
-          <Entries entries={entries} name="entry" proofOf={(seq) => getText(`/api/ledger/proof/${seq}`)} />
+          <JsonTree value={call.result} />
         )}
       </Section>
     </>
   )
 }
 
-function entryText(detail: CallDetailView | undefined, field: string): string | undefined {
-  return stringAt(detail?.entries.find(({ kind }) => kind === 'call.enter')?.entry, field)
+function toolOf({ enter }: RecordedCallView): string {
+  return line(stringAt(enter.entry, 'tool') ?? 'Call', 80)
+}
+
+/** As the list of calls has it: `ok`, or what went wrong. */
+function outcomeOf({ exit }: RecordedCallView): string {
+  if (exit === null) return 'running'
+  return stringAt(exit.entry, 'error_code') ?? stringAt(exit.entry, 'outcome') ?? 'aborted'
 }

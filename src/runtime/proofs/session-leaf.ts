@@ -9,7 +9,7 @@ import { isJsonObject } from '../../core/json.ts'
 import { BLANK } from '../../ledger/copies.ts'
 import type { CommittedBody } from '../../ledger/copies.ts'
 import type { LedgerEntry, LedgerEvent } from '../../ledger/entry.ts'
-import type { StoredEntry } from '../../ledger/ledger.ts'
+import type { StoredEntry } from '../../ledger/entry.ts'
 import { leafHash } from '../../ledger/tree.ts'
 import type { Session, SessionRoot } from './session-store.ts'
 

@@ -60,9 +60,9 @@ export const ledgerProof = defineTool({
 export const ledgerTrace = defineTool({
   ...common,
   name: 'ledger_trace',
-  title: 'What the ledger says about a call',
+  title: 'What the ledger says about a trace',
   description:
-    'Returns the entries of this ledger about one call, by its trace id: when it came in, who asked, how it ended, which approval it used. A call that crossed nodes has entries in the ledger of each, under the same trace id. Prove any of them with ledger_proof; arguments and results are not in it.',
+    'Returns the entries of this ledger under one trace id, the newest 200 if there are more: when a call came in, who asked, how it ended, which approval it used. Callers may choose the id, so calls of several may bear it: read `principal`. A call that crossed nodes has entries in the ledger of each, under the same trace id. Prove any of them with ledger_proof; arguments and results are not in it.',
   input: z.strictObject({ trace_id: id() }),
   output: z.object({
     trace_id: z.string(),

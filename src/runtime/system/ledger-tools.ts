@@ -3,14 +3,11 @@
  *
  * Reads through the ledger.
  */
-import type { CapabilityBus } from '../../bus/bus.ts'
 import type { Capability } from '../../bus/capability.ts'
-import { TRACE_RING_BUFFER } from '../../bus/trace.ts'
 import { base64, fromUtf8, hex } from '../../core/bytes.ts'
 import type { Fault } from '../../core/fault.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
-import { callEntries } from '../../ledger/call-entries.ts'
 import { checkpointText } from '../../ledger/checkpoint.ts'
 import { findingSentence } from '../../ledger/finding.ts'
 import { ledgerFaultSentence, ledgerStateSentence } from '../../ledger/fork.ts'
@@ -25,7 +22,7 @@ import { fault } from '../faults.ts'
 import type { Prover } from '../proofs/tools.ts'
 import { ledgerCheckpoint, ledgerConsistency, ledgerProof, ledgerTrace, ledgerVerify } from './ledger-definitions.ts'
 
-export function ledgerTools(ledger: Ledger, bus: Pick<CapabilityBus, 'recentTraces'>): readonly Capability[] {
+export function ledgerTools(ledger: Ledger): readonly Capability[] {
   const verifierKey = formatVerifierKey(ledger.verifierKey)
   return [
     ledgerCheckpoint.handledBy(async () => {
@@ -61,16 +58,15 @@ export function ledgerTools(ledger: Ledger, bus: Pick<CapabilityBus, 'recentTrac
       })
     }),
 
-    ledgerTrace.handledBy(async ({ trace_id: traceId }) => {
-      // When it ran, if the ring still has it; for older calls its id may say.
-      const seen = bus.recentTraces(TRACE_RING_BUFFER).filter((trace) => trace.traceId === traceId)
-      const entries = callEntries(ledger, traceId, seen)
-      return answer({
+    ledgerTrace.handledBy(async ({ trace_id: traceId }) =>
+      answer({
         trace_id: traceId,
         origin: ledger.verifierKey.name,
-        entries: entries.map((entry) => ({ log_index: entry.seq, at: entry.at, kind: entry.kind, entry })),
-      })
-    }),
+        entries: ledger
+          .entriesOfTrace(traceId)
+          .map((entry) => ({ log_index: entry.seq, at: entry.at, kind: entry.kind, entry })),
+      }),
+    ),
 
     ledgerConsistency.handledBy(async ({ from_size: from, to_size: to }) => {
       const consistency = ledger.consistency(from, to)

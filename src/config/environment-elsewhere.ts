@@ -33,7 +33,10 @@ const ELSEWHERE: Readonly<Record<string, (value: string) => Word>> = {
     off: { wrong: 'cannot be switched off: beyond this machine a token is always demanded' },
   }),
   MCP_HTTP_AUTH_PROTECT_HEALTHZ: flag({
-    on: { wrong: '/health, /ready and /metrics answer whoever can reach the listener; they tell no values' },
+    on: {
+      wrong:
+        '/health and /ready answer whoever can reach the listener and tell nothing of the house; /metrics asks for a token',
+    },
   }),
   MCP_HTTP_ACCEPT_MODE: (value) => {
     if (/^strict$/i.test(value)) return undefined

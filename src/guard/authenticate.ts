@@ -99,7 +99,7 @@ function fromToken(
 }
 
 /** A proxy on this machine connects from loopback, too; what it forwards did not come from here. */
-function isFromHere(headers: RequestHeaders, remoteAddress: string | undefined): boolean {
+export function isFromHere(headers: RequestHeaders, remoteAddress: string | undefined): boolean {
   return isLoopback(remoteAddress ?? '') && FORWARDED.every((name) => headerOf(headers, name) === undefined)
 }
 

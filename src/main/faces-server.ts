@@ -73,7 +73,7 @@ export async function startFaces(parts: FaceParts): Promise<Result<Faces, StartF
   const status = statusView(parts, () => url)
   const people = createPeople(parts, { authenticate, status, tooMany })
   const examine = createExamination(parts.reporters, systemClock)
-  const monitor = monitorHandler({ status, examine, metrics: () => spine.bus.metrics() })
+  const monitor = monitorHandler({ status, examine, know: authenticate, metrics: () => spine.bus.metrics() })
   const listener = await openListener(parts, [
     { prefix: '/mcp', handle: mcp },
     ...people.routes,

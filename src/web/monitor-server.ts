@@ -1,22 +1,31 @@
 /**
- * Monitor server: is it alive, is it ready, and what does it count. Open to whoever can reach the listener; it tells
- * no names and no values.
+ * Monitor server: is it alive, is it ready, and what does it count. The first two are open to whoever can reach the
+ * listener. What is counted is counted by capability, and those are called like the devices of the house: beyond this
+ * machine it is for known callers, of any role, as on the listener for other nodes (ADR 35).
  *
  * Does I/O.
  */
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
+import type { Result } from '../core/result.ts'
+import { isFromHere } from '../guard/authenticate.ts'
 import type { StatusView } from './api.ts'
 
 export interface MonitorOptions {
   readonly status: () => Pick<StatusView, 'ledger' | 'services'>
   /** Names of the services that found that they cannot do their work, having tried. */
   readonly examine: () => Promise<readonly string[]>
+  /** Who asks from elsewhere. */
+  readonly know: (
+    headers: IncomingHttpHeaders,
+    remoteAddress: string | undefined,
+  ) => Result<unknown, { readonly status: number; readonly message: string }>
   readonly metrics: () => Promise<{ readonly text: string; readonly contentType: string }>
 }
 
 export function monitorHandler({
   status,
   examine,
+  know,
   metrics,
 }: MonitorOptions): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
   return async (request, response) => {
@@ -32,6 +41,9 @@ export function monitorHandler({
       return answer(response, ready ? 200 : 503, { ready, ledger: ledger.state, failing })
     }
     if (path !== '/metrics') return answer(response, 404, { error: 'nothing here' })
+    const { headers, socket } = request
+    const known = isFromHere(headers, socket.remoteAddress) ? undefined : know(headers, socket.remoteAddress)
+    if (known?.ok === false) return answer(response, known.fault.status, { error: known.fault.message })
     const { text, contentType } = await metrics()
     response.writeHead(200, { 'content-type': contentType }).end(text)
   }

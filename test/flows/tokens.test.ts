@@ -39,6 +39,24 @@ describe('a node that others can reach', () => {
     await expect(connectHttp(url, 'modern', '/mcp', token)).rejects.toThrow('403')
     await gateway.stop()
   })
+
+  it('tells what it counts, by the names of what is in the house, to itself and to known callers', async () => {
+    const [token = ''] = cli('token', 'create', 'prometheus', '--role', 'observer').stdout.split('\n')
+    const gateway = await startGatewayProcess(home)
+    const url = gateway.url.replace('0.0.0.0', '127.0.0.1')
+    // As a proxy on this machine says it; another machine's address is not to be had in every test.
+    const elsewhere = { 'x-forwarded-for': '192.168.1.20' }
+    const asked = [
+      fetch(`${url}/metrics`),
+      fetch(`${url}/metrics`, { headers: elsewhere }),
+      fetch(`${url}/metrics`, { headers: { ...elsewhere, authorization: `Bearer ${token}` } }),
+      fetch(`${url}/metrics`, { headers: { ...elsewhere, authorization: 'Bearer hb_nonsense' } }),
+      fetch(`${url}/health`, { headers: elsewhere }),
+      fetch(`${url}/ready`, { headers: elsewhere }),
+    ]
+    expect((await Promise.all(asked)).map(({ status }) => status)).toEqual([200, 401, 200, 403, 200, 200])
+    await gateway.stop()
+  })
 })
 
 describe('a token that is narrowed', () => {

@@ -9,9 +9,13 @@ import type { Command } from 'commander'
 import { ROLES } from '../bus/call.ts'
 import { isJsonObject } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
+import { fail } from '../core/result.ts'
 import { OWNER } from '../guard/authenticate.ts'
+import { profileFlaw } from '../guard/token.ts'
 import type { TokenRecord } from '../guard/token.ts'
+import { profileNames } from '../mcp/profile.ts'
 import { newTokenOf, tokenRequest } from '../web/api.ts'
+import { narrowingText } from '../web/narrowing.ts'
 import type { GrantView } from '../web/views.ts'
 import { ask, configOf, dataRootOf, globalOptions, say } from './command-client.ts'
 import { findGateway } from './gateway-client.ts'
@@ -143,7 +147,7 @@ function addTokens(program: Command): void {
     .addOption(new Option('--role <role>', 'what it may do').choices(ROLES).makeOptionMandatory())
     .option('--days <n>', 'expires after so many days', wholeNumber(1, 3_650))
     .option('--effects <list>', 'narrow what it may call to effects, e.g. reads,records')
-    .option('--profiles <list>', 'narrow what it may call to profiles')
+    .option('--profiles <list>', 'narrow what it may call to profiles (hearthbus profiles)')
     .option('--devices <list>', 'narrow what it may call, and decide about, to devices: ids as approvals show them')
     .action((name: string, options: TokenOptions, command: Command) => {
       const body = {
@@ -186,9 +190,14 @@ async function createTokenOffline(command: Command, body: JsonObject): Promise<v
   if (!wish.success) command.error(wish.error.issues.map((issue) => issue.message).join('; '), { exitCode: EXIT.usage })
   const { withQuietGateway } = await import('./quiet-gateway-server.ts')
   const { exitOfStart } = await import('./start-server.ts')
-  const made = await withQuietGateway(config, dataRootOf(command), ({ guard }) =>
-    guard.tokens.create(OWNER, newTokenOf(wish.data)),
-  )
+  const { familyEnvelopes } = await import('../main/families.ts')
+  const token = newTokenOf(wish.data)
+  const made = await withQuietGateway(config, dataRootOf(command), async ({ guard, families }) => {
+    // The quiet gateway starts no family, and what they are called is known all the same.
+    const known = profileNames(config.profiles, [...familyEnvelopes.map(({ name }) => name), ...families])
+    const flaw = profileFlaw(token, known)
+    return flaw === undefined ? guard.tokens.create(OWNER, token) : fail({ kind: 'invalid-arguments', message: flaw })
+  })
   if (!made.ok) say(command, { json: { ...made.fault }, text: made.fault.message, exit: exitOfStart(made.fault) })
   else if (!made.value.ok)
     say(command, {
@@ -262,9 +271,12 @@ function tokenTable(tokens: readonly TokenRecord[]): string {
   const rows = tokens.map((token) => [
     token.name,
     token.role,
+    narrowingText(token.restrictions) ?? '–',
     when(token.lastUsedAtMs),
     when(token.expiresAtMs),
     when(token.revokedAtMs),
   ])
-  return rows.length === 0 ? 'There are no tokens.' : table(['name', 'role', 'last used', 'expires', 'revoked'], rows)
+  return rows.length === 0
+    ? 'There are no tokens.'
+    : table(['name', 'role', 'narrowed to', 'last used', 'expires', 'revoked'], rows)
 }

@@ -4,6 +4,7 @@
  * Pure.
  */
 import { z } from 'zod'
+import { TARGET_FORM, TARGET_PATTERN } from '../core/target.ts'
 import { devicesSection } from './devices.ts'
 import { ebusSection } from './ebus.ts'
 import { homeseerSection } from './homeseer.ts'
@@ -15,13 +16,7 @@ const effect = z.enum(['reads', 'records', 'writes', 'sensitive', 'admin'])
 /** A star elsewhere would match nothing, and a rule that forbids nothing looks like one that forbids. */
 const namePattern = z.string().regex(/^(?:[^*]+\*?|\*)$/, 'a name; `*` may only stand at its end')
 
-/** What people call a device is not what the guard knows it by: a rule about that name would hold for nothing, too. */
-const targetPattern = z
-  .string()
-  .regex(
-    /^(?:[^*:\s]+:[^*]*\*?|\*)$/,
-    'the id of a device, such as homeseer:ref:141 or device:desk-lamp (hearthbus approvals shows it), not its name; `*` may only stand at its end',
-  )
+const targetPattern = z.string().regex(TARGET_PATTERN, TARGET_FORM)
 
 const ownerRule = z
   .strictObject({

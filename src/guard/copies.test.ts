@@ -118,7 +118,12 @@ describe('rows of the guard, held against the ledger', () => {
     expect(guard.approvals.list({ state: 'denied' }).length).toBeLessThan(5)
     const [grant] = guard.grants.list()
     await guard.grants.end(grant?.id ?? '', ADMIN)
-    await guard.tokens.create(ADMIN, { name: 'lamp', role: 'agent', ttlMs: 1_000, restrictions: { devices: ['a'] } })
+    await guard.tokens.create(ADMIN, {
+      name: 'lamp',
+      role: 'agent',
+      ttlMs: 1_000,
+      restrictions: { devices: ['lamp:a'] },
+    })
     clock.advance(2_000)
     await guard.tokens.create(ADMIN, { name: 'lamp', role: 'observer' })
     await guard.tokens.create(ADMIN, { name: 'gone', role: 'agent' })

@@ -139,6 +139,9 @@ describe('token store', () => {
       { name: 'x', role: 'agent', ttlMs: NaN },
       { name: 'x', role: 'agent', restrictions: { effects: ['everything' as 'reads'] } },
       { name: 'x', role: 'agent', restrictions: { devices: ['y'.repeat(201)] } },
+      { name: 'x', role: 'agent', restrictions: { devices: ['lamp:1', 'nonsense'] } },
+      { name: 'x', role: 'agent', restrictions: { devices: ['Hall Lamp (Hall', 'Ground)'] } },
+      { name: 'x', role: 'agent', restrictions: { devices: ['*:1'] } },
     ]
     for (const token of bad)
       expect(await house.guard.tokens.create(ADMIN, token)).toMatchObject({ fault: { kind: 'invalid-arguments' } })

@@ -9,6 +9,7 @@ import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { ROLES } from '../bus/call.ts'
 import type { Restrictions, Role } from '../bus/call.ts'
 import { base64url } from '../core/bytes.ts'
+import { TARGET_FORM, TARGET_PATTERN } from '../core/target.ts'
 import { isEffect } from './caller-rights.ts'
 
 export interface TokenRecord {
@@ -70,7 +71,16 @@ export function tokenFlaw({ name, role, restrictions, ttlMs }: NewToken): string
   const names = [...(devices ?? []), ...(profiles ?? [])]
   if (names.length > MAX_NARROWINGS || names.some((text) => text === '' || text.length > MAX_NARROWING))
     return `it is narrowed to at most ${MAX_NARROWINGS} devices and profiles, by names of at most ${MAX_NARROWING} characters`
+  const stranger = devices?.find((device) => !TARGET_PATTERN.test(device))
+  if (stranger !== undefined) return `a token is narrowed to ${TARGET_FORM}; ${JSON.stringify(stranger)} is none`
   return nameFlaw(name)
+}
+
+/** The same about profiles, by those who know which there are. One that nobody has would be a key to nothing. */
+export function profileFlaw({ restrictions }: NewToken, known: readonly string[]): string | undefined {
+  const stranger = restrictions?.profiles?.find((profile) => !known.includes(profile))
+  if (stranger === undefined) return undefined
+  return `There is no profile ${JSON.stringify(stranger)}. There are: ${known.join(', ')}.`
 }
 
 /** What is wrong with a name, or `undefined`. */

@@ -7,6 +7,7 @@ import type { Offer } from '../bus/capability.ts'
 import { systemClock } from '../core/clock.ts'
 import { ulid } from '../core/ids.ts'
 import type { Authenticate } from '../guard/authenticate.ts'
+import { profileNames } from '../mcp/profile.ts'
 import type { StatusView } from '../web/api.ts'
 import { apiHandler } from '../web/api-server.ts'
 import { CLIENTS, selfCommand, selfSettings, snippetFor } from '../web/connect.ts'
@@ -32,9 +33,6 @@ export interface People {
   /** Streams end, timers stop. */
   readonly stop: () => void
 }
-
-/** As mcp/profile.ts has them; families are added as they are found. */
-const BUILT_IN = ['all', 'read']
 
 export interface PeopleFace {
   readonly authenticate: Authenticate
@@ -85,8 +83,9 @@ type Profiles = ReadonlyMap<string, (offer: Offer) => boolean>
 function profilesOf({ config, spine, families }: FaceParts): Profiles {
   const present = new Set([...families, ...spine.bus.offers().map(({ family }) => family.name)])
   const holds = profileHolds(config, present)
-  const names = [...BUILT_IN, ...Object.keys(config.profiles), ...present]
-  return new Map(names.map((name) => [name, (offer: Offer) => holds(name, offer) === true]))
+  return new Map(
+    profileNames(config.profiles, present).map((name) => [name, (offer: Offer) => holds(name, offer) === true]),
+  )
 }
 
 /** Nothing secret is in it: whoever is signed in at the console may read it. */

@@ -22,6 +22,10 @@ export type ProfileTable = Readonly<Record<string, Profile>>
 const EVERYTHING: Profile = { include: ['*'], exclude: [] }
 const BUILT_IN: ProfileTable = { all: EVERYTHING, read: { ...EVERYTHING, effects: ['reads'] } }
 
+export function profileNames(configured: ProfileTable, families: Iterable<string>): readonly string[] {
+  return [...new Set([...Object.keys(BUILT_IN), ...Object.keys(configured), ...families])]
+}
+
 /** `undefined` when there is no such profile. What is built in cannot be redefined to mean something else. */
 export function findProfile(
   name: string,

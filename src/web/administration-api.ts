@@ -3,17 +3,20 @@
  *
  * Pure: the guard does the work.
  */
+import { profileFlaw } from '../guard/token.ts'
 import { newTokenOf, stopRequest, tokenRequest } from './api.ts'
 import { answer, bodyOf, isAdmin, parsed, refusal } from './api-context.ts'
 import type { Api, ApiOptions } from './api-context.ts'
 
-export function addAdministration(api: Api, { guard }: ApiOptions): void {
+export function addAdministration(api: Api, { guard, profiles }: ApiOptions): void {
   api.get('/tokens', (context) =>
     isAdmin(context.var.caller) ? context.json(guard.tokens.list()) : refusal(403, 'Only an admin sees the tokens.'),
   )
   api.post('/tokens', async (context) => {
-    const wish = parsed(tokenRequest, await bodyOf(context.req.raw))
-    return answer(await guard.tokens.create(context.var.caller, newTokenOf(wish)))
+    const wish = newTokenOf(parsed(tokenRequest, await bodyOf(context.req.raw)))
+    const flaw = isAdmin(context.var.caller) ? profileFlaw(wish, [...profiles().keys()]) : undefined
+    if (flaw !== undefined) return refusal(400, flaw)
+    return answer(await guard.tokens.create(context.var.caller, wish))
   })
   api.delete('/tokens/:name', async (context) =>
     answer(await guard.tokens.revoke(context.var.caller, context.req.param('name'))),

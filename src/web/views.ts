@@ -3,6 +3,7 @@
  *
  * Pure.
  */
+import type { Restrictions } from '../bus/call.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 
 export type RoleName = 'observer' | 'agent' | 'approver' | 'admin'
@@ -161,7 +162,7 @@ export interface SeriesView {
 export interface TokenView {
   readonly name: string
   readonly role: RoleName
-  readonly restrictions?: JsonObject | undefined
+  readonly restrictions?: Restrictions | undefined
   readonly createdAtMs: number
   readonly createdBy: string
   readonly expiresAtMs?: number | undefined

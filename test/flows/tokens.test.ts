@@ -65,6 +65,37 @@ describe('a token that is narrowed', () => {
     expect(help).toContain('--profiles <list> narrow what it may call to profiles')
     expect(help).toContain('--devices <list> narrow what it may call, and decide about, to devices')
   })
+
+  it('is refused where it would be a key to nothing, before the first start and after', async () => {
+    const wishes = [
+      ['--devices', 'nonsense'],
+      ['--devices', 'Hall Lamp (Hall, Ground)'],
+      ['--profiles', 'nope'],
+    ]
+    const refusals = [
+      expect.stringContaining('"nonsense" is none'),
+      expect.stringContaining('"Hall Lamp (Hall" is none'),
+      expect.stringMatching(/no profile "nope"\. There are: all, read, .*ebus/),
+    ]
+    const tried = () => wishes.map((wish) => cli('token', 'create', 'tv', '--role', 'agent', ...wish))
+    const before = tried()
+    expect(before.map(({ status }) => status)).toEqual([1, 1, 1])
+    expect(before.map(({ stdout }) => stdout)).toEqual(refusals)
+    expect(cli('token', 'create', 'tv', '--role', 'agent', '--profiles', 'ebus').status).toBe(0)
+    const gateway = await startGatewayProcess(home)
+    const after = tried()
+    expect(after.every(({ status }) => status !== 0)).toBe(true)
+    expect(after.slice(0, 2).map(({ stdout, stderr }) => stdout + stderr)).toEqual(refusals.slice(0, 2))
+    expect(`${after[2]?.stdout}${after[2]?.stderr}`).toContain('no profile "nope"')
+    await gateway.stop()
+  })
+
+  it('is listed with what it is narrowed to', async () => {
+    cli('token', 'create', 'tv', '--role', 'agent', '--effects', 'reads', '--devices', 'device:tv, homeseer:ref:7')
+    const gateway = await startGatewayProcess(home)
+    expect(cli('token', 'list').stdout).toContain('reads · device:tv, homeseer:ref:7')
+    await gateway.stop()
+  })
 })
 
 describe('a token that is revoked', () => {

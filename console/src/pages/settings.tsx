@@ -5,6 +5,7 @@
  */
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
+import { narrowingText } from '../../../src/web/narrowing.ts'
 import type { LinkView, SessionView, SettingsView, TokenView } from '../../../src/web/views.ts'
 import { get, post, remove } from '../core/api.ts'
 import { useAttempt } from '../core/attempt.ts'
@@ -145,50 +146,70 @@ function Tokens(): JSX.Element {
       <TokenForm onMade={tokens.reload} />
       <Shown of={tokens} what="Tokens">
         {(list) => (
-          <Table
-            label="Tokens"
-            rows={list}
-            rowKey={({ name, createdAtMs }) => `${name} ${createdAtMs}`}
-            height={360}
-            empty={<p class="aside">There are none. Programs on this machine need none.</p>}
-            columns={[
-              { name: 'Name', width: 'minmax(0,1fr)', cell: ({ name }) => <Words text={name} /> },
-              { name: 'Role', width: '7rem', cell: ({ role }) => role },
-              {
-                name: 'Narrowed to',
-                width: 'minmax(0,1fr)',
-                minor: true,
-                cell: ({ restrictions }) => (restrictions === undefined ? '–' : line(JSON.stringify(restrictions), 80)),
-              },
-              {
-                name: 'Last used',
-                width: '8rem',
-                minor: true,
-                cell: ({ lastUsedAtMs }) => (lastUsedAtMs === undefined ? 'never' : <Age ms={lastUsedAtMs} />),
-              },
-              {
-                name: 'Expires',
-                width: '8rem',
-                minor: true,
-                cell: ({ expiresAtMs }) => (expiresAtMs === undefined ? 'never' : <Time ms={expiresAtMs} />),
-              },
-              {
-                name: 'Revoke',
-                width: '7rem',
-                cell: ({ name, revokedAtMs }) =>
-                  revokedAtMs === undefined ? (
-                    <button type="button" class="small" aria-label={`Revoke ${name}`} onClick={() => void revoke(name)}>
-                      Revoke
-                    </button>
-                  ) : (
-                    <Badge>revoked</Badge>
-                  ),
-              },
-            ]}
-          />
+          <>
+            <Narrowings of={list} />
+            <Table
+              label="Tokens"
+              rows={list}
+              rowKey={({ name, createdAtMs }) => `${name} ${createdAtMs}`}
+              height={360}
+              empty={<p class="aside">There are none. Programs on this machine need none.</p>}
+              columns={[
+                { name: 'Name', width: 'minmax(0,1fr)', cell: ({ name }) => <Words text={name} /> },
+                { name: 'Role', width: '7rem', cell: ({ role }) => role },
+                {
+                  name: 'Last used',
+                  width: '8rem',
+                  minor: true,
+                  cell: ({ lastUsedAtMs }) => (lastUsedAtMs === undefined ? 'never' : <Age ms={lastUsedAtMs} />),
+                },
+                {
+                  name: 'Expires',
+                  width: '8rem',
+                  minor: true,
+                  cell: ({ expiresAtMs }) => (expiresAtMs === undefined ? 'never' : <Time ms={expiresAtMs} />),
+                },
+                {
+                  name: 'Revoke',
+                  width: '7rem',
+                  cell: ({ name, revokedAtMs }) =>
+                    revokedAtMs === undefined ? (
+                      <button
+                        type="button"
+                        class="small"
+                        aria-label={`Revoke ${name}`}
+                        onClick={() => void revoke(name)}
+                      >
+                        Revoke
+                      </button>
+                    ) : (
+                      <Badge>revoked</Badge>
+                    ),
+                },
+              ]}
+            />
+          </>
         )}
       </Shown>
     </Section>
+  )
+}
+
+/** Beside the table, where there is room for all of it, also on a phone. */
+function Narrowings({ of: tokens }: { readonly of: readonly TokenView[] }): JSX.Element | null {
+  const narrowed = tokens.flatMap(({ name, restrictions, revokedAtMs }) => {
+    const text = revokedAtMs === undefined ? narrowingText(restrictions) : undefined
+    return text === undefined ? [] : [{ name, text }]
+  })
+  if (narrowed.length === 0) return null
+  return (
+    <ul class="aside" aria-label="Narrowed tokens">
+      {narrowed.map(({ name, text }) => (
+        <li key={name}>
+          <Words text={name} /> is narrowed to <Words text={text} max={2_000} />.
+        </li>
+      ))}
+    </ul>
   )
 }
 

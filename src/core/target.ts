@@ -1,0 +1,13 @@
+/**
+ * Target: how a device is named where somebody says what may be done with it, in a rule or in a token.
+ *
+ *   homeseer:ref:141     device:desk-lamp     ebus:*     *
+ *
+ * Pure.
+ */
+
+/** What people call a device is not what the guard knows it by: what is said about that name would hold for nothing. */
+export const TARGET_PATTERN = /^(?:[^*:\s]+:[^*]*\*?|\*)$/
+
+export const TARGET_FORM =
+  'the id of a device, such as homeseer:ref:141 or device:desk-lamp (hearthbus approvals shows it), not its name; `*` may only stand at its end'

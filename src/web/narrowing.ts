@@ -1,0 +1,17 @@
+/**
+ * Narrowing: what a token is narrowed to, in words. For the commands and for the page.
+ *
+ * Pure.
+ */
+import type { Restrictions } from '../bus/call.ts'
+
+/** Such as `reads, records · device:desk-lamp`; `undefined` for a token that may do whatever its role may. */
+export function narrowingText(restrictions: Restrictions | undefined): string | undefined {
+  if (restrictions === undefined) return undefined
+  const { effects, profiles, devices } = restrictions
+  const lists = [effects, profiles?.map((profile) => `profile ${profile}`), devices]
+  return lists
+    .filter((list) => list !== undefined)
+    .map((list) => (list.length === 0 ? 'nothing' : list.join(', ')))
+    .join(' · ')
+}

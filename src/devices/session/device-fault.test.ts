@@ -27,6 +27,11 @@ const CASES: readonly (readonly [DeviceFault, string, boolean])[] = [
     false,
   ],
   [
+    { kind: 'queue-full', limit: 16, ofOne: true },
+    'You have 16 calls waiting for devices already. Nothing was sent.',
+    false,
+  ],
+  [
     { kind: 'expired', afterMs: 1_500, asleep: true },
     'The call waited 1.5 s for the device to wake and was given up. Nothing was sent.',
     false,

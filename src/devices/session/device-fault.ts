@@ -12,7 +12,8 @@ export type DeviceFault =
   /** `listed` is false when the device has not told us a single tool, so that nobody can say. */
   | { readonly kind: 'unknown-tool'; readonly tool: string; readonly listed: boolean }
   | ArgumentsFault
-  | { readonly kind: 'queue-full'; readonly limit: number }
+  /** `ofOne`: it is the caller who has so many waiting. */
+  | { readonly kind: 'queue-full'; readonly limit: number; readonly ofOne?: boolean }
   /** Waited for its turn, or for the device to wake if it is still asleep, for too long. Nothing was sent. */
   | { readonly kind: 'expired'; readonly afterMs: number; readonly asleep: boolean }
   /** Sent, and no answer came in time. */
@@ -44,6 +45,7 @@ export function faultSentence(fault: DeviceFault): string {
     case 'invalid-arguments':
       return `Nothing was sent: ${fault.problems.join('; ')}.`
     case 'queue-full':
+      if (fault.ofOne === true) return `You have ${fault.limit} calls waiting for devices already. Nothing was sent.`
       return `The device is busy: ${fault.limit} calls are already waiting for it. Nothing was sent.`
     case 'expired':
       return fault.asleep

@@ -125,7 +125,7 @@ async function awaken(
   const isAsleep = (gateway.fleet.device(deviceId)?.phase ?? 'asleep') === 'asleep'
   if (wanted === undefined || !isAsleep) return undefined
   if (wanted === 'fail') return faultOf(calls.asleep(deviceId, slug), { slug, effect: 'reads' })
-  const waited = await calls.untilReady(deviceId, seconds * 1_000, call.signal)
+  const waited = await calls.untilReady(deviceId, seconds * 1_000, call)
   return waited === undefined ? undefined : faultOf(waited, { slug, effect: 'reads' })
 }
 

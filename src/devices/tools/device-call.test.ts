@@ -17,7 +17,10 @@ describe('whoever waited in vain', () => {
     ['initialising', true, false],
     ['listing', true, false],
   ] as const)('for a device that is %s hears whether it sleeps', async (phase, online, asleep) => {
-    const waited = await callsTo(phase, online).untilReady('d', 1, new AbortController().signal)
+    const waited = await callsTo(phase, online).untilReady('d', 1, {
+      caller: { kind: 'service', id: 'test' },
+      signal: new AbortController().signal,
+    })
     expect(waited).toEqual({ kind: 'expired', afterMs: 1, asleep })
   })
 })

@@ -16,9 +16,10 @@ import type { DeviceView, Fleet } from '../session/fleet.ts'
 import type { ToolTimes } from '../session/tool-time.ts'
 import { toolTimeMs } from '../session/tool-time.ts'
 import type { DeviceTool } from '../wire/tool-list.ts'
+import { callerKey } from '../../guard/caller-rights.ts'
 import { faultOf, outcomeOf } from './answer.ts'
 import { definitionHash } from './definition.ts'
-import { Waiters, WAITERS_PER_DEVICE } from './waiters.ts'
+import { Waiters, WAITERS_PER_CALLER, WAITERS_PER_DEVICE } from './waiters.ts'
 
 export interface PatienceRules {
   readonly toolTimes: ToolTimes
@@ -49,7 +50,7 @@ export class DeviceCalls {
 
   async call(call: Call, { deviceId, slug, tool, effect }: AskedTool): Promise<Outcome> {
     if (call.rehearsal) return fail({ kind: 'unsupported', message: 'A device cannot rehearse.' })
-    const away = await this.#wakened(deviceId, slug, call.signal)
+    const away = await this.#wakened(deviceId, slug, call)
     if (away !== undefined) return fail(faultOf(away, { slug, effect }))
     const now = this.#fleet.device(deviceId)?.tools.find(({ name }) => name === tool.name)
     // The device may have come back as another, and the bus not have heard of it yet.
@@ -60,11 +61,16 @@ export class DeviceCalls {
   }
 
   /** Why the device cannot be asked now either; `undefined` as soon as it can. */
-  async untilReady(deviceId: string, waitMs: number, signal: AbortSignal): Promise<DeviceFault | undefined> {
+  async untilReady(
+    deviceId: string,
+    waitMs: number,
+    { caller, signal }: Pick<Call, 'caller' | 'signal'>,
+  ): Promise<DeviceFault | undefined> {
     const isThere = () => this.#phase(deviceId) === 'ready'
-    const waited = await this.#waiters.wait({ key: deviceId, waitMs, signal, isThere })
+    const waited = await this.#waiters.wait({ key: deviceId, caller: callerKey(caller), waitMs, signal, isThere })
     if (waited === 'ready') return undefined
     if (waited === 'full') return { kind: 'queue-full', limit: WAITERS_PER_DEVICE }
+    if (waited === 'too-many-of-one') return { kind: 'queue-full', limit: WAITERS_PER_CALLER, ofOne: true }
     // One that is there and not ready has something else to do.
     return { kind: 'expired', afterMs: waitMs, asleep: this.#fleet.device(deviceId)?.online !== true }
   }
@@ -96,14 +102,14 @@ export class DeviceCalls {
   }
 
   /** `undefined` when the device can be asked now. */
-  async #wakened(deviceId: string, slug: string, signal: AbortSignal): Promise<DeviceFault | undefined> {
+  async #wakened(deviceId: string, slug: string, call: Call): Promise<DeviceFault | undefined> {
     const { whenAsleep, waitMs } = this.#rules
     const phase = this.#phase(deviceId)
     if (phase === 'ready') return undefined
     if (phase === 'asleep' && whenAsleep === 'fail') return this.asleep(deviceId, slug)
     // One that is just greeting has not said yet what it can do.
     const patienceMs = whenAsleep === 'queue' ? waitMs : TURN_MS
-    return this.untilReady(deviceId, patienceMs, signal)
+    return this.untilReady(deviceId, patienceMs, call)
   }
 
   #phase(deviceId: string): DeviceView['phase'] {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { Waiters, WAITERS_PER_DEVICE } from './waiters.ts'
+import { Waiters } from './waiters.ts'
 
 const never = new AbortController().signal
-const wait = { key: 'a', waitMs: 60_000, signal: never }
+const wait = { key: 'a', caller: 'agent', waitMs: 60_000, signal: never }
 
 describe('waiters', () => {
   it('go on as soon as it is there, and not before', async () => {
@@ -36,12 +36,28 @@ describe('waiters', () => {
   it('are not too many', async () => {
     const waiters = new Waiters()
     const isThere = () => false
-    const waited = Array.from({ length: WAITERS_PER_DEVICE }, () => waiters.wait({ ...wait, isThere }))
+    const waited = Array.from({ length: 32 }, (_, index) =>
+      waiters.wait({ ...wait, isThere, caller: `agent-${index}` }),
+    )
     expect(await waiters.wait({ ...wait, isThere })).toBe('full')
     waiters.close()
     await Promise.all(waited)
     const again = waiters.wait({ ...wait, isThere })
     waiters.close()
     expect(await again).toBe('expired')
+  })
+
+  it('of one caller leave room for those of others, whichever devices they wait for', async () => {
+    const waiters = new Waiters()
+    const isThere = () => false
+    const from = (caller: string, index: number, waitMs = 60_000) =>
+      waiters.wait({ key: `device-${index}`, caller, waitMs, signal: never, isThere })
+    const passing = from('observer', 0, 1)
+    const waited = Array.from({ length: 15 }, (_, index) => from('observer', index))
+    expect(await from('observer', 99)).toBe('too-many-of-one')
+    expect(await passing).toBe('expired')
+    waited.push(from('observer', 99), from('agent', 99))
+    waiters.close()
+    expect(new Set(await Promise.all(waited))).toEqual(new Set(['expired']))
   })
 })

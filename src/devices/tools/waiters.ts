@@ -5,10 +5,11 @@
  *
  * Pure, apart from waiting.
  */
-export type Waited = 'ready' | 'expired' | 'full'
+export type Waited = 'ready' | 'expired' | 'full' | 'too-many-of-one'
 
 export interface Wait {
   readonly key: string
+  readonly caller: string
   readonly waitMs: number
   readonly signal: AbortSignal
   readonly isThere: () => boolean
@@ -20,18 +21,24 @@ interface Waiting {
 }
 
 export const WAITERS_PER_DEVICE = 32
+/** As many as `devices.call_many` asks at once, and half of what waits for a device: nobody keeps the others from waiting. */
+export const WAITERS_PER_CALLER = 16
 const WAITERS_IN_ALL = 1_024
 
 export class Waiters {
   readonly #waiting = new Map<string, Set<Waiting>>()
+  readonly #byCaller = new Map<string, number>()
   #count = 0
 
-  wait({ key, waitMs, signal, isThere }: Wait): Promise<Waited> {
+  wait({ key, caller, waitMs, signal, isThere }: Wait): Promise<Waited> {
     if (isThere()) return Promise.resolve('ready')
     if (signal.aborted) return Promise.resolve('expired')
     const others = this.#waiting.get(key) ?? new Set()
     if (others.size >= WAITERS_PER_DEVICE || this.#count >= WAITERS_IN_ALL) return Promise.resolve('full')
+    const own = this.#byCaller.get(caller) ?? 0
+    if (own >= WAITERS_PER_CALLER) return Promise.resolve('too-many-of-one')
     this.#waiting.set(key, others)
+    this.#byCaller.set(caller, own + 1)
     this.#count++
     return new Promise((resolve) => {
       const end = (waited: Waited): void => {
@@ -39,6 +46,7 @@ export class Waiters {
         clearTimeout(timer)
         signal.removeEventListener('abort', waiting.giveUp)
         this.#count--
+        this.#leave(caller)
         if (others.size === 0) this.#waiting.delete(key)
         resolve(waited)
       }
@@ -62,5 +70,11 @@ export class Waiters {
   /** Nobody will come any more. */
   close(): void {
     for (const waiting of this.#waiting.values()) for (const { giveUp } of waiting) giveUp()
+  }
+
+  #leave(caller: string): void {
+    const left = (this.#byCaller.get(caller) ?? 0) - 1
+    if (left > 0) this.#byCaller.set(caller, left)
+    else this.#byCaller.delete(caller)
   }
 }

@@ -1,13 +1,51 @@
 import { readFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import type { Family, Offer } from '../src/bus/capability.ts'
+import { STATUS_OF_CODE } from '../src/bus/code.ts'
 import { generatedDocuments } from '../src/cli/docs-store.ts'
 import { EXIT } from '../src/cli/print.ts'
+import type { FaultKind } from '../src/core/fault.ts'
+import { isJsonObject } from '../src/core/json.ts'
+import { CODES } from '../src/ebus/tools/envelope.ts'
+import { familyEnvelopes } from '../src/main/families.ts'
+
+const KINDS: readonly FaultKind[] = [
+  'invalid-arguments',
+  'not-found',
+  'not-permitted',
+  'approval-required',
+  'conflict',
+  'busy',
+  'offline',
+  'timed-out',
+  'cancelled',
+  'failed',
+  'unknown-outcome',
+  'unsupported',
+  'internal',
+]
+
+function codesOf(family: Family): readonly string[] {
+  return KINDS.flatMap((kind) => {
+    const { structured } = family.failure({ kind, message: 'no' }, { name: 'x' } as Offer)
+    const error = isJsonObject(structured) ? structured['error'] : undefined
+    return isJsonObject(error) && typeof error['code'] === 'string' ? [error['code']] : []
+  })
+}
 
 describe('documents', () => {
   it('are what the offers and the schema say now (npm run docs renews them)', async () => {
     for (const [path, text] of await generatedDocuments())
       expect([basename(path), readFileSync(path, 'utf8')]).toEqual([basename(path), text])
+  })
+
+  it('list every code that a family has for a fault', () => {
+    const faults = readFileSync(new URL('../docs/faults.md', import.meta.url), 'utf8')
+    const listed = new Set([...faults.matchAll(/`(\w+)`/g)].map(([, code]) => code))
+    const codes = [...new Set(familyEnvelopes.flatMap(codesOf)), ...CODES, ...Object.keys(STATUS_OF_CODE)]
+    expect(codes.length).toBeGreaterThan(50)
+    expect(codes.filter((code) => !listed.has(code))).toEqual([])
   })
 
   it('list the exit codes that the program has', () => {

@@ -22,6 +22,7 @@ import { Ledger } from '../ledger/ledger.ts'
 import { noteSigner } from '../ledger/note-key.ts'
 import { createFamilies, familyMigrations } from '../main/families.ts'
 import { guardConfig } from '../main/guard-config.ts'
+import { modelsServices } from '../main/models.ts'
 import { contractDocument } from './contract-doc.ts'
 import { withKeyTable } from './running-doc.ts'
 
@@ -32,6 +33,7 @@ const EVERYTHING = `
 ebus: { buses: [{ adapter: 'enh:127.0.0.1:9' }] }
 homeseer: { url: 'http://127.0.0.1:9' }
 devices: { enabled: true, host: 127.0.0.1, port: 0 }
+models: { builtin: true }
 `
 
 /** Path → text, as they should be. */
@@ -81,7 +83,7 @@ async function offersOf(config: Config, root: string, database: Database): Promi
   })
   const services = await createFamilies({ config, version: 'docs', data, spine, database, logger: silentLogger })
   if (!services.ok) throw new Error(services.fault.message)
-  return services.value
+  return [...services.value, ...(await modelsServices(config))]
     .flatMap((service) => service.capabilities())
     .map((capability) => capability.offer)
     .toSorted((a, b) => (a.name < b.name ? -1 : 1))

@@ -36,7 +36,7 @@ export const chatTool = ({ model, backend, maxConcurrent, timeoutSeconds }: Inst
     name: 'llm.chat',
     title: 'Chat with a language model',
     description:
-      'Continues a conversation with a language model of this community and streams its words. Changes nothing in the house. Name a model in params.model, or leave it out and take whichever is free.',
+      'Continues a conversation with a language model of this community. Between nodes its words are streamed as they come; over MCP they come together, when all are there. Changes nothing in the house. Name a model in params.model, or leave it out and take whichever is free.',
     input: z.strictObject({
       params: z
         .strictObject({

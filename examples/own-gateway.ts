@@ -2,17 +2,21 @@
  * A gateway inside one's own program, with a service of one's own beside the built-in families.
  *
  *   node examples/own-gateway.ts /tmp/garden
+ *
+ * It runs until Ctrl-C and says what to try meanwhile. Where Hearthbus is installed, `node src/cli.ts` is `hearthbus`.
  */
+import { once } from 'node:events'
 // Where the package is installed, this is `from 'hearthbus'`.
 import { createLogger, readConfig, startGateway } from '../src/hearthbus.ts'
 import { gardenService } from './own-service.ts'
 
+const dataRoot = process.argv[2] ?? '/tmp/hearthbus-garden'
 const config = readConfig('inline', 'listen: { port: 0 }')
 if (!config.ok) throw new Error(config.fault.map((problem) => problem.message).join('\n'))
 
 const started = await startGateway({
   config: config.value,
-  dataRoot: process.argv[2] ?? '/tmp/hearthbus-garden',
+  dataRoot,
   version: '1.0.0',
   logger: createLogger('warn'),
   listen: true,
@@ -27,5 +31,13 @@ const watered = await gateway.bus.call(
   { open: true },
   { caller: { kind: 'principal', id: 'gardener', role: 'agent' }, channel: 'service' },
 )
-process.stdout.write(`${JSON.stringify(watered)}\n${gateway.ledger.size()} entries in the ledger\n`)
+process.stdout.write(`${JSON.stringify(watered)}\n${gateway.ledger.size()} entries in the ledger
+
+Try, in another terminal:
+  node src/cli.ts --data ${dataRoot} call garden.tap.get
+  node src/cli.ts --data ${dataRoot} call garden.tap.set '{"open": false}'
+  node src/cli.ts --data ${dataRoot} traces
+Agents find it at ${gateway.url}/mcp. Ctrl-C stops it.
+`)
+await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')])
 await gateway.stop()

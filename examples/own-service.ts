@@ -1,9 +1,8 @@
 /**
  * A service of one's own on the bus: a garden tap, with a reading that anybody may take and a change that is guarded.
  *
- *   node examples/own-service.ts
- *
- * It is called like everything else: over MCP, with `hearthbus call garden.tap.get`, from another service.
+ * It is called like everything else: over MCP, with `hearthbus call garden.tap.get`, from another service. To try it,
+ * run the gateway that has it: own-gateway.ts.
  */
 import { z } from 'zod'
 // Where the package is installed, this is `from 'hearthbus'`.

@@ -14,6 +14,18 @@ describe('init', () => {
     expect(writeFirstConfig(path).json).toEqual({ ok: true, path })
     const text = readFileSync(path, 'utf8')
     expect(readConfig(path, text).ok).toBe(true)
+    // What it proposes in comments can be read, too.
+    const proposed = text.replaceAll(/^# (?=[a-z]+:$| )/gm, '')
+    expect(readConfig(path, proposed)).toMatchObject({
+      ok: true,
+      value: {
+        ebus: { buses: [{ adapter: 'enh:192.168.1.20:9999' }] },
+        mesh: { enabled: true },
+        models: { endpoints: [{ chat: ['llama3.2'] }] },
+        guard: { rules: [{ says: 'forbid' }] },
+      },
+    })
+    expect(readConfig(path, proposed.replace('enh:192.168.1.20:9999', 'ebusd:192.168.1.20:8888')).ok).toBe(true)
     expect(writeFirstConfig(path)).toMatchObject({ text: `${path} is there already; it is left as it is.`, exit: 2 })
     expect(readFileSync(path, 'utf8')).toBe(text)
   })

@@ -24,7 +24,8 @@ listen:
   host: 127.0.0.1
   port: 7420
 
-# Heating. enh:host:port is an eBUS adapter with the enhanced protocol over TCP.
+# Heating. enh:host:port is an eBUS adapter with the enhanced protocol over TCP; where ebusd runs already, its command
+# port does as well: ebusd:192.168.1.20:8888
 # ebus:
 #   buses:
 #     - adapter: enh:192.168.1.20:9999
@@ -36,6 +37,16 @@ listen:
 # ESP32 voice devices on the LAN.
 # devices:
 #   enabled: true
+
+# Other Hearthbus nodes; then: hearthbus mesh init, or hearthbus mesh join.
+# mesh:
+#   enabled: true
+
+# Language models for agents and other nodes, from any OpenAI-compatible server. The key is in an environment variable.
+# models:
+#   endpoints:
+#     - url: http://192.168.1.30:11434/v1
+#       chat: [llama3.2]
 
 # What you decide beforehand: trust (no approval), ask (always), forbid.
 # guard:

@@ -83,7 +83,7 @@ async function offersOf(config: Config, root: string, database: Database): Promi
   })
   const services = await createFamilies({ config, version: 'docs', data, spine, database, logger: silentLogger })
   if (!services.ok) throw new Error(services.fault.message)
-  return [...services.value, ...(await modelsServices(config))]
+  return [...services.value, ...(await modelsServices(config, silentLogger))]
     .flatMap((service) => service.capabilities())
     .map((capability) => capability.offer)
     .toSorted((a, b) => (a.name < b.name ? -1 : 1))

@@ -7,6 +7,7 @@
  * Pure, given its fleet.
  */
 import type { Call, Outcome } from '../../bus/call.ts'
+import { accountKey } from '../../bus/caller-key.ts'
 import type { Effect } from '../../bus/capability.ts'
 import type { Fault, Reason } from '../../core/fault.ts'
 import { fail } from '../../core/result.ts'
@@ -16,7 +17,6 @@ import type { DeviceView, Fleet } from '../session/fleet.ts'
 import type { ToolTimes } from '../session/tool-time.ts'
 import { toolTimeMs } from '../session/tool-time.ts'
 import type { DeviceTool } from '../wire/tool-list.ts'
-import { callerKey } from '../../guard/caller-rights.ts'
 import { faultOf, outcomeOf } from './answer.ts'
 import { definitionHash } from './definition.ts'
 import { Waiters, WAITERS_PER_CALLER, WAITERS_PER_DEVICE } from './waiters.ts'
@@ -67,7 +67,7 @@ export class DeviceCalls {
     { caller, signal }: Pick<Call, 'caller' | 'signal'>,
   ): Promise<DeviceFault | undefined> {
     const isThere = () => this.#phase(deviceId) === 'ready'
-    const waited = await this.#waiters.wait({ key: deviceId, caller: callerKey(caller), waitMs, signal, isThere })
+    const waited = await this.#waiters.wait({ key: deviceId, caller: accountKey(caller), waitMs, signal, isThere })
     if (waited === 'ready') return undefined
     if (waited === 'full') return { kind: 'queue-full', limit: WAITERS_PER_DEVICE }
     if (waited === 'too-many-of-one') return { kind: 'queue-full', limit: WAITERS_PER_CALLER, ofOne: true }

@@ -19,6 +19,7 @@ import type { Logger } from './core/logger.ts'
 import { takeProcessLock } from './core/process-lock-store.ts'
 import { fail, ok } from './core/result.ts'
 import type { Result } from './core/result.ts'
+import { thrownMessage } from './core/thrown.ts'
 import { guardMigrations } from './guard/schema-store.ts'
 import { ledgerFaultSentence } from './ledger/fork.ts'
 import { keyFaultSentence, loadOrCreateKey } from './ledger/key-store.ts'
@@ -56,7 +57,8 @@ export interface Gateway extends Spine {
   readonly families: readonly string[]
   /** How the mesh is; `undefined` where there is none. */
   readonly mesh: (() => MeshState) | undefined
-  readonly stop: () => Promise<void>
+  /** Resolves when nothing runs any more, with what went wrong; empty: everything is recorded. */
+  readonly stop: () => Promise<readonly string[]>
 }
 
 /** What has been started, to be undone last first. */
@@ -75,15 +77,18 @@ export async function startGateway(options: GatewayOptions): Promise<Result<Gate
   if (lock === undefined) return fail({ kind: 'running-already', message: `A gateway runs for ${data.root} already.` })
   // The lock goes last: the next gateway may only come in when nothing of this one is left.
   const undo: Undo = [() => lock.release()]
-  const stop = async (): Promise<void> => {
+  const stop = async (): Promise<readonly string[]> => {
+    const troubles: string[] = []
     for (const step of undo.splice(0).toReversed()) {
       try {
         await step()
       } catch (error) {
         // What comes after must still be stopped: the database, and the lock that lets the next gateway in.
         options.logger.error({ err: error }, 'something did not stop as it should')
+        troubles.push(thrownMessage(error))
       }
     }
+    return troubles
   }
   try {
     const built = await build(options, data, undo)
@@ -122,7 +127,8 @@ async function build(
   await ledger.append({ kind: 'node.start', node: id, version, mode: config.mode })
   undo.push(async () => {
     await ledger.append({ kind: 'node.stop', node: id })
-    await ledger.checkpoint()
+    const signed = await ledger.checkpoint()
+    if (!signed.ok) throw new Error(ledgerFaultSentence(signed.fault))
   })
   const families = await createFamilies({ config, version, data, spine, database, logger })
   if (!families.ok) return families

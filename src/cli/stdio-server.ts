@@ -94,8 +94,10 @@ async function become(
     void served.close()
   })
   await served.ended
-  await gateway.stop()
-  return expelled ? refuse(NO_LONGER_GOOD, EXIT.denied) : EXIT.ok
+  const troubles = await gateway.stop()
+  if (expelled) return refuse(NO_LONGER_GOOD, EXIT.denied)
+  // The log has said which.
+  return troubles.length === 0 ? EXIT.ok : EXIT.integrity
 }
 
 /** Checked as the listener would: the same tokens, the same answer. */

@@ -40,9 +40,13 @@ export async function up({ config, dataRoot, version, command, afterwards }: UpO
   afterwards?.(started.value)
   await stopWanted
   process.stdout.write('\nStopping …\n')
-  await started.value.stop()
-  process.stdout.write('Stopped. Everything is recorded.\n')
-  return EXIT.ok
+  const troubles = await started.value.stop()
+  if (troubles.length === 0) {
+    process.stdout.write('Stopped. Everything is recorded.\n')
+    return EXIT.ok
+  }
+  process.stdout.write(`Stopped, but not in order:\n${troubles.map((trouble) => `  ${trouble}\n`).join('')}`)
+  return EXIT.integrity
 }
 
 /** Asked for like `hearthbus console` does, with the owner's credential: there is no other way in. */

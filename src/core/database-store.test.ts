@@ -12,7 +12,7 @@ beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'hearthbus-db-'))
   path = join(folder, 'node.db')
 })
-afterEach(() => rmSync(folder, { recursive: true }))
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
 function names(database: Database): unknown[] {
   return database.sql
@@ -41,6 +41,15 @@ describe('database', () => {
     const again = new Database({ path, migrations })
     expect(names(again)).toEqual(['a', 'b', 'c'])
     again.close()
+  })
+
+  it.each(['with the folder that it is in', 'alone'])('that was removed %s records nothing more', async (how) => {
+    const database = new Database({ path, migrations })
+    rmSync(how === 'alone' ? path : folder, { recursive: true })
+    const written = database.commit((sql) => sql.prepare('INSERT INTO item (name) VALUES (?)').run('a'))
+    await expect(written).rejects.toThrow(/^the database .*node\.db was removed/)
+    await expect(database.commit(() => 'read')).rejects.toThrow('was removed')
+    expect(() => database.close()).toThrow('was removed')
   })
 
   it('tells nobody what it read before that is on the disk, though the reader wrote nothing itself', async () => {

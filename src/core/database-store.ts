@@ -17,7 +17,7 @@
  *
  * Does I/O.
  */
-import { closeSync, fdatasync, fdatasyncSync, openSync } from 'node:fs'
+import { closeSync, existsSync, fdatasync, fdatasyncSync, fstatSync, openSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import type { StatementSync } from 'node:sqlite'
 
@@ -40,6 +40,9 @@ const FORMAT = 1
 
 /** One group takes at most this many works, so that a flood cannot postpone its own first answer for ever. */
 const GROUP_LIMIT = 512
+
+/** How often it is looked whether the file still has a name. */
+const LOOK_EVERY_MS = 1_000
 
 /**
  * Something in memory that must follow the transaction: the ledger's tree, which grows while a work runs and has to
@@ -72,6 +75,8 @@ export class Database {
   #scheduled = false
   #closed = false
   readonly #followers: Follower[] = []
+  readonly #path: string
+  #lookedMs = -Infinity
   /** The write-ahead log, to be synced; `undefined` for a database in memory. */
   readonly #wal: number | undefined
   /** Committed and not yet synced. */
@@ -84,6 +89,7 @@ export class Database {
   #broken: Error | undefined
 
   constructor(options: OpenOptions) {
+    this.#path = options.path
     this.sql = new DatabaseSync(options.path, { readOnly: options.readOnly ?? false })
     this.sql.exec('PRAGMA foreign_keys = ON; PRAGMA busy_timeout = 5000')
     this.#total = this.sql.prepare('SELECT total_changes() AS total')
@@ -123,11 +129,12 @@ export class Database {
     this.#followers.push(follower)
   }
 
-  /** Commits and syncs what is queued, then closes the file. */
+  /** Commits and syncs what is queued, then closes the file. Throws, closed, when nobody will find it. */
   close(): void {
     if (this.#closed) return
     while (this.#queue.length > 0) this.#runGroup()
     this.#closed = true
+    const removed = this.#removed()
     if (this.#wal !== undefined) {
       fdatasyncSync(this.#wal)
       // A sync that is under way still holds the descriptor; the process gives it back.
@@ -135,6 +142,7 @@ export class Database {
     }
     answer(this.#unsynced.splice(0))
     this.sql.close()
+    if (removed !== undefined) throw removed
   }
 
   #runGroup(): void {
@@ -183,15 +191,32 @@ export class Database {
     this.#syncing = true
     fdatasync(this.#wal, (error) => {
       this.#syncing = false
-      if (error !== null) this.#breakWith(error, covered)
+      const broken = error === null ? this.#lookedFor() : unkept(error)
+      if (broken !== undefined) this.#breakWith(broken, covered)
       else answer(covered)
       if (!this.#closed) this.#sync()
     })
   }
 
-  #breakWith(error: Error, covered: readonly Settled[]): void {
-    this.#broken = new Error(`the disk failed to keep what it was given (${error.message}); restart when it is mended`)
-    for (const { pending } of [...covered, ...this.#unsynced.splice(0)]) pending.reject(this.#broken)
+  #breakWith(broken: Error, covered: readonly Settled[]): void {
+    this.#broken = broken
+    for (const { pending } of [...covered, ...this.#unsynced.splice(0)]) pending.reject(broken)
+  }
+
+  #lookedFor(): Error | undefined {
+    const nowMs = performance.now()
+    if (nowMs - this.#lookedMs < LOOK_EVERY_MS) return undefined
+    this.#lookedMs = nowMs
+    return this.#removed()
+  }
+
+  /** A file that was removed while it is open takes everything and keeps it until it is closed. A moved one keeps it. */
+  #removed(): Error | undefined {
+    if (this.#wal === undefined) return undefined
+    const isGone = fstatSync(this.#wal).nlink === 0 || (existsSync(`${this.#path}-wal`) && !existsSync(this.#path))
+    return isGone
+      ? new Error(`the database ${this.#path} was removed while it was open; put it back from a backup and restart`)
+      : undefined
   }
 
   #runOne(pending: Pending): Settled {
@@ -209,6 +234,10 @@ export class Database {
       return { pending, failed: true, value: error }
     }
   }
+}
+
+function unkept(error: Error): Error {
+  return new Error(`the disk failed to keep what it was given (${error.message}); restart when it is mended`)
 }
 
 function answer(settled: readonly Settled[]): void {

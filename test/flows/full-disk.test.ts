@@ -3,7 +3,7 @@
  * process and lifted again. Nothing is done that cannot be recorded, whoever asks is told, and nothing is lost.
  */
 import { spawnSync } from 'node:child_process'
-import { renameSync } from 'node:fs'
+import { renameSync, rmSync } from 'node:fs'
 import { setTimeout as rest } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { CLI, createHome, startGatewayProcess } from '../gateway-process.ts'
@@ -66,9 +66,25 @@ describe('a disk that is full', () => {
     expect(await gateway.stop()).toBe(0)
     expect(hearthbus('ledger', 'verify')).toEqual([0, expect.stringContaining('all in order')])
   })
+
+  it.runIf(canLimit)('is told of by a stop that could not be recorded', async () => {
+    limitFiles(0)
+    expect(await gateway.stop()).toBe(5)
+    expect(gateway.log()).toContain('something did not stop as it should')
+  })
 })
 
 describe('a data directory that is not there any more', () => {
+  it('records nothing that nobody will find, and a stop says so', async () => {
+    rmSync(home.data, { recursive: true })
+    expect(await untilReady(false)).toMatchObject({ failing: ['runtime'] })
+    // It looks once a second.
+    await rest(1_100)
+    const refused = await callTool(gateway.url, 'task_create', { title: 'lost' })
+    expect(refused.body.result).toMatchObject({ isError: true })
+    expect(await gateway.stop()).toBe(5)
+  })
+
   it('is noticed although the database is still open', async () => {
     renameSync(home.data, `${home.data}-away`)
     expect(await untilReady(false)).toMatchObject({ failing: ['runtime'] })

@@ -87,6 +87,7 @@ async function become(
   // Ends the session; the gateway is stopped behind it, in order.
   process.once('SIGINT', () => void served.close())
   process.once('SIGTERM', () => void served.close())
+  process.on('SIGHUP', () => void served.close())
   let expelled = false
   gateway.guard.tokens.onEnd((name) => {
     if (token === undefined || name !== principal.id) return

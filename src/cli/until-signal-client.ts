@@ -12,5 +12,7 @@ export function untilSignal(): Promise<void> {
     }
     process.once('SIGINT', done)
     process.once('SIGTERM', done)
+    // The terminal was closed. It may be said twice, and the second time must not cut off the stop.
+    process.on('SIGHUP', () => resolve())
   })
 }

@@ -55,6 +55,19 @@ describe('a log that nobody reads', () => {
   })
 })
 
+describe('a terminal that is closed', () => {
+  it('is a stop like any other, though nobody hears of it', async () => {
+    const child = spawn(process.execPath, [CLI, 'up', '--data', home.data, '--config', home.config], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    const ended = once(child, 'close') as Promise<[number | null, string | null]>
+    for await (const chunk of child.stdout) if (String(chunk).includes('Ctrl-C stops it')) break
+    child.stderr.destroy()
+    child.kill('SIGHUP')
+    expect(await ended).toEqual([0, null])
+  })
+})
+
 function fill(pipe: number): void {
   try {
     for (;;) writeSync(pipe, 'x')

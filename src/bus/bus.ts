@@ -329,7 +329,7 @@ export class CapabilityBus {
       outcome = await this.#options.admit(call, offer, proceed)
     } catch (error) {
       this.#log.error({ err: error, capability: call.capability, traceId: call.traceId }, 'the chain threw')
-      outcome = fail(mistakeInside(call))
+      outcome = fail(mistakeInside(call, error))
     }
     this.#timer.clear(ticket)
     ticket.release()

@@ -1,3 +1,4 @@
+import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, it } from 'vitest'
 import { answering, collect, echo, ME, node, reply, settled, streaming, validating } from '../../test/bus-village.ts'
 import { manualClock } from '../core/clock.ts'
@@ -42,6 +43,25 @@ function ask(bus: CapabilityBus, options = {}): Promise<Outcome> {
 }
 
 describe('a handler that throws', () => {
+  it('because the disk is full says so', async () => {
+    const { bus } = world()
+    const database = new DatabaseSync(':memory:')
+    database.exec('CREATE TABLE note (text TEXT); PRAGMA max_page_count = 2')
+    const full = (): never => {
+      database.prepare('INSERT INTO note VALUES (?)').run('x'.repeat(100_000))
+      throw new Error('it was written')
+    }
+    bus.registerCapability(answering({ name: 'x.full' }, full))
+    expect(await bus.call('x.full', [1, 0], {}, ME)).toMatchObject({
+      ok: false,
+      fault: {
+        kind: 'internal',
+        message: expect.stringMatching(/^x\.full failed because .* could not be written down \(is the disk full\?\)\./),
+      },
+    })
+    database.close()
+  })
+
   // test_in_flight_decrements_on_handler_exception
   it.each([
     [

@@ -8,6 +8,7 @@
 import type { Fault } from '../core/fault.ts'
 import { isJsonObject } from '../core/json.ts'
 import { fail } from '../core/result.ts'
+import { isUnwritable } from '../core/thrown.ts'
 import type { Attempt, AttemptTimer, Round } from './attempt.ts'
 import { StreamClosed } from './call-stream.ts'
 import type { Call, Frame, Outcome } from './call.ts'
@@ -139,15 +140,18 @@ function crash(attempt: Attempt, { call, ticket }: Round, { error, log }: { erro
   }
   if (ticket.cause === undefined && !attempt.isAbandoned)
     log.error({ err: error, capability: call.capability, traceId: call.traceId }, 'a handler threw')
-  attempt.crash(mistakeInside(call))
+  attempt.crash(mistakeInside(call, error))
 }
 
-/** What a caller hears of a mistake of ours. */
-export function mistakeInside({ capability, traceId }: Call): Fault {
+/** What a caller hears of a mistake of ours, or of a disk that took nothing while it worked. */
+export function mistakeInside({ capability, traceId }: Call, error: unknown): Fault {
+  const why = isUnwritable(error)
+    ? 'because what it does could not be written down (is the disk full?)'
+    : 'because of a mistake inside'
   return {
     kind: 'internal',
     code: 'internal_error',
-    message: `${capability} failed because of a mistake inside. The log has it under trace ${traceId}.`,
+    message: `${capability} failed ${why}. The log has it under trace ${traceId}.`,
   }
 }
 

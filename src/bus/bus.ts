@@ -93,7 +93,7 @@ export class CapabilityBus {
     this.#log = options.log ?? SILENT
     this.#timer = new WheelTimer(new DeadlineWheel(), clock)
     this.registry = new Registry(nodeId, options.families)
-    this.router = new Router({ registry: this.registry, config, random })
+    this.router = new Router({ registry: this.registry, nodes: this.#nodes, config, random })
     this.health = new HealthTracker(this.registry)
     this.trace = new Trace(nodeId, clock)
     this.#dispatcher = new Dispatcher({
@@ -198,6 +198,11 @@ export class CapabilityBus {
   /** For a node's id or the name that people gave it. */
   nodeIdOf(idOrName: string): string {
     return this.#nodes.idOf(idOrName)
+  }
+
+  /** What to say to whoever wants a node that is not here; `undefined` where it is. */
+  strangeNode(idOrName: string): string | undefined {
+    return this.#nodes.strange(idOrName)
   }
 
   /** What people call a node, where that is known. */

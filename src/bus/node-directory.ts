@@ -38,6 +38,13 @@ export class NodeDirectory {
     return named.length === 1 ? (named[0]?.record.nodeId ?? idOrName) : idOrName
   }
 
+  /** What to say to whoever wants a node that is not here; `undefined` where it is. Quoted: a caller wrote it. */
+  strange(idOrName: string, instead = `there is ${this.#names().join(', ')}`): string | undefined {
+    const id = this.idOf(idOrName)
+    if (id === this.#selfId || this.#peers.has(id)) return undefined
+    return `No node is called ${JSON.stringify(idOrName)} here; ${instead}.`
+  }
+
   /** What people call it, where that is known. */
   nameOf(id: string): string | undefined {
     return id === this.#selfId ? this.#selfName : this.#peers.get(id)?.record.displayName
@@ -57,5 +64,9 @@ export class NodeDirectory {
       capabilities: record.manifest.capabilities.length,
       seenAgoMs: nowMs - seenMs,
     }))
+  }
+
+  #names(): readonly string[] {
+    return this.namesOf(new Set([this.#selfId, ...this.#peers.keys()]))
   }
 }

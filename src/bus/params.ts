@@ -23,6 +23,12 @@ export function servesParams(offer: Offer, body: JsonObject): boolean {
   return matchesParams(matches, offer.params, requested)
 }
 
+/** Those of its params that a caller can ask for. A function does not say which it looks at. */
+export function testedParams({ matches, params }: Offer): JsonObject {
+  if (typeof matches !== 'object') return params
+  return Object.fromEntries(Object.entries(params).filter(([param]) => Object.hasOwn(matches, param)))
+}
+
 /** Whether `other` can serve whatever params `offer` can. */
 export function coversParams(other: Offer, offer: Offer): boolean {
   const { matches } = other

@@ -10,12 +10,14 @@
  * Pure.
  */
 import type { Fault } from '../core/fault.ts'
+import { canonicalJson } from '../core/json.ts'
 import { busy, isFull } from './admission.ts'
 import type { Call } from './call.ts'
 import { satisfies, versionText } from './capability.ts'
 import { isAmbiguous, isPlaced } from './eligible.ts'
 import type { CapabilityEntry } from './entry.ts'
-import { servesParams } from './params.ts'
+import type { NodeDirectory } from './node-directory.ts'
+import { servesParams, testedParams } from './params.ts'
 import { isTrusted, untrusted } from './trust.ts'
 
 export interface Situation {
@@ -24,17 +26,22 @@ export interface Situation {
   /** What of it could serve the call if it had time. */
   readonly eligible: readonly CapabilityEntry[]
   readonly isStale: (entry: CapabilityEntry) => boolean
+  /** For the names that people gave them. */
+  readonly nodes: Pick<NodeDirectory, 'strange' | 'nameOf' | 'namesOf'>
   readonly nowMs: number
 }
 
+/** The largest choice of params that is worth naming. */
+const MAX_CHOICE = 16
+
 export function refusal(call: Call, situation: Situation): Fault {
-  const { named, eligible } = situation
-  if (eligible.length === 0) return nobodyEligible(call, named)
-  if (isAmbiguous(call, eligible)) return ambiguous(call, eligible)
+  const { named, eligible, nodes } = situation
+  if (eligible.length === 0) return nobodyEligible(call, named, nodes)
+  if (isAmbiguous(call, eligible)) return ambiguous(call, eligible, nodes)
   return nobodyAvailable(call, situation)
 }
 
-function nobodyEligible(call: Call, named: readonly CapabilityEntry[]): Fault {
+function nobodyEligible(call: Call, named: readonly CapabilityEntry[], nodes: Situation['nodes']): Fault {
   const name = call.capability
   if (named.length === 0) return notFound('unknown', `Nobody here offers ${name}.`)
   const versions = named.filter(({ offer }) => satisfies(offer.version, call.versionReq))
@@ -46,30 +53,41 @@ function nobodyEligible(call: Call, named: readonly CapabilityEntry[]): Fault {
     })
   }
   const placed = versions.filter((entry) => isPlaced(entry, call))
-  if (placed.length === 0) return misplaced(call, versions)
+  if (placed.length === 0) return misplaced(call, versions, nodes)
   const params = placed.filter(({ offer }) => servesParams(offer, call.body))
-  if (params.length === 0) return notFound('params', `No provider of ${name} serves the params asked for.`)
+  if (params.length === 0) {
+    const choice = distinct(placed.map(({ offer }) => canonicalJson(testedParams(offer)))).slice(0, MAX_CHOICE)
+    return notFound('params', `No provider of ${name} serves the params asked for; there is ${choice.join(', ')}.`)
+  }
   const guarded = params.find(({ offer }) => !isTrusted(call.caller, offer.trustRequired))
   return untrusted(call.caller, (guarded ?? params[0] ?? named[0])?.offer ?? { name, trustRequired: 'self' })
 }
 
-function misplaced(call: Call, offering: readonly CapabilityEntry[]): Fault {
-  const nodes = distinct(offering.map((entry) => entry.nodeId))
-  const message =
-    call.node === undefined
-      ? `${call.capability} is not offered on this node, and the call may not go further.`
-      : `${call.capability} is not offered on the node that was asked for.`
+function misplaced(call: Call, offering: readonly CapabilityEntry[], nodes: Situation['nodes']): Fault {
+  const { capability: name, node, hopBudget } = call
+  const ids = nodeIds(offering)
   // A call that may not leave this node is not told where else to go: its sender routes for itself.
-  return notFound('node', message, call.hopBudget > 0 ? { alt_nodes: nodes } : {})
+  const details = hopBudget > 0 ? { alt_nodes: ids } : {}
+  if (node === undefined)
+    return notFound('node', `${name} is not offered on this node, and the call may not go further.`, details)
+  if (hopBudget === 0) return notFound('node', `${name} is not offered on the node that was asked for.`)
+  const where = `offered on ${nodes.namesOf(new Set(ids)).join(', ')}`
+  const elsewhere = `${name} is not offered on ${nodes.nameOf(node) ?? node}; it is ${where}.`
+  return notFound('node', nodes.strange(node, `${name} is ${where}`) ?? elsewhere, details)
 }
 
-function ambiguous(call: Call, eligible: readonly CapabilityEntry[]): Fault {
-  const nodes = distinct(eligible.map((entry) => entry.nodeId))
+function nodeIds(entries: readonly CapabilityEntry[]): readonly string[] {
+  return distinct(entries.map((entry) => entry.nodeId))
+}
+
+function ambiguous(call: Call, eligible: readonly CapabilityEntry[], nodes: Situation['nodes']): Fault {
+  const ids = nodeIds(eligible)
+  const names = nodes.namesOf(new Set(ids)).join(', ')
   return {
     kind: 'conflict',
     code: 'ambiguous_node',
-    message: `${call.capability} changes things of the node it runs on, and ${nodes.length} nodes offer it. Say which.`,
-    details: { reason: 'ambiguous', alt_nodes: nodes },
+    message: `${call.capability} changes things of the node it runs on, and ${ids.length} nodes offer it. Say which: ${names}.`,
+    details: { reason: 'ambiguous', alt_nodes: ids },
   }
 }
 

@@ -244,6 +244,7 @@ describe('a refusal', () => {
     const { bus } = village({ here: true, there: ['b'] })
     expect(bus.router.explain(callOf('llm.chat', { node: 'z' }), 0)).toMatchObject({
       kind: 'not-found',
+      message: 'No node is called "z" here; llm.chat is offered on a, b.',
       details: { reason: 'node', alt_nodes: ['a', 'b'] },
     })
   })

@@ -14,6 +14,7 @@ import type { BusConfig } from './bus-config.ts'
 import type { Call } from './call.ts'
 import { isAmbiguous, isEligible } from './eligible.ts'
 import type { CapabilityEntry } from './entry.ts'
+import type { NodeDirectory } from './node-directory.ts'
 import { refusal } from './refusal.ts'
 import type { Registry } from './registry.ts'
 import { Sticky } from './sticky.ts'
@@ -21,6 +22,7 @@ import { choose } from './strategy.ts'
 
 export interface RouterOptions {
   readonly registry: Registry
+  readonly nodes: NodeDirectory
   readonly config: BusConfig
   readonly random: () => number
 }
@@ -31,12 +33,14 @@ type LeftOut = (entry: CapabilityEntry) => boolean
 export class Router {
   readonly sticky = new Sticky()
   readonly #registry: Registry
+  readonly #nodes: NodeDirectory
   readonly #config: BusConfig
   readonly #random: () => number
   readonly #freshnessMs: number
 
-  constructor({ registry, config, random }: RouterOptions) {
+  constructor({ registry, nodes, config, random }: RouterOptions) {
     this.#registry = registry
+    this.#nodes = nodes
     this.#config = config
     this.#random = random
     this.#freshnessMs = config.freshnessSeconds * 1_000
@@ -64,6 +68,7 @@ export class Router {
       named: this.#registry.named(call.capability),
       eligible: this.#eligible(call),
       isStale: (entry) => this.#isStale(entry, nowMs),
+      nodes: this.#nodes,
       nowMs,
     })
   }

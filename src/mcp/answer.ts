@@ -9,13 +9,14 @@
 import { hash } from 'node:crypto'
 import type { Outcome, Reply } from '../bus/call.ts'
 import type { Offer } from '../bus/capability.ts'
+import { didYouMean } from '../core/closest.ts'
 import type { JsonObject } from '../core/json.ts'
 import { canonicalJson } from '../core/json.ts'
 import type { Logger } from '../core/logger.ts'
 import { callOptions } from './asker.ts'
 import type { Answer, Asker } from './asker.ts'
 import { complete } from './completion.ts'
-import type { Catalogue } from './catalogue.ts'
+import type { Catalogue, ListMethod } from './catalogue.ts'
 import type { FaceBus } from './face-bus.ts'
 import { inputRequiredResult, missingCapability } from './input-required.ts'
 import { pinIn } from './node-pin.ts'
@@ -53,8 +54,18 @@ async function answered(parts: Answering, request: McpRequest, asker: Asker): Pr
     default:
       // Lists are one page, so there is no cursor that we could have given.
       if (request.cursor !== undefined) return refuse('Invalid cursor: this list has a single page.')
-      return { result: asker.catalogue.list(request.method) }
+      return listed(parts, request.method, asker)
   }
+}
+
+function listed(parts: Answering, method: ListMethod, asker: Asker): Answer {
+  const strange = strangeDoor(parts, asker)
+  return strange === undefined ? { result: asker.catalogue.list(method) } : refuse(strange)
+}
+
+/** A door to a node that is not here leads to an empty room, and nobody could tell why. */
+function strangeDoor({ bus }: Answering, { node }: Asker): string | undefined {
+  return node === undefined ? undefined : bus.strangeNode(node)
 }
 
 async function callTool(parts: Answering, given: string, body: JsonObject, asker: Asker): Promise<Answer> {
@@ -68,7 +79,9 @@ async function callTool(parts: Answering, given: string, body: JsonObject, asker
     return ask(parts, round, { ...asker, node: pinned.node }, (outcome) => ({ result: toolResult(outcome, offer) }))
   }
   await parts.bus.call(attempted(canonical ?? given, catalogue), undefined, body, callOptions(asker))
-  return refuse(`Unknown tool: ${given.slice(0, MAX_NAME)}`)
+  const near = catalogue.near(given)
+  const unknown = `Unknown tool: ${given.slice(0, MAX_NAME)}${near.length === 0 ? '' : `.${didYouMean(near)}`}`
+  return refuse(strangeDoor(parts, asker) ?? unknown)
 }
 
 const MAX_NAME = 128

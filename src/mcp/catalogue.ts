@@ -6,6 +6,7 @@
  * Pure.
  */
 import type { Effect, JsonSchema, Offer } from '../bus/capability.ts'
+import { closest } from '../core/closest.ts'
 import type { JsonObject } from '../core/json.ts'
 import { nameBook } from './names.ts'
 import type { NameBook, NameStyle } from './names.ts'
@@ -42,6 +43,8 @@ export interface Catalogue {
   /** The canonical name behind either spelling, whether this view shows it or not. */
   readonly canonicalTool: (given: string) => string | undefined
   readonly tool: (canonical: string) => ToolEntry | undefined
+  /** Tools of this view that somebody may have meant who wrote a name of none, as its list spells them. */
+  readonly near: (given: string) => readonly string[]
   readonly prompt: (given: string) => Offer | undefined
   readonly resource: (uri: string) => { readonly offer: Offer; readonly body: JsonObject } | undefined
 }
@@ -66,7 +69,8 @@ export function buildCatalogue(offers: readonly Offer[], view: View): Catalogue 
       .map((offer) => [offer.name, offer]),
   )
   const resources = byKind('resource').filter(shown).flatMap(resourceEntry)
-  const lists = listsOf(byKind('tool').filter(shown), [...prompts.values()], resources, {
+  const shownTools = byKind('tool').filter(shown)
+  const lists = listsOf(shownTools, [...prompts.values()], resources, {
     tool: (name) => toolNames.listed(name, view.style),
     prompt: (name) => promptNames.listed(name, view.style),
     nodes: view.nodesOffering ?? (() => []),
@@ -78,6 +82,12 @@ export function buildCatalogue(offers: readonly Offer[], view: View): Catalogue 
     list: (method) => lists[method](),
     canonicalTool: toolNames.canonical,
     tool: (canonical) => tools.get(canonical),
+    near: (given) => {
+      // Dots for underscores are no slip of the pen: either spelling means the tool.
+      const plain = (name: string): string => name.replaceAll('.', '_')
+      const listed = new Map(shownTools.map(({ name }) => [plain(name), toolNames.listed(name, view.style)]))
+      return closest(plain(given), listed.keys()).map((name) => listed.get(name) ?? name)
+    },
     prompt: (given) => prompts.get(canonicalOr(promptNames, given)),
     resource: (uri) => findResource(resources, uri),
   }

@@ -6,7 +6,10 @@
 import type { CapabilityBus } from '../bus/bus.ts'
 import type { Caller } from '../bus/call.ts'
 
-export type FaceBus = Pick<CapabilityBus, 'call' | 'offers' | 'nodesOffering' | 'subscribe' | 'onResource'>
+export type FaceBus = Pick<
+  CapabilityBus,
+  'call' | 'offers' | 'nodesOffering' | 'strangeNode' | 'subscribe' | 'onResource'
+>
 export type CallOptions = Parameters<FaceBus['call']>[3]
 
 /** Whoever talks MCP to us has shown a credential, or is the owner's own program on this machine. */

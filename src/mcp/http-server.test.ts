@@ -88,6 +88,25 @@ describe('a tool called over HTTP', () => {
     expect(calls.map((call: Call) => call.capability)).toEqual(['no.such'])
   })
 
+  it('is told what may have been meant by a name with a slip of the pen, however it is spelt', async () => {
+    const { url } = await open([echo])
+    for (const name of ['test.ecko', 'test_ecko']) {
+      const { messages } = await hear(url, modernRequest('tools/call', { name }))
+      expect(messages[0]).toMatchObject({ error: { message: `Unknown tool: ${name}. Did you mean test.echo?` } })
+    }
+  })
+
+  it('is told where the node that the door leads to does not exist', async () => {
+    const { url } = await open([echo])
+    const message = 'No node is called "attik" here; there is test-node.'
+    for (const request of [modernRequest('tools/list'), modernRequest('tools/call', { name: 'test.echo' })]) {
+      const { messages } = await hear(`${url}?node=attik`, request)
+      expect(messages[0]).toMatchObject({ error: { code: -32_602, message } })
+    }
+    const { messages } = await hear(`${url}?node=test-node`, modernRequest('tools/list'))
+    expect(messages[0]).toMatchObject({ result: { tools: [{ name: 'test.echo' }] } })
+  })
+
   it('cannot be something on the bus that is no tool, nor a name without end', async () => {
     let ran = false
     const run = () => {

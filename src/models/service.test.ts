@@ -91,6 +91,11 @@ describe('models on several nodes', () => {
     }
     expect([await ask('big'), await ask('small'), await ask('huge')]).toEqual(['big', 'small', 'not_found'])
     expect(here.recentTraces(3).map(({ toNode }) => toNode)).toEqual([undefined, 'here', 'there'])
+    expect(await here.call('llm.chat', [1, 0], { ...hello, params: { model: 'huge' } }, ME)).toMatchObject({
+      fault: {
+        message: 'No provider of llm.chat serves the params asked for; there is {"model":"big"}, {"model":"small"}.',
+      },
+    })
   })
 
   it('keep a conversation where it began', async () => {

@@ -66,7 +66,8 @@ async function ask(call: Call, offer: Offer, parts: StepParts): Promise<Result<A
   if (!assessed.ok) return assessed
   const assessment = assessed.value
   const effect = effectOf(offer.effect, assessment.effect)
-  const act: Act = { caller: budgetOf(call), effect: effect ?? offer.effect, target: assessment.target }
+  const { target, label } = assessment
+  const act: Act = { caller: budgetOf(call), effect: effect ?? offer.effect, target, label }
   return ok({ call, offer, assessment, effect, act })
 }
 

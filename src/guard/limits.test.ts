@@ -98,6 +98,9 @@ describe('limits', () => {
     const by = (caller: string) => ({ caller, effect: 'sensitive', target: 'lamp:1' }) as const
     limits.take(by('a'))
     expect(limits.peek(by('b'))).toMatchObject({ reasons: [{ rule: 'actuator-rest' }], retryAfterMs: 500 })
+    expect(limits.peek({ ...by('b'), label: 'Desk lamp' })).toMatchObject({
+      reasons: [{ message: 'Desk lamp: the device rests 500 ms between changes. Try again in 500 ms.' }],
+    })
     for (let index = 0; index < 3; index++) {
       clock.advance(500)
       expect(limits.peek(by('b')).ok).toBe(true)

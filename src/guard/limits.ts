@@ -42,6 +42,8 @@ export interface Act {
   readonly caller: string | undefined
   readonly effect: Effect
   readonly target: string | undefined
+  /** What a person calls it, for the refusal. */
+  readonly label?: string | undefined
 }
 
 export interface Limits {
@@ -96,19 +98,20 @@ export function createLimits(
     touch(budgets, key, { bucket, rate })
   }
 
-  function actuatorVerdict(target: string): LimitVerdict {
+  function actuatorVerdict(target: string, label = target): LimitVerdict {
     const now = monotonic()
     const { minIntervalMs, writesPerDay } = limitOf(config, target)
     const actuator = actuators.get(target)
     if (actuator === undefined) {
-      if (writesPerDay < 1) return refuse('actuator-day', `${target} may not be changed at all.`, Infinity)
+      if (writesPerDay < 1) return refuse('actuator-day', `${label}: the device may not be changed at all.`, Infinity)
       if (hasRoom(actuators, config.maxTracked, (held) => actsOfDay(held.day, now) === 0)) return OK
       return refuse('actuator', 'Too many devices at once.', DEFAULT_RETRY_MS)
     }
     const rest = actuator.lastMs + minIntervalMs - now
-    if (rest > 0) return refuse('actuator-rest', `${target} rests ${minIntervalMs} ms between changes.`, rest)
+    if (rest > 0) return refuse('actuator-rest', restWords(label, minIntervalMs, rest), rest)
     if (actsOfDay(actuator.day, now) < writesPerDay) return OK
-    return refuse('actuator-day', `${target} takes ${writesPerDay} changes a day.`, dayReliefMs(actuator.day, now))
+    const relief = dayReliefMs(actuator.day, now)
+    return refuse('actuator-day', `${label}: the device takes ${writesPerDay} changes a day.`, relief)
   }
 
   return {
@@ -118,13 +121,13 @@ export function createLimits(
       if (verdict.ok) takeFrom(`calls ${caller}`, config.calls)
       return verdict
     },
-    peek: ({ caller, effect, target }) => {
+    peek: ({ caller, effect, target, label }) => {
       const rate = config.effects[effect]
       const key = caller === undefined || rate === undefined ? undefined : { name: `${effect} ${caller}`, rate }
       const driven = drivenBy({ effect, target })
       return bothVerdicts(
         key === undefined ? OK : budgetVerdict(key.name, key.rate, `rate-${effect}`),
-        driven === undefined ? OK : actuatorVerdict(driven),
+        driven === undefined ? OK : actuatorVerdict(driven, label),
       )
     },
     take: ({ caller, effect, target }) => {
@@ -159,6 +162,10 @@ function limitOf(config: LimitsConfig, target: string): ActuatorLimit {
 
 function refuse(rule: string, message: string, retryAfterMs: number): LimitVerdict {
   return { ok: false, reasons: [{ rule, message }], retryAfterMs: Math.min(MAX_RETRY_MS, Math.ceil(retryAfterMs)) }
+}
+
+function restWords(label: string, intervalMs: number, leftMs: number): string {
+  return `${label}: the device rests ${intervalMs} ms between changes. Try again in ${Math.ceil(leftMs)} ms.`
 }
 
 /** A full bucket tells nothing that a new one would not. */

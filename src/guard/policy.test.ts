@@ -93,6 +93,12 @@ describe('policy', () => {
     })
   })
 
+  it('plans for a device that rests', () => {
+    const limits: LimitVerdict = { ok: false, reasons: [{ rule: 'actuator-rest', message: 'm' }], retryAfterMs: 250 }
+    const dry = { effect: 'writes', dryRun: true, reasons: [] } as const
+    expect(decide(input('writes', { limits, assessment: dry })).verdict).toBe('rehearse')
+  })
+
   it('plans in read-only mode and during an emergency stop, and changes nothing there', () => {
     const dry = { effect: 'writes', dryRun: true, reasons: [] } as const
     expect(decide(input('writes', { mode: 'readonly', assessment: dry })).verdict).toBe('rehearse')

@@ -80,8 +80,9 @@ export function decide(input: PolicyInput): Decision {
     ...ownerReasons(word),
     ...assessment.reasons,
   ]
-  const limited = input.repeat || input.limits.ok ? [] : input.limits.reasons
   const dryRun = assessment.dryRun === true
+  // A plan wears nothing out, so a device that rests may be planned for.
+  const limited = input.repeat || dryRun || input.limits.ok ? [] : input.limits.reasons
   const needsApproval = !dryRun && !input.repeat && approvalNeeded(effect, word)
   if (needsApproval) reasons.push(...approvalReasons(input.approval))
   if (reasons.length > 0) return { verdict: 'deny', reasons: [...reasons, ...limited] }

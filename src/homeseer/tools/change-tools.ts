@@ -77,8 +77,7 @@ async function prepare(homeseer: Homeseer, preparable: Preparable, staging: Stag
   const rehearsed = await judged(homeseer, found.value, { call, args: { ...args, dryRun: true } })
   if (!rehearsed.ok) return rehearsed
   const { decision } = rehearsed.value
-  // A device that has to rest for a moment may still be planned for.
-  if (decision.verdict === 'deny' && decision.retryAfterMs === undefined) return fail(denied(decision))
+  if (decision.verdict === 'deny') return fail(denied(decision))
   const real = await judged(homeseer, found.value, { call, args })
   if (!real.ok) return real
   const kept = await homeseer.guard.changes.prepare({

@@ -75,7 +75,7 @@ describe('a URL rule', () => {
 
   it('says in which house an address is', () => {
     expect(urlProblem('http://10.1.2.3/', [])).toBe(
-      '10.1.2.3 is an address inside the house, which devices.urls does not allow',
+      '10.1.2.3, an address inside the house, which devices.urls does not allow',
     )
     expect(urlProblem('http://example.org/', [])).toBe('example.org, which devices.urls does not allow')
     for (const host of [

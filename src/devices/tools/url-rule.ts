@@ -48,7 +48,7 @@ export function urlProblem(text: string, rules: readonly UrlRule[]): string | un
   if (url === null || (url.href !== plain && url.href !== `${plain}/`))
     return 'not a plain http or https address that every device understands'
   if (rules.some((rule) => allows(rule, url))) return undefined
-  const where = isPrivateHost(url.hostname) ? `${url.hostname} is an address inside the house` : url.host
+  const where = isPrivateHost(url.hostname) ? `${url.hostname}, an address inside the house` : url.host
   return `${where}, which devices.urls does not allow`
 }
 

@@ -53,6 +53,7 @@ describe('the contract’s environment', () => {
     expect(read({ HS4_ALLOWED_DEVICE_REFS: '*' }).homeseer.allow.devices).toBeUndefined()
     expect(refusal({ HS4_ALLOWED_DEVICE_REFS: ',,' })).toContain('nothing but commas')
     expect(refusal({ HS4_ALLOWED_DEVICE_REFS: 'kitchen' })).toContain('HS4_ALLOWED_DEVICE_REFS')
+    expect(refusal({ HS4_ALLOWED_DEVICE_REFS: '110-100' })).toContain('the smaller number first')
     expect(refusal({ HS4_ALLOWED_SCRIPTS: ',' })).toContain('HS4_ALLOWED_SCRIPTS')
   })
 

@@ -8,8 +8,17 @@ import { z } from 'zod'
 /** A number, or two with a dash between them. */
 const idRange = z.union([
   z.int().min(0),
-  z.string().regex(/^\d{1,12}(\s*-\s*\d{1,12})?$/, 'a number such as 101, or a range such as 100-110'),
+  z
+    .string()
+    .regex(/^\d{1,12}(\s*-\s*\d{1,12})?$/, 'a number such as 101, or a range such as 100-110')
+    // Written backwards it holds nothing, and whoever wrote it thinks that it holds something.
+    .refine((range) => isForwards(range), 'a range has the smaller number first, such as 100-110'),
 ])
+
+function isForwards(range: string): boolean {
+  const [from = 0, to = from] = range.split('-').map(Number)
+  return from <= to
+}
 
 /** Absent: no restriction. An empty list allows nothing. */
 const idList = z.array(idRange).exactOptional()

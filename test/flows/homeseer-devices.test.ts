@@ -290,6 +290,14 @@ describe('intents', () => {
 })
 
 describe('lists', () => {
+  it('say which of the devices asked for there are not', async () => {
+    for (const how of [{}, { includeRaw: true }]) {
+      const answer = await house.call('hs4.devices.status.get', { refs: [101, 9_999], ...how })
+      expect(answer).toMatchObject({ result: { returnedDevices: 1, missing: [9_999] } })
+    }
+    expect(at(await house.call('hs4.devices.status.get', {}), 'result', 'missing')).toBeUndefined()
+  })
+
   it('page over all devices by cursor, without gap or repetition', async () => {
     const refs: number[] = []
     let cursor: string | undefined

@@ -61,6 +61,7 @@ export function statusTool(homeseer: Homeseer): Capability {
       returnedDevices: z.int(),
       truncated: z.boolean(),
       maxDevices: z.int(),
+      missing: z.array(z.int()).exactOptional().describe('Refs that no device has.'),
       snapshot: z.looseObject({ devices: items }),
     }),
   }).handledBy(async (input) => answerOf(await statusData(homeseer, input)))
@@ -83,9 +84,21 @@ export async function statusData(homeseer: Homeseer, input: StatusInput): Promis
     returnedDevices: shown.length,
     truncated: shown.length < devices.length,
     maxDevices,
+    ...(input.refs === undefined ? {} : { missing: await missingRefs(homeseer, input.refs, devices) }),
     // name, version and tempFormatF are the head of HomeSeer's own answer.
     snapshot: { ...head, devices: shown },
   })
+}
+
+/** Refs of no device; one that only the place rules out is none of them. */
+async function missingRefs(
+  { catalog }: Homeseer,
+  asked: readonly number[],
+  found: readonly JsonObject[],
+): Promise<readonly number[]> {
+  const known = await catalog.house()
+  const shown = new Set(found.map(({ ref }) => ref))
+  return [...new Set(asked)].filter((ref) => !shown.has(ref) && !(known.ok && known.value.byRef.has(ref)))
 }
 
 interface Snapshot {

@@ -97,7 +97,7 @@ function list(homeseer: Homeseer): Capability {
       groupContains: z.string().max(200).exactOptional(),
       nameContains: z.string().max(200).exactOptional(),
       limit: z.int().min(1).max(5_000).default(500),
-      cursor: cursorArgument,
+      cursor: cursorArgument.describe('`nextCursor` of the page before, with the same filters.'),
     }),
     output: z.looseObject({ total: z.int(), items: z.array(z.looseObject({ group: z.string(), name: z.string() })) }),
   }).handledBy(async ({ limit, cursor, ...filters }) => {

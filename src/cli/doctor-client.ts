@@ -12,8 +12,11 @@ import { problemText } from '../config/config-file.ts'
 import { loadConfig } from '../config/config-store.ts'
 import { dataDirectory, dataRoot } from '../config/data-directory.ts'
 import type { Config } from '../config/schema.ts'
+import { Database } from '../core/database-store.ts'
 import { isJsonObject } from '../core/json.ts'
 import type { Json } from '../core/json.ts'
+import { isLoopback } from '../core/loopback.ts'
+import { hasTokens } from '../guard/token-store.ts'
 import { findingSentence } from '../ledger/finding.ts'
 import { FORK_WAYS_OUT } from '../ledger/fork.ts'
 import { parseVerifierKey } from '../ledger/note-key.ts'
@@ -48,6 +51,7 @@ export async function gatherFacts(given: { readonly data?: string; readonly conf
     gateway: running.ok ? { url: running.value.note.url, answers: status?.ok === true } : undefined,
     portTaken: !running.ok && port !== 0 && (await isTaken(port, config)),
     port,
+    openWithoutToken: running.ok || config === undefined ? undefined : openWithoutToken(root, config),
     ledger: config === undefined ? 'unknown' : await ledgerFacts(root, config),
     // A gateway that did not answer once is not asked again: each time somebody would wait.
     ...(running.ok && status?.ok === true && config !== undefined ? await cosigningFacts(running.value, config) : {}),
@@ -115,6 +119,21 @@ function isTaken(port: number, config: Config | undefined): Promise<boolean> {
     probe.once('error', () => resolve(true))
     probe.listen(port, config?.listen.host ?? '127.0.0.1', () => probe.close(() => resolve(false)))
   })
+}
+
+function openWithoutToken(root: string, { listen: { host } }: Config): string | undefined {
+  if (isLoopback(host)) return undefined
+  const { database: path } = dataDirectory(root)
+  if (!existsSync(path)) return host
+  try {
+    const database = new Database({ path, migrations: [], readOnly: true })
+    const isReady = hasTokens(database)
+    database.close()
+    return isReady ? undefined : host
+  } catch {
+    // What is wrong with the database is said of the ledger, which is in it.
+    return undefined
+  }
 }
 
 async function ledgerFacts(root: string, config: Config): Promise<DoctorFacts['ledger']> {

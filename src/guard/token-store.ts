@@ -178,6 +178,12 @@ export function createTokens(options: {
   }
 }
 
+/** Whether any was ever made, in a database that nobody brought up to date. */
+export function hasTokens({ sql }: Pick<Database, 'sql'>): boolean {
+  const table = sql.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'guard_token'").get()
+  return table !== undefined && sql.prepare('SELECT 1 FROM guard_token LIMIT 1').get() !== undefined
+}
+
 function notAdmin(by: Caller): Fault | undefined {
   if (by.kind === 'principal' && by.role === 'admin') return undefined
   return {

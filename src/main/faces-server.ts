@@ -24,6 +24,7 @@ import type { Principal } from '../mcp/face-bus.ts'
 import { mcpHttpHandler } from '../mcp/http-server.ts'
 import type { NotAuthenticated } from '../mcp/http-server.ts'
 import type { StatusView } from '../web/api.ts'
+import { noTokenSentence } from '../web/host-check.ts'
 import { startListener } from '../web/listener-server.ts'
 import type { Listener, Route } from '../web/listener-server.ts'
 import { monitorHandler } from '../web/monitor-server.ts'
@@ -53,7 +54,7 @@ export async function startFaces(parts: FaceParts): Promise<Result<Faces, StartF
   const { config, spine, version, logger, families } = parts
   const { host, maxBodyBytes, maxSessions, anonymous } = config.listen
   // Refused rather than warned about: an open port without a credential is the whole house.
-  if (!isLoopback(host) && spine.guard.tokens.list().length === 0) return misconfigured(noToken(host))
+  if (!isLoopback(host) && spine.guard.tokens.list().length === 0) return misconfigured(noTokenSentence(host))
   const owner = openOwnerToken(parts.data.ownerToken)
   const authenticate = createAuthenticate({ findToken: spine.guard.tokens.find, isOwner: owner.matches, anonymous })
   const tooMany = createFloodgate(config)
@@ -169,8 +170,4 @@ function createFloodgate(config: Config): (caller: string) => string | undefined
     const verdict = flood.arrive(caller)
     return verdict.ok ? undefined : `Too many requests; try again in ${Math.ceil(verdict.retryAfterMs / 1_000)} s.`
   }
-}
-
-function noToken(host: string): string {
-  return `listen.host is ${host}, which others can reach, and there is no token yet. Make one first: hearthbus token create NAME --role agent.`
 }

@@ -3,6 +3,7 @@
  *
  * Pure: findings from facts. The CLI gathers them from outside, a running node from inside.
  */
+import { noTokenSentence } from './host-check.ts'
 import type { FindingView as Finding, StatusView } from './views.ts'
 
 export interface DoctorFacts {
@@ -24,6 +25,8 @@ export interface DoctorFacts {
   /** Somebody else's program on our port, when no gateway of ours runs. */
   readonly portTaken: boolean
   readonly port: number
+  /** Where the listener would be open to others, and no token was ever made; known while no gateway runs. */
+  readonly openWithoutToken?: string | undefined
   /** `undefined`: there is none. `unknown`: without a configuration nobody knows what it is called. */
   readonly ledger: { readonly entries: number; readonly findings: readonly string[] } | 'unknown' | undefined
   /** Witnesses that were configured, and how many of them cosigned the newest checkpoint. */
@@ -123,7 +126,7 @@ function dataFinding({ dataRoot, dataWritable, dataIsBlocked, freeBytes }: Docto
   return { level: 'ok', about: 'data', sentence: `${dataRoot}, ${free}.` }
 }
 
-function gatewayFinding({ gateway, portTaken, port }: DoctorFacts): Finding {
+function gatewayFinding({ gateway, portTaken, port, openWithoutToken }: DoctorFacts): Finding {
   if (gateway?.answers === true) return { level: 'ok', about: 'gateway', sentence: `answers at ${gateway.url}.` }
   if (gateway !== undefined)
     return {
@@ -137,6 +140,8 @@ function gatewayFinding({ gateway, portTaken, port }: DoctorFacts): Finding {
       about: 'gateway',
       sentence: `port ${port} belongs to another program. Stop that, or set listen.port.`,
     }
+  if (openWithoutToken !== undefined)
+    return { level: 'fail', about: 'gateway', sentence: `none would start. ${noTokenSentence(openWithoutToken)}` }
   return { level: 'warn', about: 'gateway', sentence: 'none runs. Start one with `hearthbus up`.' }
 }
 

@@ -27,6 +27,11 @@ export function isAllowedOrigin(origin: string | undefined, host: string | undef
   return parsed !== null && host !== undefined && parsed.host === host.toLowerCase() && isAllowedHost(host, rules)
 }
 
+/** Why a listener that others can reach does not open. */
+export function noTokenSentence(host: string): string {
+  return `listen.host is ${host}, which others can reach, and there is no token yet. Make one first: hearthbus token create NAME --role agent.`
+}
+
 /** `[::1]:7420` → `::1`; `Home.local:7420` → `home.local`; anything with a user or a path in it → `undefined`. */
 function hostName(header: string | undefined): string | undefined {
   if (header === undefined || header === '' || /[@/?#\\\s]/.test(header)) return undefined

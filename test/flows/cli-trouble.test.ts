@@ -70,6 +70,23 @@ describe('a data directory that is not one', () => {
   })
 })
 
+describe('a listener for others without a token', () => {
+  const NO_TOKEN =
+    'listen.host is 0.0.0.0, which others can reach, and there is no token yet. Make one first: hearthbus token create NAME --role agent.'
+
+  it('is refused by the gateway, and doctor says the same before', async () => {
+    appendFileSync(home.config, '  host: 0.0.0.0\n')
+    const before = await hearthbus('doctor')
+    expect([before.code, before.said]).toEqual([5, expect.stringContaining(`✗ gateway: none would start. ${NO_TOKEN}`)])
+    expect(await hearthbus('up')).toEqual({ code: 2, said: expect.stringContaining(NO_TOKEN) })
+    // The refused start made a database; a token is still missing in it.
+    expect((await hearthbus('doctor')).said).toContain(NO_TOKEN)
+    expect(await hearthbus('token', 'create', 'claude', '--role', 'agent')).toMatchObject({ code: 0 })
+    expect((await hearthbus('doctor')).said).toContain('! gateway: none runs.')
+    await (await startGatewayProcess(home)).stop()
+  }, 60_000)
+})
+
 describe('a node that is given another name', () => {
   it('goes on with its log, under the name that the log has', async () => {
     await (await startGatewayProcess(home)).stop()

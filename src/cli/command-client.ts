@@ -36,6 +36,7 @@ export function configOf(command: Command): Config | undefined {
   const loaded = loadConfig(globalOptions(command).config, process.env, homedir())
   if (loaded.ok) {
     for (const note of loaded.value.notes) process.stderr.write(`environment: ${note}\n`)
+    for (const sentence of loaded.value.idle) process.stderr.write(`configuration: ${sentence}\n`)
     return loaded.value.config
   }
   process.stderr.write(`${loaded.fault.map(problemText).join('\n')}\n`)

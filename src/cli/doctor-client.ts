@@ -62,6 +62,7 @@ export async function gatherFacts(given: { readonly data?: string; readonly conf
         : await familiesAlone(config),
     startRefusals: running.ok ? [] : await startRefusals(root),
     configNotes: loaded.ok ? loaded.value.notes : [],
+    idleSettings: loaded.ok ? loaded.value.idle : [],
   }
 }
 

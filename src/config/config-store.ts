@@ -3,7 +3,7 @@
  *
  * Does I/O.
  */
-import { readFileSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import { isAbsolute, join, resolve } from 'node:path'
 import { ok, fail } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
@@ -11,6 +11,7 @@ import { systemCode, thrownMessage } from '../core/thrown.ts'
 import { readConfig } from './config-file.ts'
 import type { ConfigProblem } from './config-file.ts'
 import { environmentNotes, withHomeseerEnvironment } from './homeseer-environment.ts'
+import { idleSettings } from './idle-settings.ts'
 import type { Config } from './schema.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
@@ -19,8 +20,10 @@ export interface LoadedConfig {
   readonly config: Config
   /** `undefined`: there is no file, everything has its default. */
   readonly path: string | undefined
-  /** Sentences for whoever starts it: what was set and does nothing. */
+  /** Sentences for whoever starts it: variables that are set and do nothing. */
   readonly notes: readonly string[]
+  /** The same of keys. */
+  readonly idle: readonly string[]
 }
 
 /** `given` wins, then `$HEARTHBUS_CONFIG`, then the XDG configuration directory. */
@@ -65,5 +68,14 @@ export function loadConfig(
   // The environment comes last: spec 4's variables override the file.
   const config = read.ok ? withHomeseerEnvironment(read.value, environment) : read
   if (!config.ok) return config
-  return ok({ config: config.value, path: present ? path : undefined, notes: environmentNotes(environment) })
+  return ok({
+    config: config.value,
+    path: present ? path : undefined,
+    notes: environmentNotes(environment),
+    idle: idleSettings(config.value, isFolder),
+  })
+}
+
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
 }

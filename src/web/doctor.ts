@@ -11,8 +11,10 @@ export interface DoctorFacts {
   readonly dataRoot: string
   readonly configProblems: readonly string[]
   readonly configFile: string | undefined
-  /** Settings that are set and do nothing. */
+  /** Variables of the environment that are set and do nothing. */
   readonly configNotes?: readonly string[]
+  /** The same of keys in the file. */
+  readonly idleSettings?: readonly string[]
   /** Rules and profiles that hold for nothing (unmatched.ts). */
   readonly unmatched?: readonly string[]
   readonly dataWritable: boolean
@@ -87,11 +89,17 @@ function nodeFinding({ nodeVersion }: DoctorFacts): Finding {
       }
 }
 
-function configFindings({ configProblems, configFile, configNotes = [] }: DoctorFacts): readonly Finding[] {
+function configFindings({
+  configProblems,
+  configFile,
+  configNotes = [],
+  idleSettings = [],
+}: DoctorFacts): readonly Finding[] {
   if (configProblems.length > 0)
     return configProblems.map((sentence): Finding => ({ level: 'fail', about: 'configuration', sentence }))
   return [
     ...configNotes.map((sentence): Finding => ({ level: 'warn', about: 'environment', sentence: `${sentence}.` })),
+    ...idleSettings.map((sentence): Finding => ({ level: 'warn', about: 'configuration', sentence: `${sentence}.` })),
     {
       level: 'ok',
       about: 'configuration',

@@ -70,6 +70,18 @@ describe('a data directory that is not one', () => {
   })
 })
 
+describe('settings that do nothing', () => {
+  it('are named at the start, and by doctor', async () => {
+    appendFileSync(home.config, 'homeseer: { user: ada }\nskills: { roots: [/nowhere/at/all] }\n')
+    const gateway = await startGatewayProcess(home)
+    expect(gateway.log()).toContain('configuration: homeseer.user does nothing without homeseer.url\n')
+    expect(gateway.log()).toContain('configuration: skills.roots: /nowhere/at/all is no folder')
+    await gateway.stop()
+    const { code, said } = await hearthbus('doctor')
+    expect([code, said]).toEqual([0, expect.stringContaining('! configuration: homeseer.user does nothing without')])
+  })
+})
+
 describe('a listener for others without a token', () => {
   const NO_TOKEN =
     'listen.host is 0.0.0.0, which others can reach, and there is no token yet. Make one first: hearthbus token create NAME --role agent.'

@@ -70,8 +70,9 @@ export function addAskingCommands(program: Command): void {
     .command('history [series...]')
     .description('what was measured in the last 24 hours')
     .action((series: string[], _, command: Command) =>
-      ask(command, { path: `/api/history?${series.map((id) => `id=${encodeURIComponent(id)}`).join('&')}` }, (value) =>
-        historyAnswer(value as unknown as SeriesView[], Date.now()),
+      // All of them: whoever asks for one that there is not is told what there is.
+      ask(command, { path: '/api/history' }, (value) =>
+        historyAnswer(value as unknown as SeriesView[], series, Date.now()),
       ),
     )
   program

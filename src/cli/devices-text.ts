@@ -146,6 +146,9 @@ export function revokedSentence(device: string): string {
 export function refusedAnswer(view: CallView): Answer {
   const answer = callAnswer(view)
   const error = isJsonObject(view.structured) ? view.structured['error'] : undefined
+  // The sentence for models names a tool.
+  if (isJsonObject(error) && error['code'] === 'unknown_device')
+    return { ...answer, text: 'There is no such device. hearthbus devices lists them.' }
   const message = isJsonObject(error) ? error['message'] : undefined
   return typeof message === 'string' ? { ...answer, text: harmless(message) } : answer
 }

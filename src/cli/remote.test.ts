@@ -1,6 +1,7 @@
 /** What a person at a terminal is shown of calls that strangers made. */
 import { describe, expect, it } from 'vitest'
-import { approvalsAnswer } from './remote.ts'
+import { approvalsAnswer, toolsAnswer } from './remote.ts'
+import type { ToolView } from '../web/views.ts'
 import { table } from './print.ts'
 
 describe('approvals at the terminal', () => {
@@ -14,7 +15,7 @@ describe('approvals at the terminal', () => {
     }
     expect(approvalsAnswer([approval], 0).text).toBe(
       [
-        '01M7GRQ0E461MTBTN6ZHDH9F14  requested  hs4.devices.set on Front Door Lock (Hall, Ground)',
+        '01M7GRQ0E461MTBTN6ZHDH9F14  requested  hs4.devices.set: Front Door Lock (Hall, Ground)',
         '  asked by  local',
         '  target    homeseer:ref:141',
         '  arguments {"ref":141,"label":"Unlock"}',
@@ -33,11 +34,27 @@ describe('approvals at the terminal', () => {
       expiresAtMs: 60_000,
     }
     expect(approvalsAnswer([approval], 0).text.split('\n')).toEqual([
-      '01A  requested  hs4.devices.set on Front Door',
+      '01A  requested  hs4.devices.set: Front Door',
       '  asked by  bot (claude) arguments {"ref":101} 01B requested hs4.devices.set on Hall Lamp)',
       '  arguments {"ref":141,"intent":"a\\nb"}',
       '  valid for 60 s',
     ])
+  })
+})
+
+describe('the list of tools', () => {
+  const tool = (description: string): string => {
+    const view = { name: 't', title: '', description, effect: 'writes', family: 'devices' } as unknown as ToolView
+    return toolsAnswer([view]).text.split('\n')[1] ?? ''
+  }
+
+  it('says what a tool of a device does, and not again where', () => {
+    expect(tool('On the device "Desk lamp" (desk-lamp). The device says: Switch it on. Or off.')).toBe(
+      't     writes  The device says: Switch it on.',
+    )
+    expect(tool('On the device "Desk lamp" (desk-lamp). Offline now. The device says: Switch it on.')).toBe(
+      't     writes  Offline now. The device says: Switch it on.',
+    )
   })
 })
 

@@ -28,7 +28,7 @@ export function statusAnswer(status: StatusView, nowMs: number): Answer {
 }
 
 export function toolsAnswer(tools: readonly ToolView[]): Answer {
-  const rows = tools.map((tool) => [tool.name, tool.effect, harmless(firstSentence(tool.description))])
+  const rows = tools.map((tool) => [tool.name, tool.effect, harmless(summaryOf(tool.description))])
   return { json: tools as unknown as Json, text: table(['tool', 'effect', ''], rows) }
 }
 
@@ -63,7 +63,7 @@ export function approvalsAnswer(approvals: readonly JsonObject[], nowMs: number)
     const shown = objectOf(approval['shown'])
     const left = Number(approval['expiresAtMs']) - nowMs
     return [
-      `${text(approval['id'])}  ${text(approval['state'])}  ${text(binding['tool'])}${shown['label'] === undefined ? '' : ` on ${text(shown['label'])}`}`,
+      `${text(approval['id'])}  ${text(approval['state'])}  ${text(binding['tool'])}${shown['label'] === undefined ? '' : `: ${text(shown['label'])}`}`,
       `  asked by  ${asker(approval, text(binding['principal']))}${shown['client'] === undefined ? '' : ` (${text(shown['client'])})`}`,
       ...(binding['target'] === undefined ? [] : [`  target    ${text(binding['target'])}`]),
       `  arguments ${JSON.stringify(shown['arguments'])}`,
@@ -88,6 +88,12 @@ function summary(details: JsonObject): string {
       .slice(0, 4)
       .join(', ')
   )
+}
+
+/** Of a device's tool its own words: on which device is in the tool's name. */
+function summaryOf(description: string): string {
+  const [, offline = '', words] = /^On the device .+? \([\w-]+\)\. (Offline now\. )?(.*)$/s.exec(description) ?? []
+  return `${offline}${firstSentence(words ?? description)}`
 }
 
 /** Up to a full stop with a blank behind it: `hs4.devices.set` is no end of a sentence. */

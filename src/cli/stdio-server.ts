@@ -82,7 +82,7 @@ async function become(
   })
   if (served === undefined) {
     await gateway.stop()
-    return refuse(`There is no profile named ${profile}.`, EXIT.usage)
+    return refuse(`There is no profile ${profile}. hearthbus profiles lists them.`, EXIT.usage)
   }
   // Ends the session; the gateway is stopped behind it, in order.
   process.once('SIGINT', () => void served.close())

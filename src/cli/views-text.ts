@@ -61,23 +61,41 @@ function peerTable(peers: TopologySnapshot['peers']): string {
   )
 }
 
-/** Where each series stands, and between what it moved. */
-export function historyAnswer(series: readonly SeriesView[], nowMs: number): Answer {
-  if (series.length === 0)
-    return { json: [], text: 'Nothing was measured yet; the house is asked every three minutes.' }
+/** Where each series stands, and between what it moved; of those asked for, or of all. */
+export function historyAnswer(all: readonly SeriesView[], asked: readonly string[], nowMs: number): Answer {
+  if (all.length === 0) return { json: [], text: 'Nothing was measured yet; the house is asked every three minutes.' }
+  const ids = all.map(({ id }) => id)
+  const unknown = asked.find((id) => !ids.includes(id))
+  if (unknown !== undefined) {
+    const near = didYouMean(closest(unknown, ids))
+    return missing(`Nothing is measured as ${unknown}. hearthbus history lists what is.${near}`)
+  }
+  const series = asked.length === 0 ? all : all.filter(({ id }) => asked.includes(id))
   const rows = series.map(({ id, atMs, values }) => {
+    const unit = unitOf(id)
     const known = values.filter((value) => value !== null)
     const [low, high] = [Math.min(...known), Math.max(...known)]
     return [
       id,
-      String(values.at(-1) ?? '–'),
-      known.length === 0 ? '–' : `${low} … ${high}`,
+      values.at(-1) === null ? '–' : `${values.at(-1) ?? '–'}${unit}`,
+      known.length === 0 ? '–' : `${low} … ${high}${unit}`,
       String(known.length),
       `${ageText(nowMs - (atMs.at(-1) ?? nowMs))} ago`,
     ]
   })
   const text = table(['series', 'now', 'in 24 hours', 'points', 'measured'], rows)
   return { json: series as unknown as Json, text: harmless(text) }
+}
+
+/** Of what the heating measures; the units of HomeSeer's devices are in its own settings. */
+const UNITS = { _c: ' °C', _pct: ' %', _bar: ' bar' } as const
+
+function unitOf(id: string): string {
+  return Object.entries(UNITS).find(([ending]) => id.endsWith(ending))?.[1] ?? ''
+}
+
+function missing(message: string): Answer {
+  return { json: { ok: false, message }, text: harmless(message), exit: EXIT.failed }
 }
 
 export function profilesAnswer({ profiles }: SettingsView): Answer {
@@ -111,8 +129,7 @@ export function toolAnswer(tools: readonly ToolView[], name: string): Answer {
       name,
       tools.map((known) => known.name),
     )
-    const message = `There is no tool ${name} here. hearthbus tools lists them.${didYouMean(near)}`
-    return { json: { ok: false, message }, text: harmless(message), exit: EXIT.failed }
+    return missing(`There is no tool ${name} here. hearthbus tools lists them.${didYouMean(near)}`)
   }
   const text = [
     `${tool.name}  ${tool.title}`,
@@ -126,21 +143,39 @@ export function toolAnswer(tools: readonly ToolView[], name: string): Answer {
 }
 
 function argumentsTable(schema: JsonObject): string {
-  const properties = isJsonObject(schema['properties']) ? schema['properties'] : {}
-  const required = Array.isArray(schema['required']) ? schema['required'] : []
-  const rows = Object.entries(properties).map(([name, value]) => [
-    name,
-    required.includes(name) ? 'required' : '',
-    kindOf(isJsonObject(value) ? value : {}),
-    isJsonObject(value) && typeof value['description'] === 'string' ? value['description'] : '',
-  ])
+  const rows = argumentRows(schema, '', MAX_DEPTH)
   return rows.length === 0 ? 'It takes no arguments.' : table(['argument', '', 'kind', ''], rows)
 }
 
-/** `integer`, `"a" | "b"`, `object`: enough to type one; the rest is in the schema. */
-function kindOf({ type, enum: choices, anyOf, const: only }: JsonObject): string {
+/** Deeper than anybody types at a terminal. */
+const MAX_DEPTH = 3
+
+/** Each argument, and below it what is inside: `params.model`, `slots[].start_hour`. */
+function argumentRows(schema: JsonObject, prefix: string, depth: number): readonly (readonly string[])[] {
+  const properties = isJsonObject(schema['properties']) ? schema['properties'] : {}
+  const required = Array.isArray(schema['required']) ? schema['required'] : []
+  return Object.entries(properties).flatMap(([key, value]) => {
+    const inner = isJsonObject(value) ? value : {}
+    const { items, description } = inner
+    const name = `${prefix}${key}`
+    const row = [
+      name,
+      required.includes(key) ? 'required' : '',
+      kindOf(inner),
+      typeof description === 'string' ? description : '',
+    ]
+    if (depth === 1) return [row]
+    return isJsonObject(items)
+      ? [row, ...argumentRows(items, `${name}[].`, depth - 1)]
+      : [row, ...argumentRows(inner, `${name}.`, depth - 1)]
+  })
+}
+
+/** `integer`, `"a" | "b"`, `array of string`: enough to type one; the rest is in the schema. */
+function kindOf({ type, enum: choices, anyOf, const: only, items }: JsonObject): string {
   if (only !== undefined) return JSON.stringify(only)
   if (Array.isArray(choices)) return choices.map((choice) => JSON.stringify(choice)).join(' | ')
+  if (type === 'array' && isJsonObject(items)) return `array of ${kindOf(items)}`
   if (typeof type === 'string') return type
   if (Array.isArray(type)) return type.join(' | ')
   if (Array.isArray(anyOf)) return anyOf.map((one) => kindOf(isJsonObject(one) ? one : {})).join(' | ')

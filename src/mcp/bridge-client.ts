@@ -117,7 +117,8 @@ export async function bridgeStdio({ streams, locate, token, log }: BridgeOptions
     if (id !== undefined && request !== undefined) open.set(id, request)
     pass(message, request?.signal).catch((error: unknown) => {
       if (id === undefined || !open.delete(id) || request?.signal.aborted === true) return
-      const text = `The gateway did not answer: ${thrownMessage(error)}`
+      const what = error instanceof SdkHttpError ? 'refused this' : 'did not answer'
+      const text = `The gateway ${what}: ${thrownMessage(error)}`
       toNear({ jsonrpc: '2.0', id, error: { code: INTERNAL_ERROR, message: text } })
     })
   }

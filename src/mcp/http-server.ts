@@ -130,7 +130,8 @@ export function mcpHttpHandler(options: McpHttpOptions): McpHttpHandler {
     if (!known.ok) return refuse(response, notAuthenticated(known.fault))
     visitors.enter(known.value.id, response)
     const catalogue = catalogues.find(known.value, door.value)
-    if (catalogue === 'no-such-profile') return refuse(response, { status: 404, message: 'There is no such profile.' })
+    if (catalogue === 'no-such-profile')
+      return refuse(response, { status: 404, message: 'There is no such profile. hearthbus profiles lists them.' })
     if (catalogue === 'not-for-this-token')
       return refuse(response, { status: 403, message: 'This token is not for this profile.' })
     const visit: Visit = { request, response, principal: known.value, door: door.value, catalogue }

@@ -25,7 +25,7 @@ export function addViews(api: Api, options: ApiOptions): void {
     const name = context.req.query('profile') ?? 'all'
     const all = profiles()
     const holds = all.get(name)
-    if (holds === undefined) return refusal(404, `There is no profile ${name}.`)
+    if (holds === undefined) return refusal(404, `There is no profile ${name}. hearthbus profiles lists them.`)
     const shown = bus
       .offers()
       .filter((offer) => offer.face.kind === 'tool' && guard.visible(context.var.caller, offer) && holds(offer))

@@ -68,7 +68,7 @@ describe('a node that asks everybody for a token', () => {
     expect(command).toMatch(/bin\/hearthbus$/)
     expect(args).toEqual(['--data', home.data, '--config', home.config, 'mcp', '--names', 'underscore'])
     const unknown = await hearthbus(['connect', 'cursor', '--profile', 'nonsense'])
-    expect([unknown.code, unknown.said]).toEqual([1, 'There is no profile nonsense.\n'])
+    expect([unknown.code, unknown.said]).toEqual([1, 'There is no profile nonsense. hearthbus profiles lists them.\n'])
   })
 })
 

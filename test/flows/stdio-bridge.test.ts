@@ -43,3 +43,11 @@ describe.each(['modern', 'legacy'] as const)('stdio beside a running gateway, %s
     await client.close()
   })
 })
+
+describe('stdio beside a running gateway', () => {
+  it('is told by the gateway that there is no such profile', async () => {
+    await expect(connectStdio(home, 'legacy', ['--profile', 'nope'])).rejects.toThrow(
+      /The gateway refused this: .*There is no such profile\. hearthbus profiles lists them\./,
+    )
+  })
+})

@@ -3,8 +3,9 @@
  *
  * Pure, but for the stop.
  */
+import { effect } from '@preact/signals'
 import type { ComponentType, JSX } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { connection, lostAtMs, me, openApprovals, signOut, status } from './core/live.ts'
 import { setSound, soundOn } from './core/notice.ts'
 import { href, route } from './core/route.ts'
@@ -46,6 +47,13 @@ const PLACES: readonly Place[] = [
   { id: 'tools', title: 'Tools', page: ToolsPage },
   { id: 'settings', title: 'Settings', page: SettingsPage },
 ]
+
+// In our own words only: what strangers call their things has no business in the title of a window.
+effect(() => {
+  const waiting = openApprovals.value.length
+  const place = me.value ? PLACES.find(({ id }) => id === route.value.page)?.title : 'Sign in'
+  document.title = `${waiting > 0 ? `(${waiting}) ` : ''}${place === undefined ? '' : `${place} – `}Hearthbus`
+})
 
 export function App(): JSX.Element {
   const here = route.value
@@ -100,15 +108,22 @@ function CurrentPage({ page, rest }: { readonly page: string; readonly rest: str
 
 function Side({ page }: { readonly page: string }): JSX.Element {
   const [open, setOpen] = useState(false)
+  const menu = useRef<HTMLButtonElement>(null)
   const waiting = openApprovals.value.length
+  const onKeyDown = (event: KeyboardEvent): void => {
+    if (event.key !== 'Escape' || !open) return
+    setOpen(false)
+    menu.current?.focus()
+  }
   return (
-    <div class={open ? 'side open' : 'side'}>
+    <div class={open ? 'side open' : 'side'} onKeyDown={onKeyDown}>
       <div class="brand">
         <img src="/icon.svg" alt="" width="28" height="28" />
         <span>
           <Words text={status.value?.node ?? 'Hearthbus'} max={40} />
         </span>
         <button
+          ref={menu}
           type="button"
           class="menu quiet"
           aria-expanded={open}

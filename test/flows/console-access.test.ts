@@ -80,6 +80,44 @@ describe.skipIf(chromium === undefined)('access', () => {
     await page.getByRole('heading', { name: 'Ledger' }).waitFor()
   })
 
+  it('fits the smallest one, also with a long path among what the doctor says', async () => {
+    await page.setViewportSize({ width: 320, height: 640 })
+    await walkTo(page, 'settings')
+    await page.evaluate("document.querySelector('.findings li').append('/' + 'x'.repeat(80))")
+    expect(await overhang(page)).toBe(0)
+  })
+
+  it('keeps the end of a tool’s name where there is little room: what it does', async () => {
+    await page.setViewportSize({ width: 380, height: 780 })
+    for (const id of ['tools', 'calls']) {
+      await walkTo(page, id)
+      await page.locator('.dotted').first().waitFor()
+      const cut =
+        "[...document.querySelectorAll('.dotted > :last-child')].filter((end) => end.scrollWidth > end.clientWidth)"
+      expect([id, await page.evaluate<number>(`${cut}.length`)]).toEqual([id, 0])
+    }
+  })
+
+  it('closes the menu of a phone with Escape, and says in the title where one is', async () => {
+    await page.setViewportSize({ width: 380, height: 780 })
+    await walkTo(page, 'ledger')
+    expect(await page.title()).toMatch(/^(\(\d+\) )?Ledger – Hearthbus$/)
+    const menu = page.getByRole('button', { name: /Menu/ })
+    await menu.click()
+    await page.keyboard.press('Tab')
+    await page.keyboard.press('Escape')
+    expect(await menu.getAttribute('aria-expanded')).toBe('false')
+    expect(await page.evaluate<string>('document.activeElement.className')).toContain('menu')
+  })
+
+  it('names the room that a button changes, and begins its dialog with the room and not with Close', async () => {
+    await walkTo(page, 'house')
+    await page.getByRole('button', { name: 'Change Bedroom' }).click()
+    await page.getByRole('dialog').waitFor()
+    expect(await page.evaluate<string>('document.activeElement.tagName')).toMatch(/^(?:H2|INPUT)$/)
+    await page.keyboard.press('Escape')
+  })
+
   it('needs no mouse', async () => {
     await walkTo(page, 'house')
     await tabTo(page, 'Tools')

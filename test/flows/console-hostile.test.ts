@@ -65,7 +65,12 @@ describe.skipIf(chromium === undefined)('hostile text', () => {
       const text = await page.locator('body').innerText()
       const made = 'main script, main img[src="x"], main a[href^="javascript"], main iframe, main [onerror]'
       expect([place, await page.locator(made).count()]).toEqual([place, 0])
-      expect([place, await page.title()]).toEqual([place, expect.stringMatching(/^(\(\d+\) )?Hearthbus$/)])
+      expect([place, await page.title()]).toEqual([
+        place,
+        expect.stringMatching(
+          /^(\(\d+\) )?(House|Approvals|Calls|Bus|Ledger|eBUS|HomeSeer|Devices|Work|Tools|Settings) – Hearthbus$/,
+        ),
+      ])
       // Nothing is left that reorders, hides or piles up text.
       // oxlint-disable-next-line no-control-regex -- the escape is what must not be there
       expect([place, /[\u202A-\u202E\u2066-\u2069\u200B-\u200F\u001B]|\p{M}{6}/u.test(text)]).toEqual([place, false])

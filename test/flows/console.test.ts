@@ -69,7 +69,7 @@ describe.skipIf(chromium === undefined)('console', () => {
     expect(denied.outcome).toBe('denied')
     const request = page.getByRole('article').filter({ hasText: 'north gate' })
     await request.waitFor()
-    await expect.poll(() => page.title()).toMatch(/^\(\d+\) Hearthbus$/)
+    await expect.poll(() => page.title()).toMatch(/^\(\d+\) [A-Z][a-z]+ – Hearthbus$/)
     expect(await request.innerText()).toContain('open for 30 s')
     await request.getByRole('button', { name: 'Approve once' }).click()
     await expect.poll(() => request.count()).toBe(0)

@@ -5,7 +5,7 @@
  *
  * Does I/O.
  */
-import { computed, effect, signal } from '@preact/signals'
+import { computed, signal } from '@preact/signals'
 import type { StatusView, ToolSummaryView } from '../../../src/web/views.ts'
 import type { ApprovalView, MeView, StreamEvents, TraceView, VerificationView } from '../../../src/web/views.ts'
 import { Failure, forgetKey, get, hasKey, remove, whenSignedOut } from './api.ts'
@@ -251,8 +251,3 @@ whenSignedOut(() => leave(true))
 setInterval(() => {
   if (!document.hidden) now.value = Date.now()
 }, 1_000)
-
-effect(() => {
-  const waiting = openApprovals.value.length
-  document.title = waiting > 0 ? `(${waiting}) Hearthbus` : 'Hearthbus'
-})

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { firstSentence, line, plain, textOf } from './text.ts'
+import { firstSentence, line, nameText, plain, textOf, valueText } from './text.ts'
 
 describe('text', () => {
   it('loses what reorders, hides or moves other text', () => {
@@ -23,6 +23,24 @@ describe('text', () => {
         expect(line(text)).not.toMatch(/[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]/u)
       }),
     )
+  })
+
+  it('has names and values in words for whoever decides', () => {
+    expect(['movesHardware', 'target_value', 'path', 'OPTimeout'].map(nameText)).toEqual([
+      'moves hardware',
+      'target value',
+      'path',
+      'OPTimeout',
+    ])
+    expect([true, false, ['On', 'Off'], 5, null].map((value) => valueText(value))).toEqual([
+      'yes',
+      'no',
+      'On, Off',
+      '5',
+      '–',
+    ])
+    expect(valueText([{ a: 1 }])).toBe('[{"a":1}]')
+    expect(valueText(['a\u202Eb'])).toBe('a\uFFFDb')
   })
 
   it('makes one line, or one sentence, of many', () => {

@@ -34,6 +34,20 @@ export function textOf(value: unknown, maxLength?: number): string {
   return plain(JSON.stringify(value), maxLength)
 }
 
+/** The name of a member as words: `movesHardware` and `moves_hardware` are both "moves hardware". */
+export function nameText(name: string): string {
+  const words = line(name, 60).replaceAll(/(?<=[a-z0-9])(?=[A-Z])|_/g, ' ')
+  return words.replaceAll(/\b[A-Z](?=[a-z])/g, (letter) => letter.toLowerCase())
+}
+
+/** The same of a value, for somebody who does not read JSON: lists by their items, yes and no. */
+export function valueText(value: unknown, maxLength = 200): string {
+  if (typeof value === 'boolean') return value ? 'yes' : 'no'
+  if (Array.isArray(value) && value.every((item) => typeof item !== 'object'))
+    return plain(value.map((item) => textOf(item, maxLength)).join(', '), maxLength)
+  return textOf(value, maxLength)
+}
+
 export function firstSentence(text: string, maxLength = 160): string {
   return line(/^[\s\S]*?[.!?](?=\s|$)/.exec(text)?.[0] ?? text, maxLength)
 }

@@ -15,7 +15,7 @@ import { Page } from '../parts/frame.tsx'
 import { StageBar, STAGES } from '../parts/stages.tsx'
 import { Empty } from '../parts/states.tsx'
 import { Table } from '../parts/table.tsx'
-import { ResultBadge, resultTone, Time, Words } from '../parts/words.tsx'
+import { ResultBadge, resultTone, Time, ToolName, Words } from '../parts/words.tsx'
 
 const OUTCOMES = [
   ['', 'any'],
@@ -69,7 +69,7 @@ export function CallsPage(): JSX.Element {
         }
         columns={[
           { name: 'Time', width: '7rem', minor: true, cell: ({ ts }) => <Time ms={Date.parse(ts)} /> },
-          { name: 'Tool', width: 'minmax(0,3fr)', cell: ({ capability }) => <code>{line(capability)}</code> },
+          { name: 'Tool', width: 'minmax(0,3fr)', cell: ({ capability }) => <ToolName name={capability} /> },
           { name: 'Caller', width: 'minmax(0,1fr)', minor: true, cell: ({ caller }) => <Words text={caller} /> },
           { name: 'Outcome', width: '9rem', cell: ({ result }) => <ResultBadge result={result} /> },
           { name: 'Took', width: '5rem', minor: true, cell: ({ ms }) => tookText(ms) },

@@ -132,7 +132,7 @@ function RoomCard({
       </p>
       <div class="card-foot">
         <Source atMs={room.atMs} source="eBUS" />
-        <button type="button" class="small" onClick={() => setOpen('target')}>
+        <button type="button" class="small" aria-label={`Change ${room.name}`} onClick={() => setOpen('target')}>
           Change
         </button>
       </div>

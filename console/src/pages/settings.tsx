@@ -156,7 +156,7 @@ function Tokens(): JSX.Element {
               empty={<p class="aside">There are none. Programs on this machine need none.</p>}
               columns={[
                 { name: 'Name', width: 'minmax(0,1fr)', cell: ({ name }) => <Words text={name} /> },
-                { name: 'Role', width: '7rem', cell: ({ role }) => role },
+                { name: 'Role', width: '4.5rem', cell: ({ role }) => role },
                 {
                   name: 'Last used',
                   width: '8rem',
@@ -259,7 +259,7 @@ function Sessions(): JSX.Element {
                   </>
                 ),
               },
-              { name: 'Role', width: '7rem', cell: ({ role }) => role },
+              { name: 'Role', width: '4.5rem', cell: ({ role }) => role },
               {
                 name: 'Browser',
                 width: 'minmax(0,2fr)',
@@ -273,7 +273,7 @@ function Sessions(): JSX.Element {
               { name: 'Seen', width: '8rem', minor: true, cell: ({ seenAtMs }) => <Age ms={seenAtMs} /> },
               {
                 name: 'End',
-                width: '7rem',
+                width: '5.5rem',
                 cell: ({ id }) => (
                   <button
                     type="button"

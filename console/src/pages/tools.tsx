@@ -18,7 +18,7 @@ import { JsonTree } from '../parts/json-tree.tsx'
 import { Empty, Loading, Shown } from '../parts/states.tsx'
 import { Table } from '../parts/table.tsx'
 import { ToolRunner } from '../parts/tool-runner.tsx'
-import { EffectBadge, Prose, Words } from '../parts/words.tsx'
+import { EffectBadge, Prose, ToolName, Words } from '../parts/words.tsx'
 
 const EFFECTS = ['', 'reads', 'records', 'writes', 'sensitive', 'admin'].map(
   (effect) => [effect, effect === '' ? 'any' : effect] as const,
@@ -93,7 +93,7 @@ function Catalogue({ all }: { readonly all: readonly ToolSummaryView[] }): JSX.E
             width: 'minmax(0,2fr)',
             cell: ({ name }) => (
               <a href={href('tools', name)}>
-                <code>{line(name)}</code>
+                <ToolName name={name} />
               </a>
             ),
           },

@@ -18,12 +18,18 @@ export function Dialog({
   const element = useRef<HTMLDialogElement>(null)
   const id = useId()
   useEffect(() => {
-    element.current?.showModal()
+    const dialog = element.current
+    dialog?.showModal()
+    // Where somebody begins to type, else what it is about: not the button that closes it, which the browser would take.
+    const first = dialog?.querySelector<HTMLElement>('input, select, textarea') ?? dialog?.querySelector('h2')
+    first?.focus()
   }, [])
   return (
     <dialog ref={element} aria-labelledby={id} onClose={onClose}>
       <div class="dialog-head">
-        <h2 id={id}>{title}</h2>
+        <h2 id={id} tabIndex={-1}>
+          {title}
+        </h2>
         <button type="button" class="quiet" aria-label="Close" onClick={() => element.current?.close()}>
           ✕
         </button>

@@ -6,7 +6,7 @@
 import type { JSX } from 'preact'
 import { isObject } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
-import { line, textOf } from '../core/text.ts'
+import { nameText, valueText } from '../core/text.ts'
 import { Facts } from './frame.tsx'
 import { JsonTree } from './json-tree.tsx'
 
@@ -39,7 +39,7 @@ export function Preview({ preview }: { readonly preview: JsonObject }): JSX.Elem
             {changes.map(({ name, was, will }) => (
               <tr key={name} class={was === will || will === undefined ? undefined : 'changes'}>
                 <th scope="row">
-                  <bdi>{line(name, 60)}</bdi>
+                  <bdi>{nameText(name)}</bdi>
                 </th>
                 <td>
                   <bdi>{was}</bdi>
@@ -53,7 +53,7 @@ export function Preview({ preview }: { readonly preview: JsonObject }): JSX.Elem
         </table>
       )}
       {beside.length === 0 ? null : (
-        <Facts of={beside.map(({ name, will }) => [line(name, 60), <bdi key={name}>{will}</bdi>])} small />
+        <Facts of={beside.map(({ name, will }) => [nameText(name), <bdi key={name}>{will}</bdi>])} small />
       )}
     </div>
   )
@@ -67,13 +67,12 @@ interface Row {
 }
 
 function rowsOf(before: Json, after: Json): readonly Row[] {
-  if (!isObject(before) && !isObject(after))
-    return [{ name: 'value', was: textOf(before, 200), will: textOf(after, 200) }]
+  if (!isObject(before) && !isObject(after)) return [{ name: 'value', was: valueText(before), will: valueText(after) }]
   const [was, will] = [isObject(before) ? before : {}, isObject(after) ? after : {}]
   const names = [...new Set([...Object.keys(was), ...Object.keys(will)])].slice(0, 40)
   return names.map((name) => ({
     name,
-    was: Object.hasOwn(was, name) ? textOf(was[name], 200) : undefined,
-    will: Object.hasOwn(will, name) ? textOf(will[name], 200) : undefined,
+    was: Object.hasOwn(was, name) ? valueText(was[name]) : undefined,
+    will: Object.hasOwn(will, name) ? valueText(will[name]) : undefined,
   }))
 }

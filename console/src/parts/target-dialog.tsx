@@ -4,7 +4,7 @@
  * Does I/O: it calls the tool.
  */
 import type { JSX } from 'preact'
-import { useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import type { CallView } from '../../../src/web/views.ts'
 import { callTool } from '../core/api.ts'
 import { ask } from '../core/ask.ts'
@@ -81,6 +81,9 @@ function TargetForm({
   const [view, setView] = useState<CallView | undefined>(undefined)
   const { flaw, busy, attempt } = useAttempt()
   const { minimum, maximum } = setting
+  const input = useRef<HTMLInputElement>(null)
+  // It comes when the regulator was asked, after the dialog.
+  useEffect(() => input.current?.focus(), [])
   const set = async (): Promise<void> => {
     const answer = await callTool(WRITER, targetArguments(setting, Number(text)))
     setView(answer)
@@ -96,6 +99,7 @@ function TargetForm({
       <label class="field">
         Target by day, °C ({minimum} to {maximum})
         <input
+          ref={input}
           type="number"
           required
           min={minimum}

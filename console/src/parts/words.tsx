@@ -13,6 +13,19 @@ export function Words({ text, max }: { readonly text: string; readonly max?: num
   return <bdi>{line(text, max)}</bdi>
 }
 
+/** A name of dotted parts. Where there is little room its middle goes: what it does stands at the end. */
+export function ToolName({ name }: { readonly name: string }): JSX.Element {
+  const text = line(name)
+  const dot = text.lastIndexOf('.')
+  if (dot <= 0) return <code>{text}</code>
+  return (
+    <code class="dotted">
+      <span>{text.slice(0, dot)}</span>
+      <span>{text.slice(dot)}</span>
+    </code>
+  )
+}
+
 /** The same over several lines. */
 export function Prose({ text, max }: { readonly text: string; readonly max?: number }): JSX.Element {
   return (

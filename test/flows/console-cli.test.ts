@@ -41,7 +41,7 @@ describe('the command line', () => {
       structured: { data: { sessions: [{ intent: 'Look after the chimney', state: 'open' }] } },
     })
     const { traceId } = run('call', 'task_create', '{"title":"x"}') as { traceId: string }
-    expect(run('trace', traceId)).toMatchObject({ traceId, reasons: [] })
+    expect(run('trace', traceId)).toMatchObject({ traceId, calls: [{ arguments: { title: 'x' }, reasons: [] }] })
     expect(run('call', 'ledger_trace', JSON.stringify({ trace_id: traceId }))).toMatchObject({
       structured: { data: { entries: [{ kind: 'call.enter' }, { kind: 'task.created' }, { kind: 'call.exit' }] } },
     })

@@ -22,7 +22,6 @@ import type { Result } from './core/result.ts'
 import { thrownMessage } from './core/thrown.ts'
 import { guardMigrations } from './guard/schema-store.ts'
 import { ledgerFaultSentence } from './ledger/fork.ts'
-import { keyFaultSentence, loadOrCreateKey } from './ledger/key-store.ts'
 import type { NodeKey } from './ledger/key-store.ts'
 import { ledgerMigrations } from './ledger/ledger-store.ts'
 import { Ledger } from './ledger/ledger.ts'
@@ -33,6 +32,7 @@ import { createFamilies, familyEnvelopes, familyMigrations } from './main/famili
 import { guardConfig } from './main/guard-config.ts'
 import type { MeshParts, PreparedMesh } from './main/mesh.ts'
 import { modelsServices } from './main/models.ts'
+import { nodeKeyIn } from './main/node-key-store.ts'
 import { originIn } from './main/origin-store.ts'
 import { recordCopies } from './main/record-copies.ts'
 import type { MeshState } from './mesh/mesh-options.ts'
@@ -165,8 +165,8 @@ async function openRecords(
   data: DataDirectory,
   undo: Undo,
 ): Promise<Result<{ readonly database: Database; readonly ledger: Ledger; readonly key: NodeKey }, StartFault>> {
-  const key = await loadOrCreateKey(data.nodeKey)
-  if (!key.ok) return refused(keyFaultSentence(key.fault))
+  const key = await nodeKeyIn(data)
+  if (!key.ok) return refused(key.fault)
   const database = openDatabase(data)
   if (!database.ok) return database
   undo.push(() => database.value.close())

@@ -15,6 +15,7 @@ import type { Json } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { keyFaultSentence, loadKey, loadOrCreateKey } from '../ledger/key-store.ts'
+import { nodeKeyIn } from '../main/node-key-store.ts'
 import { joinByInvitation } from '../main/joining-client.ts'
 import { meshFiles } from '../main/mesh.ts'
 import { ownAddresses } from '../mesh/discovery/own-address-client.ts'
@@ -212,8 +213,8 @@ export async function withStore(command: MeshCommand, work: (opened: Opened) => 
   const data = dataDirectory(command.dataRoot)
   const files = meshFiles(data)
   makeFolder(data.keys)
-  const key = await loadOrCreateKey(data.nodeKey)
-  if (!key.ok) return refusal(keyFaultSentence(key.fault))
+  const key = await nodeKeyIn(data)
+  if (!key.ok) return refusal(key.fault)
   const root = await rootAt(files.rootKey)
   const store = new MeshStore(files.database)
   try {

@@ -4,7 +4,7 @@
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { appendFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -97,6 +97,18 @@ describe('a listener for others without a token', () => {
     expect((await hearthbus('doctor')).said).toContain('! gateway: none runs.')
     await (await startGatewayProcess(home)).stop()
   }, 60_000)
+})
+
+describe('a key that is lost', () => {
+  it('is not replaced by one that signed nothing', async () => {
+    await (await startGatewayProcess(home)).stop()
+    const key = join(home.data, 'keys', 'node.key')
+    rmSync(key)
+    // Twice: the first refusal must leave nothing behind that the second takes for the key.
+    for (const words of [['up'], ['up']])
+      expect(await hearthbus(...words)).toMatchObject({ code: 5, said: expect.stringContaining(`${key} is missing`) })
+    expect(existsSync(key)).toBe(false)
+  })
 })
 
 describe('a node that is given another name', () => {

@@ -14,6 +14,21 @@ const TALKER = `
 `
 
 describe('logger', () => {
+  it('goes on when whoever read it has left', async () => {
+    const script = `
+      import { createLogger } from ${JSON.stringify(LOGGER)}
+      const logger = createLogger('info')
+      process.stdin.on('data', () => logger.info({}, 'is anybody there?'))
+      process.stdout.write('ready')
+    `
+    const child = spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: 'pipe' })
+    const ended = once(child, 'exit')
+    await once(child.stdout, 'data')
+    child.stderr.destroy()
+    child.stdin.end('?')
+    expect(await ended).toEqual([0, null])
+  })
+
   it('does not wait for whoever should read it, and says later how many lines were left out', async () => {
     const child = spawn(process.execPath, ['--input-type=module', '-e', TALKER], { stdio: 'pipe' })
     await once(child.stdout, 'data')

@@ -18,6 +18,8 @@ const WARN = 40
 
 export function stderrLines(): Lines {
   const put = isPipe() ? putToReader : putNow
+  // The reader may leave: then nobody misses the line. One listener will do, however many loggers there are.
+  if (put === putToReader && process.stderr.listenerCount('error') === 0) process.stderr.on('error', () => undefined)
   let lost = 0
   return {
     write: (line) => {
@@ -39,8 +41,7 @@ function isPipe(): boolean {
 /** Never waits. What the pipe has room for is in it when this returns; the rest goes when somebody reads. */
 function putToReader(line: string): boolean {
   if (process.stderr.writableLength > MAX_WAITING_BYTES) return false
-  // The reader may be gone: then nobody misses the line.
-  process.stderr.write(line, () => undefined)
+  process.stderr.write(line)
   return true
 }
 

@@ -187,17 +187,12 @@ export class CapabilityBus {
 
   /** What faces list: one per name, this node's own first; or only what one node offers. */
   offers(node?: string): readonly Offer[] {
-    return node === undefined ? this.registry.offers() : this.registry.offersOf(this.nodeIdOf(node))
+    return node === undefined ? this.registry.offers() : this.registry.offersOf(this.#nodes.idOf(node))
   }
 
   /** Who offers it, by the names that people gave them, this node first. */
   nodesOffering(name: CapabilityName): readonly string[] {
     return this.#nodes.namesOf(new Set(this.registry.named(name).map(({ nodeId }) => nodeId)))
-  }
-
-  /** For a node's id or the name that people gave it. */
-  nodeIdOf(idOrName: string): string {
-    return this.#nodes.idOf(idOrName)
   }
 
   /** What to say to whoever wants a node that is not here; `undefined` where it is. */
@@ -294,7 +289,7 @@ export class CapabilityBus {
     what: { readonly body: JsonObject; readonly stream: boolean },
     given: CallOptions,
   ): Begun {
-    const options = given.node === undefined ? given : { ...given, node: this.nodeIdOf(given.node) }
+    const options = given.node === undefined ? given : { ...given, node: this.#nodes.idOf(given.node) }
     const offer = this.registry.offer(name, versionReq, options.node)
     const ticket = openTicket(offer, this.#clock.monotonic(), options.timeoutMs)
     const request = { name, version: versionReq ?? offer?.version, body: what.body, stream: what.stream }

@@ -21,6 +21,8 @@ import { leafHash } from './tree.ts'
 
 /** Bytes that somebody made unreadable have none: `verify` reports them, and an index must not fail over them. */
 const TRACE_ID = `CASE WHEN json_valid(CAST(bytes AS TEXT)) THEN CAST(bytes AS TEXT) ->> '$.trace_id' END`
+/** A client may do everything it ever does under one trace id. */
+const MAX_OF_TRACE = 200
 
 export const ledgerMigrations: Migrations = {
   room: 'ledger',
@@ -168,14 +170,14 @@ export class LedgerStore {
     ) as unknown as EntryRow[]
   }
 
-  /** The newest `limit` that bear the trace id, and what ended the calls among them; in order. */
-  entriesOfTrace(traceId: string, limit: number): EntryRow[] {
+  /** The newest that bear the trace id, and what ended the calls among them; in order. */
+  entriesOfTrace(traceId: string): EntryRow[] {
     return this.#statement(
       `WITH ours AS MATERIALIZED (SELECT seq FROM ledger_entry WHERE ${TRACE_ID} = ? ORDER BY seq DESC LIMIT ?)
        SELECT seq, kind, closes, bytes FROM ledger_entry WHERE seq IN ours
        UNION ALL SELECT seq, kind, closes, bytes FROM ledger_entry WHERE closes IN ours
        ORDER BY seq`,
-    ).all(traceId, limit) as unknown as EntryRow[]
+    ).all(traceId, MAX_OF_TRACE) as unknown as EntryRow[]
   }
 
   closersOf(call: number): number[] {

@@ -88,9 +88,6 @@ export interface LedgerVerifyOptions extends VerifyOptions {
   readonly incremental?: boolean
 }
 
-/** A client may do everything it ever does under one trace id. */
-const MAX_OF_TRACE = 200
-
 export class Ledger {
   readonly #options: LedgerOptions
   readonly #store: LedgerStore
@@ -190,7 +187,7 @@ export class Ledger {
    * may choose the id (W3C), so it says nothing about when, nor that all of it is one call, nor that one caller made it.
    */
   entriesOfTrace(traceId: string): readonly LedgerEntry[] {
-    return readableEntries(this.#store.entriesOfTrace(traceId, MAX_OF_TRACE)).map(({ entry }) => entry)
+    return readableEntries(this.#store.entriesOfTrace(traceId)).map(({ entry }) => entry)
   }
 
   body(seq: number): BodyState {

@@ -5,6 +5,7 @@
  */
 import type { ServiceHealth } from '../bus/capability.ts'
 import type { JsonObject } from '../core/json.ts'
+import { shownServer } from './nats/shown-server.ts'
 
 export interface MeshFacts {
   readonly self: string
@@ -48,7 +49,7 @@ export function meshHealth(facts: MeshFacts): ServiceHealth {
     nats?.downSinceMs === undefined
       ? []
       : [
-          `NATS (${nats.servers.join(', ')}) has been out of reach since ${new Date(nats.downSinceMs).toISOString()}. Is the server running, and does it let this node in?`,
+          `NATS (${nats.servers.map(shownServer).join(', ')}) has been out of reach since ${new Date(nats.downSinceMs).toISOString()}. Is the server running, and does it let this node in?`,
         ]
   const advice = [...broker, ...missingAdvice(missing, others.length)].join(' ')
   if (advice === '') return { status: 'ok', details }

@@ -11,6 +11,7 @@ import type { Logger } from '../../core/logger.ts'
 import { thrownMessage } from '../../core/thrown.ts'
 import type { NodeIdentity } from '../identity/node-key.ts'
 import { signNonce, userNkey } from './nkey.ts'
+import { shownServer } from './shown-server.ts'
 
 export interface LinkOptions {
   readonly servers: readonly string[]
@@ -32,6 +33,8 @@ const PING_MS = 5_000
 
 export class Link {
   readonly #options: LinkOptions
+  /** The servers, for the log. */
+  readonly #shown: readonly string[]
   readonly #events: LinkEvents
   /** What is listened to, whichever connection there is. */
   readonly #subscriptions = new Map<string, (message: Msg) => void>()
@@ -44,6 +47,7 @@ export class Link {
 
   constructor(options: LinkOptions, events: LinkEvents) {
     this.#options = options
+    this.#shown = options.servers.map(shownServer)
     this.#events = events
     this.#downSinceMs = options.clock.now()
   }
@@ -116,7 +120,7 @@ export class Link {
       } catch (error) {
         const why = thrownMessage(error)
         if (this.#told !== why)
-          logger.warn({ err: error, servers }, 'NATS cannot be reached; it is tried until it can be')
+          logger.warn({ err: error, servers: this.#shown }, 'NATS cannot be reached; it is tried until it can be')
         this.#told = why
       }
       this.#down()
@@ -154,8 +158,7 @@ export class Link {
   #up(connection: NatsConnection): void {
     if (this.#isUp || this.#isClosed) return
     this.#isUp = true
-    const { logger, servers } = this.#options
-    if (this.#told !== undefined) logger.info({ servers }, 'NATS is reached again')
+    if (this.#told !== undefined) this.#options.logger.info({ servers: this.#shown }, 'NATS is reached again')
     this.#told = undefined
     this.#events.onUp(connection)
   }
@@ -164,10 +167,10 @@ export class Link {
     if (!this.#isUp) return
     this.#isUp = false
     if (this.#isClosed) return
-    const { clock, logger, servers } = this.#options
+    const { clock, logger } = this.#options
     this.#downSinceMs = clock.now()
     this.#told = 'lost'
-    logger.warn({ servers }, 'the connection to NATS is lost; it is tried until it is back')
+    logger.warn({ servers: this.#shown }, 'the connection to NATS is lost; it is tried until it is back')
     this.#events.onDown()
   }
 }

@@ -7,9 +7,10 @@
 import type { KeyObject } from 'node:crypto'
 import { chanceBytes } from '../core/chance.ts'
 import type { Clock } from '../core/clock.ts'
-import type { JsonObject } from '../core/json.ts'
+import type { Json, JsonObject } from '../core/json.ts'
 import { macText, newEphemeral, SESSION_ID_LENGTH, sessionIdText, sessionKey } from './identity/session-key.ts'
 import type { Ephemeral } from './identity/session-key.ts'
+import { FEW_CALLS_PER_PACKET, MAX_CALLS_PER_PACKET } from './packets/packet.ts'
 
 export const SESSION_LIFE_MS = 3_600_000
 /** How packets are written: `hbp2`. Who writes them in another way is sent messages. */
@@ -26,6 +27,8 @@ export interface Session {
   readonly endsMs: number
   /** Whether the other side takes packets. */
   readonly takesPackets: boolean
+  /** How many calls the other side reads in one of them. */
+  readonly callsPerPacket: number
   /** Whether the other side reads for whom we call. */
   readonly takesActors: boolean
   /** What stands in packets instead of MACs, where both sides leave those out (ADR 62). */
@@ -69,12 +72,14 @@ export class GivenSessions {
     const signatures = this.#signatures === 'none' ? wanted : 'session'
     const endsMs = this.#clock.monotonic() + SESSION_LIFE_MS
     const tokens = tokensFor(key, signatures)
-    this.#byId.set(id, { id, peer: caller, key, endsMs, takesPackets: true, takesActors: true, tokens })
+    const taken = { takesPackets: true, callsPerPacket: MAX_CALLS_PER_PACKET, takesActors: true }
+    this.#byId.set(id, { id, peer: caller, key, endsMs, ...taken, tokens })
     return {
       session_id: id,
       ephemeral: own.publicKey,
       expires_in_seconds: SESSION_LIFE_MS / 1_000,
       packets: PACKETS,
+      packet_calls: MAX_CALLS_PER_PACKET,
       actors: ACTORS,
       signatures,
     }
@@ -125,9 +130,17 @@ export function takeSession(
     key,
     endsMs: nowMs + lifeMs,
     takesPackets: answer['packets'] === PACKETS && id.length === SESSION_ID_LENGTH,
+    callsPerPacket: callsPerPacket(answer['packet_calls']),
     takesActors: answer['actors'] === ACTORS,
     tokens,
   }
+}
+
+/** A node of before says nothing, and would not read a larger packet. */
+function callsPerPacket(said: Json | undefined): number {
+  return typeof said === 'number' && said > FEW_CALLS_PER_PACKET
+    ? Math.min(said, MAX_CALLS_PER_PACKET)
+    : FEW_CALLS_PER_PACKET
 }
 
 /** One for each direction: who has heard an answer cannot call. */

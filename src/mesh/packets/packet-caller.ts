@@ -22,7 +22,14 @@ import type { Session } from '../sessions.ts'
 import { causeOf, lostAnswer } from '../transport.ts'
 import type { PacketEvents, PacketWire } from '../transport.ts'
 import { ByNumber } from './by-number.ts'
-import { coveredHead, decodePacket, encodePacket, MAX_CALLS_PER_PACKET, MAX_GATHERED_BYTES } from './packet.ts'
+import {
+  coveredHead,
+  decodePacket,
+  encodePacket,
+  FEW_CALLS_PER_PACKET,
+  MAX_CALLS_PER_PACKET,
+  MAX_GATHERED_BYTES,
+} from './packet.ts'
 import type { Packet, PacketHead } from './packet.ts'
 import { joined, lengthOf } from './packet-call.ts'
 import type { PacketCallText } from './packet-call.ts'
@@ -45,7 +52,6 @@ export interface PacketRequest {
 /** Most calls are answered by then; the others are asked about, where a wire may lose some. */
 const PATIENCE_MS = 1_000
 const MAX_MISSED = 4
-const FEW_CALLS = 32
 
 class Waiting implements Worker {
   readonly request: PacketRequest
@@ -288,8 +294,8 @@ export class PacketCaller implements PacketEvents {
 }
 
 /** Half of what is under way, so that both ends work at the same time; but a few calls are not worth a packet of their own. */
-function mostTogether({ waiting, gathered }: SessionCalls): number {
-  return Math.min(MAX_CALLS_PER_PACKET, Math.max(FEW_CALLS, (waiting.size + gathered.length) / 2))
+function mostTogether({ session, waiting, gathered }: SessionCalls): number {
+  return Math.min(session.callsPerPacket, Math.max(FEW_CALLS_PER_PACKET, (waiting.size + gathered.length) / 2))
 }
 
 /** Proven like the call: nobody else withdraws it, or asks after it. */

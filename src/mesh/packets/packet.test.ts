@@ -152,6 +152,7 @@ describe('packet proof', () => {
     key: createSecretKey(Buffer.alloc(32, 0x0b)),
     endsMs: Infinity,
     takesPackets: true,
+    callsPerPacket: 64,
     takesActors: true,
     tokens: undefined,
   }

@@ -45,6 +45,8 @@ export interface Packet {
 const MARK = 'hbp2 '
 const FIRST_BYTE = 0x68
 export const MAX_CALLS_PER_PACKET = 64
+/** What nodes read that do not say how many they read. */
+export const FEW_CALLS_PER_PACKET = 32
 /** Bytes of calls, or of answers, up to which more are added. One that is larger travels alone. */
 export const MAX_GATHERED_BYTES = 65_536
 /** No packet of calls is larger: what does not fit into one goes as a message of its own. */

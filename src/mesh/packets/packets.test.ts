@@ -7,6 +7,7 @@ import type { Offer } from '../../bus/capability.ts'
 import { schemaHash } from '../../bus/schema-hash.ts'
 import { manualClock } from '../../core/clock.ts'
 import type { ManualClock } from '../../core/clock.ts'
+import type { JsonObject } from '../../core/json.ts'
 import { ok } from '../../core/result.ts'
 import type { GateParts } from '../gate.ts'
 import { foundCommunity, withMember, withoutMember } from '../identity/community.ts'
@@ -61,6 +62,12 @@ describe('packets', () => {
     sent = []
     await Promise.all(Array.from({ length: 300 }, (_, x) => call({ x })))
     expect(sent.map((packet) => packet.split(' ')[4])).toEqual(['1', '32', '33', '64', '64', '64', '42'])
+  })
+
+  it('hold no more than thirty-two for a node that does not say how many it reads', async () => {
+    session = sessionBetween('session', sessions, { packet_calls: null })
+    await Promise.all(Array.from({ length: 300 }, (_, x) => call({ x })))
+    expect(Math.max(...sent.map((packet) => Number(packet.split(' ')[4])))).toBe(32)
   })
 
   it('are refused when somebody has changed them, and nothing is believed of it unsigned', async () => {
@@ -309,10 +316,11 @@ function open(mine: Signatures, theirs: Signatures): void {
   }
 }
 
-function sessionBetween(mine: Signatures, given: GivenSessions): Session {
+function sessionBetween(mine: Signatures, given: GivenSessions, told: JsonObject = {}): Session {
   const offer = offerSession(mine)
   const answer = given.give(callerKey.id, offer.ephemeral.publicKey, mine)
-  const taken = answer && takeSession(offer, answer, { self: callerKey.id, peer: providerKey.id, nowMs: 0 })
+  const taken =
+    answer && takeSession(offer, { ...answer, ...told }, { self: callerKey.id, peer: providerKey.id, nowMs: 0 })
   if (taken === undefined) throw new Error('no session')
   return taken
 }

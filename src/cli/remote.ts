@@ -44,7 +44,7 @@ export function tracesAnswer(traces: readonly TraceView[]): Answer {
     trace.capability,
     trace.result,
     `${trace.ms.toFixed(1)} ms`,
-    trace.isLocal ? 'here' : (trace.toNode ?? 'nowhere'),
+    trace.isLocal ? 'here' : (trace.toName ?? trace.toNode ?? 'nowhere'),
     trace.traceId,
   ])
   return {

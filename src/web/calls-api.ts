@@ -14,7 +14,8 @@ import { bodyOf, faultAnswer, parsed, positive, refusal } from './api-context.ts
 import type { Api, ApiOptions } from './api-context.ts'
 import { callRecord } from './call-record.ts'
 import { measurementsIn } from './measurements.ts'
-import type { CallDetailView, TraceView } from './views.ts'
+import { recentCalls, traceView } from './trace-view.ts'
+import type { CallDetailView } from './views.ts'
 
 const MAX_TRACES = 10_000
 const MAX_TRACE_ID = 64
@@ -73,14 +74,15 @@ export function addCalls(api: Api, { bus, guard, ledger, history }: ApiOptions):
     return Response.json(view)
   })
   api.get('/traces', (context) =>
-    context.json(bus.recentTraces(Math.min(positive(context.req.query('limit'), 50), MAX_TRACES))),
+    context.json(recentCalls(bus, Math.min(positive(context.req.query('limit'), 50), MAX_TRACES))),
   )
   api.get('/calls/:traceId', (context) => {
     const traceId = context.req.param('traceId')
     if (traceId.length > MAX_TRACE_ID) return refusal(404, 'No call has such an id.')
-    const traces: readonly TraceView[] = bus
+    const traces = bus
       .recentTraces(MAX_TRACES)
       .filter((trace) => trace.traceId === traceId)
+      .map((trace) => traceView(bus, trace))
       .toReversed()
     const record = callRecord(ledger, traceId)
     if (traces.length === 0 && record.entries.length === 0)

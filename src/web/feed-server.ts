@@ -14,7 +14,7 @@ import type { Ledger } from '../ledger/ledger.ts'
 import type { StatusView } from './api.ts'
 import { approvalView } from './approval-view.ts'
 import type { Feed } from './feed.ts'
-import type { TraceView } from './views.ts'
+import { recentCalls } from './trace-view.ts'
 
 export interface FeedSources {
   readonly feed: Feed
@@ -60,7 +60,7 @@ function lookAtCalls({ feed, bus }: FeedSources): () => void {
     const came = bus.trace.recorded - seen
     seen += came
     if (came === 0) return
-    const calls: readonly TraceView[] = bus.recentTraces(Math.min(came, MAX_CALLS))
+    const calls = recentCalls(bus, Math.min(came, MAX_CALLS))
     feed.publish('calls', { calls, skipped: came - calls.length })
   }
 }

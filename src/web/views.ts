@@ -48,6 +48,9 @@ export interface TraceView {
   readonly version: string
   readonly fromNode: string
   readonly toNode?: string | undefined
+  /** What people call them, where that is known. */
+  readonly fromName?: string
+  readonly toName?: string
   readonly isLocal: boolean
   readonly result: string
   readonly ms: number

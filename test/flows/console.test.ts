@@ -165,7 +165,6 @@ describe.skipIf(chromium === undefined)('console', () => {
     )
     await page.getByRole('button', { name: 'Run' }).click()
     await page.getByText('done', { exact: true }).waitFor()
-    await picture(page, 'tool')
     await walkTo(page, 'work')
     await page.getByRole('link', { name: /Sweep the chimney/ }).click()
     await page.getByText(/chain of 0 verified/).waitFor()
@@ -290,7 +289,6 @@ describe.skipIf(chromium === undefined)('console', () => {
     await page.getByText('Live', { exact: true }).waitFor()
     line.cut()
     await page.getByRole('alert').filter({ hasText: 'the page comes back by itself' }).waitFor()
-    await picture(page, 'disconnected')
     // Heard after the fact: what happened while nobody could listen.
     await agentAsks('roof')
     line.mend()

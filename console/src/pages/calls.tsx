@@ -88,16 +88,22 @@ export function CallsPage(): JSX.Element {
   )
 }
 
-function where({ isLocal, toNode, attempts }: TraceView): string {
+function where({ isLocal, toNode, toName, attempts }: TraceView): string {
   if (toNode === undefined) return 'nowhere'
-  const place = isLocal ? 'here' : shortId(line(toNode))
+  const place = isLocal ? 'here' : line(toName ?? shortId(toNode), 40)
   return attempts > 1 ? `${place}, ${attempts} tries` : place
 }
 
 function fits(call: TraceView, text: string, how: string): boolean {
   if (how === 'remote' ? call.isLocal : how !== '' && resultTone(call.result) !== how) return false
   if (text === '') return true
-  return [call.capability, call.caller, call.channel, call.result, call.traceId, call.toNode ?? ''].some((part) =>
-    part.toLowerCase().includes(text),
-  )
+  return [
+    call.capability,
+    call.caller,
+    call.channel,
+    call.result,
+    call.traceId,
+    call.toNode ?? '',
+    call.toName ?? '',
+  ].some((part) => part.toLowerCase().includes(text))
 }

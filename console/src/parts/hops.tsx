@@ -46,11 +46,11 @@ function Hop({ trace }: { readonly trace: TraceView }): JSX.Element {
   return (
     <li class={trace.isLocal ? 'hop' : 'hop remote'}>
       <p>
-        <strong>{shortId(line(trace.fromNode))}</strong>
+        <NodeName id={trace.fromNode} name={trace.fromName} />
         {trace.toNode === undefined || (trace.isLocal && trace.fromNode === trace.toNode) ? null : (
           <>
             {' '}
-            → <strong>{shortId(line(trace.toNode))}</strong>
+            → <NodeName id={trace.toNode} name={trace.toName} />
           </>
         )}{' '}
         <code>{line(trace.capability)}</code> <ResultBadge result={trace.result} /> {tookText(trace.ms)}
@@ -59,6 +59,14 @@ function Hop({ trace }: { readonly trace: TraceView }): JSX.Element {
       </p>
       <Stages trace={trace} />
     </li>
+  )
+}
+
+function NodeName({ id, name }: { readonly id: string; readonly name: string | undefined }): JSX.Element {
+  return (
+    <strong title={line(id)}>
+      <bdi>{name === undefined ? shortId(line(id)) : line(name, 40)}</bdi>
+    </strong>
   )
 }
 

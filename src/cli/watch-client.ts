@@ -15,6 +15,10 @@ import { globalOptions } from './command-client.ts'
 import { findGateway } from './gateway-client.ts'
 import { EXIT, harmless, unbroken } from './print.ts'
 
+/** The gateway says something every five seconds, if only that it is there. */
+const LOOK_MS = 5_000
+const MAX_SILENT_LOOKS = 4
+
 export function addWatchingCommands(program: Command): void {
   program
     .command('watch')
@@ -27,8 +31,15 @@ async function watch(command: Command, after: string | undefined): Promise<void>
   const gateway = findGateway(globalOptions(command).data)
   if (!gateway.ok) return complain(gateway.fault.message)
   const { note, dataRoot } = gateway.value
+  const hung = new AbortController()
+  // Looks, not a deadline: a terminal that was held up for a while comes back to a stream that has waited for it.
+  let silentLooks = 0
+  const watching = setInterval(() => {
+    if (++silentLooks >= MAX_SILENT_LOOKS) hung.abort()
+  }, LOOK_MS)
   const open = (token: string | undefined): Promise<Response> =>
     fetch(`${note.url}/api/events`, {
+      signal: hung.signal,
       headers: {
         ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
         ...(after === undefined ? {} : { 'last-event-id': after }),
@@ -39,13 +50,16 @@ async function watch(command: Command, after: string | undefined): Promise<void>
     let response = await open(given)
     if (response.status === 401 && given === undefined) response = await open(ownerToken(dataRoot))
     if (!response.ok || response.body === null) return complain(`The gateway answered ${response.status}.`)
-    for await (const event of eventsOf(response.body)) {
+    for await (const event of eventsOf(response.body, () => (silentLooks = 0))) {
       const line = globalOptions(command).json === true ? JSON.stringify(event) : lineOf(event)
       process.stdout.write(`${line}\n`)
     }
     complain('The gateway ended the stream.')
   } catch {
-    complain(`The gateway at ${note.url} does not answer.`)
+    const what = hung.signal.aborted ? 'says nothing any more: `hearthbus doctor` tells more' : 'does not answer'
+    complain(`The gateway at ${note.url} ${what}.`)
+  } finally {
+    clearInterval(watching)
   }
 }
 
@@ -58,10 +72,11 @@ interface Heard {
 /** Our own gateway writes the three fields in this order, each on one line. */
 const EVENT = /^id: (.*)\nevent: (.*)\ndata: (.*)$/
 
-async function* eventsOf(body: ReadableStream<Uint8Array>): AsyncGenerator<Heard> {
+async function* eventsOf(body: ReadableStream<Uint8Array>, heard: () => void): AsyncGenerator<Heard> {
   const decoder = new TextDecoder()
   let rest = ''
   for await (const chunk of body) {
+    heard()
     const frames = (rest + decoder.decode(chunk, { stream: true })).split('\n\n')
     rest = frames.pop() ?? ''
     for (const frame of frames) {

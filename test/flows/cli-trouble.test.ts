@@ -185,12 +185,13 @@ describe('a gateway that hangs', () => {
   it('is said to hang, by whoever asks it', async () => {
     const gateway = await startGatewayProcess(home)
     process.kill(gateway.pid, 'SIGSTOP')
-    const words = [['status'], ['call', 'server_ping'], ['stop', 'fire'], ['doctor']]
-    const [looked, called, stopped, doctor] = await Promise.all(words.map((each) => hearthbus(...each)))
+    const words = [['status'], ['call', 'server_ping'], ['stop', 'fire'], ['doctor'], ['watch']]
+    const [looked, called, stopped, doctor, watched] = await Promise.all(words.map((each) => hearthbus(...each)))
     for (const ended of [looked, called])
       expect(ended).toMatchObject({ code: 3, said: expect.stringMatching(/does not answer .* `hearthbus doctor`/) })
     expect(stopped).toMatchObject({ code: 3, said: expect.stringContaining('What you asked for may still happen.') })
     expect(doctor).toMatchObject({ code: 5, said: expect.stringContaining('✗ gateway: its process lives, but') })
+    expect(watched).toMatchObject({ code: 3, said: expect.stringContaining('says nothing any more') })
     process.kill(gateway.pid, 'SIGCONT')
     await gateway.stop()
   })

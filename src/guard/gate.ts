@@ -12,19 +12,19 @@
  */
 import type { Proceed } from '../bus/admit.ts'
 import type { Call, Outcome } from '../bus/call.ts'
-import { accountKey } from '../bus/caller-key.ts'
 import type { Assessment, Offer } from '../bus/capability.ts'
 import type { Fault } from '../core/fault.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
+import { assess, budgetOf, decideOn } from './assessed.ts'
+import type { Assessed, Standing } from './assessed.ts'
+import type { KeyUse } from './keys-store.ts'
 import { drivenBy } from './limits.ts'
-import type { Act } from './limits.ts'
-import { decide, effectOf } from './policy.ts'
 import type { Decision } from './policy.ts'
 import { denied, withdrawn } from './refusal.ts'
 import { settle } from './settle.ts'
-import { policyInput, refuse, takeStep } from './step.ts'
-import type { Asked, Passed, StepParts, UsedYes } from './step.ts'
+import { refuse, takeStep } from './step.ts'
+import type { Passed, StepParts, UsedYes } from './step.ts'
 
 export type Around = (call: Call, offer: Offer, proceed: Proceed) => Promise<Outcome>
 
@@ -35,13 +35,17 @@ export interface Judgement {
 
 export type Judge = (call: Call, offer: Offer) => Promise<Result<Judgement, Fault>>
 
+/** As if the call had never been made before: no person was asked about it, and its key is new. */
+const AFRESH: Standing = { approval: { state: 'none' }, repeat: false }
+const AS_REPEAT: Standing = { approval: { state: 'none' }, repeat: true }
+
 export function createGate(parts: StepParts): Around {
   return async (call, offer, proceed) => {
     const arrival = parts.limits.arrive(budgetOf(call))
     if (!arrival.ok) return fail(denied({ verdict: 'deny', ...arrival }))
-    const asked = await ask(call, offer, parts)
-    if (!asked.ok) return asked
-    const passed = await pass(asked.value, parts)
+    const assessed = await assess(call, offer, parts)
+    if (!assessed.ok) return assessed
+    const passed = await pass(assessed.value, parts)
     switch (passed.kind) {
       case 'answer':
         return passed.outcome
@@ -53,58 +57,33 @@ export function createGate(parts: StepParts): Around {
   }
 }
 
-/** The decision alone, as if nobody had been asked before. */
+/** The decision alone. */
 export async function judge(call: Call, offer: Offer, parts: StepParts): Promise<Result<Judgement, Fault>> {
-  const asked = await ask(call, offer, parts)
-  if (!asked.ok) return asked
-  const decision = decide(policyInput(asked.value, parts, { approval: { state: 'none' }, repeat: false }))
-  return ok({ decision, assessment: asked.value.assessment })
-}
-
-async function ask(call: Call, offer: Offer, parts: StepParts): Promise<Result<Asked, Fault>> {
   const assessed = await assess(call, offer, parts)
   if (!assessed.ok) return assessed
-  const assessment = assessed.value
-  const effect = effectOf(offer.effect, assessment.effect)
-  const { target, label } = assessment
-  const act: Act = { caller: budgetOf(call), effect: effect ?? offer.effect, target, label }
-  return ok({ call, offer, assessment, effect, act })
+  const decision = decideOn(assessed.value, AFRESH, parts)
+  return ok({ decision, assessment: assessed.value.assessment })
 }
 
-/** Our own services have no budget: nobody outside makes them call more often. A node has one, whomever it speaks for. */
-function budgetOf({ caller }: Call): string | undefined {
-  return caller.kind === 'service' ? undefined : accountKey(caller)
-}
-
-async function assess(call: Call, offer: Offer, parts: StepParts): Promise<Result<Assessment, Fault>> {
-  if (offer.assess === undefined) return ok({ effect: offer.effect, reasons: [] })
-  try {
-    const assessment = await unlessAborted(offer.assess(call), call.signal)
-    if (assessment === LEFT) return fail(withdrawn(call, parts.monotonic()))
-    if (!Array.isArray(assessment?.reasons)) throw new TypeError('an assessment without reasons')
-    return ok(assessment)
-  } catch (error) {
-    // Whoever cannot say what a call would do does not get to do it.
-    parts.report(error, `assessing ${offer.name} failed`)
-    return fail({ kind: 'internal', message: `What ${offer.name} would do could not be told. Nothing was tried.` })
-  }
-}
-
-async function pass(asked: Asked, parts: StepParts): Promise<Passed> {
-  const { assessment, act, effect } = asked
-  const plain = decide(policyInput(asked, parts, { approval: { state: 'none' }, repeat: false }))
-  if (plain.verdict === 'rehearse') return { kind: 'rehearse' }
+/**
+ * Most calls are decided here, from memory. Those that a record concerns (a key, an approval, the wear of a device) are
+ * decided again inside the step, where the record is.
+ */
+async function pass(assessed: Assessed, parts: StepParts): Promise<Passed> {
+  const { assessment, act, effect } = assessed
+  const decision = decideOn(assessed, AFRESH, parts)
+  if (decision.verdict === 'rehearse') return { kind: 'rehearse' }
   if (assessment.idempotencyKey !== undefined && effect !== 'reads') {
     // A repeat is answered without budget or approval, so only what holds regardless of both refuses it here.
-    const regardless = decide(policyInput(asked, parts, { approval: { state: 'none' }, repeat: true }))
-    return regardless.verdict === 'allow' ? takeStep(asked, parts) : refuse(plain)
+    const regardless = decideOn(assessed, AS_REPEAT, parts)
+    return regardless.verdict === 'allow' ? takeStep(assessed, parts) : refuse(decision)
   }
-  if (plain.verdict === 'approval-required') return takeStep(asked, parts)
-  if (plain.verdict !== 'allow') return refuse(plain)
+  if (decision.verdict === 'approval-required') return takeStep(assessed, parts)
+  if (decision.verdict !== 'allow') return refuse(decision)
   // What wears a device out is on the disk before it happens: a restart forgives nothing.
-  if (drivenBy(act) !== undefined) return takeStep(asked, parts)
+  if (drivenBy(act) !== undefined) return takeStep(assessed, parts)
   parts.limits.take(act)
-  return { kind: 'act', effect: plain.effect, key: undefined }
+  return { kind: 'act', effect: decision.effect, key: undefined }
 }
 
 async function carryOut(
@@ -120,14 +99,18 @@ async function carryOut(
   // Whoever would have acted, another node or a call that this one makes, asks a person as well, and nothing was tried:
   // this yes is for when that one is there.
   if (yes !== undefined && !outcome.ok && outcome.fault.kind === 'approval-required') await giveBack(yes, call, parts)
-  if (key === undefined) return outcome
+  if (key !== undefined) await closeKey(key, withdrawnInTime ? undefined : outcome, parts)
+  return outcome
+}
+
+/** `undefined`: nothing was tried, so the key is free again. */
+async function closeKey(key: KeyUse, outcome: Outcome | undefined, { keys, report }: StepParts): Promise<void> {
   try {
-    await (withdrawnInTime ? parts.keys.release(key) : parts.keys.finish(key, outcome))
+    await (outcome === undefined ? keys.release(key) : keys.finish(key, outcome))
   } catch (error) {
     // The act is done and its answer true; only a repeat will hear "still under way", and after a restart "unknown".
-    parts.report(error, `the outcome of an idempotency key of ${call.capability} could not be kept`)
+    report(error, `the outcome of an idempotency key of ${key.capability} could not be kept`)
   }
-  return outcome
 }
 
 async function giveBack(yes: UsedYes, call: Call, parts: StepParts): Promise<void> {
@@ -148,20 +131,4 @@ async function attempt(call: Call, proceed: Proceed, parts: StepParts): Promise<
     parts.report(error, `${call.capability} threw`)
     return fail({ kind: 'internal', message: `${call.capability} failed inside this node.` })
   }
-}
-
-const LEFT = Symbol('the caller left')
-
-/** `LEFT` when the signal comes first. */
-function unlessAborted<Value>(
-  value: Value | Promise<Value>,
-  signal: AbortSignal,
-): Value | Promise<Value | typeof LEFT> {
-  if (!(value instanceof Promise)) return value
-  return new Promise((resolve, reject) => {
-    const leave = (): void => resolve(LEFT)
-    if (signal.aborted) leave()
-    signal.addEventListener('abort', leave, { once: true })
-    void value.then(resolve, reject).finally(() => signal.removeEventListener('abort', leave))
-  })
 }

@@ -1,0 +1,126 @@
+/**
+ * Question: one exact call as it is put to a person. What was said about it before, what the person is shown of it, and
+ * what the answer will be bound to.
+ *
+ *   a yes or no to this very call ─▶ counts
+ *     │ none
+ *     └─▶ a grant that covers it ─▶ counts as a yes
+ *           │ none
+ *           └─▶ asked, once: whoever calls again finds the question still open
+ *
+ * Pure: the stores do the work.
+ */
+import { callerKey } from '../bus/caller-key.ts'
+import type { Fault, Reason } from '../core/fault.ts'
+import type { JsonObject } from '../core/json.ts'
+import { ok } from '../core/result.ts'
+import type { Result } from '../core/result.ts'
+import type { Approval, OpenCall, ShownCall } from './approval.ts'
+import type { ApprovalStore } from './approvals-store.ts'
+import type { Assessed } from './assessed.ts'
+import { definitionHash, leafHashes, promiseHash, sha256 } from './binding.ts'
+import type { Binding, Leaves } from './binding.ts'
+import type { GuardConfig } from './config.ts'
+import type { GrantStore } from './grants-store.ts'
+import { ownerWord } from './owner-rule.ts'
+import { approvalNeeded } from './policy.ts'
+import type { ApprovalStanding } from './policy.ts'
+import { hideSecrets, redactArguments, redactData } from './redact.ts'
+import { redactText } from './secret-text.ts'
+import type { Transaction } from './transaction-store.ts'
+
+export interface Question {
+  readonly binding: Binding
+  readonly leaves: Leaves | undefined
+  readonly standing: ApprovalStanding
+  /** Why an earlier yes does not help. */
+  readonly notes: readonly Reason[]
+}
+
+export interface QuestionParts {
+  readonly config: GuardConfig
+  readonly policyVersion: string
+  readonly hashKey: Uint8Array
+  readonly approvals: ApprovalStore
+  readonly grants: GrantStore
+}
+
+const MAX_LABEL = 300
+
+/** Whether a person has a say in it at all. */
+export function asksPerson({ offer, assessment, effect }: Assessed, { config }: QuestionParts): boolean {
+  const { target, touches } = assessment
+  const word = ownerWord(config.ownerRules, { tool: offer.name, target, touches })
+  return effect !== undefined && approvalNeeded(effect, word)
+}
+
+export function questionIn(
+  transaction: Transaction,
+  { assessed, argsHash }: { readonly assessed: Assessed; readonly argsHash: string },
+  parts: QuestionParts,
+): Question {
+  const { body } = assessed.call
+  const binding = bindingOf(assessed, argsHash, parts)
+  const leaves = leafHashes(parts.hashKey, body)
+  const { standing, notes } = parts.approvals.standingIn(transaction, binding, leaves)
+  // A grant speaks for a person who has not spoken about this very call, and never against one who has.
+  const spoken = standing.state === 'approved' || standing.state === 'denied'
+  const grant = spoken ? undefined : parts.grants.findIn(transaction, { binding, body, leaves })
+  return { binding, leaves, notes, standing: grant === undefined ? standing : { state: 'granted', id: grant } }
+}
+
+/** A call that is made again while its question is open asks no second one; what only memory holds of it is renewed. */
+export function putQuestionIn(
+  transaction: Transaction,
+  { assessed, question }: { readonly assessed: Assessed; readonly question: Question },
+  { approvals }: QuestionParts,
+): Result<Approval, Fault> {
+  const { binding, leaves, standing } = question
+  const known = standing.state === 'requested' ? approvals.get(standing.id) : undefined
+  const open = openCall(assessed)
+  if (known === undefined)
+    return approvals.requestIn(transaction, { binding, leaves, shown: shownCall(assessed), open })
+  approvals.remindIn(transaction, known.id, open)
+  return ok(known)
+}
+
+function bindingOf({ call, offer, assessment }: Assessed, argsHash: string, parts: QuestionParts): Binding {
+  return {
+    principal: callerKey(call.caller),
+    tool: offer.name,
+    argsHash,
+    definitionHash: definitionHash(offer),
+    target: assessment.target,
+    policyVersion: parts.policyVersion,
+    // Of what the approver sees: what is hidden from records alone was promised as well.
+    promiseHash: promiseHash(parts.hashKey, hideSecrets(assessment.preview ?? {}, [], 'approver') as JsonObject),
+  }
+}
+
+function shownCall({ call, offer, assessment, effect }: Assessed): ShownCall {
+  const { caller } = call
+  const preview =
+    assessment.preview === undefined ? undefined : (redactData(assessment.preview, offer.secrets) as JsonObject)
+  const client = caller.kind === 'principal' ? caller.client : undefined
+  return {
+    title: offer.title,
+    effect: effect ?? offer.effect,
+    arguments: redactArguments(call.body, offer),
+    channel: call.channel,
+    traceId: call.traceId,
+    ...(assessment.label === undefined ? {} : { label: shortText(assessment.label) }),
+    ...(preview === undefined ? {} : { preview, previewHash: sha256(preview) }),
+    ...(client === undefined ? {} : { client: shortText(client) }),
+  }
+}
+
+function openCall({ call, offer, assessment: { preview } }: Assessed): OpenCall {
+  return {
+    arguments: redactArguments(call.body, offer, 'approver'),
+    ...(preview === undefined ? {} : { preview: redactData(preview, [], 'approver') as JsonObject }),
+  }
+}
+
+function shortText(text: string): string {
+  return redactText(text.slice(0, MAX_LABEL)).toWellFormed()
+}

@@ -38,7 +38,7 @@ export class Waiter extends Alarm {
   }
 
   grant(): void {
-    this.#entry.inFlight++
+    enter(this.#entry)
     this.#settle(true)
   }
 
@@ -63,6 +63,11 @@ export class Waiter extends Alarm {
     this.#granted = undefined
     granted?.(slot)
   }
+}
+
+/** Takes a slot. Whoever does gives it back with `leave`, exactly once. */
+export function enter(entry: CapabilityEntry): void {
+  entry.inFlight++
 }
 
 export function leave(entry: CapabilityEntry): void {

@@ -43,12 +43,12 @@ export interface AttemptTimer {
 }
 
 export class Attempt extends Alarm implements Worker {
+  readonly round: Round
   readonly entry: CapabilityEntry
   readonly isProbe: boolean
   readonly startedMs: number
   readonly answered: Promise<Outcome>
   isAbandoned = false
-  readonly #round: Round
   readonly #timer: AttemptTimer
   #answer: ((outcome: Outcome) => void) | undefined
   #hasEnded = false
@@ -58,7 +58,7 @@ export class Attempt extends Alarm implements Worker {
   /** The slot at `entry` is taken already, and becomes the attempt's to give back. */
   constructor(round: Round, entry: CapabilityEntry, { timer, startedMs }: { timer: AttemptTimer; startedMs: number }) {
     super()
-    this.#round = round
+    this.round = round
     this.#timer = timer
     this.entry = entry
     this.startedMs = startedMs
@@ -79,7 +79,7 @@ export class Attempt extends Alarm implements Worker {
   /** The provider threw. Once the call is over that is how most of them stop, and no mistake. */
   crash(fault: Fault): void {
     this.#end()
-    this.#say(fail(this.#round.ticket.cause === undefined ? fault : this.#cutOff()))
+    this.#say(fail(this.round.ticket.cause === undefined ? fault : this.#cutOff()))
   }
 
   /** Somebody else has answered: whatever this provider still says is not heard, and tells nothing about it. */
@@ -98,20 +98,20 @@ export class Attempt extends Alarm implements Worker {
       this.#freeSlot()
       return
     }
-    lingering.set(this.#round.call.signal, new Promise((resolve) => (this.#endedAfterCut = resolve)))
+    lingering.set(this.round.call.signal, new Promise((resolve) => (this.#endedAfterCut = resolve)))
     this.#timer.set(this, nowMs + LINGER_MS)
     this.#say(fail(this.#cutOff()))
   }
 
   #cutOff(): Fault {
-    const { call, ticket } = this.#round
+    const { call, ticket } = this.round
     return cutOff(call, this.entry.offer.effect, ticket.cause ?? 'cancelled')
   }
 
   #say(outcome: Outcome): void {
     const answer = this.#answer
     this.#answer = undefined
-    this.#round.ticket.dismiss(this)
+    this.round.ticket.dismiss(this)
     answer?.(outcome)
   }
 

@@ -1,5 +1,6 @@
 /**
- * Dispatch: what `proceed` does. Finds a provider, lets it work, judges its answer, and tries another where that is safe.
+ * Dispatch: what `proceed` does. Finds a provider, lets it work, judges its answer, and tries another where that is
+ * safe.
  *
  *   route ─▶ attempt ─▶ answer fits its contract? ─▶ health ─▶ outcome
  *     ▲        │ nothing was tried, or the call may happen twice, and the budget allows it
@@ -10,30 +11,28 @@
 import { backoffMs } from '../core/backoff.ts'
 import type { Fault } from '../core/fault.ts'
 import { fail } from '../core/result.ts'
-import { leave, mayWait, QUEUE_WAIT_MS, Waiter } from './admission.ts'
-import { Attempt, cutOff, stillWorking } from './attempt.ts'
+import { enter, leave, mayWait, QUEUE_WAIT_MS, Waiter } from './admission.ts'
+import { Asked } from './asked.ts'
+import { Attempt, cutOff } from './attempt.ts'
 import type { Round } from './attempt.ts'
 import type { BusConfig } from './bus-config.ts'
 import type { Call, Outcome } from './call.ts'
 import { CapabilityEntry } from './entry.ts'
 import { hedged, isWorthHedging } from './hedge.ts'
 import type { Race } from './hedge.ts'
-import type { HealthTracker } from './health-tracker.ts'
+import { judge } from './judge.ts'
+import type { JudgeParts } from './judge.ts'
 import { pause } from './pause.ts'
 import type { Emit } from './peer.ts'
 import { startProvider } from './provider.ts'
 import type { Surroundings } from './provider.ts'
 import { isNothingTried, isSafeToRetry, RetryBudget } from './retry.ts'
 import type { Router } from './router.ts'
-import { wrongReply } from './schema.ts'
-import type { Tally } from './tally.ts'
 import { ticketOf } from './ticket.ts'
 
-export interface DispatchOptions extends Surroundings {
+export interface DispatchOptions extends Surroundings, JudgeParts {
   readonly config: BusConfig
   readonly router: Router
-  readonly health: HealthTracker
-  readonly tally: Tally
   readonly random: () => number
 }
 
@@ -57,7 +56,7 @@ export class Dispatcher {
     const round: Round = { call, ticket, emit }
     let nowMs = timer.nowMs()
     let entry = router.route(call, nowMs)
-    if (entry !== undefined) entry.inFlight++
+    if (entry !== undefined) enter(entry)
     else {
       const queued = await this.#waitForSlot(round)
       if (!(queued instanceof CapabilityEntry)) return fail(queued)
@@ -66,72 +65,10 @@ export class Dispatcher {
     }
     if (config.hedge === true && isWorthHedging(round, entry)) return this.#hedge(round, entry)
     const attempt = this.#start(round, entry, nowMs)
-    const outcome = this.#judge(round, attempt, await attempt.answered)
-    return outcome.ok || !this.#mayRetry(round, entry, outcome.fault)
+    const outcome = judge(attempt, await attempt.answered, this.#options)
+    return outcome.ok || !mayRetry(round, entry, outcome.fault)
       ? outcome
-      : this.#retry(round, { entry, outcome, tried: new Set([entry]) })
-  }
-
-  async #hedge(round: Round, first: CapabilityEntry): Promise<Outcome> {
-    const tried = new Set([first])
-    const outcome = await hedged(round, first, this.#race(round, tried))
-    // Of two that answered, the last one is whose answer this is.
-    const { entry = first } = round.ticket
-    return outcome.ok ? outcome : this.#retry(round, { entry, outcome, tried })
-  }
-
-  /** The slot at `entry` is taken already. */
-  #start(round: Round, entry: CapabilityEntry, startedMs = this.#options.timer.nowMs()): Attempt {
-    round.ticket.attempts++
-    round.ticket.entry = entry
-    const attempt = new Attempt(round, entry, { timer: this.#options.timer, startedMs })
-    startProvider(attempt, round, this.#options)
-    return attempt
-  }
-
-  /** Whether the answer fits its contract, and what all this says about the provider. */
-  #judge({ call, ticket }: Round, attempt: Attempt, given: Outcome): Outcome {
-    const { timer, tally, health, log } = this.#options
-    const { entry, isProbe, startedMs } = attempt
-    const wrong = given.ok ? wrongReply(entry.offer, given.value) : undefined
-    // Of our own mistakes the log hears as well.
-    if (wrong?.kind === 'internal') log.error({ traceId: call.traceId, ...wrong.details }, wrong.message)
-    const outcome = wrong === undefined ? given : fail(wrong)
-    const nowMs = timer.nowMs()
-    ticket.providerMs += nowMs - startedMs
-    ticket.entry = entry
-    if (ticket.cause !== undefined && stillWorking(call) !== undefined) tally.cutOff++
-    const isCallersDoing =
-      ticket.cause === 'cancelled' || (ticket.cause === 'deadline' && (ticket.isHurried || ticket.isWithConsumer))
-    const latencyMs = Math.max(0, nowMs - startedMs - ticket.consumerMs)
-    const change = health.record(entry, { outcome, latencyMs, nowMs, isProbe, isCallersDoing })
-    if (change !== undefined) this.#tell(change, entry)
-    return outcome
-  }
-
-  #tell(change: 'quarantined' | 'recovered', entry: CapabilityEntry): void {
-    const { log, tally } = this.#options
-    const details = { capability: entry.offer.name, node: entry.nodeId, ejections: entry.health.ejections }
-    if (change === 'quarantined') tally.quarantines++
-    log.warn(details, change === 'quarantined' ? 'a provider fails too often and is left alone' : 'a provider is back')
-  }
-
-  #race({ call, ticket }: Round, tried: Set<CapabilityEntry>): Race {
-    const { router, timer, tally } = this.#options
-    return {
-      start: (round, entry) => this.#start(round, entry),
-      judge: (round, attempt, given) => this.#judge(round, attempt, given),
-      pause: (ms) => pause(ms, timer, ticket),
-      another: (than) => {
-        // A session stays where it is: only the second opinion goes elsewhere.
-        const other = router.route({ ...call, sessionId: undefined }, timer.nowMs(), (entry) => entry === than)
-        if (other === undefined || !this.#budget.withdraw(timer.nowMs())) return undefined
-        tried.add(other)
-        other.inFlight++
-        tally.hedges++
-        return other
-      },
-    }
+      : this.#retry(round, { entry, outcome, asked: new Asked(entry) })
   }
 
   /** Every provider on this node is full: its queue is short, and so is the patience in it. */
@@ -148,40 +85,43 @@ export class Dispatcher {
     ticket.dismiss(waiter)
     timer.clear(waiter)
     if (hasSlot && ticket.cause === undefined && !entry.removed) return entry
+    // It came too late for the call, or the provider went while it came.
     if (hasSlot) leave(entry)
     return ticket.cause === undefined ? router.explain(call, timer.nowMs()) : cutOff(call, 'reads', ticket.cause)
   }
 
-  #mayRetry({ ticket }: Round, entry: CapabilityEntry, fault: Fault): boolean {
-    // Once a frame was delivered, a second provider would tell the consumer something twice.
-    return ticket.cause === undefined && ticket.frames === 0 && isSafeToRetry(fault, entry.offer)
+  /** The slot at `entry` is taken already. */
+  #start(round: Round, entry: CapabilityEntry, startedMs = this.#options.timer.nowMs()): Attempt {
+    round.ticket.attempts++
+    round.ticket.entry = entry
+    const attempt = new Attempt(round, entry, { timer: this.#options.timer, startedMs })
+    startProvider(attempt, round, this.#options)
+    return attempt
   }
 
-  async #retry(round: Round, { entry: first, outcome, tried }: Failed): Promise<Outcome> {
+  async #retry(round: Round, { entry: first, outcome, asked }: Failed): Promise<Outcome> {
     const { config, timer, tally } = this.#options
-    const unreached = new Set<string>()
     let [entry, last] = [first, outcome]
     for (let again = 0; again < (config.retries ?? DEFAULT_RETRIES); again++) {
-      if (last.ok || !this.#mayRetry(round, entry, last.fault)) return last
-      // Of another node this most likely means all of it; here it is what the provider itself has behind it.
-      if (last.fault.kind === 'offline' && !entry.isLocal) unreached.add(entry.nodeId)
-      const next = await this.#nextProvider(round, { tried, unreached, entry, fault: last.fault, again })
+      if (last.ok || !mayRetry(round, entry, last.fault)) return last
+      asked.failed(entry, last.fault)
+      const next = await this.#nextProvider(round, { entry, fault: last.fault, asked, again })
       if (next === undefined || !this.#budget.withdraw(timer.nowMs())) return last
       tally.retries++
-      tried.add(next)
-      next.inFlight++
+      enter(next)
+      asked.add(next)
       entry = next
       const attempt = this.#start(round, next)
-      last = this.#judge(round, attempt, await attempt.answered)
+      last = judge(attempt, await attempt.answered, this.#options)
     }
     return last
   }
 
   /** Somebody else at once; the same one only if nothing else is left, nothing was tried, and after a pause. */
-  async #nextProvider(round: Round, { tried, unreached, entry, fault, again }: Search): Promise<Provider> {
+  async #nextProvider({ call, ticket }: Round, search: Search): Promise<CapabilityEntry | undefined> {
     const { router, timer, random } = this.#options
-    const { call, ticket } = round
-    const other = entry.offer.anywhere === true ? this.#another(call, tried, unreached) : undefined
+    const { entry, fault, asked, again } = search
+    const other = entry.offer.anywhere === true ? asked.another(call, router, timer.nowMs()) : undefined
     if (other !== undefined || entry.isLocal || !isNothingTried(fault)) return other
     const pauseMs = Math.max(backoffMs(RETRY_PAUSE, again, random), fault.retryAfterMs ?? 0)
     if (timer.nowMs() + pauseMs >= ticket.deadlineMs) return undefined
@@ -189,29 +129,49 @@ export class Dispatcher {
     return ticket.cause === undefined ? router.route(call, timer.nowMs()) : undefined
   }
 
-  /** On a node that was reached, as long as there is one. */
-  #another(call: Call, tried: ReadonlySet<CapabilityEntry>, unreached: ReadonlySet<string>): Provider {
-    const { router, timer } = this.#options
-    const nowMs = timer.nowMs()
-    const elsewhere = router.route(call, nowMs, (entry) => tried.has(entry) || unreached.has(entry.nodeId))
-    if (elsewhere !== undefined || unreached.size === 0) return elsewhere
-    return router.route(call, nowMs, (entry) => tried.has(entry))
+  async #hedge(round: Round, first: CapabilityEntry): Promise<Outcome> {
+    const asked = new Asked(first)
+    const outcome = await hedged(round, first, this.#race(round, asked))
+    // Of two that answered, the last one is whose answer this is.
+    const { entry = first } = round.ticket
+    return outcome.ok ? outcome : this.#retry(round, { entry, outcome, asked })
+  }
+
+  #race({ call, ticket }: Round, asked: Asked): Race {
+    const { router, timer, tally } = this.#options
+    return {
+      start: (round, entry) => this.#start(round, entry),
+      judge: (attempt, given) => judge(attempt, given, this.#options),
+      pause: (ms) => pause(ms, timer, ticket),
+      another: (than) => {
+        // A session stays where it is: only the second opinion goes elsewhere.
+        const other = router.route({ ...call, sessionId: undefined }, timer.nowMs(), (entry) => entry === than)
+        if (other === undefined || !this.#budget.withdraw(timer.nowMs())) return undefined
+        tally.hedges++
+        enter(other)
+        asked.add(other)
+        return other
+      },
+    }
   }
 }
 
-type Provider = CapabilityEntry | undefined
+function mayRetry({ ticket }: Round, entry: CapabilityEntry, fault: Fault): boolean {
+  // Once a frame was delivered, a second provider would tell the consumer something twice.
+  return ticket.cause === undefined && ticket.frames === 0 && isSafeToRetry(fault, entry.offer)
+}
 
 /** Who answered so, and all that were asked. */
 interface Failed {
   readonly entry: CapabilityEntry
   readonly outcome: Outcome
-  readonly tried: Set<CapabilityEntry>
+  readonly asked: Asked
 }
 
 interface Search {
-  readonly tried: ReadonlySet<CapabilityEntry>
-  readonly unreached: ReadonlySet<string>
   readonly entry: CapabilityEntry
   readonly fault: Fault
+  readonly asked: Asked
+  /** How many tries there were after the first. */
   readonly again: number
 }

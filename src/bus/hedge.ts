@@ -20,7 +20,7 @@ const MIN_DELAY_MS = 10
 
 export interface Race {
   readonly start: (round: Round, entry: CapabilityEntry) => Attempt
-  readonly judge: (round: Round, attempt: Attempt, given: Outcome) => Outcome
+  readonly judge: (attempt: Attempt, given: Outcome) => Outcome
   /** Somebody else with a slot taken for us, if there is one and we can afford it. */
   readonly another: (than: CapabilityEntry) => CapabilityEntry | undefined
   readonly pause: (ms: number) => Promise<void>
@@ -35,12 +35,14 @@ export async function hedged(round: Round, entry: CapabilityEntry, race: Race): 
   const early = await Promise.race([first.attempt.answered, race.pause(Math.max(entry.health.p95Ms, MIN_DELAY_MS))])
   const other = early === undefined && round.ticket.cause === undefined ? race.another(entry) : undefined
   if (other === undefined) return finish(first, race)
+
   const second = launch(round, other, race)
   const [quick, slow] = await Promise.race([
     first.attempt.answered.then(() => [first, second] as const),
     second.attempt.answered.then(() => [second, first] as const),
   ])
   const outcome = await finish(quick, race)
+  // A quick failure wins nothing: the other one may still do better.
   if (!outcome.ok) return finish(slow, race)
   slow.leash.withdraw()
   slow.attempt.abandon()
@@ -48,7 +50,6 @@ export async function hedged(round: Round, entry: CapabilityEntry, race: Race): 
 }
 
 interface Runner {
-  readonly round: Round
   readonly attempt: Attempt
   readonly leash: Leash
 }
@@ -73,12 +74,12 @@ class Leash implements Worker {
 function launch(round: Round, entry: CapabilityEntry, race: Race): Runner {
   const leash = new Leash()
   round.ticket.employ(leash)
-  const own: Round = { ...round, call: { ...round.call, signal: leash.signal } }
-  return { round: own, attempt: race.start(own, entry), leash }
+  const leashed: Round = { ...round, call: { ...round.call, signal: leash.signal } }
+  return { attempt: race.start(leashed, entry), leash }
 }
 
-async function finish({ round, attempt, leash }: Runner, race: Race): Promise<Outcome> {
+async function finish({ attempt, leash }: Runner, race: Race): Promise<Outcome> {
   const given = await attempt.answered
-  round.ticket.dismiss(leash)
-  return race.judge(round, attempt, given)
+  attempt.round.ticket.dismiss(leash)
+  return race.judge(attempt, given)
 }

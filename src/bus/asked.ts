@@ -1,0 +1,40 @@
+/**
+ * Asked: who was asked about one call so far, and which nodes were not reached, so that the next one is somebody else.
+ *
+ * Made only once a first answer was no good, or takes unusually long: most calls never need it.
+ *
+ * Pure.
+ */
+import type { Fault } from '../core/fault.ts'
+import type { Call } from './call.ts'
+import type { CapabilityEntry } from './entry.ts'
+import type { Router } from './router.ts'
+
+export class Asked {
+  readonly #entries: Set<CapabilityEntry>
+  readonly #unreached = new Set<string>()
+
+  constructor(first: CapabilityEntry) {
+    this.#entries = new Set([first])
+  }
+
+  add(entry: CapabilityEntry): void {
+    this.#entries.add(entry)
+  }
+
+  /** Of another node `offline` most likely means all of it; here it is what the provider itself has behind it. */
+  failed(entry: CapabilityEntry, fault: Fault): void {
+    if (fault.kind === 'offline' && !entry.isLocal) this.#unreached.add(entry.nodeId)
+  }
+
+  /** On a node that was reached, as long as there is one. */
+  another(call: Call, router: Router, nowMs: number): CapabilityEntry | undefined {
+    const elsewhere = router.route(
+      call,
+      nowMs,
+      (entry) => this.#entries.has(entry) || this.#unreached.has(entry.nodeId),
+    )
+    if (elsewhere !== undefined || this.#unreached.size === 0) return elsewhere
+    return router.route(call, nowMs, (entry) => this.#entries.has(entry))
+  }
+}

@@ -4,8 +4,9 @@
  *
  * Does I/O.
  */
-import { existsSync, linkSync, mkdirSync, readFileSync, statSync, unlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, linkSync, readFileSync, statSync, unlinkSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { makeFolder } from '../core/folder-store.ts'
 import { hashToken, isToken, mintToken, sameHash } from './token.ts'
 
 export interface OwnerToken {
@@ -39,7 +40,7 @@ export function readOwnerToken(path: string): string {
 /** Written in full under another name and linked into place: of two processes that start at once, one wins whole. */
 function createOnce(path: string): void {
   if (existsSync(path)) return
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+  makeFolder(dirname(path))
   const draft = `${path}.${process.pid}.new`
   writeFileSync(draft, `${mintToken()}\n`, { mode: OWNER_ONLY, flush: true })
   try {

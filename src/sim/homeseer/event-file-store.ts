@@ -3,8 +3,9 @@
  *
  * Does I/O.
  */
-import { mkdir, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { makeFolder } from '../../core/folder-store.ts'
 import { eventGroupsFile, eventsFile } from './automation.ts'
 import type { System } from './system.ts'
 
@@ -17,7 +18,7 @@ export interface EventFilePlaces {
 export async function writeEventFiles(directory: string, system: System): Promise<EventFilePlaces> {
   const data = join(directory, 'HomeSeerData_2.json')
   const places = { events: join(data, 'events.json'), groups: join(data, 'eventgroups.json') }
-  await mkdir(data, { recursive: true })
+  makeFolder(data)
   await writeFile(places.events, JSON.stringify(eventsFile(system)))
   await writeFile(places.groups, JSON.stringify(eventGroupsFile(system)))
   return places

@@ -7,15 +7,16 @@
  *
  * Does I/O.
  */
-import { createInterface } from 'node:readline'
 import type { Command } from 'commander'
 import { InvalidArgumentError, Option } from 'commander'
 import { EXIT } from './print.ts'
-import { untilSignal } from './until-signal-client.ts'
+import { addressOf, obeyUntilSignal } from './sim-typed-client.ts'
+import type { Address } from './sim-typed-client.ts'
+import { wholeNumber } from './whole-number.ts'
 import { thrownMessage } from '../core/thrown.ts'
 
 interface SimOptions {
-  readonly listen: { readonly host: string; readonly port: number }
+  readonly listen: Address
   readonly plainPort?: number
   readonly udpPort?: number
   readonly ebusdPort?: number
@@ -26,18 +27,20 @@ interface SimOptions {
   readonly quiet?: boolean
 }
 
+const PORT = wholeNumber(0, 65_535)
+
 export function addEbusSim(sim: Command): void {
   sim
     .command('ebus')
     .description('run a virtual heating system on an eBUS, behind an adapter that any client can use')
     .addOption(
       new Option('--listen <host:port>', 'enhanced adapter (enh:host:port)')
-        .argParser(hostAndPort)
+        .argParser(addressOf)
         .default({ host: '127.0.0.1', port: 9_999 }, '127.0.0.1:9999'),
     )
-    .option('--plain-port <n>', 'also as a plain adapter on this TCP port', port)
-    .option('--udp-port <n>', 'also as a plain adapter on this UDP port', port)
-    .option('--ebusd-port <n>', 'also as an ebusd on this TCP port', port)
+    .option('--plain-port <n>', 'also as a plain adapter on this TCP port', PORT)
+    .option('--udp-port <n>', 'also as a plain adapter on this UDP port', PORT)
+    .option('--ebusd-port <n>', 'also as an ebusd on this TCP port', PORT)
     .option('--seed <n>', 'equal seeds give equal houses', Number, 1)
     .option('--speed <x>', 'how much faster than 2400 Bd', positive, 1)
     .option('--house-speed <x>', 'seconds of the house per second of the bus', positive, 1)
@@ -77,30 +80,9 @@ async function runEbusSim(options: SimOptions): Promise<number> {
     ...(simulator.ebusdPort === undefined ? [] : [`ebusd:${host}:${simulator.ebusdPort}`]),
   ]
   process.stdout.write(`A heating system answers at ${ways.join(', ')}. Type \`help\`; Ctrl-C stops it.\n`)
-  // Lines, so that a script can pipe faults into it.
-  const typed = createInterface({ input: process.stdin })
-  typed.on('line', (line) => {
-    if (line.trim() !== '') process.stdout.write(`${control(simulator, line)}\n`)
-  })
-  await untilSignal()
-  typed.close()
+  await obeyUntilSignal((line) => control(simulator, line))
   await simulator.stop()
   return EXIT.ok
-}
-
-/** The last colon parts them, so that an IPv6 address in brackets works, too. */
-function hostAndPort(text: string): { readonly host: string; readonly port: number } {
-  const at = text.lastIndexOf(':')
-  const host = text.slice(0, at).replaceAll(/[[\]]/g, '')
-  if (at < 1 || host === '') throw new InvalidArgumentError('host:port, such as 127.0.0.1:9999')
-  return { host, port: port(text.slice(at + 1)) }
-}
-
-function port(text: string): number {
-  const value = Number(text)
-  if (text === '' || !Number.isInteger(value) || value < 0 || value > 65_535)
-    throw new InvalidArgumentError('0 to 65535; 0 takes a free one')
-  return value
 }
 
 function positive(text: string): number {

@@ -5,13 +5,14 @@
  *
  * Does I/O.
  */
-import { createInterface } from 'node:readline'
-import { InvalidArgumentError, Option } from 'commander'
+import { Option } from 'commander'
 import type { Command } from 'commander'
 import { control } from '../sim/homeseer/control.ts'
 import { startHomeseerSimulator } from '../sim/homeseer/homeseer-server.ts'
 import { EXIT } from './print.ts'
-import { untilSignal } from './until-signal-client.ts'
+import { addressOf, obeyUntilSignal } from './sim-typed-client.ts'
+import type { Address } from './sim-typed-client.ts'
+import { wholeNumber } from './whole-number.ts'
 import { thrownMessage } from '../core/thrown.ts'
 
 interface SimOptions {
@@ -22,11 +23,6 @@ interface SimOptions {
   readonly dataDirectory?: string
   readonly openSubnet?: boolean
   readonly withoutAdapter?: boolean
-}
-
-interface Address {
-  readonly host: string
-  readonly port: number
 }
 
 /** The gateway shows 20,000 devices at most; the house of hard cases needs some of them. */
@@ -46,7 +42,9 @@ export function addHomeseerSim(sim: Command): void {
         .argParser(addressOf)
         .default(addressOf('127.0.0.1:11000'), '127.0.0.1:11000'),
     )
-    .addOption(new Option('--sensors <n>', 'sensors to add, for load').argParser(countOf).default(0))
+    .addOption(
+      new Option('--sensors <n>', 'sensors to add, for load').argParser(wholeNumber(0, MAX_SENSORS)).default(0),
+    )
     .option('--webhook <url...>', 'where changes are posted to', [])
     .option('--data-directory <folder>', 'write events.json and eventgroups.json there')
     .option('--open-subnet', 'ask nobody for a password')
@@ -92,27 +90,7 @@ async function run(options: SimOptions): Promise<number> {
       '',
     ].join('\n'),
   )
-  // Lines, so that a script can pipe faults into it.
-  const typed = createInterface({ input: process.stdin })
-  typed.on('line', (line) => {
-    if (line.trim() !== '') process.stdout.write(`${control(simulator, line)}\n`)
-  })
-  await untilSignal()
-  typed.close()
+  await obeyUntilSignal((line) => control(simulator, line))
   await simulator.stop()
   return EXIT.ok
-}
-
-/** `host:port`, `[::1]:port` or a port alone, on this machine. Throws what commander shows. */
-function addressOf(text: string): Address {
-  const [, host = '127.0.0.1', port = ''] = /^(?:\[?([^[\]]+?)\]?:)?(\d{1,5})$/.exec(text) ?? []
-  if (port === '' || Number(port) > 65_535) throw new InvalidArgumentError('give host:port')
-  return { host, port: Number(port) }
-}
-
-function countOf(text: string): number {
-  const count = Number(text)
-  if (!Number.isInteger(count) || count < 0 || count > MAX_SENSORS)
-    throw new InvalidArgumentError(`give 0 to ${MAX_SENSORS}`)
-  return count
 }

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { DEFAULT_SESSION_SETTINGS, newSession } from './session.ts'
-import type { TraceLine } from './trace.ts'
-import { decodeTrace, encodeTrace, replay } from './trace.ts'
+import type { TraceLine } from '../../../test/device-trace.ts'
+import { decodeTrace, encodeTrace, replay } from '../../../test/device-trace.ts'
 
 const TRACES = new URL('../../../test/traces/devices/', import.meta.url)
 const NAMES = readdirSync(TRACES).filter((name) => name.endsWith('.jsonl'))

@@ -1,19 +1,17 @@
 /**
- * Trace: a session as lines of JSON, what went in and what came out. A bug report that replays.
+ * A device session as lines of JSON, what went in and what came out. A bug report that replays.
  *
  *   {"in":{"kind":"text","atMs":12,"text":"{\"type\":\"hello\",…}"}}
  *   {"out":{"kind":"send","text":"…"}}
  *   {"note":"the device answers late"}
  *
  * A trace holds whatever the device and its callers said, and picture tokens, which are spent by then.
- *
- * Pure.
  */
-import { isJsonObject, jsonIn } from '../../core/json.ts'
-import type { Result } from '../../core/result.ts'
-import { fail, ok } from '../../core/result.ts'
-import { step } from './machine.ts'
-import type { Effect, Input, Session } from './session.ts'
+import { isJsonObject, jsonIn } from '../src/core/json.ts'
+import type { Result } from '../src/core/result.ts'
+import { fail, ok } from '../src/core/result.ts'
+import { step } from '../src/devices/session/machine.ts'
+import type { Effect, Input, Session } from '../src/devices/session/session.ts'
 
 export type TraceLine = { readonly in: Input } | { readonly out: Effect } | { readonly note: string }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { answering, callOf, echo, introduce, manifestOf, ME, node, reply } from '../../test/bus-village.ts'
-import { manualClock } from '../core/clock.ts'
+import { manualClock } from '../../test/manual-clock.ts'
 import { fail } from '../core/result.ts'
 
 describe('bus', () => {

@@ -11,7 +11,7 @@ import {
   settled,
   streaming,
 } from '../../test/bus-village.ts'
-import { manualClock } from '../core/clock.ts'
+import { manualClock } from '../../test/manual-clock.ts'
 import type { Frame } from './call.ts'
 
 /** Counts up for ever, and says how far it got and whether it was let go. */

@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, it } from 'vitest'
 import { answering, collect, echo, ME, node, reply, settled, streaming, validating } from '../../test/bus-village.ts'
-import { manualClock } from '../core/clock.ts'
+import { manualClock } from '../../test/manual-clock.ts'
 import { stillWorking } from './attempt.ts'
 import type { CapabilityBus } from './bus.ts'
 import type { Call, Outcome } from './call.ts'

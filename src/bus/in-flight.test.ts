@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { answering, introduce, ME, node, reply, seeded, streaming } from '../../test/bus-village.ts'
-import { manualClock } from '../core/clock.ts'
+import { manualClock } from '../../test/manual-clock.ts'
 import type { Call, Outcome } from './call.ts'
 
 /**

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { answering, echo, introduce, ME, node, reply, settled, streaming } from '../../test/bus-village.ts'
-import { manualClock } from '../core/clock.ts'
+import { manualClock } from '../../test/manual-clock.ts'
 import { busMetrics } from './metrics.ts'
 
 describe('metrics', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { answering, echo, introduce, ME, node, offered, reply, settled } from '../../test/bus-village.ts'
 import type { NodeOptions } from '../../test/bus-village.ts'
-import { manualClock } from '../core/clock.ts'
+import { manualClock } from '../../test/manual-clock.ts'
 import type { FaultKind } from '../core/fault.ts'
 import type { CapabilityBus } from './bus.ts'
 import type { Call, Outcome } from './call.ts'

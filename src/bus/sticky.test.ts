@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { answering, echo, introduce, ME, node, offered } from '../../test/bus-village.ts'
-import { manualClock } from '../core/clock.ts'
+import { manualClock } from '../../test/manual-clock.ts'
 import type { CapabilityBus } from './bus.ts'
 import { CapabilityEntry } from './entry.ts'
 import { Sticky, STICKY_IDLE_MS } from './sticky.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { answering, callOf, echo, ME, node, offered, reply } from '../../test/bus-village.ts'
-import { manualClock } from '../core/clock.ts'
+import { manualClock } from '../../test/manual-clock.ts'
 import { isUlid } from '../core/ids.ts'
 import { ticketOf } from './ticket.ts'
 import { Trace, TRACE_RING_BUFFER } from './trace.ts'

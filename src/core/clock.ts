@@ -3,7 +3,7 @@
  *
  * Handed to whoever needs it, so that a trace replays and a test decides when a minute has passed.
  *
- * Reads the system's clocks; a manual one is pure.
+ * Reads the system's clocks.
  */
 // By import: the global is a getter, and clocks are read a dozen times per call.
 import { performance } from 'node:perf_hooks'
@@ -16,19 +16,3 @@ export interface Clock {
 }
 
 export const systemClock: Clock = { now: Date.now, monotonic: () => performance.now() }
-
-export interface ManualClock extends Clock {
-  readonly advance: (ms: number) => void
-}
-
-/** A clock that stands still until told otherwise. */
-export function manualClock(startMs = Date.UTC(2026, 0, 1)): ManualClock {
-  let elapsed = 0
-  return {
-    now: () => startMs + elapsed,
-    monotonic: () => elapsed,
-    advance: (ms) => {
-      elapsed += ms
-    },
-  }
-}

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Call, Caller, Outcome } from '../bus/call.ts'
 import type { Assessment, Effect, Offer } from '../bus/capability.ts'
-import { manualClock } from '../core/clock.ts'
+import { manualClock } from '../../test/manual-clock.ts'
 import { Database } from '../core/database-store.ts'
 import type { FaultKind } from '../core/fault.ts'
 import { fail, ok } from '../core/result.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { manualClock } from '../core/clock.ts'
+import { manualClock } from '../../test/manual-clock.ts'
 import { createLimits } from './limits.ts'
 import type { LimitsConfig } from './limits.ts'
 import { actsOfDay, countAct, dayReliefMs, fullBucket, takeOne, waitForOneMs } from './rate.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { ServiceHealth } from '../bus/capability.ts'
-import { manualClock } from '../core/clock.ts'
+import { manualClock } from '../../test/manual-clock.ts'
 import { createExamination } from './examination.ts'
 
 const health = (status: ServiceHealth['status']): ServiceHealth => ({ status, details: {} })

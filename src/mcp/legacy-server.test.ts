@@ -11,7 +11,7 @@ import {
 } from '../../test/mcp-house.ts'
 import type { House } from '../../test/mcp-house.ts'
 import type { Capability } from '../bus/capability.ts'
-import { manualClock } from '../core/clock.ts'
+import { manualClock } from '../../test/manual-clock.ts'
 import type { JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Principal } from './face-bus.ts'

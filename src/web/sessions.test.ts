@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { manualClock } from '../core/clock.ts'
+import { manualClock } from '../../test/manual-clock.ts'
 import { CODE_MS, consolePrincipal, createSessions } from './sessions.ts'
 
 const BROWSER = 'Firefox'

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { CapabilityBus } from '../../src/bus/bus.ts'
 import type { Call, Outcome } from '../../src/bus/call.ts'
-import { manualClock } from '../../src/core/clock.ts'
+import { manualClock } from '../manual-clock.ts'
 import { answering, introduce, manifestOf, ME, node, reply, settled, streaming } from '../bus-village.ts'
 import type { NodeOptions } from '../bus-village.ts'
 

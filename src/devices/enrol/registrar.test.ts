@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { utf8 } from '../../core/bytes.ts'
-import { manualClock } from '../../core/clock.ts'
+import { manualClock } from '../../../test/manual-clock.ts'
 import { Database } from '../../core/database-store.ts'
 import type { OtaRequest, OtaSettings } from '../wire/ota.ts'
 import { VISION_PATH, WEBSOCKET_PATH } from './addresses.ts'

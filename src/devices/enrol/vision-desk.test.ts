@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { manualClock } from '../../core/clock.ts'
+import { manualClock } from '../../../test/manual-clock.ts'
 import { createVisionDesk } from './vision-desk.ts'
 
 const ONE = { deviceId: '02:00:00:00:00:01', clientId: '00000001-0000-4000-8000-000000000000' }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { manualClock } from '../../core/clock.ts'
+import { manualClock } from '../../../test/manual-clock.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { createVisionDesk } from '../enrol/vision-desk.ts'
 import type { DeviceLink, LinkEars, Picture } from './fleet.ts'

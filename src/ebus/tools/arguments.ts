@@ -41,13 +41,12 @@ export const viewArguments = { consistency: consistencyArgument, bus: busArgumen
 
 /** 0 to 255, though 253 is the last that a device can have: a wrong one is answered as NOT_FOUND, not as a mistake. */
 export const addressArgument = z.int().min(0).max(255).describe('The device: any of its addresses on the bus.')
-/** Positive; left out it means all that is kept, which the stores bound. */
-/** Spec 1 leaves open what no limit means. All that is kept would be more than a model can read at once. */
+/** Spec 1: left out it means all that is kept, which the stores bound (docs/adr/0100). */
 export const limitArgument = z
   .int()
   .min(1)
-  .default(64)
-  .describe('Only the newest so many; 64 unless told. `count` says how many there are.')
+  .exactOptional()
+  .describe('Only the newest so many; all that are kept if left out, which can be long. `count` says how many.')
 
 /** Bounded, since keys are kept for a day (guard.idempotencyHours). */
 export const idempotencyKeyArgument = z

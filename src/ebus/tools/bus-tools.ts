@@ -33,7 +33,7 @@ const messagesTool = defineTool({
   name: 'ebus.v1.bus.messages.list',
   title: 'List recent telegrams',
   description:
-    'The newest telegrams on the bus, oldest of them first: who, to whom, what service, how it ended, and what it says where that is known. The newest 64, or as many as `limit` says; 1024 are kept.',
+    'The newest telegrams on the bus, oldest of them first: who, to whom, what service, how it ended, and what it says where that is known. All that are kept, up to 1024, which is long: `limit` gives the newest so many.',
   input: z.strictObject({
     ...listInput.shape,
     payload: z.boolean().default(false).describe('The bytes of every telegram, not only of those nobody knows.'),
@@ -46,7 +46,7 @@ const periodicityTool = defineTool({
   name: 'ebus.v1.bus.periodicity.list',
   title: 'List how often telegrams come',
   description:
-    'For every kind of telegram that others send: when it was last seen and at which intervals. The newest 64, or as many as `limit` says; 256 kinds are kept.',
+    'For every kind of telegram that others send: when it was last seen and at which intervals. All that are kept, up to 256 kinds; `limit` gives the newest so many.',
   input: listInput,
   output: answered(busPeriodicity),
 })
@@ -122,7 +122,7 @@ export function watchTools(house: House): readonly Capability[] {
 /** Also behind the resource: both leave bytes out unless they are asked for or are all there is. */
 export function messageList(
   view: View,
-  { limit, payload }: { readonly limit: number; readonly payload: boolean },
+  { limit, payload }: { readonly limit: number | undefined; readonly payload: boolean },
 ): JsonObject {
   const { items, ...rest } = list(view.status(), view.messages(), view.capacity.messages, limit)
   return { ...rest, items: payload ? items : items.map(withoutKnownBytes) }
@@ -133,10 +133,10 @@ function list(
   status: JsonObject,
   items: readonly JsonObject[],
   capacity: number,
-  limit: number,
+  limit: number | undefined,
 ): JsonObject & { readonly items: readonly JsonObject[] } {
-  // Spec 1: the newest `limit`, in the order in which they are kept.
-  return { status, count: items.length, capacity, items: items.slice(-limit) }
+  // Spec 1: the newest `limit`, or all, in the order in which they are kept.
+  return { status, count: items.length, capacity, items: limit === undefined ? items : items.slice(-limit) }
 }
 
 /** Bytes are for what has no other meaning yet; of the rest they would only be the same said twice. */

@@ -265,9 +265,13 @@ export class HeatingBus {
     key: ReadKey,
     payload: Uint8Array,
     how: { readonly source: ReadOptions['source']; readonly askedAt: number },
-  ): void {
+  ): boolean {
     const { clock } = this.#options
-    this.installation.learn(key, answerValue(key, payload), { ...how, atMs: clock.now(), nowMs: clock.monotonic() })
+    return this.installation.learn(key, answerValue(key, payload), {
+      ...how,
+      atMs: clock.now(),
+      nowMs: clock.monotonic(),
+    })
   }
 
   async #save(): Promise<void> {

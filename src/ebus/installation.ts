@@ -94,17 +94,18 @@ export class Installation {
     this.#messagesTold = pushed
   }
 
-  /** A value that somebody read, for us or for themselves. */
+  /** A value that somebody read, for us or for themselves; whether it is what is known now. */
   learn(
     key: ReadKey,
     payload: Uint8Array,
     how: { readonly atMs: number; readonly nowMs: number; readonly source: ValueSource; readonly askedAt?: number },
-  ): void {
+  ): boolean {
     const verdict = this.shadow.apply(key, payload, how)
-    if (verdict !== 'changed' && verdict !== 'same') return
+    if (verdict !== 'changed' && verdict !== 'same') return false
     this.topology.learn(key, payload, how.nowMs)
     if (how.source !== 'cache') this.#noteLive(key)
     if (verdict === 'changed') this.#planes.add(planesOf(key))
+    return true
   }
 
   /** What is known about these is no longer true. */

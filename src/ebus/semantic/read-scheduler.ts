@@ -43,12 +43,12 @@ export interface SchedulerParts {
     key: ReadKey,
     options: Pick<ReadOptions, 'caller' | 'signal' | 'deadlineMs'>,
   ) => Promise<Result<Uint8Array, ReadFault>>
-  /** What was read goes where everything goes that is heard. */
+  /** What was read goes where everything goes that is heard; false if the shadow did not take it. */
   readonly learn: (
     key: ReadKey,
     payload: Uint8Array,
     how: { readonly source: ValueSource; readonly askedAt: number },
-  ) => void
+  ) => boolean
   readonly pause: (ms: number) => Promise<void>
   readonly now: () => number
   readonly monotonic: () => number
@@ -129,10 +129,11 @@ export class ReadScheduler {
       if (fetched.ok || fetched.fault.kind === 'refused') {
         // A device that refuses knows the question and has no answer to it: that is an answer.
         const payload = fetched.ok ? fetched.value : new Uint8Array()
-        learn(key, payload, { source: options.source, askedAt })
+        const learnt = learn(key, payload, { source: options.source, askedAt })
         this.#breakers.delete(key)
         if (!fetched.ok) return fail(fetched.fault)
-        return ok({ entry: shadow.get(key) ?? this.#passing(key, payload, options.source), fromCache: false })
+        const kept = learnt ? shadow.get(key) : undefined
+        return ok({ entry: kept ?? this.#passing(key, payload, options.source), fromCache: false })
       }
       const again = attempt < ATTEMPTS && isPassing(fetched.fault) && endMs - this.#parts.monotonic() > PAUSE_MS
       if (!again || options.signal?.aborted === true) {
@@ -143,7 +144,7 @@ export class ReadScheduler {
     }
   }
 
-  /** For an answer that the shadow did not take: it was full, or something changed meanwhile. */
+  /** For an answer that the shadow did not take: it was full, or something changed meanwhile. It is the answer all the same. */
   #passing(key: ReadKey, payload: Uint8Array, source: ValueSource): Entry {
     return { key, payload, atMs: this.#parts.now(), source, state: payload.length === 0 ? 'tombstone' : 'present' }
   }

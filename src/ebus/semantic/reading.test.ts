@@ -152,7 +152,8 @@ function rig(): Rig {
         parts.asked.push(key)
         return parts.answer()
       },
-      learn: (key, payload, how) => void shadow.apply(key, payload, { atMs: AT + parts.nowMs, ...how }),
+      learn: (key, payload, how) =>
+        ['changed', 'same'].includes(shadow.apply(key, payload, { atMs: AT + parts.nowMs, ...how })),
       pause: async (ms) => void (parts.nowMs += ms),
       now: () => AT + parts.nowMs,
       monotonic: () => parts.nowMs,
@@ -194,6 +195,32 @@ describe('read scheduler', () => {
     await parts.scheduler.read(KEY, WISH)
     parts.nowMs = 0
     expect(await parts.scheduler.read(KEY, WISH)).toMatchObject({ value: { fromCache: false } })
+  })
+
+  it('gives what the device says to whoever asked, although somebody changed it meanwhile', async () => {
+    const parts = rig()
+    await parts.scheduler.read(KEY, WISH)
+    const changed = fromHex('01007300 0000ac41')
+    parts.answer = async () => {
+      parts.shadow.invalidate(KEY)
+      return ok(changed)
+    }
+    const served = await parts.scheduler.read(KEY, { ...WISH, maxAgeMs: 0 })
+    expect(served).toMatchObject({ value: { entry: { payload: changed, state: 'present' }, fromCache: false } })
+    expect(parts.shadow.get(KEY)).toMatchObject({ payload: VALUE, state: 'invalidated' })
+  })
+
+  it('believes a device although the clock was set back a little', async () => {
+    const parts = rig()
+    parts.nowMs = 30_000
+    await parts.scheduler.read(KEY, WISH)
+    parts.nowMs = 0
+    const changed = fromHex('01007300 0000ac41')
+    parts.answer = async () => ok(changed)
+    expect(await parts.scheduler.read(KEY, { ...WISH, maxAgeMs: 0 })).toMatchObject({
+      value: { entry: { payload: changed } },
+    })
+    expect(parts.shadow.get(KEY)).toMatchObject({ payload: changed, atMs: AT })
   })
 
   it('tries noise three times, absence once', async () => {

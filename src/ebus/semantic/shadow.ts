@@ -101,7 +101,8 @@ export class Shadow {
     const known = this.#entries.get(key)
     const state: EntryState = isEmpty(key, payload) ? 'tombstone' : 'present'
     if (known === undefined) return this.#add({ key, payload, atMs, source, state, used: false })
-    if (atMs < known.atMs && known.atMs - atMs < CLOCK_SLACK_MS) return 'stale_timestamp'
+    // What we asked for ourselves is the newest there is, even if the clock was set back since the last time.
+    if (askedAt === undefined && atMs < known.atMs && known.atMs - atMs < CLOCK_SLACK_MS) return 'stale_timestamp'
     // Of two answers at one moment, the one we asked for ourselves counts.
     if (atMs === known.atMs && isPassive(source) && !isPassive(known.source) && known.state === 'present')
       return 'stale_timestamp'

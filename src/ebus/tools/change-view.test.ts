@@ -12,7 +12,7 @@ const REGULATOR = 0x15
 
 function house(): Installation {
   const installation = listeningInstallation()
-  const learn = (key: number, payload: string): void =>
+  const learn = (key: number, payload: string): boolean =>
     installation.learn(key, fromHex(payload), { atMs: 1, nowMs: 1, source: 'poll' })
   learn(registerKey(REGULATOR, CIRCUIT.heatingCurve, 0), '02020f00 9a99993f')
   learn(registerKey(REGULATOR, ZONE.daySetpoint, 1), '02032200 0000a841')

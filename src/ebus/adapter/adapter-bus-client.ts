@@ -58,9 +58,12 @@ export interface AdapterBusOptions {
 
 const OWN_SEAT: SeatId = 0
 const TICK_MS = 250
-/** ebusd's figures: no SYN for this long is no signal, and after a minute of that the connection is made anew. */
-const SIGNAL_LOST_MS = 1_000
-const RECONNECT_AFTER_MS = 60_000
+/**
+ * ebusd's figures: no SYN for a second is no signal, and after a minute of that the connection is made anew. In ticks,
+ * not by the clock: while this process is held up, what the bus says waits to be read, which it is before the next tick.
+ */
+const SIGNAL_LOST_TICKS = 5
+const RECONNECT_TICKS = 240
 const PROBE_DEADLINE_MS = 3_000
 
 export class AdapterBus implements Bus, SeatHost {
@@ -77,7 +80,8 @@ export class AdapterBus implements Bus, SeatHost {
   readonly #seats = new Map<SeatId, (news: SeatNews) => void>()
   readonly #timer: NodeJS.Timeout
   #signal: 'unknown' | 'present' | 'absent' = 'unknown'
-  #lastSynMs = 0
+  /** Ticks since the last SYN; the first of them may have come right behind it. */
+  #silentTicks = 0
   #telemetryMs = 0
   #nextSeat = OWN_SEAT + 1
   #ready = false
@@ -207,7 +211,7 @@ export class AdapterBus implements Bus, SeatHost {
   #onUp(): void {
     this.#ready = false
     this.#signal = 'unknown'
-    this.#lastSynMs = this.#options.clock.monotonic()
+    this.#silentTicks = 0
     this.#events.emit({ kind: 'connected' })
   }
 
@@ -285,8 +289,7 @@ export class AdapterBus implements Bus, SeatHost {
   }
 
   #onSyn(): void {
-    const nowMs = this.#options.clock.monotonic()
-    this.#lastSynMs = nowMs
+    this.#silentTicks = 0
     if (this.#signal === 'present') return
     this.#signal = 'present'
     this.#address.onSignal()
@@ -298,7 +301,7 @@ export class AdapterBus implements Bus, SeatHost {
     const nowMs = this.#options.clock.monotonic()
     this.#port.tick()
     if (!this.#port.connected) return
-    this.#watchSignal(nowMs)
+    this.#watchSignal()
     if (nowMs - this.#telemetryMs >= this.#options.telemetryMs) this.#askTelemetry(nowMs)
     this.#pumpInfo()
     if (this.#signal !== 'present' || !this.#ready) return
@@ -306,10 +309,10 @@ export class AdapterBus implements Bus, SeatHost {
     this.#sender.pump()
   }
 
-  #watchSignal(nowMs: number): void {
-    const silentMs = nowMs - this.#lastSynMs
-    if (silentMs >= RECONNECT_AFTER_MS) this.#port.drop()
-    if (silentMs < SIGNAL_LOST_MS || this.#signal === 'absent') return
+  #watchSignal(): void {
+    this.#silentTicks++
+    if (this.#silentTicks >= RECONNECT_TICKS) this.#port.drop()
+    if (this.#silentTicks < SIGNAL_LOST_TICKS || this.#signal === 'absent') return
     this.#signal = 'absent'
     this.#startAfresh()
     this.#address.onSilence()

@@ -104,6 +104,20 @@ describe('enhanced adapter', () => {
     expect(await foreign).toMatchObject({ kind: 'exchange', own: false })
   })
 
+  it('does not take a moment in which it was held up itself for a lost signal', async () => {
+    const { port } = await simulator()
+    const heating = bus(port)
+    await ready(heating)
+    const events = heating.events()
+    // Nothing runs in this process meanwhile, as on a machine that is busy with something else.
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_500)
+    expect(answer(await ask(heating, '15 0704'))).toBe(IDENTITY)
+    await heating.close()
+    const signals: boolean[] = []
+    for await (const event of events) if (event.kind === 'signal') signals.push(event.present)
+    expect(signals).toEqual([])
+  })
+
   it('learns what an adapter is that takes its time to say so', async () => {
     const { port } = await simulator()
     const heating = bus(await slowToBegin(port, 900))

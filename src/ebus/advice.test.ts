@@ -28,6 +28,7 @@ describe('advice', () => {
     [{ source: 'none-free' }, 'Set `source` to one that is free.'],
     [{ source: 'not-ours' }, 'Set another one, or `auto`.'],
     [{ source: 'probing' }, 'this takes a few seconds'],
+    [{ source: 'forbidden' }, 'Start it with --enablehex'],
   ])('for %j says: %s', (parts, sentence) => {
     expect(adviceFor({ ...WELL, ...parts }, SPEAKING)).toContain(sentence)
   })

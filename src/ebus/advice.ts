@@ -36,6 +36,8 @@ function sourceAdvice(source: SourceState): string | undefined {
       return 'Every address that this gateway could use on the bus is taken. Set `source` to one that is free.'
     case 'not-ours':
       return 'Somebody else uses the address that `source` gives to this gateway. Set another one, or `auto`.'
+    case 'forbidden':
+      return 'ebusd sends nothing for others, so that only what it hears is known. Start it with --enablehex.'
     case 'listening':
     case 'probing':
       return 'Listening for a free address on the bus; this takes a few seconds.'

@@ -174,10 +174,23 @@ describe('a bus behind an ebusd', () => {
     expect(raised).toMatchObject({ isError: true, error: { code: 'UNKNOWN_OUTCOME', retriable: false } })
     expect(raised.error?.message).not.toContain('nothing was changed')
   })
+
+  it('that sends for nobody is named as the reason why nothing is known', async () => {
+    const heating = await simulator({ chatter: false, listen: { ebusdPort: 0 } })
+    const port = await losingAnswers(heating.ebusdPort ?? 0, /hex/, 'ERR: command not enabled')
+    const { client, home } = await gateway(`ebus:\n  pollSeconds: 5\n  buses:\n${bus(`ebusd:127.0.0.1:${port}`)}`)
+    const zones = await eventually(
+      () => call(client, 'ebus.v1.semantic.zones.get'),
+      ({ error }) => error?.message.includes('--enablehex') === true,
+    )
+    expect(zones).toMatchObject({ data: null, error: { code: 'BUS_UNAVAILABLE', source_layer: 'bus' } })
+    expect(zones.error?.message).toContain('ebusd was started without --enablehex')
+    expect((await doctor(home)).said).toContain('Start it with --enablehex.')
+  })
 })
 
 /** Between gateway and ebusd: what matches is carried out, and its answer is what ebusd says when it heard none. */
-async function losingAnswers(ebusdPort: number, lost: RegExp): Promise<number> {
+async function losingAnswers(ebusdPort: number, lost: RegExp, instead = 'ERR: read timeout'): Promise<number> {
   const server = createServer((near) => {
     const far = connect(ebusdPort, '127.0.0.1')
     let losing = false
@@ -186,7 +199,7 @@ async function losingAnswers(ebusdPort: number, lost: RegExp): Promise<number> {
       far.write(lines)
     })
     far.on('data', (answer) => {
-      near.write(losing ? 'ERR: read timeout\n\n' : answer)
+      near.write(losing ? `${instead}\n\n` : answer)
       losing = false
     })
     for (const [from, to] of [

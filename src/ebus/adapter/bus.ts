@@ -90,7 +90,8 @@ export function mayHaveActed(fault: BusFault): boolean {
 
 export type TransportClass = 'enh' | 'ens' | 'tcp-plain' | 'udp-plain' | 'serial-plain' | 'ebusd-tcp'
 
-export type SourceState = 'listening' | 'probing' | 'admitted' | 'none-free' | 'not-ours'
+/** `forbidden`: somebody else's ebusd has the address and sends nothing for us. */
+export type SourceState = 'listening' | 'probing' | 'admitted' | 'none-free' | 'not-ours' | 'forbidden'
 
 export type BusEvent = BusHappening & {
   /** Wall clock, milliseconds since 1970, at the last symbol. */

@@ -78,6 +78,8 @@ export class EbusdBus implements Bus {
   #active: { readonly command: Command; readonly lines: string[]; readonly sinceMs: number } | undefined
   #watching: 'direct' | 'grab' = 'direct'
   #signal = false
+  /** ebusd has said that it sends for nobody; it would have to be restarted to think otherwise. */
+  #forbidden = false
   #closed = false
   #downReason = 'not connected yet'
 
@@ -110,6 +112,7 @@ export class EbusdBus implements Bus {
     if (options.signal?.aborted === true) return Promise.resolve(fail({ kind: 'cancelled', phase: 'queued' }))
     if (!this.#commands.connected)
       return Promise.resolve(fail({ kind: 'disconnected', reason: this.#downReason, phase: 'queued' }))
+    if (this.#forbidden) return Promise.resolve(fail({ kind: 'no-source', state: 'forbidden' }))
     const { promise, resolve } = Promise.withResolvers<Result<Reply, BusFault>>()
     const { deadlineMs, signal, repeatable = false } = options
     const source = this.#options.source === 'auto' ? undefined : this.#options.source
@@ -124,7 +127,10 @@ export class EbusdBus implements Bus {
       answer: (lines) => {
         if (!lines.ok) return finish(lines)
         const read = readHexAnswer(lines.value, { target: request.target, repeatable })
-        if (!read.ok) return finish(read)
+        if (!read.ok) {
+          this.#forbidden ||= read.fault.kind === 'no-source'
+          return finish(read)
+        }
         this.#tellOwn({ telegram, response: read.value, commandRepeats: 0, responseRepeats: 0 })
         finish(ok({ telegram, response: read.value }))
       },
@@ -157,7 +163,7 @@ export class EbusdBus implements Bus {
       transport: 'ebusd-tcp',
       connected: this.#commands.connected,
       signal: this.#signal,
-      source: 'admitted',
+      source: this.#forbidden ? 'forbidden' : 'admitted',
       address: this.#options.source === 'auto' ? undefined : this.#options.source,
       passive: this.#watch.connected ? 'telegrams' : 'none',
       queued: this.#queue.size,
@@ -177,6 +183,7 @@ export class EbusdBus implements Bus {
   }
 
   #onUp(): void {
+    this.#forbidden = false
     this.#events.emit({ kind: 'connected' })
     this.#askState()
   }

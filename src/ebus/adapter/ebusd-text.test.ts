@@ -22,6 +22,7 @@ describe('ebusd text', () => {
     [['ERR: read timeout'], 0x15, { ok: false, fault: { kind: 'no-answer' } }],
     [['ERR: no signal'], 0x15, { ok: false, fault: { kind: 'no-signal', phase: 'queued' } }],
     [['ERR: NAK received'], 0x15, { ok: false, fault: { kind: 'refused' } }],
+    [['ERR: command not enabled'], 0x15, { ok: false, fault: { kind: 'no-source', state: 'forbidden' } }],
     [['ERR: arbitration lost'], 0x15, { ok: false, fault: { kind: 'ebusd', message: 'ERR: arbitration lost' } }],
     [['0ab5'], 0x15, { ok: false, fault: { kind: 'ebusd', message: '0ab5' } }],
     [[], 0x15, { ok: false, fault: { kind: 'ebusd', message: 'no answer' } }],
@@ -36,6 +37,11 @@ describe('ebusd text', () => {
       expect(!read.ok && mayHaveActed(read.fault)).toBe(true)
     },
   )
+
+  it('is sure that nothing was changed where ebusd sends for nobody', () => {
+    const read = readHexAnswer(['ERR: command not enabled'], { target: 0x15, repeatable: false })
+    expect(!read.ok && mayHaveActed(read.fault)).toBe(false)
+  })
 
   it('is sure that a change was refused', () => {
     expect(readHexAnswer(['ERR: NAK received'], { target: 0x15, repeatable: false })).toEqual({

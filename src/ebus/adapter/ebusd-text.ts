@@ -41,6 +41,8 @@ export function readHexAnswer(
  * the middle of a telegram. For what must not be said twice the worse of the two is assumed: it may have been carried out.
  */
 function faultOf(message: string, repeatable: boolean): BusFault {
+  // Refused before anything of it was looked at: ebusd was started without --enablehex, which is how it comes.
+  if (message.startsWith('ERR: command not enabled')) return { kind: 'no-source', state: 'forbidden' }
   if (message.startsWith('ERR: no signal')) return { kind: 'no-signal', phase: repeatable ? 'queued' : 'talking' }
   if (message.startsWith('ERR: read timeout') && repeatable) return { kind: 'no-answer' }
   if (message.startsWith('ERR: NAK received')) return { kind: 'refused' }

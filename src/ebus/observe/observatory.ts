@@ -140,7 +140,8 @@ export class Observatory {
     const errorClass = sendErrorClass(fault)
     if (errorClass !== undefined) this.#countError('active', errorClass)
     const kind = fault.kind === 'refused' ? 'device_refused' : 'send_failed'
-    this.incidents.note(kind, `${fault.kind} asking ${addressText(target)}`, atMs)
+    const what = fault.kind === 'ebusd' ? fault.message : fault.kind
+    this.incidents.note(kind, `${what} asking ${addressText(target)}`, atMs)
   }
 
   close(nowMs: number): void {

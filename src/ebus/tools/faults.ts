@@ -44,16 +44,18 @@ export function badArguments(issues: readonly Issue[]): Fault {
 /** For what nobody knows because nobody could ask: `undefined` where somebody could, and then null is an answer. */
 export function outOfReach(reach: Reach): Fault | undefined {
   if (reach === 'connected') return undefined
-  const why =
-    reach === 'disconnected'
-      ? 'The eBUS adapter cannot be reached'
-      : 'The adapter is there, but the bus carries no signal'
   return fault(
     'offline',
     'BUS_UNAVAILABLE',
-    `${why}, so nothing is known about this; that does not mean that there is nothing. It is tried again by itself.`,
+    `${OUT_OF_REACH[reach]}, so nothing is known about this; that does not mean that there is nothing. It is tried again by itself.`,
     'bus',
   )
+}
+
+const OUT_OF_REACH: Readonly<Record<Exclude<Reach, 'connected'>, string>> = {
+  disconnected: 'The eBUS adapter cannot be reached',
+  no_signal: 'The adapter is there, but the bus carries no signal',
+  forbidden: 'ebusd was started without --enablehex and sends nothing for others',
 }
 
 /** For a read: nothing in the house is different because of it. */
@@ -139,7 +141,12 @@ function untried(cause: Exclude<BusFault, { readonly kind: 'refused' }>): Fault 
     case 'closed':
       return say('offline', 'The gateway is stopping.')
     case 'no-source':
-      return say('offline', `This gateway has no address on the bus (${cause.state}).`)
+      return say(
+        'offline',
+        cause.state === 'forbidden'
+          ? 'ebusd sends nothing for others. Start it with --enablehex.'
+          : `This gateway has no address on the bus (${cause.state}).`,
+      )
     case 'arbitration-lost':
       return say(
         'busy',
@@ -155,8 +162,13 @@ function untried(cause: Exclude<BusFault, { readonly kind: 'refused' }>): Fault 
     case 'cancelled':
       return fault('cancelled', 'CANCELLED', 'The call was withdrawn.', 'gateway')
     case 'ebusd':
-      return fault('failed', 'PROTOCOL_ERROR', `ebusd says: ${cause.message}`, 'bus')
+      return LINE_TAKEN.test(cause.message)
+        ? say('busy', `ebusd says: ${cause.message}`)
+        : fault('failed', 'PROTOCOL_ERROR', `ebusd says: ${cause.message}`, 'bus')
     default:
       return say('busy', `The bus is busy (${cause.kind}).`)
   }
 }
+
+/** ebusd's words for others who were faster and for a line that was disturbed: the next attempt may well get through. */
+const LINE_TAKEN = /^ERR: (arbitration|SYN received|wrong symbol|ACK error)/

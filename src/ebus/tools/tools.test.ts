@@ -98,6 +98,11 @@ describe('faults', () => {
     expect(writeFault({ kind: 'answer-lost' }, 0x15)).toMatchObject({ kind: 'unknown-outcome' })
     expect(writeFault({ kind: 'refused' }, 0x15)).toMatchObject({ kind: 'failed', code: 'PROTOCOL_ERROR' })
     expect(writeFault({ kind: 'no-answer' }, 0x15)).toMatchObject({ kind: 'offline', code: 'TIMEOUT' })
+    expect(writeFault({ kind: 'no-source', state: 'forbidden' }, 0x15)).toMatchObject({
+      kind: 'offline',
+      code: 'BUS_UNAVAILABLE',
+      message: 'ebusd sends nothing for others. Start it with --enablehex.',
+    })
   })
 
   it('say of a read that it can be tried again, unless it was refused', () => {
@@ -106,6 +111,12 @@ describe('faults', () => {
       kind: 'busy',
       code: 'BUS_UNAVAILABLE',
     })
+    expect(readFault({ kind: 'ebusd', message: 'ERR: arbitration lost' }, 0x15)).toMatchObject({
+      kind: 'busy',
+      code: 'BUS_UNAVAILABLE',
+      message: 'ebusd says: ERR: arbitration lost',
+    })
+    expect(readFault({ kind: 'ebusd', message: 'ERR: element not found' }, 0x15)).toMatchObject({ kind: 'failed' })
     expect(readFault({ kind: 'refused' }, 0x15)).toMatchObject({ kind: 'failed' })
     expect(readFault({ kind: 'listen-only' }, 0x15)).toMatchObject({ kind: 'not-permitted' })
     expect(readFault({ kind: 'resting', forMs: 12.5, because: 'no-answer' }, 0x15)).toMatchObject({ retryAfterMs: 13 })

@@ -25,7 +25,7 @@ import type { DeviceView } from './device-view.ts'
 import { deviceViews } from './device-view.ts'
 
 /** The contract's words for how the adapter fares. */
-export type Reach = 'connected' | 'no_signal' | 'disconnected'
+export type Reach = 'connected' | 'forbidden' | 'no_signal' | 'disconnected'
 
 /** Functions, so that a live view computes no more than it is asked for. */
 export interface View {
@@ -79,7 +79,7 @@ export function liveView(parts: ViewParts): View {
   return {
     busId: parts.busId,
     atMs,
-    reach: reachOf(bus),
+    reach: bus.source === 'forbidden' && bus.signal ? 'forbidden' : reachOf(bus),
     status,
     plane: (name) => {
       if (name === 'runtime_status') return { data: runtimeStatus(parts), fields: NO_FIELDS }
@@ -146,7 +146,7 @@ export function weightOf(view: View): number {
   return JSON.stringify(parts).length
 }
 
-function reachOf({ connected, signal }: BusStatus): Reach {
+function reachOf({ connected, signal }: BusStatus): Exclude<Reach, 'forbidden'> {
   return !connected ? 'disconnected' : signal ? 'connected' : 'no_signal'
 }
 

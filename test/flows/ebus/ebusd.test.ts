@@ -88,13 +88,38 @@ describe('ebusd', () => {
     expect(second.ok && second.value.response).toEqual(fromHex('55'))
   })
 
-  it('says in its own words what it will not do', async () => {
-    const bus = await fakeEbusd((line) => (line === 'state' ? STATE : 'ERR: command not enabled\n\n'))
+  it('says in its own words what went wrong', async () => {
+    const bus = await fakeEbusd((line) => (line === 'state' ? STATE : 'ERR: send error\n\n'))
     await hasSignal(bus)
     expect(await bus.send(identify, { deadlineMs: 5_000 })).toEqual({
       ok: false,
-      fault: { kind: 'ebusd', message: 'ERR: command not enabled' },
+      fault: { kind: 'ebusd', message: 'ERR: send error' },
     })
+  })
+
+  it('that sends for nobody is asked once, and again when it was restarted', async () => {
+    let enabled = false
+    let hangUp = (): void => undefined
+    const asked: string[] = []
+    const bus = await fakeEbusd((line, socket) => {
+      if (line === 'state') return STATE
+      if (!line.startsWith('hex')) return 'direct mode started\n'
+      asked.push(line)
+      if (enabled) return '0155\n\n'
+      hangUp = () => socket.destroy()
+      return 'ERR: command not enabled\n\n'
+    })
+    await hasSignal(bus)
+    const forbidden = { ok: false, fault: { kind: 'no-source', state: 'forbidden' } }
+    expect(await bus.send(identify, { deadlineMs: 5_000 })).toEqual(forbidden)
+    expect(await bus.send(identify, { deadlineMs: 5_000 })).toEqual(forbidden)
+    expect(bus.status().source).toBe('forbidden')
+    expect(asked).toHaveLength(1)
+    enabled = true
+    hangUp()
+    await expect.poll(() => bus.status().source).toBe('admitted')
+    await hasSignal(bus)
+    expect(await bus.send(identify, { deadlineMs: 5_000 })).toMatchObject({ ok: true })
   })
 
   it('without a signal is a bus without a signal', async () => {

@@ -132,6 +132,11 @@ export class Installation {
     return decodeTelegram(exchange, this.#askedAt(exchange.telegram.target))
   }
 
+  /** Whether B524 at this address is a regulator's: only there do its registers mean what our tables say. */
+  isRegulator(address: number): boolean {
+    return this.#askedAt(address).extended
+  }
+
   /** What changed since the last time somebody asked. */
   takeChanges(): ReadonlySet<Change> {
     if (this.#changes.size === 0 && this.#planes.size === 0) return NO_CHANGES

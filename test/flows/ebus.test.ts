@@ -611,6 +611,24 @@ describe('rpc.invoke', () => {
     })
   })
 
+  it('asks a person where what a resident may set at the regulator is sent to another device', async () => {
+    for (const address of [0x08, 0x26, 0xf6]) {
+      const gate = { address, intent: 'MUTATE', allow_dangerous: true, idempotency_key: `elsewhere-${address}` }
+      expect({ address, ...(await invoke('set_ext_register', target('0000b441'), gate)) }).toMatchObject({
+        address,
+        error: { code: 'PERMISSION_DENIED', reasons: [{ rule: 'approval' }] },
+      })
+    }
+  })
+
+  it('reads nothing into the registers of a device that is no regulator', async () => {
+    const outside = { group: 0, instance: 0, addr: 0x73 }
+    const elsewhere = await invoke('get_ext_register', outside, { address: 0x26 })
+    expect(elsewhere).toMatchObject({ error: null, data: { addr_hex: { value: '0073' } } })
+    expect(elsewhere.data).not.toHaveProperty('decoded')
+    expect((await invoke('get_ext_register', outside)).data).toHaveProperty('decoded')
+  })
+
   it('keeps the snapshots of one caller from another', async () => {
     const { stdout } = await promisify(execFile)(process.execPath, [
       CLI,

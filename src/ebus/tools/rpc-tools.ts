@@ -2,8 +2,8 @@
  * RPC tools: a method of a device, called by name. Reads come from memory where that is fresh enough; changes pass the
  * guard first and are read back afterwards.
  *
- * What a call would do follows from its arguments alone, so that nothing can change between what the guard was told and
- * what is done.
+ * What a call would do follows from its arguments and from what device they name, so that nothing can change between what
+ * the guard was told and what is done.
  *
  * Pure, given its house.
  */
@@ -19,6 +19,7 @@ import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
 import type { BusRequest } from '../adapter/bus.ts'
 import type { HeatingBus } from '../heating-bus-client.ts'
+import type { Installation } from '../installation.ts'
 import { addressText } from '../observe/observation.ts'
 import type { Method, NamedValues, Prepared } from '../registry/method.ts'
 import { CONFIG_MS, STATE_MS, valid } from '../registry/method.ts'
@@ -132,13 +133,14 @@ function assess(house: House, invocation: Invocation): Assessment {
   const address = device?.address ?? invocation.address
   const target = addressText(address)
   const what = request?.actuator ?? methodName
+  const elsewhere = method !== undefined && device !== undefined && isElsewhere(method, device.address, installation)
   const change =
     method === undefined || request === undefined || installation === undefined
       ? undefined
       : changeView(installation, requestOf(method, address, request), request.confirm?.data)
   return {
     // Unknown methods and wrong parameters are refused by the handler; until then they count as a change.
-    effect: request?.effect ?? 'writes',
+    effect: request === undefined ? 'writes' : elsewhere ? 'sensitive' : request.effect,
     reasons,
     target: `ebus:${busId}:${target}/${what}`,
     label: `${device?.identity?.deviceId ?? 'device'} at ${target}: ${change?.label ?? `${methodName} ${what}`}`,
@@ -148,6 +150,12 @@ function assess(house: House, invocation: Invocation): Assessment {
       : { preview: { ...change?.values, method: methodName, telegram_data: hex(request.data) } }),
   }
 }
+
+/** B524 of a device that is no regulator: what its registers are is written nowhere, whatever their numbers are elsewhere. */
+function isElsewhere({ secondary }: Method, address: number, installation: Installation | undefined): boolean {
+  return secondary === EXTENDED && installation?.isRegulator(address) !== true
+}
+const EXTENDED = 0x24
 
 const NO_KEY: Reason = {
   rule: 'idempotency-key',
@@ -252,7 +260,9 @@ async function read(
   return ok({
     data: {
       ...besideData(house, heating, fromCache ? entry.atMs : nowMs),
-      data: prepared.decode(entry.payload),
+      data: isElsewhere(method, request.target, heating.installation)
+        ? bytesOnly(prepared.decode(entry.payload))
+        : prepared.decode(entry.payload),
       cache: {
         from_cache: fromCache,
         age_seconds: Math.max(0, Math.round((nowMs - entry.atMs) / 1_000)),
@@ -260,6 +270,12 @@ async function read(
       },
     },
   })
+}
+
+/** Without what only a regulator's table says. */
+function bytesOnly(values: NamedValues): NamedValues {
+  const { decoded: _decoded, constraint_min: _min, constraint_max: _max, ...rest } = values
+  return rest
 }
 
 /** Callers of the older gateway choose by class instead of by milliseconds. */

@@ -2,7 +2,7 @@
  * Ways around a device that is guarded: before anybody has read that it is a lock, through an event that sets it, and by
  * switching off the event that guards it.
  */
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../src/core/json.ts'
 import { GARAGE, LOCK, part } from '../../src/sim/homeseer/part.ts'
@@ -91,6 +91,28 @@ describe('a guarded device', () => {
       await house.call('hs4.devices.list', {})
       simulated.add(part({ ref: 420, name: 'Thing 420', location: 'Hall', value: 255, pairs: LOCK }))
       expect(await house.call('hs4.events.run', { id: 32, ...CLAIMS })).toMatchObject(ASKS)
+    } finally {
+      writeFileSync(path, kept)
+    }
+  })
+
+  it('is not reached while files that should say what an event does do not', async () => {
+    const path = world.simulator.eventFiles?.events ?? ''
+    const kept = readFileSync(path, 'utf8')
+    const run = { id: 32, ...CLAIMS }
+    const others = (JSON.parse(kept) as readonly { evRef: number }[]).filter(({ evRef }) => evRef !== run.id)
+    try {
+      await using house = await openHouse(world)
+      expect(await house.call('hs4.events.run', run)).toMatchObject({ result: { invoked: true } })
+      writeFileSync(path, JSON.stringify(others))
+      expect(await house.call('hs4.events.run', run)).toMatchObject(ASKS)
+      writeFileSync(path, kept.slice(0, -20))
+      expect(await house.call('hs4.events.run', run)).toMatchObject(ASKS)
+      rmSync(path)
+      expect(await house.call('hs4.events.run', run)).toMatchObject(ASKS)
+      // Files that could never be read say nothing about this event in particular.
+      await using elsewhere = await openHouse(world)
+      expect(await elsewhere.call('hs4.events.run', run)).toMatchObject({ result: { invoked: true } })
     } finally {
       writeFileSync(path, kept)
     }

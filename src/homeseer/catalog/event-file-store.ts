@@ -43,6 +43,11 @@ export class EventFileStore {
     this.#paths = paths
   }
 
+  /** Whether they could be read at least once: then they are there, and not being able to is not how it usually is. */
+  get wereRead(): boolean {
+    return this.#kept !== undefined
+  }
+
   async read(): Promise<Result<EventFiles, EventFileFault>> {
     for (let look = 1; ; look++) {
       const result = await this.#readOnce()

@@ -9,11 +9,11 @@ import type { EventDefinition } from '../catalog/event-definition.ts'
 import { eventSensitivity, type EventSensitivityReason } from '../catalog/event.ts'
 import type { House } from '../catalog/house.ts'
 import type { ReceivedEvent } from '../wire/event.ts'
-import { definitionOf, type Homeseer } from './dependencies.ts'
+import type { Homeseer } from './dependencies.ts'
 import { readFault } from './faults.ts'
 
 export interface EventWeight {
-  /** `undefined` where HomeSeer's files cannot be read. */
+  /** `undefined` where HomeSeer's files do not say. */
   readonly definition: EventDefinition | undefined
   readonly sensitivity: readonly EventSensitivityReason[]
 }
@@ -23,13 +23,30 @@ const MAX_ASKED = 20
 
 /** With the house, because an event is as sensitive as what it touches. */
 export async function weighEvent(homeseer: Homeseer, event: ReceivedEvent): Promise<Result<EventWeight, Fault>> {
-  const definition = event.id === undefined ? undefined : await definitionOf(homeseer, event.id)
+  const { definition, isMissed } = await definitionFor(homeseer, event)
   const seen = await houseFor(homeseer, definition?.actionRefs ?? [])
   if (!seen.ok) return seen
   const sensitivity = eventSensitivity(event, definition, seen.value.house)
   // What nobody was asked about may be a lock by now.
-  const isUnsure = seen.value.unasked > 0 && !sensitivity.includes('unknown-action')
+  const isUnsure = (isMissed || seen.value.unasked > 0) && !sensitivity.includes('unknown-action')
   return ok({ definition, sensitivity: isUnsure ? [...sensitivity, 'unknown-action'] : sensitivity })
+}
+
+/**
+ * `isMissed`: the files should say what the event does and do not: it is too new, or they are being written. What they
+ * could not say on any day is another matter (ADR 29, ADR 101).
+ */
+async function definitionFor(
+  { eventFiles }: Homeseer,
+  { id }: ReceivedEvent,
+): Promise<{ readonly definition: EventDefinition | undefined; readonly isMissed: boolean }> {
+  const files = await eventFiles.read()
+  if (!files.ok) {
+    const isUsual = files.fault.kind === 'unreadable' && !eventFiles.wereRead
+    return { definition: undefined, isMissed: !isUsual }
+  }
+  const definition = files.value.definitions.find((one) => one.id === id)
+  return { definition, isMissed: definition === undefined }
 }
 
 interface SeenHouse {

@@ -134,6 +134,16 @@ describe('outcome', () => {
     expect(judge(DIMMER, { kind: 'label', label: 'On Last Level' }, [0, 0])).toBe('elsewhere')
   })
 
+  it('is not reached by a lamp that stays off, however near to off it was told to go', () => {
+    expect(judge(DIMMER, { kind: 'value', value: 1 }, [0, 0])).toBe('elsewhere')
+    expect(judge(DIMMER, { kind: 'value', value: 1 }, [50, 0])).toBe('elsewhere')
+    expect(judge(DIMMER, { kind: 'value', value: 1 }, [0, 1])).toBe('reached')
+    const fromZero = [OFF, pair({ ...DIM, range: { start: 0, end: 100, decimals: 0, prefix: '', suffix: '%' } }), LAST]
+    expect(judge(fromZero, { kind: 'value', value: 1 }, [0, 0])).toBe('elsewhere')
+    expect(judge(fromZero, { kind: 'label', label: 'On Last Level' }, [0, 0])).toBe('elsewhere')
+    expect(judge(fromZero, { kind: 'label', label: 'On Last Level' }, [0, 35])).toBe('reached')
+  })
+
   it('is moving while a lock reports the value between its bolts', () => {
     expect(judge(LOCK, { kind: 'use', use: 'DoorLock' }, [0, 254])).toBe('moving')
     expect(judge(LOCK, { kind: 'use', use: 'DoorLock' }, [0, 0])).toBe('elsewhere')

@@ -37,7 +37,7 @@ export function expectationOf(choice: ControlChoice, controls: readonly ControlP
   if (value === undefined) return { low: undefined, high: undefined, text, restValues }
   if (choice.pair.use === 'OnAlternate') return { ...lastLevel(value, controls), text: undefined, restValues }
   const slack = choice.pair.use === 'Dim' || choice.pair.use === 'DimFan' ? DIM_TOLERANCE : NUMBER_TOLERANCE
-  return { low: value - slack, high: value + slack, text: undefined, restValues }
+  return { low: aboveOff(value - slack, value, controls), high: value + slack, text: undefined, restValues }
 }
 
 /** The status text counts only where text was asked for: on a label it would believe what HomeSeer was told to display. */
@@ -52,5 +52,12 @@ export function outcomeOf(expected: Expectation, before: Observation, now: Obser
 /** On to the last level ends wherever the dimmer was: anywhere above off. */
 function lastLevel(value: number, controls: readonly ControlPair[]): { readonly low: number; readonly high: number } {
   const dim = controls.find((pair) => pair.use === 'Dim' || pair.use === 'DimFan')?.range
-  return dim === undefined ? { low: value, high: value } : { low: dim.start, high: Math.max(value, dim.end) }
+  if (dim === undefined) return { low: value, high: value }
+  return { low: aboveOff(dim.start, value, controls), high: Math.max(value, dim.end) }
+}
+
+/** Off is no level of a lamp, however near it lies: one that stays dark was not dimmed to one per cent. */
+function aboveOff(low: number, wanted: number, controls: readonly ControlPair[]): number {
+  const off = controls.find((pair) => pair.use === 'Off')?.value
+  return off !== undefined && off < wanted ? Math.max(low, off + NUMBER_TOLERANCE) : low
 }

@@ -8,6 +8,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Interaction } from '../../src/bus/call.ts'
 import { isJsonObject, type JsonObject } from '../../src/core/json.ts'
 import { HOME_REFS } from '../../src/sim/homeseer/home.ts'
+import { BINARY_SWITCH, part } from '../../src/sim/homeseer/part.ts'
 import { ADMIN_CLAIMS, ADMIN_OPEN, AGENT, at, CLAIMS, openHouse, openWorld } from '../homeseer-rig.ts'
 import type { Answer, House, World } from '../homeseer-rig.ts'
 
@@ -296,6 +297,41 @@ describe('lists', () => {
       expect(answer).toMatchObject({ result: { returnedDevices: 1, missing: [9_999] } })
     }
     expect(at(await house.call('hs4.devices.status.get', {}), 'result', 'missing')).toBeUndefined()
+  })
+
+  it('know a device as soon as HomeSeer does, and forget it as soon', async () => {
+    const { house: simulated } = world.simulator
+    const porch = part({ ref: 700, name: 'Porch Lamp', location: 'Porch', pairs: BINARY_SWITCH })
+    const shown = { result: { returnedDevices: 1, missing: [] } }
+    const gone = { result: { returnedDevices: 0, missing: [700] } }
+    for (const [tool, how] of [
+      ['hs4.devices.get', {}],
+      ['hs4.devices.status.get', {}],
+      ['hs4.devices.status.get', { fresh: true }],
+      ['hs4.devices.status.get', { includeRaw: true }],
+    ] as const) {
+      simulated.add(porch)
+      expect(await house.call(tool, { refs: [700], ...how })).toMatchObject(shown)
+      simulated.remove(700)
+      const look = { refs: [700], fresh: true }
+      expect(await house.call('hs4.devices.status.get', look)).toMatchObject(gone)
+      expect(await house.call(tool, { refs: [700], ...how })).toMatchObject(gone)
+    }
+    simulated.add(porch)
+    expect(await set(700, { value: 255 })).toMatchObject({ result: { applied: true } })
+    simulated.remove(700)
+    expect(await set(700, { value: 0 })).toMatchObject({ error: { code: 'NOT_FOUND' } })
+  })
+
+  it('know an event as soon as HomeSeer does', async () => {
+    const { system } = world.simulator
+    const { events } = system
+    const [first] = events
+    if (first === undefined) throw new Error('the house has no events')
+    expect(await house.call('hs4.events.get', { id: 900 })).toMatchObject({ error: { code: 'NOT_FOUND' } })
+    system.events = [...events, { ...first, id: 900, group: 'New', name: 'Just Made' }]
+    expect(await house.call('hs4.events.get', { id: 900 })).toMatchObject({ result: { name: 'Just Made' } })
+    system.events = events
   })
 
   it('page over all devices by cursor, without gap or repetition', async () => {

@@ -84,8 +84,9 @@ export class CatalogClient {
     return asked.ok ? ok(this.#learn(ref, asked.value.get(ref) ?? [])) : asked
   }
 
-  events(): Promise<Result<readonly ReceivedEvent[], LinkFault>> {
-    return this.#list(getEvents())
+  /** `fresh` asks HomeSeer in any case. */
+  events(fresh = false): Promise<Result<readonly ReceivedEvent[], LinkFault>> {
+    return this.#list(getEvents(), fresh)
   }
 
   cameras(): Promise<Result<readonly ReceivedCamera[], LinkFault>> {
@@ -132,10 +133,10 @@ export class CatalogClient {
     return pairs
   }
 
-  async #list<Value>(exchange: Exchange<Value>): Promise<Result<Value, LinkFault>> {
+  async #list<Value>(exchange: Exchange<Value>, fresh = false): Promise<Result<Value, LinkFault>> {
     const { json, clock, listsHoldMs } = this.#options
     const kept = this.#lists.get(exchange.name) as Kept<Value> | undefined
-    if (kept !== undefined && clock.monotonic() < kept.untilMs) return ok(kept.value)
+    if (!fresh && kept !== undefined && clock.monotonic() < kept.untilMs) return ok(kept.value)
     const answer = await this.#once(exchange.name, () => json.call(exchange))
     if (answer.ok) this.#lists.set(exchange.name, { value: answer.value, untilMs: clock.monotonic() + listsHoldMs })
     return answer

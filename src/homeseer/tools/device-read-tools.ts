@@ -16,7 +16,7 @@ import { capOf, fits } from './device-filter.ts'
 import { cap, includeControls, includeRaw, items, place, refs } from './device-arguments.ts'
 import { homeseerFamily } from './envelope.ts'
 import { readFault } from './faults.ts'
-import { freshen, readHouse, viewOf } from './house-client.ts'
+import { freshen, readHouse, readHouseWith, viewOf } from './house-client.ts'
 import { cursorArgument, pageOf } from './paging.ts'
 
 const common = { family: homeseerFamily, effect: 'reads' } as const
@@ -107,9 +107,9 @@ function get(homeseer: Homeseer): Capability {
     }),
   }).handledBy(
     async ({ refs: asked, resolveChildren, includeControls: pairs, includeRaw: raw, maxDevices: wanted }) => {
-      const house = await readHouse(homeseer)
-      if (!house.ok) return house
       const requestedRefs = [...new Set(asked)]
+      const house = await readHouseWith(homeseer, requestedRefs)
+      if (!house.ok) return house
       const own = requestedRefs.map((ref) => house.value.byRef.get(ref)).filter((device) => device !== undefined)
       const resolved = resolveChildren ? withChildren(house.value, requestedRefs) : own
       const shown = resolved.slice(0, capOf(homeseer, wanted))

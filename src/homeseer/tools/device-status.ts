@@ -18,7 +18,7 @@ import { capOf, fits } from './device-filter.ts'
 import { deviceView } from './device-view.ts'
 import { homeseerFamily } from './envelope.ts'
 import { readFault } from './faults.ts'
-import { freshen, readHouse, viewOf } from './house-client.ts'
+import { readHouse, readHouseWith, viewOf } from './house-client.ts'
 
 const common = { family: homeseerFamily, effect: 'reads' } as const
 
@@ -84,21 +84,23 @@ export async function statusData(homeseer: Homeseer, input: StatusInput): Promis
     returnedDevices: shown.length,
     truncated: shown.length < devices.length,
     maxDevices,
-    ...(input.refs === undefined ? {} : { missing: await missingRefs(homeseer, input.refs, devices) }),
+    ...(input.refs === undefined ? {} : { missing: await missingRefs(homeseer, input, devices) }),
     // name, version and tempFormatF are the head of HomeSeer's own answer.
     snapshot: { ...head, devices: shown },
   })
 }
 
-/** Refs of no device; one that only the place rules out is none of them. */
+/** Refs of no device; one that only a filter rules out is none of them. */
 async function missingRefs(
   { catalog }: Homeseer,
-  asked: readonly number[],
+  { refs: asked = [], location1 = '', location2 = '', voiceonly }: StatusInput,
   found: readonly JsonObject[],
 ): Promise<readonly number[]> {
-  const known = await catalog.house()
   const shown = new Set(found.map(({ ref }) => ref))
-  return [...new Set(asked)].filter((ref) => !shown.has(ref) && !(known.ok && known.value.byRef.has(ref)))
+  const absent = [...new Set(asked)].filter((ref) => !shown.has(ref))
+  if (location1 === '' && location2 === '' && !voiceonly) return absent
+  const known = await catalog.house()
+  return absent.filter((ref) => !(known.ok && known.value.byRef.has(ref)))
 }
 
 interface Snapshot {
@@ -110,12 +112,9 @@ interface Snapshot {
 
 async function knownStatus(homeseer: Homeseer, input: StatusInput): Promise<Result<Snapshot, Fault>> {
   const { refs: asked } = input
-  const house = await readHouse(homeseer, input.fresh && asked === undefined)
+  const house =
+    asked === undefined ? await readHouse(homeseer, input.fresh) : await readHouseWith(homeseer, asked, input.fresh)
   if (!house.ok) return house
-  if (asked !== undefined) {
-    const fresh = await freshen(homeseer, asked, input.fresh)
-    if (!fresh.ok) return fresh
-  }
   const chosen = chosenDevices(house.value, input)
   const devices = chosen.map((device) => viewOf(homeseer, device, { includeControls: false, includeRaw: false }))
   // What HomeSeer itself says in the head; the scale is not known without asking.

@@ -48,15 +48,29 @@ export async function findEvent(homeseer: Homeseer, wanted: EventName): Promise<
   const { id, group, name } = wanted
   const asked = id !== undefined ? { id } : group !== undefined && name !== undefined ? { group, name } : undefined
   if (asked === undefined) return fail(unnamed())
-  const events = await homeseer.catalog.events()
-  if (!events.ok) return fail(readFault(events.fault, 'reading the events'))
+  const named = await eventsNamed(homeseer, asked)
+  if (!named.ok) return named
   // Two events may be called exactly alike; which of them is meant only an id can say.
-  const [event, ...others] = findEvents(events.value, asked)
+  const [event, ...others] = named.value
   if (event === undefined) return fail(noEvent(wanted))
   if (others.length > 0) return fail(severalEvents([event, ...others]))
   // Both given: they must be the same event, lest a list be passed with one and another be run.
   if (id !== undefined && !agrees(event, wanted)) return fail(badArgument('name', `event ${id} is not called that`))
   return ok({ event, matchedBy: id === undefined ? 'group_name' : 'id' })
+}
+
+/** Worth one more question before saying no: an event may be newer than our list. */
+async function eventsNamed(
+  { catalog }: Homeseer,
+  asked: Parameters<typeof findEvents>[1],
+): Promise<Result<readonly ReceivedEvent[], Fault>> {
+  for (const fresh of [false, true]) {
+    const events = await catalog.events(fresh)
+    if (!events.ok) return fail(readFault(events.fault, 'reading the events'))
+    const found = findEvents(events.value, asked)
+    if (found.length > 0) return ok(found)
+  }
+  return ok([])
 }
 
 function agrees(event: ReceivedEvent, { group, name }: EventName): boolean {

@@ -20,16 +20,35 @@ const READING = 'reading the devices'
 
 /** All devices, no older than the owner allows; `fresh` asks HomeSeer in any case. */
 export async function readHouse(homeseer: Homeseer, fresh = false): Promise<Result<House, Fault>> {
-  const { catalog, link } = homeseer
+  const { link } = homeseer
   if (fresh || isStale(homeseer, link.mirror.entries.values())) {
     const refreshed = await link.mirror.refresh()
     if (!refreshed.ok) return fail(readFault(refreshed.fault, READING))
   }
+  return knownHouse(homeseer)
+}
+
+async function knownHouse({ catalog }: Homeseer): Promise<Result<House, Fault>> {
   const house = await catalog.house()
   return house.ok ? ok(house.value) : fail(readFault(house.fault, READING))
 }
 
-/** Makes what is known of some devices as fresh as wanted. Refs that HomeSeer does not know are no fault here. */
+/**
+ * The same with some devices asked about that are not known, or are to be fresh: one may be newer than the last look at
+ * all of them, or gone since. Refs that HomeSeer does not know are no fault here.
+ */
+export async function readHouseWith(
+  homeseer: Homeseer,
+  refs: readonly number[],
+  fresh = false,
+): Promise<Result<House, Fault>> {
+  const house = await readHouse(homeseer)
+  if (!house.ok) return house
+  const asked = await freshen(homeseer, refs, fresh)
+  return asked.ok ? knownHouse(homeseer) : asked
+}
+
+/** Makes what is known of some devices as fresh as wanted; those that are not known at all are asked about. */
 export async function freshen(
   homeseer: Homeseer,
   refs: readonly number[],
@@ -37,8 +56,8 @@ export async function freshen(
 ): Promise<Result<void, Fault>> {
   const { mirror } = homeseer.link
   const entries = refs.map((ref) => mirror.entries.get(ref)).filter((entry) => entry !== undefined)
-  if (refs.length === 0 || (!fresh && !isStale(homeseer, entries))) return ok(undefined)
-  const read = await mirror.read(refs)
+  const wanted = fresh || isStale(homeseer, entries) ? refs : refs.filter((ref) => !mirror.entries.has(ref))
+  const read = await mirror.read(wanted)
   return read.ok ? ok(undefined) : fail(readFault(read.fault, READING))
 }
 
@@ -63,9 +82,13 @@ export function viewOf(homeseer: Homeseer, device: Device, options: ViewOptions)
 
 /** The device, or a sentence with a way to find the right one. */
 export async function findDevice(homeseer: Homeseer, ref: number): Promise<Result<Device, Fault>> {
-  const house = await homeseer.catalog.house()
-  if (!house.ok) return fail(readFault(house.fault, READING))
-  const device = house.value.byRef.get(ref)
+  const house = await knownHouse(homeseer)
+  if (!house.ok) return house
+  // Worth one question before saying no: it may be newer than our last look at all of them.
+  const asked = house.value.byRef.has(ref) ? ok(undefined) : await freshen(homeseer, [ref])
+  const renewed = asked.ok ? await knownHouse(homeseer) : asked
+  if (!renewed.ok) return renewed
+  const device = renewed.value.byRef.get(ref)
   return device === undefined ? fail(noDevice(ref)) : ok(device)
 }
 

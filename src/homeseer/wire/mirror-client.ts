@@ -193,7 +193,7 @@ export class MirrorClient {
       this.#input({ kind: 'unanswered', source, atMs })
       return result
     }
-    this.#input({ kind: 'answered', source, devices: result.value.devices, askedMs, atMs })
+    this.#input({ kind: 'answered', source, devices: result.value.devices, refs, askedMs, atMs })
     return ok(result.value.devices)
   }
 }

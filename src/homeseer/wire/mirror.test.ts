@@ -97,6 +97,21 @@ describe('mirror', () => {
     expect(later.mirror.unread.size).toBe(0)
   })
 
+  it('forgets a device that was asked about and not answered, unless it was heard of since', () => {
+    const gone: MirrorInput = { kind: 'answered', source: 'read', devices: [], refs: [412], askedMs: 150, atMs: 200 }
+    const { mirror, effects } = play(polled(100, lamp(0, 'Off')), gone)
+    expect(mirror.entries.size).toBe(0)
+    expect(effects[1]).toEqual([{ kind: 'changed', changes: [] }])
+    expect(play(polled(100, lamp(0, 'Off')), pushed(180, 1), gone).mirror.entries.size).toBe(1)
+  })
+
+  it('tells of a device that is called otherwise, though it shows the same', () => {
+    const { mirror, effects } = play(polled(100, lamp(0, 'Off')), polled(500, lamp(0, 'Off', { name: 'Lantern' })))
+    expect(effects[1]).toEqual([{ kind: 'changed', changes: [] }])
+    const spoken = step(mirror, polled(900, lamp(0, 'Off', { name: 'Lantern', voice_command: 'light' })))
+    expect(spoken.mirror.structure).toBe(mirror.structure + 1)
+  })
+
   it('asks about a device it has never heard of, once', () => {
     const { effects, mirror } = play(
       polled(100),

@@ -72,6 +72,8 @@ export type MirrorInput =
       readonly kind: 'answered'
       readonly source: 'poll' | 'read'
       readonly devices: readonly ReceivedDevice[]
+      /** Whom the question was about; `undefined`: everything. */
+      readonly refs?: readonly number[] | undefined
       /** When the question was sent. */
       readonly askedMs: number
       readonly atMs: number
@@ -179,8 +181,11 @@ function takeAnswer(mirror: Mirror, input: Extract<MirrorInput, { kind: 'answere
     if (!newer && (known === undefined || differs(known.live, live)))
       changes.push({ ref: record.ref, previous: known?.live, live })
   }
-  // A complete answer that lacks a device means that it is gone.
-  moved ||= input.source === 'poll' && [...mirror.entries.keys()].some((ref) => !entries.has(ref))
+  // An answer that lacks a device which was asked about means that it is gone, unless it was heard of since.
+  const answered = new Set(input.devices.map(({ ref }) => ref))
+  for (const ref of input.refs ?? [])
+    if (!answered.has(ref) && (entries.get(ref)?.live.observedMs ?? 0) <= input.askedMs) entries.delete(ref)
+  moved ||= [...mirror.entries.keys()].some((ref) => !entries.has(ref))
   // A ref that was asked for and not answered is not asked for again until it is pushed again.
   const unread = new Map([...mirror.unread].filter(([, sinceMs]) => sinceMs > input.askedMs))
   const next: Mirror = {
@@ -191,7 +196,8 @@ function takeAnswer(mirror: Mirror, input: Extract<MirrorInput, { kind: 'answere
     readDueMs: readDue(unread, mirror, input.atMs),
     ...(input.source === 'poll' ? { polling: false, polledMs: input.atMs } : { reading: false }),
   }
-  return { mirror: next, effects: reportOf(changes) }
+  // Whoever listens hears of devices that came, went or were renamed, also where no value changed.
+  return { mirror: next, effects: moved ? [{ kind: 'changed', changes }] : reportOf(changes) }
 }
 
 /** Both kinds of question wait as long as a poll would: the client has already tried more than once. */
@@ -231,6 +237,9 @@ function sameStructure(left: ReceivedDevice, right: ReceivedDevice): boolean {
     left.relationship === right.relationship &&
     left.misc === right.misc &&
     left.hidden === right.hidden &&
+    left.voiceCommand === right.voiceCommand &&
+    left.deviceType.api === right.deviceType.api &&
+    left.deviceType.type === right.deviceType.type &&
     left.userAccess === right.userAccess &&
     left.typeString === right.typeString &&
     left.interfaceName === right.interfaceName &&

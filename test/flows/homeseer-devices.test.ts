@@ -299,6 +299,22 @@ describe('lists', () => {
     expect(at(await house.call('hs4.devices.status.get', {}), 'result', 'missing')).toBeUndefined()
   })
 
+  it('show HomeSeer’s own fields as they are now, beside the value that they belong to', async () => {
+    const shown = async (tool: string, path: readonly string[], args: JsonObject = {}): Promise<unknown> => {
+      const devices = at(await house.call(tool, args), 'result', ...path) as readonly JsonObject[]
+      return devices.find(({ ref }) => ref === 120)
+    }
+    for (const value of [0, 255, 0]) {
+      await set(120, { value })
+      const both = { value, raw: { value } }
+      const raw = { includeRaw: true }
+      expect(await shown('hs4.devices.get', ['items'], { refs: [120], ...raw })).toMatchObject(both)
+      expect(await shown('hs4.devices.list', ['items'], raw)).toMatchObject(both)
+      expect(await shown('hs4.devices.status.get', ['snapshot', 'devices'], raw)).toMatchObject(both)
+      expect(await shown('hs4://devices/catalog/full', ['devices'])).toMatchObject(both)
+    }
+  })
+
   it('know a device as soon as HomeSeer does, and forget it as soon', async () => {
     const { house: simulated } = world.simulator
     const porch = part({ ref: 700, name: 'Porch Lamp', location: 'Porch', pairs: BINARY_SWITCH })

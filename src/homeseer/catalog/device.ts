@@ -35,7 +35,6 @@ export interface Device {
   /** `Any`, or the one user who may control it. */
   readonly userAccess: string
   readonly voiceCommand: string
-  readonly statusImage: string
   /** As HomeSeer sent it last. */
   readonly record: ReceivedDevice
 }
@@ -69,7 +68,6 @@ export function normaliseDevice(record: ReceivedDevice, known: readonly ControlP
     statusOnly: (record.misc & MISC.statusOnly) !== 0,
     userAccess: record.userAccess === '' ? 'Any' : record.userAccess,
     voiceCommand: record.voiceCommand,
-    statusImage: record.statusImage,
     record,
   }
 }

@@ -6,8 +6,9 @@
 import { z } from 'zod'
 import type { Capability } from '../../bus/capability.ts'
 import { defineTool } from '../../bus/tool.ts'
-import { fail } from '../../core/result.ts'
+import { fail, ok } from '../../core/result.ts'
 import { CAPABILITIES } from '../catalog/capability.ts'
+import type { Device } from '../catalog/device.ts'
 import { withChildren } from '../catalog/house.ts'
 import { otherRequest } from '../wire/exchange.ts'
 import { answer, type Homeseer } from './dependencies.ts'
@@ -67,6 +68,9 @@ function list(homeseer: Homeseer): Capability {
       cursor,
     })
     if (!page.ok) return page
+    // HomeSeer's own fields are its own words, so it is asked for them: what is pushed is numbers.
+    const fresh = raw ? await freshen(homeseer, refsOf(page.value.items), true) : ok(undefined)
+    if (!fresh.ok) return fresh
     return answer({
       total: found.length,
       returned: page.value.items.length,
@@ -114,10 +118,7 @@ function get(homeseer: Homeseer): Capability {
       const resolved = resolveChildren ? withChildren(house.value, requestedRefs) : own
       const shown = resolved.slice(0, capOf(homeseer, wanted))
       // Only what is shown is read again: a root with a hundred features need not cost a hundred reads.
-      const fresh = await freshen(
-        homeseer,
-        shown.map(({ ref }) => ref),
-      )
+      const fresh = await freshen(homeseer, refsOf(shown), raw)
       if (!fresh.ok) return fresh
       const isFound = (ref: number): boolean => house.value.byRef.has(ref)
       return answer({
@@ -135,6 +136,10 @@ function get(homeseer: Homeseer): Capability {
       })
     },
   )
+}
+
+function refsOf(devices: readonly Device[]): readonly number[] {
+  return devices.map(({ ref }) => ref)
 }
 
 function controls(homeseer: Homeseer): Capability {

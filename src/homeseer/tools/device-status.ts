@@ -146,9 +146,10 @@ async function askStatus(
   // `everything` makes HomeSeer ignore the places, so they are applied here.
   const chosen = chosenDevices(buildHouse(records, pairs), input)
   const devices = chosen.map((device) => {
-    const { value, status: text, lastChangeMs } = device.record
+    const { record } = device
+    const { value, status: text, lastChangeMs } = record
     const live = { value, status: text, lastChangeMs, source: 'read' as const, observedMs: nowMs }
-    return deviceView(device, { live, ageMs: 0 }, { includeControls: everything, includeRaw: input.includeRaw })
+    return deviceView(device, { record, live, ageMs: 0 }, { includeControls: everything, includeRaw: input.includeRaw })
   })
   return ok({ name, version, tempFormatF: fahrenheit, devices })
 }

@@ -7,7 +7,7 @@
 import type { JsonObject } from '../../core/json.ts'
 import type { Device } from '../catalog/device.ts'
 import type { ControlPair } from '../wire/control-pair.ts'
-import type { LiveValue } from '../wire/mirror.ts'
+import type { MirrorEntry } from '../wire/mirror.ts'
 import { isoTime } from './dependencies.ts'
 
 export interface ViewOptions {
@@ -15,13 +15,18 @@ export interface ViewOptions {
   readonly includeRaw: boolean
 }
 
-/** `live` is `undefined` for a device that the mirror has lost since the catalog was made. */
+/** A device as it was seen last; the record that the catalog was made from may be from long before. */
+export interface Seen extends MirrorEntry {
+  readonly ageMs: number
+}
+
+/** `seen` is `undefined` for a device that the mirror has lost since the catalog was made. */
 export function deviceView(
   device: Device,
-  seen: { readonly live: LiveValue; readonly ageMs: number } | undefined,
+  seen: Seen | undefined,
   { includeControls, includeRaw }: ViewOptions,
 ): JsonObject {
-  const { record } = device
+  const { record } = seen ?? device
   return {
     ref: device.ref,
     name: device.name,
@@ -41,7 +46,7 @@ export function deviceView(
     ...(device.sensitivity.length === 0 ? {} : { sensitive: [...device.sensitivity] }),
     ...(device.hidden ? { hidden: true } : {}),
     ...(includeControls ? { controlPairs: device.controls.map(pairView) } : {}),
-    ...(includeRaw ? { statusImage: device.statusImage, raw: record.raw } : {}),
+    ...(includeRaw ? { statusImage: record.statusImage, raw: record.raw } : {}),
   }
 }
 

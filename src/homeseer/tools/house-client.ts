@@ -11,9 +11,9 @@ import type { JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import type { Device } from '../catalog/device.ts'
 import type { House } from '../catalog/house.ts'
-import type { LiveValue, MirrorEntry } from '../wire/mirror.ts'
+import type { MirrorEntry } from '../wire/mirror.ts'
 import type { Homeseer } from './dependencies.ts'
-import { deviceView, type ViewOptions } from './device-view.ts'
+import { deviceView, type Seen, type ViewOptions } from './device-view.ts'
 import { hs4Fault, readFault } from './faults.ts'
 
 const READING = 'reading the devices'
@@ -68,12 +68,9 @@ function isStale({ link: { mirror }, config }: Homeseer, entries: Iterable<Mirro
 }
 
 /** From the mirror, without asking; `undefined` for a device that it does not hold. */
-export function seenNow(
-  { link: { mirror } }: Homeseer,
-  ref: number,
-): { readonly live: LiveValue; readonly ageMs: number } | undefined {
+export function seenNow({ link: { mirror } }: Homeseer, ref: number): Seen | undefined {
   const entry = mirror.entries.get(ref)
-  return entry === undefined ? undefined : { live: entry.live, ageMs: mirror.ageMs(entry) }
+  return entry === undefined ? undefined : { ...entry, ageMs: mirror.ageMs(entry) }
 }
 
 export function viewOf(homeseer: Homeseer, device: Device, options: ViewOptions): JsonObject {

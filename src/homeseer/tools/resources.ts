@@ -152,7 +152,7 @@ export const RESOURCES: readonly ResourceDefinition[] = [
 const EVERYTHING = 20_000
 
 async function catalogJson(homeseer: Homeseer, full: boolean): Promise<Result<Json, Fault>> {
-  const house = await readHouse(homeseer)
+  const house = await readHouse(homeseer, full)
   if (!house.ok) return house
   const options = { includeControls: full, includeRaw: full }
   return ok({

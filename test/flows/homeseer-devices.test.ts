@@ -29,6 +29,8 @@ beforeEach(() => {
   world.simulator.system.deeds.length = 0
 })
 
+const ACTS = { result: { verdict: { kind: 'act' } } }
+
 function set(ref: number, wish: JsonObject): Promise<Answer> {
   return house.call('hs4.devices.set', { ref, ...wish, ...CLAIMS })
 }
@@ -155,6 +157,26 @@ describe('setting a device', () => {
 
 describe('intents', () => {
   const wish = { value: 255, execute: true, ...CLAIMS }
+
+  it('find a device and an event under the name that they got a moment ago', async () => {
+    await using house = await openHouse(world)
+    const { house: simulated, system } = world.simulator
+    const { events } = system
+    const [first] = events
+    if (first === undefined) throw new Error('the house has no events')
+    expect(await house.call('hs4.resolve.devices', { query: 'Hall Lamp' })).toMatchObject(ACTS)
+    simulated.add(part({ ref: 701, name: 'Heron Lantern', location: 'Porch', pairs: BINARY_SWITCH }))
+    system.events = [...events, { ...first, id: 901, group: 'Garden', name: 'Heron Evening' }]
+    try {
+      const wish = { query: 'Heron Lantern', value: 255, execute: true, ...CLAIMS }
+      expect(await house.call('hs4.intent.device_set_by_name', wish)).toMatchObject({ result: { execute: true } })
+      expect(hardware(701)).toMatchObject({ value: 255 })
+      expect(await house.call('hs4.resolve.events', { query: 'Heron Evening' })).toMatchObject(ACTS)
+    } finally {
+      simulated.remove(701)
+      system.events = events
+    }
+  })
 
   it('ask where several are called that, and where a master is', async () => {
     const several = await house.call('hs4.intent.device_set_by_name', { query: 'Lamp', ...wish })

@@ -39,11 +39,14 @@ interface Kept<Value> {
 
 /** More missing refs than this are asked about in one question about everything. */
 const MAX_SINGLE = 50
+/** Names that nobody knows are asked for many times in a row. */
+const RENEWED_HOLDS_MS = 10_000
 
 export class CatalogClient {
   readonly #options: CatalogOptions
   readonly #lists = new Map<string, Kept<unknown>>()
   readonly #asking = new Map<string, Promise<Result<unknown, LinkFault>>>()
+  #renewableMs = 0
   #controls: (Kept<ControlMap> & { readonly structure: number }) | undefined
   #built: { readonly house: House; readonly structure: number; readonly controls: ControlMap } | undefined
 
@@ -95,6 +98,16 @@ export class CatalogClient {
 
   plugins(): Promise<Result<readonly ReceivedPlugin[], LinkFault>> {
     return this.#list(getPlugins())
+  }
+
+  /** Everything that has a name, read anew; what was so a moment ago is left as it is. */
+  async renew(): Promise<void> {
+    const { mirror, clock } = this.#options
+    if (clock.monotonic() < this.#renewableMs) return
+    this.#renewableMs = clock.monotonic() + RENEWED_HOLDS_MS
+    const read = await mirror.refresh()
+    // Lists that cannot be read again are better than none.
+    if (read.ok) this.#lists.clear()
   }
 
   /** After we changed something on HomeSeer's side: the next question is asked again. */

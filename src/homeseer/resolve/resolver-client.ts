@@ -38,6 +38,12 @@ export class ResolverClient {
     this.#options = options
   }
 
+  /** The same of a house that is read anew: for a name that leaves doubt, which may be newer than what we know. */
+  async renewed(): Promise<Result<CurrentResolver, LinkFault>> {
+    await this.#options.catalog.renew()
+    return this.current()
+  }
+
   /** Fails only when nothing at all could be read; the fault is the devices'. */
   async current(): Promise<Result<CurrentResolver, LinkFault>> {
     const { catalog, configured, learned } = this.#options

@@ -28,7 +28,7 @@ import { SET_WISH } from './device-set.ts'
 import { deviceLabel } from './device-view.ts'
 import { homeseerFamily } from './envelope.ts'
 import { hs4Fault, type NextCall } from './faults.ts'
-import { candidateJson, currentNames, disambiguation, queryArgument } from './resolve-tools.ts'
+import { acts, candidateJson, currentNames, disambiguation, queryArgument } from './resolve-tools.ts'
 import { chooseScenePath, PATHS } from './scene-path.ts'
 import { wishJson } from './set-wish.ts'
 import { INTENT_GUARD, stage, type Wanted } from './staging.ts'
@@ -59,7 +59,7 @@ function setByName(homeseer: Homeseer): Capability {
     input: z.strictObject({ query: queryArgument, ...SET_WISH, ...INTENT_GUARD }),
     output,
   }).handledBy(async (input, call) => {
-    const current = await currentNames(homeseer)
+    const current = await currentNames(homeseer, (names) => acts(resolveDevices(names, input.query)))
     if (!current.ok) return current
     const found = resolveDevices(current.value.resolver, input.query)
     const { source } = input
@@ -94,7 +94,7 @@ function runByName(homeseer: Homeseer): Capability {
     }),
     output,
   }).handledBy(async (input, call) => {
-    const current = await currentNames(homeseer)
+    const current = await currentNames(homeseer, (names) => acts(resolveEvents(names, input.query, input.groupHint)))
     if (!current.ok) return current
     const found = resolveEvents(current.value.resolver, input.query, input.groupHint)
     return proceed(homeseer, call, { ...eventParts(input.query, found), claims: input, query: input.query })
@@ -120,7 +120,10 @@ function activateScene(homeseer: Homeseer): Capability {
     }),
     output,
   }).handledBy(async (input, call) => {
-    const current = await currentNames(homeseer)
+    const current = await currentNames(
+      homeseer,
+      (names) => acts(resolveEvents(names, input.objective)) || acts(resolveDevices(names, input.objective)),
+    )
     if (!current.ok) return current
     const { resolver } = current.value
     const events = resolveEvents(resolver, input.objective)

@@ -16,6 +16,8 @@ import {
   resolveEvents,
   type Candidate,
   type DeviceCandidate,
+  type Resolution,
+  type Resolver,
   type Verdict,
 } from '../resolve/resolve.ts'
 import type { CurrentResolver } from '../resolve/resolver-client.ts'
@@ -41,10 +43,20 @@ export function resolveTools(homeseer: Homeseer): readonly Capability[] {
   return [devices(homeseer), events(homeseer), cameras(homeseer)]
 }
 
-/** What names mean at this moment, or why nobody knows. */
-export async function currentNames({ resolver }: Homeseer): Promise<Result<CurrentResolver, Fault>> {
-  const current = await resolver.current()
+/** What names mean at this moment, or why nobody knows. Where they are not `clear`, the house is read anew first. */
+export async function currentNames(
+  { resolver }: Homeseer,
+  clear: (names: Resolver) => boolean = () => true,
+): Promise<Result<CurrentResolver, Fault>> {
+  const known = await resolver.current()
+  // Before anybody is asked, or hears no: the name may be newer than what we know.
+  const current = known.ok && !clear(known.value.resolver) ? await resolver.renewed() : known
   return current.ok ? ok(current.value) : fail(readFault(current.fault, 'reading names'))
+}
+
+/** Nobody has to be asked. */
+export function acts({ verdict }: Resolution<unknown>): boolean {
+  return verdict.kind === 'act'
 }
 
 /** `match` decides whether one may act (exact), `score` is spec 4's number and only ranks. */
@@ -107,7 +119,7 @@ function devices(homeseer: Homeseer): Capability {
     input: z.strictObject({ query: queryArgument, limit, includeEvidence }),
     output,
   }).handledBy(async (input) => {
-    const current = await currentNames(homeseer)
+    const current = await currentNames(homeseer, (names) => acts(resolveDevices(names, input.query)))
     if (!current.ok) return current
     const { candidates, total, verdict } = resolveDevices(current.value.resolver, input.query)
     const recommended = candidates[0]?.target.ref ?? null
@@ -152,7 +164,7 @@ function events(homeseer: Homeseer): Capability {
     }),
     output,
   }).handledBy(async (input) => {
-    const current = await currentNames(homeseer)
+    const current = await currentNames(homeseer, (names) => acts(resolveEvents(names, input.query, input.groupHint)))
     if (!current.ok) return current
     const { candidates, total, verdict } = resolveEvents(current.value.resolver, input.query, input.groupHint)
     const hint = disambiguation(verdict)
@@ -182,7 +194,7 @@ function cameras(homeseer: Homeseer): Capability {
     input: z.strictObject({ query: queryArgument, limit, includeEvidence }),
     output,
   }).handledBy(async (input) => {
-    const current = await currentNames(homeseer)
+    const current = await currentNames(homeseer, (names) => acts(resolveCameras(names, input.query)))
     if (!current.ok) return current
     const { candidates, total, verdict } = resolveCameras(current.value.resolver, input.query)
     const hint = disambiguation(verdict)

@@ -67,7 +67,7 @@ export class EnrolStore {
     return this.#database.sql.prepare('SELECT * FROM device_enrolled ORDER BY device_id').all().map(readDevice)
   }
 
-  /** A new generation of this device, if there was one before; its older tokens end in the same transaction. */
+  /** Whoever was at this address before: its tokens end, and what it could do is forgotten, in the same transaction. */
   approve(device: Omit<EnrolledDevice, 'generation'>): Promise<EnrolledDevice> {
     return this.#database.commit((sql) => {
       const row = sql
@@ -92,6 +92,7 @@ export class EnrolStore {
         )
       if (row === undefined) throw new Error('an insert returned no row')
       sql.prepare('DELETE FROM device_token WHERE device_id = ?').run(device.deviceId)
+      sql.prepare('DELETE FROM device_memory WHERE device_id = ?').run(device.deviceId)
       return readDevice(row)
     })
   }

@@ -104,6 +104,7 @@ export async function openDevices(options: GatewayOptions): Promise<Gateway> {
       if (device.transport === 'mqtt-broker') doors.broker?.expect(device)
     },
     onVoid: (deviceId) => fleet.disconnect(deviceId, 'its credentials were withdrawn'),
+    onNewcomer: (deviceId) => fleet.forget(deviceId),
     clock,
   })
   const close = async () => {

@@ -51,6 +51,8 @@ export interface RegistrarOptions {
   readonly onWaiting?: () => void
   /** A device lost its credentials: whoever holds its connection hangs up. */
   readonly onVoid?: (deviceId: string) => void
+  /** Another device is at this address from now on: nothing that was known of the one before is true of it. */
+  readonly onNewcomer?: (deviceId: string) => void
   /** An approved device was told where to connect. */
   readonly onBoot?: (device: EnrolledDevice) => void
   readonly clock?: Clock
@@ -149,7 +151,8 @@ class NodeRegistrar implements Registrar {
       this.#waiting.approve(waiting, false)
       throw error
     })
-    this.#options.onVoid?.(deviceId)
+    // Who has a code is never who is enrolled: the same address with the same UUID would have got credentials.
+    this.#options.onNewcomer?.(deviceId)
     return ok(device)
   }
 

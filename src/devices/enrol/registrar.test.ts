@@ -244,6 +244,19 @@ describe('a device that lost its place', () => {
   })
 })
 
+describe('a device that is forgotten before it came back', () => {
+  it('is shown a code that can be approved', async () => {
+    const registrar = open()
+    await approved(registrar)
+    await registrar.forget(REQUEST.deviceId)
+    const told = await registrar.ota(REQUEST, ASKED)
+    expect(registrar.activate({ ...IDENTITY, challenge: undefined })).toBe('not-yet')
+    const code = told.kind === 'activation' ? told.activation.code : ''
+    expect(registrar.pending().map((waiting) => waiting.code)).toEqual([code])
+    expect(await registrar.approve(code, { by: 'Ada' })).toMatchObject({ ok: true })
+  })
+})
+
 describe('the signing key', () => {
   it('has at least 32 bytes', () => {
     expect(() => open({ signingKey: utf8('short') })).toThrow(RangeError)

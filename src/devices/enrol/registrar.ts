@@ -164,6 +164,8 @@ class NodeRegistrar implements Registrar {
     const device = this.#store.device(deviceId)
     if (device === undefined) return fail({ kind: 'unknown-device', device: deviceId })
     await this.#store.remove(deviceId)
+    // Approved, and not heard of since: it would be shown a code that was used.
+    this.#waiting.leave(device)
     this.#options.onVoid?.(deviceId)
     return ok(device)
   }

@@ -63,6 +63,15 @@ function reasonToStop(turn: Turn, count: number, nextCursor: string | undefined)
   return undefined
 }
 
+/** The device fell silent: what it did not get to say again is taken to be as it was. */
+export function breakOffListing(turn: Turn, problem: string): void {
+  const { listing, tools: before, settings } = turn.session
+  const read = new Set(listing.tools.map(({ name }) => name))
+  const tools = [...listing.tools, ...before.filter(({ name }) => !read.has(name))]
+  update(turn, { listing: { ...listing, tools: tools.slice(0, settings.maxTools) } })
+  endListing(turn, problem)
+}
+
 /** Ready with what was read. If not even one page was, the tools of last time are still the best guess. */
 export function endListing(turn: Turn, problem: string | undefined): void {
   const { listing, tools: before } = turn.session

@@ -295,6 +295,21 @@ describe('listing', () => {
     expect(play.requests()).toHaveLength(4)
   })
 
+  it('that breaks off in the middle takes for unchanged what was not read again', () => {
+    const play = new Play().ready('mqtt')
+    play.connect('mqtt')
+    play.reply({ result: {} })
+    play.effects = []
+    const louder = { ...VOLUME, description: 'Set the volume, louder.' }
+    play.reply({ result: { tools: [louder], nextCursor: STATUS.name } })
+    for (const ms of [15_000, 2_000, 15_000, 4_000, 15_000]) play.wait(ms)
+    expect(play.session).toMatchObject({
+      phase: 'ready',
+      tools: [{ description: 'Set the volume, louder.' }, { name: STATUS.name }],
+      warnings: ['the list is incomplete: tools/list was not answered'],
+    })
+  })
+
   it('says whether anything changed', () => {
     const play = new Play().ready()
     play.input({ kind: 'relist' })

@@ -5,7 +5,7 @@
  */
 import { encodeKeepAlive } from '../wire/envelope.ts'
 import { expireWaiting } from './calls.ts'
-import { endListing } from './listing.ts'
+import { breakOffListing } from './listing.ts'
 import type { Flight, Link, Session } from './session.ts'
 import type { Turn } from './turn.ts'
 import { ask, close, emit, refuse, send, update, updateLink } from './turn.ts'
@@ -97,6 +97,6 @@ function giveUp(turn: Turn, flight: Flight): void {
     update(turn, { attempts: attempts + 1, retryAtMs: turn.atMs + settings.retryMs * 2 ** attempts })
     return
   }
-  endListing(turn, `${purpose.kind === 'list' ? 'tools/list' : 'initialize'} was not answered`)
+  breakOffListing(turn, `${purpose.kind === 'list' ? 'tools/list' : 'initialize'} was not answered`)
   update(turn, { retryAtMs: turn.atMs + settings.relistMs })
 }

@@ -567,6 +567,19 @@ describe('what a device says on its own', () => {
     expect(play.text(frame('stackchan/event', {}))).toMatchObject([{ method: 'stackchan/event' }])
   })
 
+  it('makes its tools be listed again if it says that they changed, and not without a pause', () => {
+    const play = new Play().ready('mqtt')
+    const changed = '{"type":"mcp","payload":{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}}'
+    play.text(changed)
+    play.text(changed)
+    expect(play.requests()).toEqual([])
+    play.wait(2_000)
+    play.reply({ result: {} })
+    play.reply({ result: { tools: [STATUS] } })
+    expect(play.requests().map(({ method }) => method)).toEqual(['initialize', 'tools/list'])
+    expect(play.session).toMatchObject({ phase: 'ready', tools: [{ name: STATUS.name }] })
+  })
+
   it('is ignored otherwise, and counted', () => {
     const play = new Play().ready()
     for (const [frame, what] of [

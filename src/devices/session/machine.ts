@@ -124,6 +124,7 @@ function hear(turn: Turn, text: string): void {
 function hearRpc(turn: Turn, message: RpcMessage): void {
   if (message.kind === 'notification') {
     emit(turn, { kind: 'notification', method: message.method, params: message.params })
+    if (message.method === 'notifications/tools/list_changed') relistSoon(turn)
     return
   }
   if (message.kind === 'request') {
@@ -138,6 +139,12 @@ function hearRpc(turn: Turn, message: RpcMessage): void {
   }
   update(turn, { flight: undefined })
   land(turn, flight, message)
+}
+
+/** After a pause, and once for many: a device that said so after every listing would be asked without end. */
+function relistSoon(turn: Turn): void {
+  const { phase, settings, retryAtMs = Number.POSITIVE_INFINITY } = turn.session
+  if (phase === 'ready') update(turn, { retryAtMs: Math.min(retryAtMs, turn.atMs + settings.retryMs) })
 }
 
 function land(turn: Turn, flight: Flight, message: Extract<RpcMessage, { kind: 'result' | 'error' }>): void {

@@ -413,6 +413,24 @@ describe('a house that waits for its devices', () => {
 })
 
 describe('after a restart', () => {
+  it('a device that was updated and sleeps has the firmware of its last boot', async () => {
+    const first = await openDeviceHome()
+    const old = await first.enrol('Shelf', { transport: 'mqtt' })
+    old.stop()
+    const options = { profile: 'fw-next', kind: 'speaker', ota: first.ota } as const
+    const updated = await startDeviceSimulator({ ...options, identity: old.identity })
+    await first.until('shelf', ({ online, firmware }) => online === true && firmware === '2.5.0')
+    updated.stop()
+    await first.leave()
+    const second = await openDeviceHome({ home: first.home })
+    try {
+      const { structured } = await second.asOwner('devices.get', { device: 'shelf' })
+      expect(structured).toMatchObject({ online: false, firmware: '2.5.0', withheld: 0 })
+    } finally {
+      await second.stop()
+    }
+  })
+
   it('devices are listed as offline, and what was pinned stays pinned', async () => {
     const first = await openDeviceHome()
     const described = (description: string): Tool => ({ name: 'self.safe', description, properties: [], run: () => 1 })

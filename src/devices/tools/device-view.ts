@@ -28,8 +28,9 @@ export function deviceJson({ gateway }: OpenHouse, device: RosterDevice): JsonOb
     online: view?.online ?? false,
     phase: view?.phase ?? 'asleep',
     transport: enrolled.transport,
-    board: visibleText(view?.info?.name ?? enrolled.board, 64),
-    firmware: visibleText(view?.info?.version ?? enrolled.firmware, 64),
+    board: visibleText(view?.info?.name || enrolled.board, 64),
+    // What it said at its last boot is never older than what it said when it last connected.
+    firmware: visibleText(enrolled.firmware || (view?.info?.version ?? ''), 64),
     tools: tools.length,
     withheld: withheld.length,
     queued: view?.queued ?? 0,

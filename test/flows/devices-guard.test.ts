@@ -344,7 +344,12 @@ describe('user-only tools', () => {
     await agent.close()
 
     const person = await personFor('bedroom')
-    expect((await person.listTools()).tools.map(({ name }) => name)).toContain('device.bedroom.self.reboot')
+    const listed = (await person.listTools()).tools
+    expect(listed.map(({ name }) => name)).toContain('device.bedroom.self.reboot')
+    expect(listed.find(({ name }) => name === 'device.bedroom.self.upgrade_firmware')?.inputSchema).toMatchObject({
+      properties: { url: { type: 'string' } },
+      required: ['url'],
+    })
     const flash = await person.callTool({ name: 'device.bedroom.self.upgrade_firmware', arguments: {} })
     expect(flash).toMatchObject({ isError: true, structuredContent: { error: { code: 'schema_mismatch' } } })
     expect(JSON.stringify(flash.content)).toContain('url: is required')

@@ -11,7 +11,7 @@ import type { Reason } from '../../core/fault.ts'
 import { isJsonObject } from '../../core/json.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { fail } from '../../core/result.ts'
-import { checkArguments } from '../wire/arguments.ts'
+import { checkArguments, schemaInTruth } from '../wire/arguments.ts'
 import type { DeviceTool } from '../wire/tool-list.ts'
 import { ANSWER_SCHEMA } from './answer.ts'
 import { devicesFamily } from './envelope.ts'
@@ -47,7 +47,7 @@ const MAX_TITLE = 80
 /** `undefined` for a tool whose arguments nobody could be shown. */
 export function deviceCapability(given: ToolOffer): Capability | undefined {
   const { slug, name, tool, effect, forPeople } = given
-  const requestSchema = shownSchema(tool.inputSchema)
+  const requestSchema = shownSchema(schemaInTruth(tool))
   if (requestSchema === undefined) return undefined
   const target = targetOf(slug)
   const label = deviceName(name, slug)

@@ -5,6 +5,7 @@
  */
 import type { Caller } from '../../bus/call.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
+import { schemaInTruth } from '../wire/arguments.ts'
 import type { DeviceTool } from '../wire/tool-list.ts'
 import { withheldDigest } from './definition.ts'
 import type { OpenHouse } from './open-house.ts'
@@ -79,7 +80,7 @@ export function toolsJson(house: OpenHouse, device: RosterDevice, caller: Caller
 function definitionJson(tool: DeviceTool): JsonObject {
   return {
     description: visibleText(tool.description, 1_024),
-    input_schema: (shownSchema(tool.inputSchema) ?? {}) as Json,
+    input_schema: (shownSchema(schemaInTruth(tool)) ?? {}) as Json,
     user_only: tool.userOnly,
   }
 }

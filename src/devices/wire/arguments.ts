@@ -56,6 +56,19 @@ export function checkArguments(
   return problems.length === 0 ? ok(result) : fail({ kind: 'invalid-arguments', problems })
 }
 
+/** The schema that a call is really held to: what must be given is required, and has no default. */
+export function schemaInTruth(tool: Pick<DeviceTool, 'name' | 'inputSchema'>): JsonObject {
+  const names = REQUIRED_IN_TRUTH.get(tool.name)
+  const { properties } = tool.inputSchema
+  if (names === undefined || !isJsonObject(properties)) return tool.inputSchema
+  const needed = Object.entries(properties).map(([name, property]) => {
+    if (!names.includes(name) || !isJsonObject(property)) return [name, property]
+    const { default: _, ...rest } = property
+    return [name, rest]
+  })
+  return { ...tool.inputSchema, properties: Object.fromEntries(needed) as JsonObject, required: required(tool) }
+}
+
 function propertyNamed(properties: JsonObject, key: string): string | undefined {
   return Object.hasOwn(properties, key) ? key : Object.keys(properties).find((name) => sameKey(name, key))
 }

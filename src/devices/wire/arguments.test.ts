@@ -63,6 +63,15 @@ describe('arguments', () => {
     })
   })
 
+  it('takes one of the choices, of whatever kind they are', () => {
+    const properties = { step: { type: 'integer', enum: [15, 30] }, unit: { enum: ['C', 'F'] } }
+    const tool = { name: 'self.fan', inputSchema: { type: 'object', properties } }
+    expect(checkArguments(tool, { step: '30', unit: 'C' })).toEqual({ ok: true, value: { step: 30, unit: 'C' } })
+    expect(checkArguments(tool, { step: 20, unit: 'K' })).toMatchObject({
+      fault: { problems: ['step must be one of 15, 30', 'unit must be one of C, F'] },
+    })
+  })
+
   it('passes shapes of forks through after a look at their kind', () => {
     const schema = { list: { type: 'array' }, map: { type: 'object' }, ratio: { type: 'number', maximum: 1 }, any: {} }
     expect(check(schema, { list: [1], map: {}, ratio: 0.5, any: null })).toEqual({

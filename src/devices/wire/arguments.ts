@@ -86,6 +86,13 @@ function required(tool: Pick<DeviceTool, 'name' | 'inputSchema'>): readonly stri
 
 function coerce(name: string, value: Json, schema: Json | undefined): Result<Json, string> {
   if (!isJsonObject(schema)) return ok(value)
+  const coerced = coerceKind(name, value, schema)
+  const choices = schema['enum']
+  if (!coerced.ok || !Array.isArray(choices) || choices.includes(coerced.value)) return coerced
+  return fail(`${name} must be one of ${choices.join(', ')}`)
+}
+
+function coerceKind(name: string, value: Json, schema: JsonObject): Result<Json, string> {
   switch (schema['type']) {
     case 'boolean':
       return coerceBoolean(name, value)
@@ -126,8 +133,6 @@ function coerceString(name: string, value: Json, schema: JsonObject): Result<Jso
   const { maxLength } = schema
   if (typeof maxLength === 'number' && text.length > maxLength)
     return fail(`${name} has ${text.length} characters, ${maxLength} allowed`)
-  const choices = schema['enum']
-  if (Array.isArray(choices) && !choices.includes(text)) return fail(`${name} must be one of ${choices.join(', ')}`)
   return ok(text)
 }
 

@@ -70,18 +70,20 @@ export function takeCallResult(turn: Turn, waiting: Waiting, result: Json): void
 }
 
 /** The device cannot be told to stop, so a cancelled flight keeps its lane until the answer or the deadline. */
-export function cancel(turn: Turn, call: number): void {
+export function cancel(turn: Turn, call: number, late: boolean): void {
   const { queue, flight } = turn.session
-  if (queue.some((waiting) => waiting.call === call)) {
-    update(turn, { queue: queue.filter((waiting) => waiting.call !== call) })
-    refuse(turn, call, { kind: 'cancelled', sent: false })
+  const queued = queue.find((waiting) => waiting.call === call)
+  if (queued !== undefined) {
+    update(turn, { queue: queue.filter((waiting) => waiting !== queued) })
+    refuse(turn, call, late ? waitedInVain(turn, queued) : { kind: 'cancelled', sent: false })
     return
   }
   if (flight?.purpose.kind !== 'call') return
   const { purpose } = flight
   if (purpose.waiting.call !== call || purpose.abandoned) return
   update(turn, { flight: { ...flight, purpose: { ...purpose, abandoned: true } } })
-  refuse(turn, call, { kind: 'cancelled', sent: true })
+  const { sentAtMs } = flight
+  refuse(turn, call, late ? { kind: 'timed-out', afterMs: turn.atMs - sentAtMs } : { kind: 'cancelled', sent: true })
 }
 
 export function expireWaiting(turn: Turn): void {
@@ -89,8 +91,11 @@ export function expireWaiting(turn: Turn): void {
   const expired = queue.filter((waiting) => waiting.expiresAtMs <= turn.atMs)
   if (expired.length === 0) return
   update(turn, { queue: queue.filter((waiting) => waiting.expiresAtMs > turn.atMs) })
-  for (const { call, sinceMs } of expired)
-    refuse(turn, call, { kind: 'expired', afterMs: turn.atMs - sinceMs, asleep: !isOnline(turn.session) })
+  for (const waiting of expired) refuse(turn, waiting.call, waitedInVain(turn, waiting))
+}
+
+function waitedInVain({ session, atMs }: Turn, { sinceMs }: Waiting): DeviceFault {
+  return { kind: 'expired', afterMs: atMs - sinceMs, asleep: !isOnline(session) }
 }
 
 /** The connection is gone: what was sent has an unknown outcome, what waits goes on waiting only if it may. */

@@ -267,6 +267,20 @@ describe('fleet', () => {
     expect(await call).toMatchObject({ ok: true })
   })
 
+  it('tells a call whose time is over from one that was withdrawn', async () => {
+    const fleet = createFleet()
+    attach(fleet).far.discovered()
+    const over = new AbortController()
+    const withdrawn = new AbortController()
+    const calls = [over, withdrawn].map(({ signal }) => fleet.call(ID, 't', {}, { signal }))
+    over.abort(new DOMException('the time for this call is over', 'TimeoutError'))
+    withdrawn.abort()
+    expect(await Promise.all(calls)).toMatchObject([
+      { fault: { kind: 'timed-out' } },
+      { fault: { kind: 'cancelled', sent: false } },
+    ])
+  })
+
   it('records every step for a trace', () => {
     const steps: string[] = []
     const onStep = (device: string, input: { kind: string }, effects: readonly { kind: string }[]) =>

@@ -96,7 +96,7 @@ class FleetServer implements Fleet, Harbour {
     if (signal?.aborted === true || this.#closed) return Promise.resolve(fail({ kind: 'cancelled', sent: false }))
     const call = this.#nextCall++
     return new Promise((resolve) => {
-      const onAbort = () => berth.input({ kind: 'cancel', call })
+      const onAbort = () => berth.input({ kind: 'cancel', call, late: isTimeout(signal?.reason) })
       const settle = (result: CallResult) => {
         signal?.removeEventListener('abort', onAbort)
         resolve(result)
@@ -257,6 +257,11 @@ class FleetServer implements Fleet, Harbour {
 
 function names({ content }: ToolResult, receipt: string): boolean {
   return content.some((block) => block.type === 'text' && block.text.includes(receipt))
+}
+
+/** As the bus ends a call whose time is over; anything else means that somebody withdrew it. */
+function isTimeout(reason: unknown): boolean {
+  return reason instanceof DOMException && reason.name === 'TimeoutError'
 }
 
 /** `notify` came to the firmware after its release 2.4.2. */

@@ -492,6 +492,21 @@ describe('a call', () => {
     expect(play.requests()).toHaveLength(1)
     expect(play.reply(text('true'))).toMatchObject([{ kind: 'sent', call: 2 }, { kind: 'send' }])
   })
+
+  it('whose time is over was not withdrawn', () => {
+    const play = new Play().ready()
+    play.call(1)
+    play.atMs = 500
+    play.call(2)
+    play.atMs = 2_000
+    expect([
+      ...play.input({ kind: 'cancel', call: 2, late: true }),
+      ...play.input({ kind: 'cancel', call: 1, late: true }),
+    ]).toEqual([
+      refusal(2, { kind: 'expired', afterMs: 1_500, asleep: false }),
+      refusal(1, { kind: 'timed-out', afterMs: 2_000 }),
+    ])
+  })
 })
 
 describe('a device that goes away', () => {

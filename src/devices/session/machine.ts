@@ -48,7 +48,7 @@ function take(turn: Turn, input: Input): void {
       enqueue(turn, input.request)
       return
     case 'cancel':
-      cancel(turn, input.call)
+      cancel(turn, input.call, input.late ?? false)
       return
     case 'vision':
       updateLink(turn, { vision: input.vision, visionTold: false, visionStale: false })

@@ -150,7 +150,8 @@ export type Input = { readonly atMs: number } & (
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'disconnected'; readonly reason: string }
   | { readonly kind: 'call'; readonly request: CallRequest }
-  | { readonly kind: 'cancel'; readonly call: number }
+  /** `late`: nobody withdrew it, its time as a whole is over. */
+  | { readonly kind: 'cancel'; readonly call: number; readonly late?: boolean }
   /** The old token is spent or stale; here is the next one. */
   | { readonly kind: 'vision'; readonly vision: Vision | undefined }
   | { readonly kind: 'announce'; readonly announcement: Announcement }

@@ -77,6 +77,8 @@ describe('a fault', () => {
     [{ kind: 'disconnected', sent: false }, 'offline', 'offline'],
     [{ kind: 'disconnected', sent: true }, 'failed', 'unknown-outcome'],
     [{ kind: 'timed-out', afterMs: 1 }, 'timed-out', 'timed-out'],
+    [{ kind: 'cancelled', sent: true }, 'cancelled', 'cancelled'],
+    [{ kind: 'cancelled', sent: false }, 'busy', 'busy'],
     [{ kind: 'bad-answer', problem: 'x' }, 'failed', 'unknown-outcome'],
     [{ kind: 'queue-full', limit: 16 }, 'busy', 'busy'],
     [{ kind: 'unknown-tool', tool: 'x', listed: true }, 'not-found', 'not-found'],

@@ -71,6 +71,7 @@ const CODES: Readonly<Partial<Record<DeviceFault['kind'], string>>> = {
   'unknown-device': 'unknown_device',
   'unknown-tool': 'unknown_tool',
   expired: 'device_asleep',
+  cancelled: 'cancelled',
   disconnected: 'device_disconnected',
   'bad-answer': 'bad_answer',
 }
@@ -91,6 +92,9 @@ function kindOf(fault: DeviceFault, effect: Effect): FaultKind {
       return fault.sent ? 'failed' : 'offline'
     case 'queue-full':
       return 'busy'
+    case 'cancelled':
+      // `cancelled` alone leaves open whether anything was tried, and the guard would take it that something was.
+      return fault.sent ? 'cancelled' : 'busy'
     case 'device-error':
       return rpcKind(fault.code)
     case 'bad-answer':

@@ -21,6 +21,7 @@ import { fail, ok } from './core/result.ts'
 import type { Result } from './core/result.ts'
 import { thrownMessage } from './core/thrown.ts'
 import { guardMigrations } from './guard/schema-store.ts'
+import { CheckpointStore } from './ledger/checkpoint-store.ts'
 import { ledgerFaultSentence } from './ledger/fork.ts'
 import type { NodeKey } from './ledger/key-store.ts'
 import { ledgerMigrations } from './ledger/ledger-store.ts'
@@ -170,7 +171,7 @@ async function openRecords(
   const database = openDatabase(data)
   if (!database.ok) return database
   undo.push(() => database.value.close())
-  const origin = await originIn(config, data)
+  const origin = await originIn(config, data, () => new CheckpointStore(database.value.sql).latest()?.note)
   const ledger = await Ledger.open({
     database: database.value,
     signer: noteSigner(origin, key.value.privateKey),

@@ -10,6 +10,7 @@ import type { KeyObject } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { dataDirectory } from '../config/data-directory.ts'
+import type { DataDirectory } from '../config/data-directory.ts'
 import type { Config } from '../config/schema.ts'
 import { systemClock } from '../core/clock.ts'
 import { Database } from '../core/database-store.ts'
@@ -34,13 +35,27 @@ import { recordCopies } from '../main/record-copies.ts'
 import { troubleSentence } from './data-trouble.ts'
 
 /** The public key of the ledger in a data directory, whether or not a gateway runs. The fault is a sentence. */
-export async function verifierKeyIn(dataRoot: string, config: Config): Promise<Result<VerifierKey, string>> {
-  const data = dataDirectory(dataRoot)
-  const { nodeKey } = data
-  if (!existsSync(nodeKey)) return fail(`There is no ledger in ${dataRoot} yet; the first start of a gateway makes it.`)
-  const key = await loadKey(nodeKey)
-  if (!key.ok) return fail(keyFaultSentence(key.fault))
-  return ok(verifierKey(await originIn(config, data), ED25519, key.value.publicKey))
+export function verifierKeyIn(dataRoot: string, config: Config): Promise<Result<VerifierKey, string>> {
+  return orSentence(dataRoot, async () => {
+    const data = dataDirectory(dataRoot)
+    const { nodeKey } = data
+    if (!existsSync(nodeKey))
+      return fail(`There is no ledger in ${dataRoot} yet; the first start of a gateway makes it.`)
+    const key = await loadKey(nodeKey)
+    if (!key.ok) return fail(keyFaultSentence(key.fault))
+    const origin = await originIn(config, data, () => newestNoteIn(data))
+    return ok(verifierKey(origin, ED25519, key.value.publicKey))
+  })
+}
+
+function newestNoteIn({ database: path }: DataDirectory): string | undefined {
+  if (!existsSync(path)) return undefined
+  const database = new Database({ path, migrations: [], readOnly: true })
+  try {
+    return new CheckpointStore(database.sql).latest()?.note
+  } finally {
+    database.close()
+  }
 }
 
 /** The exact bytes of an entry, beside whoever runs. The fault is a sentence. */
@@ -87,10 +102,12 @@ async function verifyIn(dataRoot: string, config: Config): Promise<Result<Verify
   // Read-only and without migrations: checking must not change what it checks.
   const database = new Database({ path: data.database, migrations: [], readOnly: true })
   try {
+    const checkpoints = new CheckpointStore(database.sql)
+    const origin = await originIn(config, data, () => checkpoints.latest()?.note)
     const stored = {
       store: new LedgerStore(database.sql),
-      checkpoints: new CheckpointStore(database.sql),
-      key: verifierKey(await originIn(config, data), ED25519, key.value.publicKey),
+      checkpoints,
+      key: verifierKey(origin, ED25519, key.value.publicKey),
       lastSigned: { path: data.lastSigned, text: await readIfThere(data.lastSigned) },
       copies: recordCopies(database),
     }
@@ -167,7 +184,7 @@ async function workIn<Value>(
     const migrations = rooms === 'all' ? await allMigrations() : [ledgerMigrations]
     const database = new Database({ path: data.database, migrations })
     try {
-      const origin = await originIn(config, data)
+      const origin = await originIn(config, data, () => new CheckpointStore(database.sql).latest()?.note)
       const { privateKey } = key.value
       const options = {
         database,

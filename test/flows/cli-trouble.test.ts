@@ -123,6 +123,22 @@ describe('a node that is given another name', () => {
       expect(await hearthbus('ledger', ...words)).toMatchObject({ code: 0 })
   })
 
+  it('adopts its log under the name that the log has when the file beside the database is lost', async () => {
+    await (await startGatewayProcess(home)).stop()
+    const { said: key } = await hearthbus('ledger', 'key')
+    appendFileSync(home.config, 'node:\n  name: cottage\n')
+    rmSync(join(home.data, 'checkpoint.signed'))
+    expect((await hearthbus('ledger', 'key')).said).toBe(key)
+    expect(await hearthbus('ledger', 'verify')).toMatchObject({
+      code: 5,
+      said: expect.stringMatching(/^\S+checkpoint\.signed is missing, though checkpoints were signed\.\n$/),
+    })
+    expect(await hearthbus('up')).toMatchObject({ code: 5, said: expect.stringContaining('hearthbus ledger adopt') })
+    expect(await hearthbus('ledger', 'adopt')).toMatchObject({ code: 0, said: expect.stringContaining('Adopted') })
+    expect(await hearthbus('ledger', 'verify')).toMatchObject({ code: 0 })
+    expect((await hearthbus('ledger', 'key')).said).toBe(key)
+  })
+
   it('is told what to set when the configuration names another log', async () => {
     await (await startGatewayProcess(home)).stop()
     appendFileSync(home.config, 'ledger:\n  origin: example.com/other\n')

@@ -16,7 +16,7 @@ import { parse } from 'yaml'
 import { z } from 'zod'
 import { fromUtf8 } from '../../core/bytes.ts'
 import { isJsonObject } from '../../core/json.ts'
-import type { JsonObject } from '../../core/json.ts'
+import type { Json, JsonObject } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
 
@@ -82,10 +82,18 @@ function parseYaml(text: string): Result<JsonObject, string> {
     // JSON and back: YAML knows numbers and keys that no other reader of the frontmatter would.
     // The alias limit keeps nested references from growing into gigabytes.
     const value: unknown = JSON.parse(JSON.stringify(parse(text, { maxAliasCount: 20, logLevel: 'error' }) ?? null))
-    return isJsonObject(value) ? ok(value) : fail('has frontmatter that is not a mapping')
+    if (!isJsonObject(value)) return fail('has frontmatter that is not a mapping')
+    // YAML's escapes can spell what no answer can carry: one file would take all the others with it.
+    return isWellFormed(value) ? ok(value) : fail('has half a character in its frontmatter')
   } catch (error) {
     return fail(`has frontmatter that is not YAML: ${error instanceof Error ? firstLine(error.message) : 'unreadable'}`)
   }
+}
+
+function isWellFormed(value: Json): boolean {
+  if (typeof value === 'string') return value.isWellFormed()
+  if (typeof value !== 'object' || value === null) return true
+  return Object.entries(value).every(([key, member]) => key.isWellFormed() && isWellFormed(member))
 }
 
 function sentence({ path, message }: z.core.$ZodIssue): string {

@@ -120,6 +120,7 @@ describe('skill_list', () => {
       'f-list': '---\n- one\n---\n',
       'g-twice': BLEED,
       'h-greek': '---\nname: greek\ndescription: d\ngreekLetter: ω\n---\n',
+      'k-half': '---\nname: half\ndescription: d\nauthor: {name: "\\uD83D"}\n---\n',
     }
     for (const [folder, text] of Object.entries(bad)) write(folder, text)
     mkdirSync(join(root, 'i-folder', 'SKILL.md'), { recursive: true })
@@ -136,6 +137,7 @@ describe('skill_list', () => {
       { path: join(root, 'g-twice/SKILL.md'), reason: `has the name of ${join(root, 'bleed/SKILL.md')}` },
       { path: join(root, 'h-greek/SKILL.md'), reason: expect.stringContaining('greekLetter') },
       { path: join(root, 'i-folder/SKILL.md'), reason: 'is not a file' },
+      { path: join(root, 'k-half/SKILL.md'), reason: 'has half a character in its frontmatter' },
     ])
   })
 

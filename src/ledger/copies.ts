@@ -53,7 +53,17 @@ export interface Eraser {
 
 /** A row, by what a person would call it. */
 export interface CopyName {
-  readonly what: 'task' | 'thought' | 'session' | 'seal' | 'approval' | 'grant' | 'change' | 'token' | 'emergency'
+  readonly what:
+    | 'task'
+    | 'thought'
+    | 'agent key'
+    | 'session'
+    | 'seal'
+    | 'approval'
+    | 'grant'
+    | 'change'
+    | 'token'
+    | 'emergency'
   readonly id: string
 }
 

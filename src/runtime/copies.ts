@@ -11,6 +11,7 @@ import { createSessionStore } from './proofs/session-store.ts'
 import { createTaskAudit } from './tasks/task-audit.ts'
 import { createTaskEraser } from './tasks/task-eraser.ts'
 import { createTaskStore } from './tasks/task-store.ts'
+import { createAgentKeyAudit } from './trail/agent-key-audit.ts'
 import { createThoughtAudit } from './trail/thought-audit.ts'
 import { createThoughtStore } from './trail/thought-store.ts'
 
@@ -22,6 +23,7 @@ export function runtimeCopies({ sql }: Pick<Database, 'sql'>): readonly Copies[]
       eraser: (entry, leaves) => createTaskEraser(entry, { leaves, tasks: () => createTaskStore(sql) }),
     },
     { audit: (leaves, news) => createThoughtAudit({ thoughts: createThoughtStore(sql), leaves, news }) },
+    { audit: (leaves, news) => createAgentKeyAudit({ thoughts: createThoughtStore(sql), leaves, news }) },
     {
       audit: (leaves, news) => createSessionAudit({ sessions: createSessionStore(sql), leaves, news }),
       eraser: (entry) => createSessionEraser(entry, () => createSessionStore(sql)),

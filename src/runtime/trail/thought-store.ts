@@ -25,6 +25,13 @@ export interface ThoughtRow {
   readonly leaf_hash: string
 }
 
+/** The first key an agent signed with, and the entry of the record that said so. */
+export interface AgentKeyRow {
+  readonly agent_id: string
+  readonly public_key: string
+  readonly log_index: number
+}
+
 interface ThoughtFilter {
   readonly task_id?: string
   readonly session_id?: string
@@ -55,6 +62,8 @@ export interface ThoughtStore {
   readonly ofSession: (sessionId: string) => readonly ThoughtRow[]
   /** The key an agent's records have to be signed with, base64; `undefined` while it has never signed. */
   readonly keyOf: (agentId: string) => string | undefined
+  /** All of them, in order of the agents' names. */
+  readonly keysAfter: (agentId: string | undefined, limit: number) => readonly AgentKeyRow[]
   /** Throws for an agent that has one: keys are never replaced. */
   readonly pinKey: (agentId: string, publicKey: string, logIndex: number) => void
   readonly hasSignature: (signature: string) => boolean
@@ -88,6 +97,7 @@ export function createThoughtStore(sql: DatabaseSync): ThoughtStore {
   const beyond = sql.prepare('SELECT * FROM thought_records WHERE log_index < 0 OR log_index >= ? ORDER BY log_index')
   const ofSession = sql.prepare('SELECT * FROM thought_records WHERE session_id = ? ORDER BY seq')
   const keyOf = sql.prepare('SELECT public_key FROM agent_keys WHERE agent_id = ?')
+  const keysAfter = sql.prepare('SELECT * FROM agent_keys WHERE ?1 IS NULL OR agent_id > ?1 ORDER BY agent_id LIMIT ?2')
   const pinKey = sql.prepare('INSERT INTO agent_keys VALUES (?, ?, ?)')
   const signature = sql.prepare('SELECT 1 FROM thought_records WHERE signature = ?')
   return {
@@ -105,6 +115,7 @@ export function createThoughtStore(sql: DatabaseSync): ThoughtStore {
     beyond: (logSize) => beyond.all(logSize) as unknown as ThoughtRow[],
     ofSession: (sessionId) => ofSession.all(sessionId) as unknown as ThoughtRow[],
     keyOf: (agentId) => keyOf.get(agentId)?.['public_key'] as string | undefined,
+    keysAfter: (agentId, limit) => keysAfter.all(agentId ?? null, limit) as unknown as AgentKeyRow[],
     pinKey: (agentId, publicKey, logIndex) => void pinKey.run(agentId, publicKey, logIndex),
     hasSignature: (value) => signature.get(value) !== undefined,
   }

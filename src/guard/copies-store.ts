@@ -18,9 +18,13 @@ import type { Copies, Eraser, KeptLeaves } from '../ledger/copies.ts'
 import type { LedgerEntry } from '../ledger/entry.ts'
 import type { ShownCall } from './approval.ts'
 import { auditedApprovals } from './approval-audit.ts'
+import { auditedChanges } from './change-audit.ts'
 import { auditedGrants, auditedStop, auditedTokens } from './rights-audit.ts'
 import { createRowAudit } from './row-audit.ts'
 import type { AuditedTable, Rows, Told } from './row-audit.ts'
+
+/** What the ledger calls a change. */
+const CHANGE_NAME = 'lower(hex(substr(hash, 1, 16)))'
 
 export function guardCopies({ sql }: Pick<Database, 'sql'>, { now }: Pick<Clock, 'now'>): readonly Copies[] {
   const compared = <Of extends Told>(table: AuditedTable<Of>, from: string, id: string): Copies => ({
@@ -29,6 +33,7 @@ export function guardCopies({ sql }: Pick<Database, 'sql'>, { now }: Pick<Clock,
   return [
     compared(auditedApprovals, 'guard_approval', 'id'),
     compared(auditedGrants, 'guard_grant', 'id'),
+    compared(auditedChanges, 'guard_change', CHANGE_NAME),
     compared(auditedTokens, 'guard_token WHERE revoked_at IS NULL', 'name'),
     compared(auditedStop, 'guard_stop', `'stop'`),
     {

@@ -1,0 +1,131 @@
+/** Prepared changes that somebody wrote who is not the guard: found when the ledger is verified. */
+import { generateKeyPairSync } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { GUARD_CONFIG } from '../../test/guard-house.ts'
+import { manualClock } from '../core/clock.ts'
+import type { ManualClock } from '../core/clock.ts'
+import { Database } from '../core/database-store.ts'
+import { findingSentence } from '../ledger/finding.ts'
+import { Ledger } from '../ledger/ledger.ts'
+import { ledgerMigrations } from '../ledger/ledger-store.ts'
+import { noteSigner } from '../ledger/note-key.ts'
+import { guardCopies } from './copies-store.ts'
+import { createGuard } from './guard.ts'
+import type { Guard } from './guard.ts'
+import { guardMigrations } from './schema-store.ts'
+
+const ORIGIN = 'hearthbus.test/change-audit'
+const signer = noteSigner(ORIGIN, generateKeyPairSync('ed25519').privateKey)
+
+let folder: string
+let clock: ManualClock
+let database: Database
+let ledger: Ledger
+let guard: Guard
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'hearthbus-change-audit-'))
+  clock = manualClock()
+  database = new Database({ path: join(folder, 'house.db'), migrations: [ledgerMigrations, guardMigrations] })
+  const copies = guardCopies(database, clock)
+  ledger = await Ledger.open({
+    database,
+    signer,
+    clock,
+    origin: ORIGIN,
+    lastSignedPath: join(folder, 'signed'),
+    copies,
+  })
+  guard = createGuard({ database, log: ledger, clock, config: GUARD_CONFIG })
+})
+afterEach(() => {
+  database.close()
+  rmSync(folder, { recursive: true })
+})
+
+async function prepare(principal = 'ada'): Promise<string> {
+  const request = { principal, tool: 'test.dim', args: { ref: 141 }, summary: 'Dim the hall', ttlMs: 60_000 }
+  const prepared = await guard.services.changes.prepare(request)
+  if (!prepared.ok) throw new Error(prepared.fault.message)
+  return prepared.value.token
+}
+
+async function take(token: string): Promise<string> {
+  const taken = await guard.services.changes.take(token, 'ada')
+  if (!taken.ok) throw new Error(taken.fault.message)
+  return token
+}
+
+async function problems(): Promise<readonly string[]> {
+  return (await ledger.verify()).findings.map(findingSentence)
+}
+
+const tamper = (change: string): void => database.sql.exec(change)
+
+describe('prepared changes, held against the ledger', () => {
+  it('are in order whatever became of them', async () => {
+    await prepare()
+    await prepare('grace')
+    for (const end of ['committed', 'failed', 'unknown'] as const)
+      await guard.services.changes.finish(await take(await prepare()), end)
+    await guard.services.changes.release(await take(await prepare()))
+    const again = await take(await prepare())
+    await guard.services.changes.release(again)
+    await guard.services.changes.finish(await take(again), 'committed')
+    // Being committed: the ledger says so when it has ended.
+    await take(await prepare())
+    expect(await problems()).toEqual([])
+    await guard.recover()
+    expect(await problems()).toEqual([])
+    clock.advance(90_000_000)
+    await guard.sweep()
+    expect(database.sql.prepare('SELECT count(*) AS rows FROM guard_change').get()).toEqual({ rows: 0 })
+    expect(await problems()).toEqual([])
+  })
+
+  it('are found out when one that was committed can be committed again', async () => {
+    const token = await take(await prepare())
+    await guard.services.changes.finish(token, 'committed')
+    tamper(`UPDATE guard_change SET state = 'prepared', finished_at = NULL, finished_seq = NULL`)
+    expect(guard.services.changes.peek(token, 'ada')).toMatchObject({ ok: true })
+    expect(await problems()).toEqual([
+      expect.stringMatching(/^The change [0-9a-f]{32} is not what the ledger says \(entry 1\): state, finished_seq\.$/),
+    ])
+  })
+
+  it.each([
+    ['state', `'committed'`],
+    ['principal', `'eve'`],
+    ['tool', `'test.unlock'`],
+    ['expires_at', 'expires_at + 1'],
+    ['prepared_seq', '7'],
+    ['finished_seq', '7'],
+    ['summary', `'Dim the bathroom'`],
+  ])('are found out when %s was edited', async (column, value) => {
+    await prepare()
+    tamper(`UPDATE guard_change SET ${column} = ${value}`)
+    expect(await problems()).toEqual([
+      expect.stringMatching(`^The change [0-9a-f]{32} is not what the ledger says \\(entry 0\\): ${column}\\.$`),
+    ])
+  })
+
+  it('are found out when one was added, and not missed when one is gone: nobody can commit that', async () => {
+    await prepare()
+    tamper(`UPDATE guard_change SET hash = x'${'ab'.repeat(32)}'`)
+    expect(await problems()).toEqual([`The change ${'ab'.repeat(16)} was added; the ledger does not have it.`])
+  })
+
+  it('cannot be compared where the words were erased, and that is not wrong', async () => {
+    await guard.services.changes.finish(await take(await prepare()), 'committed')
+    expect(await ledger.eraseBody(0)).toMatchObject({ ok: true, value: { blanked: [{ what: 'change' }] } })
+    expect(await ledger.verify()).toMatchObject({ findings: [], uncompared: [] })
+    tamper(`UPDATE guard_change SET summary = 'Dim the bathroom'`)
+    expect(await ledger.verify()).toMatchObject({
+      findings: [],
+      uncompared: [expect.stringMatching(/^The change .* cannot be compared \(summary\): the words of entry 0 were/)],
+    })
+  })
+})

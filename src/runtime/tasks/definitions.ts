@@ -60,8 +60,14 @@ const updateInput = z
     const twice = Object.keys(flat).filter((field) => patch !== undefined && Object.hasOwn(patch, field))
     for (const field of twice)
       issues.push({ code: 'custom', input: value, path: [field], message: 'given twice: here and in `patch`' })
-    if (Object.keys(flat).length + Object.keys(patch ?? {}).length === 0)
-      issues.push({ code: 'custom', input: value, path: ['patch'], message: 'names nothing to change' })
+    const { reason, ...changes } = { ...flat, ...patch }
+    if (Object.keys(changes).length > 0) return
+    // A reason is of a change; who gave it alone would hear that it was done, and see nothing of it.
+    const [path, message] =
+      reason === undefined
+        ? ['patch', 'names nothing to change']
+        : ['reason', 'goes with a change of the task, and there is none']
+    issues.push({ code: 'custom', input: value, path: [path], message })
   })
   .transform(({ id, expected_version, progress, patch, ...flat }) => {
     const merged: TaskPatch = { ...flat, ...patch }

@@ -204,6 +204,18 @@ describe('task_update', () => {
     expect(task).toMatchObject({ status: 'CANCELLED', cancel_reason: 'the boiler is gone' })
   })
 
+  it('does not take a reason by itself for a change: nothing of the task would be another', async () => {
+    const id = await create()
+    await rig.data('task_update', { id, patch: { status: 'CANCELLED', reason: 'It rains.' } })
+    for (const words of [{ reason: 'It snows.' }, { patch: { reason: 'It snows.' } }])
+      expect(await rig.error('task_update', { id, ...words })).toMatchObject({
+        code: 'INVALID_PARAMS',
+        details: { issues: [{ path: ['reason'], message: 'goes with a change of the task, and there is none' }] },
+      })
+    expect(await rig.data('task_get', { id })).toMatchObject({ version: 2, cancel_reason: 'It rains.' })
+    expect(await rig.data('task_update', { id, title: 'Air', reason: 'Shorter.' })).toMatchObject({ version: 3 })
+  })
+
   it('understands the flat form, small letters and a progress that no task has', async () => {
     const id = await create()
     expect(

@@ -76,6 +76,17 @@ describe('witness server', () => {
     expect(await response.text()).toBe('5\n')
   })
 
+  it('remembers of a checkpoint what the log signed, not what strangers wrote under it', async () => {
+    await fixture.fill(5)
+    const body = await request(0)
+    // As many lines as a note may have: with its own the witness could not read it any more.
+    const line = await (await post(`${body}${'— a.stranger AAAAAAAA\n'.repeat(99)}`)).text()
+    const shown = await (await fetch(server.url + monitorPath(ORIGIN))).text()
+    expect(shown).toBe(checkpointText(await fixture.checkpoint()) + line)
+    await fixture.fill(9)
+    expect((await post(await request(5))).status).toBe(200)
+  })
+
   it('remembers after a restart', async () => {
     await fixture.fill(5)
     await post(await request(0))

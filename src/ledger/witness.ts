@@ -63,9 +63,12 @@ export function admit(body: string, logs: KnownLogs): Result<AddCheckpoint, Witn
   if (!note.ok || !checkpoint.ok) return refuse(400, 'the checkpoint cannot be read')
   const keys = logs.get(checkpoint.value.origin)
   if (keys === undefined) return refuse(404, 'this witness does not serve that log')
-  if (!verifyNote(note.value, keys).ok) return refuse(403, 'no trusted key signed the checkpoint')
+  const trusted = verifyNote(note.value, keys)
+  if (!trusted.ok) return refuse(403, 'no trusted key signed the checkpoint')
   if (oldSize > checkpoint.value.size) return refuse(400, 'the old size is larger than the new one')
-  return ok({ oldSize, proof, signed: { checkpoint: checkpoint.value, note: note.value } })
+  // Anybody may write more lines under a signed checkpoint: those are not remembered, and not shown to monitors.
+  const signatures = trusted.value.map(({ signature }) => signature)
+  return ok({ oldSize, proof, signed: { checkpoint: checkpoint.value, note: { text: note.value.text, signatures } } })
 }
 
 /** Decides against the last checkpoint cosigned for this log; `undefined` means: cosign, and remember this one. */

@@ -388,6 +388,22 @@ describe('what is overheard', () => {
     expect(heating.plane('zones', AT).fields.get('zone-1.config.target_temp_c')).toMatchObject({ invalidated: true })
   })
 
+  it('knows that the hours of a quick veto start it, in that zone', () => {
+    const heating = house(
+      [ZONE.specialFunction, '00'],
+      [ZONE.quickVetoHours, '00004040'],
+      [ZONE.daySetpoint, '0000a841'],
+    )
+    hear(heating, {
+      telegram: { source: 0xf1, target: 0x15, primary: 0xb5, secondary: 0x24, data: fromHex('02010300 2600 00004040') },
+      response: new Uint8Array(),
+    })
+    const { fields } = heating.plane('zones', AT)
+    expect(fields.get('zone-1.config.quick_veto_duration_h')).toMatchObject({ invalidated: true })
+    expect(fields.get('zone-1.state.special_function')).toMatchObject({ invalidated: true })
+    expect(fields.get('zone-1.config.target_temp_c')).toMatchObject({ invalidated: false })
+  })
+
   it('knows that a hot water slot with a temperature sets the hot water', () => {
     const heating = house([HOT_WATER.target, '00004842'])
     const hearTimer = (question: string, answer: string): void =>

@@ -73,6 +73,11 @@ export class Router {
     })
   }
 
+  /** The id that is meant by an id or a name, as a call has to carry it. */
+  nodeId(idOrName: string): string {
+    return this.#nodes.idOf(idOrName)
+  }
+
   releaseSession(sessionId: string): void {
     this.sticky.release(sessionId)
   }

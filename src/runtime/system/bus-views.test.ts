@@ -126,6 +126,20 @@ describe('router_score', () => {
     })
   })
 
+  it('knows a node by its name, as a call does', async () => {
+    const far = node('far')
+    far.registerCapability(answering({ name: 'light.read', anywhere: true }, echo))
+    rig.bus.onPeerAdded({ ...manifestOf(far), displayName: 'attic' })
+    expect(await rig.through('router_score', { capability: 'light.read', node: 'attic' })).toMatchObject({
+      value: { data: { scores: [{ node_id: 'far', viable: true }], winner: { node_id: 'far' } } },
+    })
+    expect(await rig.data('router_fallback', { node: 'attic' })).toMatchObject({ providers: [{ node_id: 'far' }] })
+    expect(await rig.error('router_fallback', { node: 'cellar', reset: true })).toMatchObject({
+      code: 'INVALID_PARAMS',
+      message: 'node: No node is called "cellar" here; there is node-a, attic.',
+    })
+  })
+
   it('says why nobody would take it', async () => {
     expect(await rig.data('router_score', { capability: 'light.nowhere' })).toEqual({
       capability: 'light.nowhere',

@@ -19,7 +19,7 @@ const target = {
     .exactOptional()
     .describe('At least this minor of this major; any, unless told.'),
   arguments: z.record(z.string(), z.json()).default({}).describe('What the capability is called with.'),
-  node: id().exactOptional().describe('Only this node.'),
+  node: id().exactOptional().describe('Only this node, by id or name.'),
 }
 
 const provider = {
@@ -92,7 +92,7 @@ export const routerFallback = defineTool({
     'Shows which providers failed so often that the router leaves them alone, for how long, and who is left instead. With `reset` it forgets the failures of the providers named, so that they get calls again at once.',
   input: z.strictObject({
     capability: id().exactOptional(),
-    node: id().exactOptional(),
+    node: id().exactOptional().describe('Only this node, by id or name.'),
     reset: z.boolean().default(false),
   }),
   output: z.object({

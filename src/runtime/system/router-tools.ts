@@ -21,7 +21,7 @@ import { routerCall, routerFallback, routerScore, routerStats } from './router-d
 
 export type RoutingBus = Pick<
   CapabilityBus,
-  'call' | 'offer' | 'recentTraces' | 'stats' | 'registry' | 'router' | 'health'
+  'call' | 'offer' | 'recentTraces' | 'stats' | 'registry' | 'router' | 'health' | 'strangeNode'
 >
 
 /** A model reads no more; `omitted` says how many there were. */
@@ -31,8 +31,9 @@ const TRACES_SEARCHED = 100
 
 export function routerTools({ database, ledger, clock }: Records, bus: RoutingBus): readonly Capability[] {
   return [
-    routerScore.handledBy(async ({ capability, version, arguments: body, node }, call) => {
+    routerScore.handledBy(async ({ capability, version, arguments: body, node: wanted }, call) => {
       const nowMs = clock.monotonic()
+      const node = wanted === undefined ? undefined : bus.router.nodeId(wanted)
       const versionReq = versionOf(version) ?? bus.offer(capability)?.version ?? [0, 0]
       // Without a session: asking binds nobody to a provider.
       const asked: Call = { ...call, capability, versionReq, body, node, sessionId: undefined }
@@ -69,8 +70,11 @@ export function routerTools({ database, ledger, clock }: Records, bus: RoutingBu
       return ok({ ...rest, data: { capability, served_by: servedBy(bus, call.traceId, capability), data } })
     }),
 
-    routerFallback.handledBy(async ({ capability, node, reset }, call) => {
+    routerFallback.handledBy(async ({ capability, node: wanted, reset }, call) => {
       const nowMs = clock.monotonic()
+      const strange = wanted === undefined ? undefined : bus.strangeNode(wanted)
+      if (strange !== undefined) return fail(badArgument('node', strange))
+      const node = wanted === undefined ? undefined : bus.router.nodeId(wanted)
       const entries = (capability === undefined ? bus.registry.all() : bus.registry.named(capability)).filter(
         (entry) => node === undefined || entry.nodeId === node,
       )

@@ -10,6 +10,7 @@
  * Pure.
  */
 import { hash } from 'node:crypto'
+import { NOT_PLAIN } from '../core/spelling.ts'
 
 export type NameStyle = 'dots' | 'underscore'
 
@@ -23,7 +24,7 @@ export interface NameBook {
 /** MCP, tool names: 1 to 128 of these. The bus also knows `/` and `:`. */
 const ALPHABET: Readonly<Record<NameStyle, { readonly others: RegExp; readonly max: number }>> = {
   dots: { others: /[^A-Za-z0-9_.-]/g, max: 128 },
-  underscore: { others: /[^A-Za-z0-9_-]/g, max: 64 },
+  underscore: { others: NOT_PLAIN, max: 64 },
 }
 const MARK_LENGTH = 6
 

@@ -45,6 +45,8 @@ describe('audit entry', () => {
   it('passes filters that it fits', () => {
     const shown = auditEntry({ entry, end: exit({ outcome: 'ok' }), args: undefined, result: undefined })
     expect(passes(shown, { limit: 1, tool: 'hs4.devices.set', result: 'success', traceId: 'T' })).toBe(true)
+    // As clients know it that refuse dots.
+    expect(passes(shown, { limit: 1, tool: 'hs4_devices_set' })).toBe(true)
     expect(passes(shown, { limit: 1, result: 'error' })).toBe(false)
     expect(passes(shown, { limit: 1, since: '2026-01-01T00:00:00.001Z' })).toBe(false)
     expect(passes(shown, { limit: 1, action: 'change.prepared' })).toBe(false)

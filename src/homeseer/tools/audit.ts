@@ -7,6 +7,7 @@
  * Pure.
  */
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
+import { isMeant } from '../../core/spelling.ts'
 import { textOf } from './json-text.ts'
 
 /** The contract's words. `allowed` is said of what has begun and not ended, and of events, which have no end. */
@@ -66,7 +67,7 @@ export function auditEntry({ entry, end, args, result }: Recorded): JsonObject {
 /** After the entry has been made: `action` and `result` are words of the contract, not of the ledger. */
 export function passes(entry: JsonObject, filter: AuditFilter): boolean {
   const { tool, action, result, since, traceId } = filter
-  if (tool !== undefined && entry['tool'] !== tool) return false
+  if (tool !== undefined && !isMeant(textOf(entry['tool']), tool)) return false
   if (action !== undefined && entry['action'] !== action) return false
   if (result !== undefined && entry['result'] !== result) return false
   if (traceId !== undefined && entry['auditRef'] !== `trace:${traceId}`) return false

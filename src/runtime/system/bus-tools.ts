@@ -10,6 +10,7 @@ import { defineTool } from '../../bus/tool.ts'
 import type { EntryView } from '../../bus/topology.ts'
 import { TRACE_RING_BUFFER } from '../../bus/trace.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
+import { isMeant, underscored } from '../../core/spelling.ts'
 import { answer, RUNTIME_LOCK } from '../dependencies.ts'
 import { runtimeFamily } from '../envelope.ts'
 import { limitArgument } from '../paging.ts'
@@ -64,10 +65,10 @@ export type ViewedBus = Pick<CapabilityBus, 'topologySnapshot' | 'recentTraces' 
 
 export function busTools(bus: ViewedBus): readonly Capability[] {
   return [
-    busTopology.handledBy(async ({ prefix }) => {
+    busTopology.handledBy(async ({ prefix = '' }) => {
       const { communityId, peers, capabilitiesLocal, capabilitiesRemote, ...rest } = bus.topologySnapshot()
-      const wanted = (entry: { readonly name: string }): boolean => entry.name.startsWith(prefix ?? '')
-      const shown = prefix === undefined ? inBrief : snakeCase
+      const wanted = ({ name }: EntryView): boolean => name.startsWith(prefix) || underscored(name).startsWith(prefix)
+      const shown = prefix === '' ? inBrief : snakeCase
       return answer({
         ...snakeCase(rest),
         community_id: communityId ?? null,
@@ -84,7 +85,7 @@ export function busTools(bus: ViewedBus): readonly Capability[] {
         .recentTraces(filtered ? TRACE_RING_BUFFER : limit)
         .filter(
           (trace) =>
-            (capability === undefined || trace.capability === capability) &&
+            (capability === undefined || isMeant(trace.capability, capability)) &&
             (traceId === undefined || trace.traceId === traceId) &&
             (result === undefined || trace.result === result),
         )

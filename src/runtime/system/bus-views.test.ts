@@ -64,7 +64,8 @@ describe('bus_traces', () => {
     })
     for (const filter of [{ trace_id: '01K9Z3N8QK6R3M0V6V5A8B4C2E' }, { result: 'not_found' }])
       expect((await rig.data('bus_traces', filter))['traces']).toHaveLength(1)
-    expect((await rig.data('bus_traces', { capability: 'light.read' }))['traces']).toHaveLength(2)
+    for (const capability of ['light.read', 'light_read'])
+      expect((await rig.data('bus_traces', { capability }))['traces']).toHaveLength(2)
   })
 })
 
@@ -138,6 +139,30 @@ describe('router_score', () => {
       code: 'INVALID_PARAMS',
       message: 'node: No node is called "cellar" here; there is node-a, attic.',
     })
+  })
+
+  it('knows a capability by the name that strict clients list', async () => {
+    rig.bus.registerCapability(answering({ name: 'light.read' }, echo))
+    expect(await rig.data('router_score', { capability: 'light_read' })).toMatchObject({
+      capability: 'light.read',
+      scores: [{ viable: true }],
+    })
+    expect(await rig.through('router_call', { capability: 'light_read' })).toMatchObject({
+      value: { data: { capability: 'light.read', served_by: 'node-a' } },
+    })
+    expect(await rig.data('router_fallback', { capability: 'light_read' })).toMatchObject({
+      providers: [{ name: 'light.read' }],
+    })
+    expect(await rig.data('bus_topology', { prefix: 'light_' })).toMatchObject({
+      capabilities_local: [{ name: 'light.read' }],
+    })
+  })
+
+  it('names what may have been meant', async () => {
+    rig.bus.registerCapability(answering({ name: 'light.read' }, echo))
+    const message = 'Nobody here offers light.raed. Did you mean light.read?'
+    expect(await rig.data('router_score', { capability: 'light.raed' })).toMatchObject({ refusal: message })
+    expect(await rig.error('router_call', { capability: 'light.raed' })).toMatchObject({ code: 'NOT_FOUND', message })
   })
 
   it('says why nobody would take it', async () => {

@@ -12,8 +12,10 @@ import type { CapabilityEntry } from '../../bus/entry.ts'
 import { cost } from '../../bus/peak-ewma.ts'
 import type { Router } from '../../bus/router.ts'
 import { specScore } from '../../bus/strategy.ts'
+import { closest, didYouMean } from '../../core/closest.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
+import { isMeant } from '../../core/spelling.ts'
 import { answer, origin } from '../dependencies.ts'
 import type { Records } from '../dependencies.ts'
 import { badArgument } from '../faults.ts'
@@ -31,8 +33,9 @@ const TRACES_SEARCHED = 100
 
 export function routerTools({ database, ledger, clock }: Records, bus: RoutingBus): readonly Capability[] {
   return [
-    routerScore.handledBy(async ({ capability, version, arguments: body, node: wanted }, call) => {
+    routerScore.handledBy(async ({ capability: given, version, arguments: body, node: wanted }, call) => {
       const nowMs = clock.monotonic()
+      const capability = offeredName(bus, given)
       const node = wanted === undefined ? undefined : bus.router.nodeId(wanted)
       const versionReq = versionOf(version) ?? bus.offer(capability)?.version ?? [0, 0]
       // Without a session: asking binds nobody to a provider.
@@ -42,12 +45,15 @@ export function routerTools({ database, ledger, clock }: Records, bus: RoutingBu
         capability,
         scores: bus.registry.named(capability).map((entry) => scoreOf(entry, asked, { router: bus.router, nowMs })),
         winner: winner === undefined ? null : identityOf(winner),
-        ...(winner === undefined ? { refusal: bus.router.explain(asked, nowMs).message } : {}),
+        ...(winner === undefined
+          ? { refusal: `${bus.router.explain(asked, nowMs).message}${nearTo(bus, capability)}` }
+          : {}),
       })
     }),
 
     routerCall.handledBy(async (input, call) => {
-      const { capability, version, arguments: body, node, session_id: sessionId, timeout_ms: wantedMs } = input
+      const { version, arguments: body, node, session_id: sessionId, timeout_ms: wantedMs } = input
+      const capability = offeredName(bus, input.capability)
       // A chain of calls of itself would only use up its deadline.
       if (capability === routerCall.offer.name) return fail(badArgument('capability', 'calls nothing but itself'))
       const leftMs = call.deadlineMs - clock.monotonic()
@@ -65,7 +71,7 @@ export function routerTools({ database, ledger, clock }: Records, bus: RoutingBu
         heldLocks: call.heldLocks,
         interaction: call.interaction,
       })
-      if (!outcome.ok) return outcome
+      if (!outcome.ok) return fail({ ...outcome.fault, message: `${outcome.fault.message}${nearTo(bus, capability)}` })
       const { data, ...rest } = outcome.value
       return ok({ ...rest, data: { capability, served_by: servedBy(bus, call.traceId, capability), data } })
     }),
@@ -75,9 +81,12 @@ export function routerTools({ database, ledger, clock }: Records, bus: RoutingBu
       const strange = wanted === undefined ? undefined : bus.strangeNode(wanted)
       if (strange !== undefined) return fail(badArgument('node', strange))
       const node = wanted === undefined ? undefined : bus.router.nodeId(wanted)
-      const entries = (capability === undefined ? bus.registry.all() : bus.registry.named(capability)).filter(
-        (entry) => node === undefined || entry.nodeId === node,
-      )
+      const entries = bus.registry
+        .all()
+        .filter(
+          ({ nodeId, offer }) =>
+            (node === undefined || nodeId === node) && (capability === undefined || isMeant(offer.name, capability)),
+        )
       const shunned = entries.filter((entry) => entry.health.isEjected())
       if (reset && shunned.length > 0) {
         const providers = shunned.slice(0, MAX_PROVIDERS_LISTED).map(({ key }) => key)
@@ -112,6 +121,23 @@ export function routerTools({ database, ledger, clock }: Records, bus: RoutingBu
       })
     }),
   ]
+}
+
+/** The capability of that name, or else the one that strict clients list so. */
+function offeredName({ registry }: RoutingBus, given: string): string {
+  if (registry.named(given).length > 0) return given
+  return registry.all().find(({ offer }) => isMeant(offer.name, given))?.offer.name ?? given
+}
+
+/** What may have been meant by a name of nothing. */
+function nearTo({ registry }: RoutingBus, name: string): string {
+  if (registry.named(name).length > 0) return ''
+  return didYouMean(
+    closest(
+      name,
+      registry.all().map(({ offer }) => offer.name),
+    ),
+  )
 }
 
 function versionOf(text: string | undefined): Version | undefined {

@@ -12,7 +12,7 @@ import { answer } from './answer.ts'
 import type { Answering } from './answer.ts'
 import type { Answer } from './asker.ts'
 import { headerMismatch } from './header-mismatch.ts'
-import { INSTRUCTIONS } from './instructions.ts'
+import { instructionsFor } from './instructions.ts'
 import { speaking } from './interaction.ts'
 import { MODERN_REVISION } from './modern-request.ts'
 import type { ModernRequest } from './modern-request.ts'
@@ -33,11 +33,6 @@ export interface ModernServing extends Answering {
 }
 
 const SERVED: ReadonlySet<string> = new Set([...METHODS, 'server/discover'])
-const DISCOVERED: JsonObject = {
-  supportedVersions: [MODERN_REVISION],
-  capabilities: CAPABILITIES,
-  instructions: INSTRUCTIONS,
-}
 
 export function isServedByHand({ method }: ModernRequest): boolean {
   return SERVED.has(method)
@@ -57,7 +52,7 @@ async function answered(
   asked: ModernRequest,
   { notify }: ReplyTransport,
 ): Promise<Answer> {
-  if (asked.method === 'server/discover') return { result: DISCOVERED }
+  if (asked.method === 'server/discover') return { result: discovered(visit) }
   const wanted = readRequest(asked.method, asked.params)
   if (wanted === undefined) return { error: { code: INVALID_PARAMS, message: misshapen(asked.method) } }
   const { principal, door, catalogue, request, response } = visit
@@ -73,6 +68,14 @@ async function answered(
     node: nodeIn(asked.meta, door.node),
     interaction: { ...speaking({ ...asked, notify }), ...asked.asked },
   })
+}
+
+function discovered({ catalogue }: Visit): JsonObject {
+  return {
+    supportedVersions: [MODERN_REVISION],
+    capabilities: CAPABILITIES,
+    instructions: instructionsFor(catalogue.view),
+  }
 }
 
 /** Aborts when the client closes the response before it has all of it. */

@@ -1,6 +1,6 @@
 /**
  * SDK server: the MCP SDK's low-level server, wired to our answers. It serves the 2025 family, stdio, and the corners
- * of 2026-07-28 that our own path leaves to it. Cheap to make: the catalogue is not built here.
+ * of 2026-07-28 that our own path leaves to it. Cheap to make: catalogues are built elsewhere, and kept.
  *
  * Does I/O through the transport that it is connected to.
  */
@@ -16,7 +16,7 @@ import type { Asker } from './asker.ts'
 import type { ListKind } from './changes.ts'
 import type { Connection } from './connection.ts'
 import { headerMismatch } from './header-mismatch.ts'
-import { INSTRUCTIONS } from './instructions.ts'
+import { instructionsFor } from './instructions.ts'
 import { speaking } from './interaction.ts'
 import { isLogLevel } from './log-level.ts'
 import { CACHE_HINTS } from './modern-result.ts'
@@ -42,7 +42,7 @@ const anything = z.looseObject({})
 export function createSdkServer(parts: Answering, serverInfo: ServerInfo, connection: Connection): Server {
   const server = new Server(
     { ...serverInfo },
-    { capabilities: CAPABILITIES, instructions: INSTRUCTIONS, cacheHints: CACHE_HINTS },
+    { capabilities: CAPABILITIES, instructions: instructionsFor(connection.catalogue().view), cacheHints: CACHE_HINTS },
   )
   for (const method of METHODS)
     // With a schema of our own: the SDK's answer to parameters of the wrong shape is an internal error.

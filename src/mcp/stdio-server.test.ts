@@ -14,13 +14,13 @@ const META = {
 }
 
 /** A client's two ends of the pipes: what it writes, and the lines it reads. */
-function connect(bus: FaceBus, profile?: string) {
+function connect(bus: FaceBus, profile?: string, style: 'dots' | 'underscore' = 'dots') {
   const input = new PassThrough()
   const output = new PassThrough()
   const serving = serveStdio({
     bus,
     principal: agent,
-    door: { profile, style: 'dots' },
+    door: { profile, style },
     streams: { input, output },
     serverInfo: { name: 'hearthbus', title: 'Hearthbus', version: '0.0.0' },
     log: silentLogger,
@@ -54,6 +54,17 @@ describe('MCP over stdio', () => {
     say({ method: 'notifications/initialized' })
     say({ id: 1, method: 'tools/call', params: { name: 'test_echo', arguments: { a: 1 } } })
     expect(await hear()).toMatchObject({ id: 1, result: { structuredContent: { ok: true, data: { a: 1 } } } })
+  })
+
+  it('tells a client of part of the tools, or of names with underscores, that it is one', async () => {
+    const told = async (profile?: string, style?: 'dots' | 'underscore'): Promise<string> => {
+      const { say, hear } = connect(recordedBus(echo).bus, profile, style)
+      say(INITIALIZE)
+      return ((await hear()) as { result: { instructions: string } }).result.instructions
+    }
+    expect(await told()).not.toMatch(/Spelling|profile/)
+    expect(await told(undefined, 'underscore')).toContain('in your list that is hs4_devices_set')
+    expect(await told('read')).toContain('You see a part of it, the profile read:')
   })
 
   it('serves a client of 2026-07-28', async () => {

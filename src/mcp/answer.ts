@@ -24,6 +24,7 @@ import { INTERNAL_ERROR, INVALID_PARAMS, MISSING_CAPABILITY, protocolFault } fro
 import type { McpRequest } from './request.ts'
 import { promptResult, resourceResult, toolResult } from './results.ts'
 import type { StateSeal } from './state-seal.ts'
+import { isVisible } from './visibility.ts'
 
 export interface Answering {
   readonly bus: FaceBus
@@ -79,9 +80,17 @@ async function callTool(parts: Answering, given: string, body: JsonObject, asker
     return ask(parts, round, { ...asker, node: pinned.node }, (outcome) => ({ result: toolResult(outcome, offer) }))
   }
   await parts.bus.call(attempted(canonical ?? given, catalogue), undefined, body, callOptions(asker))
-  const near = catalogue.near(given)
-  const unknown = `Unknown tool: ${given.slice(0, MAX_NAME)}${near.length === 0 ? '' : `.${didYouMean(near)}`}`
+  const more =
+    entry !== undefined && hasOtherDoors(entry.offer, asker)
+      ? ` It is not in the profile ${catalogue.view.profileName}.`
+      : didYouMean(catalogue.near(given))
+  const unknown = `Unknown tool: ${given.slice(0, MAX_NAME)}${more === '' ? '' : `.${more}`}`
   return refuse(strangeDoor(parts, asker) ?? unknown)
+}
+
+/** Whether another profile would show it to this caller. Who is held to one hears of nothing else. */
+function hasOtherDoors(offer: Offer, { principal }: Asker): boolean {
+  return principal.restrictions?.profiles === undefined && isVisible(offer, principal)
 }
 
 const MAX_NAME = 128

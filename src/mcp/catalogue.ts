@@ -86,7 +86,10 @@ export function buildCatalogue(offers: readonly Offer[], view: View): Catalogue 
       // Dots for underscores are no slip of the pen: either spelling means the tool.
       const plain = (name: string): string => name.replaceAll('.', '_')
       const listed = new Map(shownTools.map(({ name }) => [plain(name), toolNames.listed(name, view.style)]))
-      return closest(plain(given), listed.keys()).map((name) => listed.get(name) ?? name)
+      // Texts are short: they say registry.methods.list where the whole name is longer.
+      const ending = [...listed.keys()].filter((name) => name.endsWith(`_${plain(given)}`))
+      const near = ending.length === 1 ? ending : closest(plain(given), listed.keys())
+      return near.map((name) => listed.get(name) ?? name)
     },
     prompt: (given) => prompts.get(canonicalOr(promptNames, given)),
     resource: (uri) => findResource(resources, uri),

@@ -90,7 +90,7 @@ describe('a tool called over HTTP', () => {
 
   it('is told what may have been meant by a name with a slip of the pen, however it is spelt', async () => {
     const { url } = await open([echo])
-    for (const name of ['test.ecko', 'test_ecko']) {
+    for (const name of ['test.ecko', 'test_ecko', 'echo']) {
       const { messages } = await hear(url, modernRequest('tools/call', { name }))
       expect(messages[0]).toMatchObject({ error: { message: `Unknown tool: ${name}. Did you mean test.echo?` } })
     }
@@ -201,7 +201,8 @@ describe('lists over HTTP', () => {
     expect(names(await hear(`${url}/plain`, modernRequest('tools/list')))).toEqual(['test.echo', 'test.write'])
     expect((await hear(`${url}/other`, modernRequest('tools/list'))).status).toBe(404)
     const { messages } = await hear(`${url}/read`, modernRequest('tools/call', { name: 'test.write' }))
-    expect(messages[0]).toMatchObject({ error: { code: -32_602, message: 'Unknown tool: test.write' } })
+    const message = 'Unknown tool: test.write. It is not in the profile read.'
+    expect(messages[0]).toMatchObject({ error: { code: -32_602, message } })
     expect(calls.map((call: Call) => call.capability)).toEqual(['test.write@read'])
   })
 
@@ -212,6 +213,8 @@ describe('lists over HTTP', () => {
     principal = { ...agent, restrictions: { profiles: ['read'] } }
     expect(names(await hear(url, modernRequest('tools/list')))).toEqual(['test.echo'])
     expect((await hear(`${url}/all`, modernRequest('tools/list'))).status).toBe(403)
+    const { messages } = await hear(url, modernRequest('tools/call', { name: 'test.write' }))
+    expect(messages[0]).toMatchObject({ error: { code: -32_602, message: 'Unknown tool: test.write' } })
   })
 
   it('are new as soon as something is registered', async () => {

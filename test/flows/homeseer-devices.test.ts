@@ -196,17 +196,10 @@ describe('intents', () => {
     const query = 'the downstairs sleeping light'
     const can = { clientCapabilities: { elicitation: {} } }
     const asked = await intent({ query: 'Lamp Bedroom', ...wish }, can)
-    const choices = at(
-      asked,
-      'inputRequired',
-      'requests',
-      'target',
-      'params',
-      'requestedSchema',
-      'properties',
-      'choice',
-      'oneOf',
-    )
+    const form = at(asked, 'inputRequired', 'requests', 'target', 'params')
+    // To a person, not to the model.
+    expect(at(form, 'message')).toBe('Nothing is called exactly that. Which one is meant? ("Lamp Bedroom")')
+    const choices = at(form, 'requestedSchema', 'properties', 'choice', 'oneOf')
     expect(choices).toEqual(expect.arrayContaining([{ const: '191', title: 'Lamp (Bedroom, Below), ref 191' }]))
     const told = { ...can, inputResponses: { target: { action: 'accept', content: { choice: '191' } } } }
     const done = await intent({ query: 'Lamp Bedroom', ...wish }, told)

@@ -28,7 +28,7 @@ import { SET_WISH } from './device-set.ts'
 import { deviceLabel } from './device-view.ts'
 import { homeseerFamily } from './envelope.ts'
 import { hs4Fault, type NextCall } from './faults.ts'
-import { acts, candidateJson, currentNames, disambiguation, queryArgument } from './resolve-tools.ts'
+import { acts, candidateJson, currentNames, disambiguation, doubtOf, queryArgument } from './resolve-tools.ts'
 import { chooseScenePath, PATHS } from './scene-path.ts'
 import { wishJson } from './set-wish.ts'
 import { INTENT_GUARD, stage, type Wanted } from './staging.ts'
@@ -197,10 +197,11 @@ async function proceed<One extends Candidate<unknown>>(
     .map((one) => ({ id: idOf(one), label: labelOf(one), call: callFor(one) }))
   const choice = chosen(call, choices)
   // The name as it was said, quoted: a person may see from it that it was heard wrongly.
-  const question = `${disambiguation(found.verdict) ?? ''} (${JSON.stringify(query)})`
-  if (choice === undefined && canAsk(call)) return askPerson(question, choices)
+  const said = `(${JSON.stringify(query)})`
+  if (choice === undefined && canAsk(call))
+    return askPerson(`${doubtOf(found.verdict) ?? ''} Which one is meant? ${said}`, choices)
   if (choice === undefined || choice === 'declined')
-    return answer({ ...choicesJson(question, choices), ...describe(top) })
+    return answer({ ...choicesJson(`${disambiguation(found.verdict) ?? ''} ${said}`, choices), ...describe(top) })
   // The choice is one of these candidates: `chosen` takes none that is not offered.
   const one = found.candidates.find((candidate) => idOf(candidate) === choice.id) ?? top
   const outcome = await prepareAndCommit(homeseer, call, { intent, one })

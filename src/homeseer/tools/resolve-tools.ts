@@ -97,16 +97,22 @@ export function refreshJson({ resolver, warnings }: CurrentResolver, { clock }: 
   }
 }
 
-const ASKS: Readonly<Record<Extract<Verdict, { kind: 'ask' }>['reason'], string>> = {
-  fuzzy: 'Nothing is called exactly that. Ask which one is meant.',
-  'several-exact': 'Several are called exactly that. Ask which one is meant.',
-  wrapper: 'What is called that stands for other devices. Ask which one is meant.',
-  'look-alike': 'A name looks like this one without being it. Ask which one is meant.',
+const DOUBTS: Readonly<Record<Extract<Verdict, { kind: 'ask' }>['reason'], string>> = {
+  fuzzy: 'Nothing is called exactly that.',
+  'several-exact': 'Several are called exactly that.',
+  wrapper: 'What is called that stands for other devices.',
+  'look-alike': 'A name looks like this one without being it.',
 }
 
-/** What to ask, or `undefined` when there is nothing to ask. */
+/** Why somebody has to be asked; `undefined` when there is nothing to ask. */
+export function doubtOf(verdict: Verdict): string | undefined {
+  return verdict.kind === 'ask' ? DOUBTS[verdict.reason] : undefined
+}
+
+/** The same for a model, which has to ask. */
 export function disambiguation(verdict: Verdict): string | undefined {
-  return verdict.kind === 'ask' ? ASKS[verdict.reason] : undefined
+  const doubt = doubtOf(verdict)
+  return doubt === undefined ? undefined : `${doubt} Ask which one is meant.`
 }
 
 function devices(homeseer: Homeseer): Capability {

@@ -1,8 +1,10 @@
 import { Kvm } from '@nats-io/kv'
 import { connect } from '@nats-io/transport-node'
 import { describe, expect, it } from 'vitest'
+import { manualClock, systemClock } from '../../src/core/clock.ts'
 import { silentLogger } from '../../src/core/logger.ts'
 import type { OwnManifest } from '../../src/mesh/self.ts'
+import { idToken } from '../../src/mesh/identity/node-key.ts'
 import { NatsRegistry } from '../../src/mesh/nats/registry-client.ts'
 import type { RegistryOptions } from '../../src/mesh/nats/registry-client.ts'
 import { bucketName } from '../../src/mesh/nats/subject.ts'
@@ -21,6 +23,7 @@ describe.skipIf(NATS_SERVER === '')('a member list in NATS', () => {
       self: identityOf(2).id,
       communityId: () => community,
       onCommunity: () => undefined,
+      clock: systemClock,
       logger: silentLogger,
     })
     const heard: unknown[] = []
@@ -38,6 +41,73 @@ describe.skipIf(NATS_SERVER === '')('a member list in NATS', () => {
     await bucket.put('community', '{"revision":4}')
     await until('it was heard', async () => heard.some((hint) => JSON.stringify(hint).includes('"revision":4')))
     expect(await held()).toEqual({ revision: 4 })
+    await registry.stop(undefined)
+    await connection.close()
+    await broker.stop()
+  })
+})
+
+describe.skipIf(NATS_SERVER === '')('what a node offers, in NATS', () => {
+  it('is put again before it lapses, also where another node keeps the member list there', async () => {
+    const broker = await startNats()
+    const connection = await connect({ servers: broker.url })
+    const [community, self] = [identityOf(1).id, identityOf(2).id]
+    const clock = manualClock()
+    const registry = new NatsRegistry({
+      link: { isUp: true } as RegistryOptions['link'],
+      self,
+      communityId: () => community,
+      onCommunity: () => undefined,
+      clock,
+      logger: silentLogger,
+    })
+    const heard: string[] = []
+    await registry.start((hint) => void heard.push(JSON.stringify(hint)))
+    registry.linkUp(connection)
+    const own = { slim: { sequence: 1 }, full: { capabilities: [], capabilities_hash: 'h' } } as unknown as OwnManifest
+    registry.publish(own, { revision: 3 })
+    const bucket = await new Kvm(connection).create(bucketName(community), { history: 1, ttl: 60_000 })
+    const revision = async (): Promise<number> => (await bucket.get(`caps.${idToken(self)}`))?.revision ?? 0
+    await until('it is there', async () => (await revision()) > 0)
+    const first = await revision()
+    clock.advance(20_000)
+    await bucket.put('community', '{"revision":3,"by":"another"}')
+    await until('it was heard', async () => heard.some((hint) => hint.includes('another')))
+    registry.publish(own, { revision: 3 })
+    clock.advance(15_000)
+    registry.publish(own, { revision: 3 })
+    await until('it is there anew', async () => (await revision()) > first)
+    expect((await bucket.get(`caps.${idToken(self)}`))?.json()).toEqual({ hash: 'h', capabilities: [] })
+    await registry.stop(undefined)
+    await connection.close()
+    await broker.stop()
+  })
+})
+
+describe.skipIf(NATS_SERVER === '')('a registry that cannot be opened', () => {
+  it('is tried by one timer, however often something is published, and said once', async () => {
+    const broker = await startNats('jetstream: disabled')
+    const connection = await connect({ servers: broker.url })
+    const community = identityOf(1).id
+    const warnings: string[] = []
+    let tries = 0
+    const registry = new NatsRegistry({
+      link: { isUp: true } as RegistryOptions['link'],
+      self: identityOf(2).id,
+      communityId: () => community,
+      onCommunity: () => void tries++,
+      clock: systemClock,
+      logger: { ...silentLogger, warn: (_, message) => void warnings.push(message) },
+    })
+    await registry.start(() => undefined)
+    registry.linkUp(connection)
+    await until('it failed', async () => warnings.length === 1)
+    const own = { slim: { sequence: 1 }, full: { capabilities: [], capabilities_hash: 'h' } } as unknown as OwnManifest
+    const before = tries
+    registry.publish(own, { revision: 3 })
+    expect(tries).toBe(before)
+    await until('it was tried again', async () => tries >= 4)
+    expect(warnings).toEqual(['the NATS registry cannot be opened (is JetStream on? nats-server -js)'])
     await registry.stop(undefined)
     await connection.close()
     await broker.stop()

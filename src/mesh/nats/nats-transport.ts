@@ -73,6 +73,7 @@ export class NatsTransport implements Broker {
       link: this.#link,
       self: identity.id,
       communityId,
+      clock,
       logger,
       onCommunity: (community) => this.#listen(community),
     })

@@ -4,7 +4,7 @@
  *   node.<id>    slim manifest, every ten seconds       caps.<id>    { hash, capabilities }, when they change
  *   community    the member list
  *
- * The bucket forgets what is a minute old. Servers before 2.11 tell nobody when they do; so who has gone is judged here,
+ * The bucket forgets what is a minute old, so what did not change is put again before that. Servers before 2.11 tell nobody when they do; so who has gone is judged here,
  * by silence, as it is for every other source.
  *
  * Does I/O, through the link.
@@ -12,9 +12,11 @@
 import { Kvm } from '@nats-io/kv'
 import type { KV, KvWatchEntry } from '@nats-io/kv'
 import type { NatsConnection } from '@nats-io/transport-node'
+import type { Clock } from '../../core/clock.ts'
 import { canonicalJson, isJsonObject } from '../../core/json.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { Logger } from '../../core/logger.ts'
+import { thrownMessage } from '../../core/thrown.ts'
 import type { Hint, PeerSource } from '../discovery/peer-source.ts'
 import { idToken, isNodeId } from '../identity/node-key.ts'
 import type { OwnManifest } from '../self.ts'
@@ -25,14 +27,15 @@ export interface RegistryOptions {
   readonly link: Link
   readonly self: string
   readonly communityId: () => string | undefined
+  readonly clock: Pick<Clock, 'monotonic'>
   readonly logger: Logger
   /** The community is known, now or since just now. */
   readonly onCommunity: (communityId: string) => void
 }
 
 const TTL_MS = 60_000
-/** The member list is put again when nobody did for so long: it would lapse otherwise. */
-const COMMUNITY_AGAIN_MS = 30_000
+/** What we offer is put again after so long, and the member list when nobody did: they would lapse otherwise. */
+const AGAIN_MS = 30_000
 const RETRY_MS = 1_000
 
 export class NatsRegistry implements PeerSource {
@@ -44,9 +47,13 @@ export class NatsRegistry implements PeerSource {
   #own: OwnManifest | undefined
   #community: JsonObject | undefined
   /** What was put last into the bucket that is open now. */
-  #put = { manifest: '', capabilities: '', community: '', communityMs: 0 }
+  #put = nothingPut()
   #isClosed = false
   #isOpening = false
+  /** Only one at a time: every beat finds the bucket closed while it cannot be opened. */
+  #retry: NodeJS.Timeout | undefined
+  /** Why it is not open, as the log has it: it is tried again every second, and said once. */
+  #told: string | undefined
 
   constructor(options: RegistryOptions) {
     this.#options = options
@@ -60,8 +67,8 @@ export class NatsRegistry implements PeerSource {
   publish(own: OwnManifest, community: JsonObject): void {
     this.#own = own
     this.#community = community
-    if (this.#bucket === undefined && this.#options.link.isUp) void this.#open()
-    else void this.#putAll()
+    if (this.#bucket !== undefined) void this.#putAll()
+    else if (this.#retry === undefined && this.#options.link.isUp) void this.#open()
   }
 
   /** Connected, for the first time or again: the bucket may be another one, or gone. */
@@ -73,6 +80,7 @@ export class NatsRegistry implements PeerSource {
 
   async stop(goodbye: OwnManifest | undefined): Promise<void> {
     this.#isClosed = true
+    clearTimeout(this.#retry)
     const bucket = this.#bucket
     if (bucket === undefined || goodbye === undefined || !this.#options.link.isUp) return
     const token = idToken(this.#options.self)
@@ -84,6 +92,8 @@ export class NatsRegistry implements PeerSource {
   }
 
   async #open(): Promise<void> {
+    clearTimeout(this.#retry)
+    this.#retry = undefined
     const communityId = this.#options.communityId()
     const connection = this.#connection
     if (communityId === undefined || connection === undefined || this.#isOpening || this.#isClosed) return
@@ -91,31 +101,42 @@ export class NatsRegistry implements PeerSource {
     this.#options.onCommunity(communityId)
     try {
       const bucket = await new Kvm(connection).create(bucketName(communityId), { history: 1, ttl: TTL_MS })
-      this.#put = { manifest: '', capabilities: '', community: '', communityMs: 0 }
+      this.#put = nothingPut()
       this.#bucket = bucket
       void this.#watch(bucket)
       await this.#putAll()
     } catch (error) {
-      this.#bucket = undefined
-      this.#options.logger.warn({ err: error }, 'the NATS registry cannot be opened (is JetStream on? nats-server -js)')
-      setTimeout(() => void this.#open(), RETRY_MS).unref()
+      this.#failed(error, 'the NATS registry cannot be opened (is JetStream on? nats-server -js)')
     } finally {
       this.#isOpening = false
     }
   }
 
   async #watch(bucket: KV): Promise<void> {
+    const isOver = (): boolean => this.#bucket !== bucket || this.#isClosed
     try {
       for await (const entry of await bucket.watch()) {
-        if (this.#bucket !== bucket || this.#isClosed) return
+        if (isOver()) return
+        if (this.#told !== undefined) this.#options.logger.info({}, 'the NATS registry is open again')
+        this.#told = undefined
         this.#take(entry)
       }
+      if (!isOver()) this.#openLater()
     } catch (error) {
-      this.#options.logger.warn({ err: error }, 'the NATS registry stopped telling')
+      if (!isOver()) this.#failed(error, 'the NATS registry stopped telling')
     }
-    if (this.#bucket !== bucket || this.#isClosed) return
+  }
+
+  #failed(error: unknown, message: string): void {
+    const why = `${message}: ${thrownMessage(error)}`
+    if (this.#told !== why) this.#options.logger.warn({ err: error }, message)
+    this.#told = why
+    this.#openLater()
+  }
+
+  #openLater(): void {
     this.#bucket = undefined
-    setTimeout(() => void this.#open(), RETRY_MS).unref()
+    this.#retry ??= setTimeout(() => void this.#open(), RETRY_MS).unref()
   }
 
   #take(entry: KvWatchEntry): void {
@@ -124,7 +145,7 @@ export class NatsRegistry implements PeerSource {
     if (!isJsonObject(value)) return
     const [kind, token = ''] = entry.key.split('.')
     if (kind === 'community') {
-      this.#put.communityMs = Date.now()
+      this.#put.communityMs = this.#options.clock.monotonic()
       this.#hear({ kind: 'community', document: value })
       // Somebody who has just started put an older list over a newer one: whoever looks next must not find that.
       if (isOlder(value, this.#community)) {
@@ -147,9 +168,11 @@ export class NatsRegistry implements PeerSource {
     const token = idToken(this.#options.self)
     const { capabilities, capabilities_hash: hash } = own.full
     const put = this.#put
+    const nowMs = this.#options.clock.monotonic()
     try {
-      if (put.capabilities !== hash || Date.now() - put.communityMs > COMMUNITY_AGAIN_MS) {
+      if (put.capabilities !== hash || nowMs - put.capabilitiesMs > AGAIN_MS) {
         put.capabilities = typeof hash === 'string' ? hash : ''
+        put.capabilitiesMs = nowMs
         await bucket.put(`caps.${token}`, JSON.stringify({ hash, capabilities }))
       }
       const manifest = JSON.stringify(own.slim)
@@ -158,9 +181,9 @@ export class NatsRegistry implements PeerSource {
         await bucket.put(`node.${token}`, manifest)
       }
       const text = community === undefined ? '' : canonicalJson(community)
-      if (text !== '' && (put.community !== text || Date.now() - put.communityMs > COMMUNITY_AGAIN_MS)) {
+      if (text !== '' && (put.community !== text || nowMs - put.communityMs > AGAIN_MS)) {
         put.community = text
-        put.communityMs = Date.now()
+        put.communityMs = nowMs
         await bucket.put('community', text)
       }
     } catch (error) {
@@ -170,6 +193,18 @@ export class NatsRegistry implements PeerSource {
       this.#options.logger.debug({ err: error }, 'the NATS registry did not take what we said')
     }
   }
+}
+
+interface Put {
+  manifest: string
+  capabilities: string
+  capabilitiesMs: number
+  community: string
+  communityMs: number
+}
+
+function nothingPut(): Put {
+  return { manifest: '', capabilities: '', capabilitiesMs: 0, community: '', communityMs: 0 }
 }
 
 function isOlder({ revision: heard }: JsonObject, held: JsonObject | undefined): boolean {

@@ -36,6 +36,7 @@ import { modelsServices } from './main/models.ts'
 import { nodeKeyIn } from './main/node-key-store.ts'
 import { originIn } from './main/origin-store.ts'
 import { recordCopies } from './main/record-copies.ts'
+import { everyMs } from './main/regular-job-client.ts'
 import type { MeshState } from './mesh/mesh-options.ts'
 import { refused } from './main/start-fault.ts'
 import type { StartFault } from './main/start-fault.ts'
@@ -208,19 +209,4 @@ async function startService(service: Service, { bus }: Spine, undo: Undo): Promi
 async function loadMesh(parts: MeshParts): Promise<Result<PreparedMesh, StartFault>> {
   const { prepareMesh } = await import('./main/mesh.ts')
   return prepareMesh(parts)
-}
-
-/** A job that never overlaps with itself and whose failure is a line in the log. */
-function everyMs(ms: number, job: () => Promise<unknown>, logger: Logger): () => void {
-  let running = false
-  const timer = setInterval(() => {
-    if (running) return
-    running = true
-    job()
-      .catch((error: unknown) => logger.error({ err: error }, 'a regular job failed'))
-      .finally(() => {
-        running = false
-      })
-  }, ms)
-  return () => clearInterval(timer)
 }

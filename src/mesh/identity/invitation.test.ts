@@ -103,11 +103,14 @@ describe('mesh store', () => {
     expect(joined.ok && [...joined.value.members.keys()]).toEqual([issuer.id, thief.id, joiner.id])
   })
 
-  it('hands no sequence number out twice, restart or not', async () => {
+  it('hands no sequence number out twice, restart or not, after however many years', async () => {
     const before = await store.reserveSequence()
     store.close()
     store = new MeshStore(join(folder, 'mesh.db'))
-    expect(await store.reserveSequence()).toBe(before + 1_000_000)
+    const manifestsOfTwentyYears = (20 * 365 * 86_400) / 10
+    const next = await store.reserveSequence()
+    expect(next).toBeGreaterThan(before + manifestsOfTwentyYears)
+    expect(next).toBe(before + 1_000_000_000)
   })
 
   it('remembers where others were', async () => {

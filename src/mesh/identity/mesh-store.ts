@@ -48,8 +48,11 @@ export type JoinFault =
   | { readonly kind: 'no-community' }
   | CommunityFault
 
-/** Numbers are reserved in blocks, so that a restart costs one write and never hands a number out twice. */
-const SEQUENCE_BLOCK = 1_000_000
+/**
+ * Numbers are reserved in blocks, so that a restart costs one write and never hands a number out twice. A manifest every
+ * second would use a block up in thirty years, and a start every second all of them in three months.
+ */
+const SEQUENCE_BLOCK = 1_000_000_000
 const MAX_REMEMBERED = 256
 const MAX_INVITATIONS = 256
 /** So long after its end an invitation still says why it opens nothing. */

@@ -40,6 +40,21 @@ describe('cosigning', () => {
     database.close()
   })
 
+  it('says once that a witness is away, however often it is asked', async () => {
+    const { key } = cosigner('witness.test/w', generateKeyPairSync('ed25519').privateKey, () => 0)
+    // Nobody listens at port 1.
+    const witnesses = [{ vkey: formatVerifierKey(key), url: 'http://127.0.0.1:1' }]
+    const warnings: string[] = []
+    const cosign = createCosigning(configSchema.parse({ ledger: { witnesses } }), fixture.ledger, {
+      ...silentLogger,
+      warn: (_, message) => void warnings.push(message),
+    })
+    if (!cosign.ok) throw new Error(cosign.fault.message)
+    await fixture.ledger.append({ kind: 'test' })
+    for (let round = 0; round < 3; round++) await cosign.value()
+    expect(warnings).toEqual(['a witness did not cosign; it is asked every time'])
+  })
+
   it('refuses a key that is none', () => {
     const config = configSchema.parse({ ledger: { witnesses: [{ vkey: 'none', url: 'http://192.0.2.1' }] } })
     expect(createCosigning(config, fixture.ledger, silentLogger)).toMatchObject({

@@ -18,7 +18,7 @@ import type { StartFault } from './start-fault.ts'
 /** For one witness; all are asked at once. */
 const TIMEOUT_MS = 10_000
 
-/** A witness that is away is a line in the log; one that remembers another tree of ours stops the ledger. */
+/** A witness that is away is a line in the log, once for each reason; one that remembers another tree of ours stops the ledger. */
 export function createCosigning(
   config: Config,
   ledger: Ledger,
@@ -32,6 +32,7 @@ export function createCosigning(
   }
   // What every witness has signed already: a quiet house need not ask them again every minute.
   let cosignedSize = -1
+  let told: readonly string[] = []
   return ok(async () => {
     if (ledger.state().kind === 'refusing' || ledger.size() === cosignedSize) return
     const round = await cosignNewest(ledger, witnesses)
@@ -39,7 +40,11 @@ export function createCosigning(
       logger.error({ fault: round.fault }, ledgerFaultSentence(round.fault))
       return
     }
-    for (const fault of round.value.faults) logger.warn({ fault }, 'a witness did not cosign')
+    for (const fault of round.value.faults)
+      if (!told.includes(JSON.stringify(fault)))
+        logger.warn({ fault }, 'a witness did not cosign; it is asked every time')
+    if (told.length > 0 && round.value.faults.length === 0) logger.info({}, 'all witnesses cosign again')
+    told = round.value.faults.map((fault) => JSON.stringify(fault))
     // Not the size of now: what was recorded while they were asked still has to be signed.
     if (round.value.faults.length === 0) cosignedSize = round.value.signed.checkpoint.size
   })

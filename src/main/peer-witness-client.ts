@@ -41,6 +41,11 @@ export interface PeerWitness {
 /** For one question to one node; a second try corrects what we believed of it, a third is for a race. */
 const ASK_MS = 10_000
 const TRIES = 3
+/** A log goes on under another name now and then (ADR 95); names are whatever a member says, so there has to be an end. */
+const MAX_LOGS_PER_NODE = 8
+
+const SAME_NAME =
+  'two nodes call their ledgers the same, and only the first is cosigned here; a ledger is called after the node.name of its first start'
 
 export function openPeerWitness(parts: PeerWitnessParts): PeerWitness {
   const { identity, ledger, mesh, logger } = parts
@@ -48,6 +53,8 @@ export function openPeerWitness(parts: PeerWitnessParts): PeerWitness {
   // Filled as nodes come: a witness of the mesh learns its logs from their manifests.
   const logs = new Map<string, readonly VerifierKey[]>()
   const owners = new Map<string, string>()
+  /** Nodes of which the log has said so: they ask every few seconds. */
+  const clashing = new Set<string>()
   const store = new WitnessStore({
     database,
     signer: cosigner(witnessName(identity.id), identity.privateKey, systemClock.now),
@@ -60,9 +67,12 @@ export function openPeerWitness(parts: PeerWitnessParts): PeerWitness {
     if (origin === undefined || publicKey === undefined || /[\s+]/.test(origin)) return undefined
     const owner = owners.get(origin)
     if (owner !== undefined && owner !== peer) {
-      logger.warn({ origin, nodes: [owner, peer] }, 'two nodes call their ledgers the same: give one another node.name')
+      if (!clashing.has(peer)) logger.warn({ origin, nodes: [owner, peer] }, SAME_NAME)
+      clashing.add(peer)
       return undefined
     }
+    if (owner === undefined && [...owners.values()].filter((each) => each === peer).length >= MAX_LOGS_PER_NODE)
+      return undefined
     owners.set(origin, peer)
     logs.set(origin, [verifierKey(origin, ED25519, publicKey)])
     return origin

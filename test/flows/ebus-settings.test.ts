@@ -5,7 +5,7 @@ import type { Client } from '@modelcontextprotocol/client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { CLI } from '../gateway-process.ts'
 import type { HeatingHouse } from '../heating-house.ts'
-import { MONDAY, NO_REST, allRead, call, heatingHouse } from '../heating-house.ts'
+import { MONDAY, NO_REST, allRead, call, eventually, heatingHouse } from '../heating-house.ts'
 
 interface Setting {
   readonly name: string
@@ -155,5 +155,24 @@ describe('an agent that knows only the list of tools', () => {
       idempotency_key: 'wrong way',
     })
     expect(refused.error?.message).toMatch(/set_ext_register of the regulator \(address 21\).*registry\.methods\.list/)
+  })
+
+  it('starts a quick veto, and nobody says afterwards that none runs', async () => {
+    const veto = (await settings()).find(({ name }) => name === 'zone.quick_veto_hours')
+    const { tool, arguments: example } = veto?.example ?? { tool: '', arguments: { params: {} } }
+    const started = await call(client, tool, {
+      ...example,
+      params: { ...example.params, value: 2 },
+      idempotency_key: 'veto',
+    })
+    expect(started).toMatchObject({ error: null, data: { confirmed: { value: true } } })
+    const { data, meta } = await call(client, 'ebus.v1.semantic.zones.get')
+    const { fields } = meta['freshness'] as { fields: Record<string, { stale: boolean }> }
+    expect(data[0].config.quick_veto || fields['zone-1.state.special_function']?.stale).toBe(true)
+    const running = await eventually(
+      () => call(client, 'ebus.v1.semantic.zones.get'),
+      (zones) => zones.data[0].config.quick_veto === true,
+    )
+    expect(running.data[0].config).toMatchObject({ quick_veto: true, preset: 'quickveto', quick_veto_duration_h: 2 })
   })
 })

@@ -196,7 +196,7 @@ function extendedMeaning({ target, data }: Telegram, response: Uint8Array): Mean
     // One by one: taking a typed array apart in one go costs several times as much, and this is the commonest telegram.
     const [verb, group, instance, low, high] = [data[1] ?? 0, data[2] ?? 0, data[3] ?? 0, data[4] ?? 0, data[5] ?? 0]
     const key = registerKeyAt(target, opcode, group, instance, high * 256 + low)
-    if (verb === 0x01) return { kind: 'write', keys: [key, ...changedWith(key, target, instance)] }
+    if (verb === 0x01) return { kind: 'write', keys: [...new Set([key, ...changedWith(key, target)])] }
     if (verb !== 0x00 || data.length > 6) return undefined
     // An answer that names another register answers another question.
     if (response.length >= 4 && (response[1] !== group || response[2] !== low || response[3] !== high)) return undefined
@@ -237,18 +237,31 @@ const HOT_WATER_CHANNEL = CHANNELS.indexOf('dhw')
 /** Asked for under either number, it is one program. */
 const HOT_WATER_ZONES = [NO_ZONE, 0x00]
 
-/** Setting its hours starts a quick veto, and the special function ends it: each of them says how the others are. */
-const QUICK_VETO = [ZONE.specialFunction, ZONE.quickVetoSetpoint, ZONE.quickVetoHours]
-const VETO_END = [ZONE.quickVetoEndDate, ZONE.quickVetoEndTime]
-
-/** The temperature of a hot water slot is the setpoint, in all slots of the week: who changes one changes them all. */
-function changedWith(key: ReadKey, address: number, instance: number): readonly ReadKey[] {
-  if (key === registerKey(address, HOT_WATER.target)) return hotWaterSlots(address)
-  const veto = QUICK_VETO.map((register) => registerKey(address, register, instance))
-  if (!veto.includes(key)) return []
-  const ends = VETO_END.map((register) => registerKey(address, register, instance))
-  return [...veto, ...ends].filter((each) => each !== key)
+/**
+ * What a regulator sets by itself when something of the group is set: whoever writes the hours of a quick veto starts it.
+ * The temperature of a hot water slot is the setpoint, in all slots of the week: who changes one changes them all.
+ */
+function changedWith(key: ReadKey, address: number): readonly ReadKey[] {
+  const [opcode, group, instance] = bytesOf(key)
+  const following = (opcode === 0x02 ? FOLLOWING.get(group) : undefined) ?? []
+  const slots = key === registerKey(address, HOT_WATER.target) ? hotWaterSlots(address) : []
+  return [...following.map((register) => registerKey(address, register, instance)), ...slots]
 }
+
+const FOLLOWING: ReadonlyMap<number, readonly Register[]> = new Map([
+  [
+    ZONE.index.group,
+    [
+      ZONE.specialFunction,
+      ZONE.valve,
+      ZONE.currentSetpoint,
+      ZONE.quickVetoHours,
+      ZONE.quickVetoEndTime,
+      ZONE.quickVetoEndDate,
+    ],
+  ],
+  [HOT_WATER.target.group, [HOT_WATER.specialFunction, HOT_WATER.status]],
+])
 
 function hotWaterSlots(address: number): readonly ReadKey[] {
   return HOT_WATER_ZONES.flatMap((zone) =>

@@ -153,12 +153,27 @@ describe('read keys', () => {
   it('know what a write makes untrue', () => {
     expect(meaningOf(exchange('f1 15 b524 02010300220000 00a841', ''))).toEqual({
       kind: 'write',
-      keys: [registerKey(0x15, ZONE.daySetpoint)],
+      keys: expect.arrayContaining([registerKey(0x15, ZONE.daySetpoint), registerKey(0x15, ZONE.currentSetpoint)]),
+    })
+    expect(meaningOf(exchange('f1 15 b524 020100000700 01', ''))).toEqual({
+      kind: 'write',
+      keys: [registerKey(0x15, SYSTEM.systemOff)],
     })
     expect(meaningOf(exchange('f1 08 b509 0e0e04b004', ''))).toEqual({ kind: 'write', keys: [boilerKey(0x08, 0x0e04)] })
     const slot = meaningOf(exchange('f1 15 b555 a60000000001060008000ed200', '00'))
     expect(slot).toMatchObject({ kind: 'write' })
     expect(slot?.kind === 'write' && slot.keys.length).toBe(13)
+  })
+
+  it('know that a quick veto changes what its zone does and until when, and nothing of another zone', () => {
+    const started = meaningOf(exchange('f1 15 b524 020103012600 00000040', ''))
+    const keys = started?.kind === 'write' ? started.keys : []
+    const { specialFunction, quickVetoEndTime, quickVetoEndDate, quickVetoHours, roomTemperature } = ZONE
+    for (const register of [specialFunction, quickVetoEndTime, quickVetoEndDate, quickVetoHours]) {
+      expect(keys.filter((key) => key === registerKey(0x15, register, 1))).toHaveLength(1)
+      expect(keys).not.toContain(registerKey(0x15, register, 0))
+    }
+    expect(keys).not.toContain(registerKey(0x15, roomTemperature, 1))
   })
 
   it('know that the temperature of one hot water slot is that of all, and the setpoint', () => {

@@ -85,11 +85,16 @@ describe('enhanced port', () => {
   it('passes on what the adapter complains about, and names what it cannot read', () => {
     const port = enhancedPort()
     expect(brief(port.read(fromHex('ec80 f081 d080 8a'), 0).events)).toEqual([
-      'decode-fault',
-      'decode-fault',
       'error ebus 0',
       'error host 1',
+      'decode-fault',
+      'decode-fault',
     ])
+  })
+
+  it('tells of a hole in the stream where it is, not before what came whole', () => {
+    const port = enhancedPort()
+    expect(brief(port.read(fromHex('c6aa 15 8a c6aa 10'), 0).events)).toEqual(['aa', '15', 'decode-fault', 'aa', '10'])
   })
 
   it('writes START, its cancellation and SEND in two bytes each', () => {

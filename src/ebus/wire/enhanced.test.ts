@@ -13,7 +13,7 @@ import {
 
 function parsed(bytes: string): { messages: AdapterMessage[]; faults: EnhancedFault[] } {
   const faults: EnhancedFault[] = []
-  const messages = parseAdapterBytes(newEnhancedParser(), fromHex(bytes), (fault) => faults.push(fault))
+  const messages = [...parseAdapterBytes(newEnhancedParser(), fromHex(bytes), (fault) => faults.push(fault))]
   return { messages, faults }
 }
 
@@ -28,7 +28,9 @@ describe('enhanced protocol', () => {
     ['info', 0x00, 'cc80'],
   ] as const)('writes %s %i as a pair', (command, data, bytes) => {
     expect(hex(encodeHostMessage({ command, data }))).toBe(bytes)
-    expect(parseHostBytes(newEnhancedParser(), fromHex(bytes), () => expect.unreachable())).toEqual([{ command, data }])
+    expect([...parseHostBytes(newEnhancedParser(), fromHex(bytes), () => expect.unreachable())]).toEqual([
+      { command, data },
+    ])
   })
 
   it.each([
@@ -47,11 +49,11 @@ describe('enhanced protocol', () => {
 
   it('reads what ebusd and an adapter say wherever the stream is cut', () => {
     const stream = fromHex('c6aa c8b1 15 07 04 00 c68b 00 0a c6b5')
-    const whole = parseAdapterBytes(newEnhancedParser(), stream, () => expect.unreachable())
+    const whole = [...parseAdapterBytes(newEnhancedParser(), stream, () => expect.unreachable())]
     for (const cut of stream.keys()) {
       const parser = newEnhancedParser()
       const never = (): never => expect.unreachable()
-      const left = parseAdapterBytes(parser, stream.subarray(0, cut), never)
+      const left = [...parseAdapterBytes(parser, stream.subarray(0, cut), never)]
       expect([...left, ...parseAdapterBytes(parser, stream.subarray(cut), never)]).toEqual(whole)
     }
   })
@@ -87,8 +89,9 @@ describe('enhanced protocol', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), (noise) => {
         const parser = newEnhancedParser()
-        parseAdapterBytes(parser, noise, () => undefined)
-        const after = parseAdapterBytes(parser, fromHex('c6aa'), () => undefined)
+        const after = [noise, fromHex('c6aa')].flatMap((bytes) => [
+          ...parseAdapterBytes(parser, bytes, () => undefined),
+        ])
         expect(after.at(-1)).toEqual({ event: 'received', data: 0xaa })
       }),
     )

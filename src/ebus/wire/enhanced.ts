@@ -74,55 +74,54 @@ export function newEnhancedParser(): EnhancedParser {
   return { first: -1 }
 }
 
-/** What an adapter said; `onFault` hears what could not be read, after which the parser starts afresh. */
-export function parseAdapterBytes(
+/**
+ * What an adapter said; `onFault` hears what could not be read, after which the parser starts afresh. It hears it between
+ * the messages between which it came: what stands before a hole in the stream is whole.
+ */
+export function* parseAdapterBytes(
   parser: EnhancedParser,
   bytes: Uint8Array,
   onFault: (fault: EnhancedFault) => void,
-): AdapterMessage[] {
-  return parse(parser, bytes, onFault).flatMap(({ code, data }) => {
+): Generator<AdapterMessage, void> {
+  for (const { code, data } of parse(parser, bytes, onFault)) {
     const event = ADAPTER_BY_CODE.get(code)
-    if (event !== undefined) return [{ event, data }]
-    onFault({ kind: 'unknown-command', code, data })
-    return []
-  })
+    if (event === undefined) onFault({ kind: 'unknown-command', code, data })
+    else yield { event, data }
+  }
 }
 
 /** What a host said. */
-export function parseHostBytes(
+export function* parseHostBytes(
   parser: EnhancedParser,
   bytes: Uint8Array,
   onFault: (fault: EnhancedFault) => void,
-): HostMessage[] {
-  return parse(parser, bytes, onFault).flatMap(({ code, data }) => {
+): Generator<HostMessage, void> {
+  for (const { code, data } of parse(parser, bytes, onFault)) {
     const command = HOST_BY_CODE.get(code)
-    if (command !== undefined) return [{ command, data }]
-    onFault({ kind: 'unknown-command', code, data })
-    return []
-  })
+    if (command === undefined) onFault({ kind: 'unknown-command', code, data })
+    else yield { command, data }
+  }
 }
 
 /** The short form means the same as code 1 in both directions. */
 const SHORT_FORM = 0x1
 
-function parse(
+function* parse(
   parser: EnhancedParser,
   bytes: Uint8Array,
   onFault: (fault: EnhancedFault) => void,
-): { readonly code: number; readonly data: number }[] {
-  const frames: { code: number; data: number }[] = []
+): Generator<{ readonly code: number; readonly data: number }, void> {
   for (const byte of bytes) {
     const { first } = parser
     parser.first = -1
     const isSecond = (byte & 0xc0) === 0x80
     if (first >= 0 && isSecond) {
-      frames.push({ code: (first >> 2) & 0xf, data: ((first & 0x03) << 6) | (byte & 0x3f) })
+      yield { code: (first >> 2) & 0xf, data: ((first & 0x03) << 6) | (byte & 0x3f) }
       continue
     }
     if (first >= 0) onFault({ kind: 'broken-pair', byte })
     else if (isSecond) onFault({ kind: 'stray-byte', byte })
-    if (byte < 0x80) frames.push({ code: SHORT_FORM, data: byte })
+    if (byte < 0x80) yield { code: SHORT_FORM, data: byte }
     else if (!isSecond) parser.first = byte
   }
-  return frames
 }

@@ -40,14 +40,8 @@ const extended = z.strictObject({
   instance: byte.describe('Which circuit or zone, the first one is 0; 0 for what there is once.'),
   addr: registerNumber.describe('The register: a number, four hex digits, or its two bytes, high byte first.'),
   // Two names for one parameter: the contract says `opcode`, older callers `op`.
-  opcode: z
-    .union([z.literal(2), z.literal(6)])
-    .optional()
-    .describe('2, the default, is the regulator itself; 6 what is paired with it.'),
-  op: z
-    .union([z.literal(2), z.literal(6)])
-    .optional()
-    .describe('The older name of opcode.'),
+  opcode: z.literal([2, 6]).optional().describe('2, the default, is the regulator itself; 6 what is paired with it.'),
+  op: z.literal([2, 6]).optional().describe('The older name of opcode.'),
 })
 type Extended = z.output<typeof extended>
 

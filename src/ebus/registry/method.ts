@@ -135,19 +135,25 @@ export const commonParams = {
 }
 
 /** 6144, "1800" or [24, 0]: all are register 18 00. */
-export const registerNumber = z.union([
-  z.int().min(0).max(0xffff),
-  z
-    .string()
-    .regex(/^[0-9a-fA-F]{4}$/, 'four hex digits')
-    .transform((text) => Number.parseInt(text, 16)),
-  z.tuple([byte, byte]).transform(([high, low]) => high * 256 + low),
-])
+export const registerNumber = z.union(
+  [
+    z.int().min(0).max(0xffff),
+    z
+      .string()
+      .regex(/^[0-9a-fA-F]{4}$/, 'four hex digits')
+      .transform((text) => Number.parseInt(text, 16)),
+    z.tuple([byte, byte]).transform(([high, low]) => high * 256 + low),
+  ],
+  'a number, four hex digits such as "0073", or two bytes, high byte first',
+)
 
 /** A list of bytes or a string of hex digits. */
 export function byteList(min: number, max: number): z.ZodType<Uint8Array> {
   return z
-    .union([z.array(byte).min(min).max(max), z.string().regex(/^([0-9a-fA-F]{2})*$/, 'hex digits in pairs')])
+    .union(
+      [z.array(byte).min(min).max(max), z.string().regex(/^([0-9a-fA-F]{2})*$/, 'hex digits in pairs')],
+      `${min} to ${max} bytes, as a list of numbers or as hex digits in pairs`,
+    )
     .transform((given) =>
       typeof given === 'string' ? new Uint8Array(Buffer.from(given, 'hex')) : Uint8Array.from(given),
     )

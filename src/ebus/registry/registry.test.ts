@@ -268,6 +268,31 @@ describe('methods', () => {
     expect(hex(prepared(plane, name, params).data)).toBe(bytes)
   })
 
+  it.each([
+    [
+      'get_register',
+      { addr: '0x1800' },
+      'params.addr: a number, four hex digits such as "0073", or two bytes, high byte first',
+    ],
+    ['get_register', {}, 'params.addr: a number, four hex digits such as "0073", or two bytes, high byte first'],
+    [
+      'read_raw',
+      { payload: Array.from({ length: 17 }, () => 0) },
+      'params.payload: 1 to 16 bytes, as a list of numbers or as hex digits in pairs',
+    ],
+    ['read_raw', { payload: '2' }, 'params.payload: hex digits in pairs'],
+    [
+      'get_ext_register',
+      { group: 0, instance: 0, addr: 1, opcode: 3 },
+      'params.opcode: Invalid option: expected one of 2|6',
+    ],
+  ])('%s %j says what is wanted: %s', (name, params, sentence) => {
+    const made = findMethod('system', name)?.prepare(params)
+    expect(made?.ok === false && made.fault.map(({ path, message }) => `${path.join('.')}: ${message}`)).toEqual([
+      sentence,
+    ])
+  })
+
   it('tells what a resident may change from what needs a person', () => {
     const effect = (addr: number, data: string, group = 3): unknown =>
       prepared('system', 'set_ext_register', { group, instance: 0, addr, data }).effect
@@ -333,7 +358,7 @@ describe('methods', () => {
       required: ['group', 'instance', 'addr'],
       properties: {
         group: { type: 'integer', minimum: 0, maximum: 255 },
-        opcode: { anyOf: [{ const: 2 }, { const: 6 }] },
+        opcode: { enum: [2, 6] },
         data: { anyOf: [{ type: 'array', maxItems: 249 }, { type: 'string' }] },
         value: { type: 'number' },
       },

@@ -31,7 +31,7 @@ export function notFound(message: string): Fault {
 }
 
 export function badArgument(argument: string, message: string): Fault {
-  return badArguments([{ path: [argument], message, code: 'custom' }])
+  return badArguments([{ path: argument.split('.'), message, code: 'custom' }])
 }
 
 /** From the registry's tables; arguments that fail a schema are said by the chain before they come here. */

@@ -262,6 +262,16 @@ describe('intents', () => {
     )
   })
 
+  it('say of a token that nobody knows where tokens come from', async () => {
+    expect(await house.call('hs4.change.commit', { token: 'chg_gone' })).toMatchObject({
+      error: {
+        code: 'NOT_FOUND',
+        fixHint: 'Prepare the change again: a token ends with its time, and is good only for whoever prepared it.',
+        suggestedNextToolCalls: [{ name: 'hs4.help.route', args: { goal: 'use hs4.change.prepare' } }],
+      },
+    })
+  })
+
   it('name no call where only the owner can put the reason right', async () => {
     await using house = await openHouse(world, { homeseer: { safeMode: 'read_only' } })
     const wish = { query: 'Hall Lamp', value: 40, execute: true }

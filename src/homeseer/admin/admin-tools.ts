@@ -267,7 +267,12 @@ export function rollbackTool({ homeseer, rollbacks }: AdminParts): GuardedTool {
 
 function findRollback(rollbacks: Rollbacks, id: string): Result<Rollback, Fault> {
   const rollback = rollbacks.get(id)
-  if (rollback === undefined) return fail(hs4Fault('NOT_FOUND', `There is nothing to take back under ${id}.`))
+  if (rollback === undefined)
+    return fail(
+      hs4Fault('NOT_FOUND', `There is nothing to take back under ${id}.`, {
+        fixHint: 'Use the rollbackId of an act of administration that was answered with `rollback: "available"`.',
+      }),
+    )
   return rollback.state === 'used' ? fail(usedUp(rollback)) : ok(rollback)
 }
 

@@ -134,7 +134,7 @@ async function commit(
   const { changes } = homeseer.guard
   const principal = callerKey(call.caller)
   const peeked = changes.peek(token, principal)
-  if (!peeked.ok) return peeked
+  if (!peeked.ok) return fail(asToken(peeked.fault))
   const { tool: name, args } = peeked.value
   const found = findTool(preparable, name)
   if (!found.ok) return found
@@ -166,6 +166,15 @@ async function commit(
     data: { toolName: name, ...(outcome.value.data as JsonObject) },
   })
 }
+
+/** The usual advice for what is not found is about names. */
+function asToken(fault: Fault): Fault {
+  if (fault.kind !== 'not-found') return fault
+  const next = nextJson({ name: 'hs4.help.route', args: { goal: 'use hs4.change.prepare' } })
+  return { ...fault, details: { ...fault.details, [HINT]: TOKEN_HINT, [NEXT]: [next] } }
+}
+
+const TOKEN_HINT = 'Prepare the change again: a token ends with its time, and is good only for whoever prepared it.'
 
 /** The token alone cannot put a reason right. */
 function asPrepared(fault: Fault): Fault {

@@ -115,6 +115,7 @@ describe('faults of the link', () => {
     [{ kind: 'http-status', status: 404 }, 'UNSUPPORTED_ON_TARGET'],
     [{ kind: 'http-status', status: 500 }, 'HS4_ERROR'],
     [{ kind: 'http-status', status: 400 }, 'BAD_REQUEST'],
+    [{ kind: 'http-status', status: 302 }, 'HS4_ERROR'],
     [{ kind: 'refused', reason: 'error', text: 'error' }, 'HS4_ERROR'],
     [{ kind: 'refused', reason: 'unsupported', text: 'unknown request' }, 'UNSUPPORTED_ON_TARGET'],
     [{ kind: 'json-disabled', text: 'off' }, 'HS4_ERROR'],

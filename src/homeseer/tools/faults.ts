@@ -106,6 +106,12 @@ function statusFault(status: number, what: string): Fault {
   const details = { link: 'http-status', statusCode: status }
   // A page that is not there: an older HomeSeer, or a plug-in's page without the plug-in.
   if (status === 404) return hs4Fault('UNSUPPORTED_ON_TARGET', `This HomeSeer has no page for ${what}.`, { details })
+  // Not followed, because it would carry the login along; most often to https, or to the page where one logs in.
+  if (status >= 300 && status < 400)
+    return hs4Fault('HS4_ERROR', `HomeSeer sends elsewhere (status ${status}) while ${what}.`, {
+      details,
+      fixHint: 'Check homeseer.url in the configuration (https?), and user and password of HomeSeer.',
+    })
   const code = status >= 500 ? 'HS4_ERROR' : 'BAD_REQUEST'
   return hs4Fault(code, `HomeSeer answered status ${status} while ${what}.`, { details })
 }

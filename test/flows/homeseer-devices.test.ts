@@ -428,6 +428,34 @@ describe('reaching HomeSeer', () => {
     expect(contract.ok).toBe(true)
   })
 
+  it('does not call a HomeSeer well that will not say what its devices can be told', async () => {
+    const { httpPort } = world.simulator
+    const silent = createServer(({ url = '', headers }, response) => {
+      if (/request=getcontrol(&|$)/.test(url)) return response.end('error\r\n')
+      const login = { authorization: headers.authorization ?? '' }
+      return void fetch(`http://127.0.0.1:${httpPort}${url}`, { headers: login })
+        .then((reply) => reply.text())
+        .then((text) => response.end(text))
+    })
+    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
+    const { port } = silent.address() as AddressInfo
+    try {
+      await using mute = await openHouse(world, { homeseer: { url: `http://127.0.0.1:${port}`, push: {} } })
+      expect(await mute.call('hs4.devices.list')).toMatchObject({ error: { code: 'HS4_ERROR' } })
+      const { checks } = at(await mute.call('hs4.selftest.run'), 'result') as { checks: readonly JsonObject[] }
+      expect(checks).toContainEqual(expect.objectContaining({ check: 'devices_read', status: 'pass' }))
+      expect(checks).toContainEqual(
+        expect.objectContaining({ check: 'controls_read', status: 'fail', code: 'HS4_ERROR' }),
+      )
+      expect(checks).toContainEqual(
+        expect.objectContaining({ check: 'alias_refresh', status: 'warn', missing: ['devices'] }),
+      )
+    } finally {
+      silent.close()
+      silent.closeAllConnections()
+    }
+  })
+
   it('hears the web hook, and only with its key', async () => {
     const webhookPort = await freePort()
     const key = 'a-key-of-some-length'

@@ -9,7 +9,7 @@ import type { Capability } from '../../bus/capability.ts'
 import { defineTool } from '../../bus/tool.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { fail } from '../../core/result.ts'
-import { getVersion } from '../wire/read-request.ts'
+import { getControl, getVersion } from '../wire/read-request.ts'
 import type { LinkFault } from '../wire/fault.ts'
 import type { Result } from '../../core/result.ts'
 import { answer, isoTime, type Homeseer } from './dependencies.ts'
@@ -95,16 +95,18 @@ export function healthTools(homeseer: Homeseer): readonly Capability[] {
 
 async function linkChecks({ link, catalog }: Homeseer): Promise<readonly Check[]> {
   const version = await link.json.call(getVersion())
-  const refreshed = await link.mirror.refresh()
-  const devices = refreshed.ok ? await catalog.house() : refreshed
   // A self-test that answered from its memory would test nothing.
   catalog.forget()
+  const refreshed = await link.mirror.refresh()
+  const controls = await link.json.call(getControl())
   const events = await catalog.events()
   const cameras = await catalog.cameras()
   const push = link.pushState()
   return [
     checkOf('hs4_version', version, 'fail', (value) => ({ version: value })),
-    checkOf('devices_read', devices, 'fail', () => ({ devices: link.mirror.entries.size })),
+    checkOf('devices_read', refreshed, 'fail', () => ({ devices: link.mirror.entries.size })),
+    // Without them nobody knows what a device can be told, or how careful one must be with it.
+    checkOf('controls_read', controls, 'fail', (value) => ({ devices: value.size })),
     checkOf('events_read', events, 'fail', (value) => ({ events: value.length })),
     // A house without cameras is not a broken one.
     checkOf('cameras_read', cameras, 'warn', (value) => ({ cameras: value.length })),
@@ -147,6 +149,7 @@ async function nameCheck({ resolver }: Homeseer): Promise<Check> {
   return {
     check: 'alias_refresh',
     status: warnings.length === 0 ? 'pass' : 'warn',
+    ...(warnings.length === 0 ? {} : { missing: warnings.map(({ source }) => source) }),
     aliases: names.deviceNames.aliases.length + names.eventNames.aliases.length + names.cameraNames.aliases.length,
   }
 }

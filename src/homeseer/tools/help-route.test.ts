@@ -128,6 +128,11 @@ describe('help route', () => {
     expect(routes.map(({ route }) => route)).toEqual(['generic_diagnostics'])
   })
 
+  it('takes no tool for meant that shares only little words with the goal', () => {
+    const routes = helpRoutes({ goal: 'show a picture of a plug', mode: 'mutate', resolver, offers, plugins })
+    expect(routes.map(({ route }) => route).filter((route) => route.startsWith('tool:'))).toEqual([])
+  })
+
   it('falls back to finding out what is wrong', () => {
     expect(top('why is it so dark')?.route).toBe('generic_diagnostics')
   })

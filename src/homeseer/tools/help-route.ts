@@ -185,13 +185,19 @@ function hits(words: ReadonlySet<string>, kind: keyof typeof WORDS): number {
   return WORDS[kind].split(' ').filter((word) => words.has(word)).length
 }
 
+/** In every other title: two tools that share these have nothing in common. */
+const LITTLE: ReadonlySet<string> = new Set(['a', 'an', 'the', 'of', 'to', 'in', 'for', 'by', 'its', 'and'])
+
 /** Names count double: `list users` is `hs4.admin.users.list` before anything that mentions users. */
 function shareOf({ name, title }: Offer, goal: string, words: ReadonlySet<string>): number {
   if (goal.includes(name)) return 1
-  const own = tokensOf(normalise(`${name.replace(/^hs4/, '').replaceAll(/[._]/g, ' ')} ${title}`))
+  const own = tokensOf(normalise(`${name.replace(/^hs4/, '').replaceAll(/[._]/g, ' ')} ${title}`)).filter(
+    (word) => !LITTLE.has(word),
+  )
+  const said = [...words].filter((word) => !LITTLE.has(word))
   const shared = own.filter((word) => words.has(word)).length
   // One word in common is chance. The share is the harmonic mean, as the resolver scores names.
-  return shared < 2 ? 0 : Math.min(0.9, (2 * shared) / (own.length + words.size))
+  return shared < 2 ? 0 : Math.min(0.9, (2 * shared) / (own.length + said.length))
 }
 
 function round(value: number): number {

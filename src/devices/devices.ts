@@ -78,7 +78,7 @@ export function createDevices(options: DevicesOptions): Service {
         host: config.host,
         port: config.port,
         trouble: doors.trouble,
-        broker: config.broker !== undefined,
+        transports,
       }),
   }
 }

@@ -1,8 +1,10 @@
-/** A gateway whose ports for devices belong to somebody else. */
+/** A gateway whose ports for devices belong to somebody else, or are not open at all. */
 import { once } from 'node:events'
+import { readFileSync, writeFileSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
 import { expect, it } from 'vitest'
+import { openDeviceHome } from '../device-home.ts'
 import { createHome, startGatewayProcess } from '../gateway-process.ts'
 
 it('stops when it is told to, although the MQTT port was never free', async () => {
@@ -21,5 +23,25 @@ it('stops when it is told to, although the MQTT port was never free', async () =
     await gateway.kill()
     somebody.close()
     home.remove()
+  }
+})
+
+it('says which device cannot come in, because the way it was let in over is switched off', async () => {
+  const first = await openDeviceHome()
+  const device = await first.enrol('Attic', { transport: 'mqtt' })
+  device.stop()
+  await first.leave()
+  const before = readFileSync(first.home.config, 'utf8')
+  writeFileSync(first.home.config, before.replace('mqtt: { port: 0, udpPort: 0 }', 'mqtt: { enabled: false }'))
+  const second = await openDeviceHome({ home: first.home })
+  try {
+    const { services } = await second.api('/api/status', { token: second.ownerToken })
+    const advice =
+      'attic was let in over mqtt, which is switched off: set devices.mqtt.enabled, or let it in again after hearthbus devices forget attic.'
+    expect(services).toContainEqual(
+      expect.objectContaining({ name: 'devices', status: 'degraded', details: expect.objectContaining({ advice }) }),
+    )
+  } finally {
+    await second.stop()
   }
 })

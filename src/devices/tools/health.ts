@@ -5,14 +5,15 @@
  */
 import type { ServiceHealth } from '../../bus/capability.ts'
 import type { OpenHouse } from './open-house.ts'
+import type { RosterDevice } from './roster.ts'
 
 export interface DoorFacts {
   readonly host: string
   readonly port: number
   /** Why the doors are not open. */
   readonly trouble: string | undefined
-  /** Whether somebody else's broker is configured. */
-  readonly broker: boolean
+  /** The ways in that the configuration opens. */
+  readonly transports: readonly string[]
 }
 
 export function devicesHealth(house: OpenHouse | undefined, facts: DoorFacts): ServiceHealth {
@@ -31,10 +32,11 @@ export function devicesHealth(house: OpenHouse | undefined, facts: DoorFacts): S
   const pending = gateway.registrar.pending().length
   const refused = house.refused().reduce((sum, { count }) => sum + count, 0)
   const { connected, pendingCalls } = gateway.fleet.stats()
-  const brokerGone = facts.broker && !gateway.brokerConnected()
-  const advice = adviceFor({ brokerGone, withheld: withheld.map(({ slug }) => slug), pending })
+  const brokerGone = facts.transports.includes('mqtt-broker') && !gateway.brokerConnected()
+  const shutOut = devices.find(({ enrolled }) => !facts.transports.includes(enrolled.transport))
+  const advice = adviceFor({ brokerGone, shutOut, withheld: withheld.map(({ slug }) => slug), pending })
   return {
-    status: brokerGone || withheld.length > 0 ? 'degraded' : 'ok',
+    status: brokerGone || shutOut !== undefined || withheld.length > 0 ? 'degraded' : 'ok',
     details: {
       enrolled: devices.length,
       online: connected,
@@ -50,11 +52,17 @@ export function devicesHealth(house: OpenHouse | undefined, facts: DoorFacts): S
 
 function adviceFor(facts: {
   readonly brokerGone: boolean
+  readonly shutOut: RosterDevice | undefined
   readonly withheld: readonly string[]
   readonly pending: number
 }): string | undefined {
-  const { brokerGone, withheld, pending } = facts
+  const { brokerGone, shutOut, withheld, pending } = facts
   if (brokerGone) return 'The MQTT broker cannot be reached: check devices.broker.url and its account.'
+  if (shutOut !== undefined) {
+    const { slug, enrolled } = shutOut
+    const key = enrolled.transport === 'mqtt' ? 'devices.mqtt.enabled' : 'devices.broker'
+    return `${slug} was let in over ${enrolled.transport}, which is switched off: set ${key}, or let it in again after hearthbus devices forget ${slug}.`
+  }
   const [first] = withheld
   if (first !== undefined)
     return `Tools of ${withheld.join(', ')} are new or changed and are withheld. Look at them: hearthbus devices show ${first}.`

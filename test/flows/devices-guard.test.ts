@@ -410,6 +410,15 @@ describe('a house that waits for its devices', () => {
       const [turned, state] = await Promise.all(calls)
       expect(turned?.structuredContent).toMatchObject({ device: 'shed', value: true })
       expect(state?.structuredContent).toMatchObject({ device: 'shed', value: { power: true } })
+
+      // Nobody goes on waiting for a device that was turned away.
+      lamp.sleep()
+      await house.until('shed', ({ online }) => online === false)
+      const waits = { device: 'shed', tool: 'self.lamp.turn_on', when_asleep: 'queue' }
+      const inVain = client.callTool({ name: 'devices.call', arguments: waits })
+      await house.asOwner('devices.list')
+      await house.asOwner('devices.enrolment.revoke', { device: 'shed' })
+      expect((await inVain).structuredContent).toMatchObject({ error: { code: 'unknown_device', retryable: false } })
       await client.close()
     } finally {
       await house.stop()

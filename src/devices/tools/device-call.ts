@@ -69,6 +69,7 @@ export class DeviceCalls {
     const isThere = () => this.#phase(deviceId) === 'ready'
     const waited = await this.#waiters.wait({ key: deviceId, caller: accountKey(caller), waitMs, signal, isThere })
     if (waited === 'ready') return undefined
+    if (waited === 'gone') return { kind: 'unknown-device', device: deviceId }
     if (waited === 'full') return { kind: 'queue-full', limit: WAITERS_PER_DEVICE }
     if (waited === 'too-many-of-one') return { kind: 'queue-full', limit: WAITERS_PER_CALLER, ofOne: true }
     // One that is there and not ready has something else to do.
@@ -95,6 +96,11 @@ export class DeviceCalls {
   /** Something happened to the device. */
   poke(deviceId: string): void {
     this.#waiters.poke(deviceId)
+  }
+
+  /** The device was turned away or forgotten. */
+  dismiss(deviceId: string): void {
+    this.#waiters.dismiss(deviceId)
   }
 
   close(): void {

@@ -159,6 +159,7 @@ export class Roster {
     const enrolled = registrar.device(deviceId)
     if (enrolled?.state !== 'approved') {
       this.#remove(deviceId)
+      this.#parts.calls.dismiss(deviceId)
       return
     }
     const tools = fleet.device(deviceId)?.tools ?? []

@@ -33,6 +33,17 @@ describe('waiters', () => {
     expect(await last).toBe('expired')
   })
 
+  it('go away with what they wait for, and leave those who wait for something else', async () => {
+    const waiters = new Waiters()
+    const isThere = () => false
+    const waited = waiters.wait({ ...wait, isThere })
+    const other = waiters.wait({ ...wait, isThere, key: 'b' })
+    waiters.dismiss('a')
+    expect(await waited).toBe('gone')
+    waiters.close()
+    expect(await other).toBe('expired')
+  })
+
   it('are not too many', async () => {
     const waiters = new Waiters()
     const isThere = () => false

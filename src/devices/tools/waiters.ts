@@ -5,7 +5,7 @@
  *
  * Pure, apart from waiting.
  */
-export type Waited = 'ready' | 'expired' | 'full' | 'too-many-of-one'
+export type Waited = 'ready' | 'expired' | 'gone' | 'full' | 'too-many-of-one'
 
 export interface Wait {
   readonly key: string
@@ -18,6 +18,7 @@ export interface Wait {
 interface Waiting {
   readonly look: () => void
   readonly giveUp: () => void
+  readonly dismiss: () => void
 }
 
 export const WAITERS_PER_DEVICE = 32
@@ -55,6 +56,7 @@ export class Waiters {
           if (isThere()) end('ready')
         },
         giveUp: () => end('expired'),
+        dismiss: () => end('gone'),
       }
       const timer = setTimeout(waiting.giveUp, waitMs)
       others.add(waiting)
@@ -65,6 +67,11 @@ export class Waiters {
   /** Something happened to it. */
   poke(key: string): void {
     for (const { look } of this.#waiting.get(key) ?? []) look()
+  }
+
+  /** It will never come: it does not belong to the house any more. */
+  dismiss(key: string): void {
+    for (const { dismiss } of this.#waiting.get(key) ?? []) dismiss()
   }
 
   /** Nobody will come any more. */

@@ -219,6 +219,29 @@ describe('cosignatures', () => {
     expect((await fixture.ledger.verify()).findings).toEqual([])
   })
 
+  it('are kept up to as many as a note can be read with, those of the first to come', async () => {
+    const many = Array.from({ length: 120 }, (_, count) =>
+      cosigner(`witness.test/${count}`, generateKeyPairSync('ed25519').privateKey, () => 1_700_000_000_000),
+    )
+    const signed = await fixture.checkpoint()
+    for (const some of [many.slice(0, 10), many]) {
+      const verified = verifyNote(
+        signNote(signed.note.text, some),
+        many.map(({ key }) => key),
+      )
+      if (!verified.ok) throw new Error('not cosigned')
+      await fixture.ledger.addCosignatures(signed, verified.value)
+    }
+    const { signatures } = fixture.ledger.latestCheckpoint()?.note ?? { signatures: [] }
+    expect(signatures).toHaveLength(65)
+    expect(signatures[0]?.name).toBe(ORIGIN)
+    await fixture.fill(305)
+    await fixture.checkpoint()
+    await fixture.reopen()
+    expect(fixture.ledger.state()).toEqual({ kind: 'sound' })
+    expect((await fixture.ledger.verify()).findings).toEqual([])
+  })
+
   it('are not kept when they are of something else', async () => {
     const signed = await fixture.checkpoint()
     const verified = verifyNote(signNote('something else\n', [witness]), [witness.key])

@@ -46,6 +46,9 @@ export interface SigningOptions {
   readonly lastSignedPath: string
 }
 
+/** More than any policy asks for. A community may have more nodes than a note may have signatures, the log's own first. */
+const MAX_COSIGNATURES = 64
+
 export class Signing {
   readonly #options: SigningOptions
   readonly #store: CheckpointStore
@@ -128,7 +131,8 @@ export class Signing {
     const more = cosignatures.map(({ signature }) => signature)
     const merged = await this.#options.database.commit(() => {
       const { checkpoint, note } = this.#open(this.#store.at(signed.checkpoint.size)) ?? signed
-      const cosigned = { checkpoint, note: withSignatures(note, more) }
+      const { text, signatures } = withSignatures(note, more)
+      const cosigned = { checkpoint, note: { text, signatures: signatures.slice(0, 1 + MAX_COSIGNATURES) } }
       for (const { key } of cosignatures) this.#store.addWitness(formatVerifierKey(key))
       this.#store.put(rowOf(cosigned))
       return cosigned

@@ -10,7 +10,7 @@ import { Database } from '../core/database-store.ts'
 import { makeFolder } from '../core/folder-store.ts'
 import { systemCode } from '../core/thrown.ts'
 import { keyFaultSentence, loadOrCreateKey } from '../ledger/key-store.ts'
-import { cosigner, formatVerifierKey, parseVerifierKey } from '../ledger/note-key.ts'
+import { cosigner, ED25519, formatVerifierKey, parseVerifierKey } from '../ledger/note-key.ts'
 import type { VerifierKey } from '../ledger/note-key.ts'
 import { startWitness } from '../ledger/witness-server.ts'
 import { WitnessStore, witnessMigrations } from '../ledger/witness-store.ts'
@@ -46,6 +46,11 @@ async function witness({ folder, name, host, port, logs }: WitnessCommand): Prom
   for (const text of logs) {
     const parsed = parseVerifierKey(text)
     if (!parsed.ok) return refuse(`${text} is not a log's key: ${parsed.fault.reason}`, EXIT.usage)
+    if (parsed.value.type !== ED25519)
+      return refuse(
+        `${text} is not a log's key: it is a witness’s. \`hearthbus ledger key\` prints a log's.`,
+        EXIT.usage,
+      )
     // Several keys under one name: a log that was given a new key is still one log.
     known.set(parsed.value.name, [...(known.get(parsed.value.name) ?? []), parsed.value])
   }

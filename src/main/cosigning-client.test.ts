@@ -55,6 +55,15 @@ describe('cosigning', () => {
     expect(warnings).toEqual(['a witness did not cosign; it is asked every time'])
   })
 
+  it('refuses the key of a log in the place of a witness, which could never cosign', () => {
+    const vkey = formatVerifierKey(fixture.signer.key)
+    const config = configSchema.parse({ ledger: { witnesses: [{ vkey, url: 'http://192.0.2.1' }] } })
+    expect(createCosigning(config, fixture.ledger, silentLogger)).toMatchObject({
+      ok: false,
+      fault: { kind: 'misconfigured', message: expect.stringContaining('it is a log’s key; a witness prints its own') },
+    })
+  })
+
   it('refuses a key that is none', () => {
     const config = configSchema.parse({ ledger: { witnesses: [{ vkey: 'none', url: 'http://192.0.2.1' }] } })
     expect(createCosigning(config, fixture.ledger, silentLogger)).toMatchObject({

@@ -57,6 +57,7 @@ export interface CopyName {
     | 'task'
     | 'thought'
     | 'agent key'
+    | 'skill'
     | 'session'
     | 'seal'
     | 'approval'

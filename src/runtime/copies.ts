@@ -5,13 +5,16 @@
  */
 import type { Database } from '../core/database-store.ts'
 import type { Copies } from '../ledger/copies.ts'
+import { createNamedAudit } from './named-audit.ts'
 import { createSessionAudit } from './proofs/session-audit.ts'
 import { createSessionEraser } from './proofs/session-eraser.ts'
 import { createSessionStore } from './proofs/session-store.ts'
+import { auditedSkills } from './skills/skill-audit.ts'
+import { createSkillStore } from './skills/skill-store.ts'
 import { createTaskAudit } from './tasks/task-audit.ts'
 import { createTaskEraser } from './tasks/task-eraser.ts'
 import { createTaskStore } from './tasks/task-store.ts'
-import { createAgentKeyAudit } from './trail/agent-key-audit.ts'
+import { auditedAgentKeys } from './trail/agent-key-audit.ts'
 import { createThoughtAudit } from './trail/thought-audit.ts'
 import { createThoughtStore } from './trail/thought-store.ts'
 
@@ -23,7 +26,8 @@ export function runtimeCopies({ sql }: Pick<Database, 'sql'>): readonly Copies[]
       eraser: (entry, leaves) => createTaskEraser(entry, { leaves, tasks: () => createTaskStore(sql) }),
     },
     { audit: (leaves, news) => createThoughtAudit({ thoughts: createThoughtStore(sql), leaves, news }) },
-    { audit: (leaves, news) => createAgentKeyAudit({ thoughts: createThoughtStore(sql), leaves, news }) },
+    { audit: (leaves, news) => createNamedAudit(auditedAgentKeys(createThoughtStore(sql)), { leaves, news }) },
+    { audit: (leaves, news) => createNamedAudit(auditedSkills(createSkillStore(sql)), { leaves, news }) },
     {
       audit: (leaves, news) => createSessionAudit({ sessions: createSessionStore(sql), leaves, news }),
       eraser: (entry) => createSessionEraser(entry, () => createSessionStore(sql)),

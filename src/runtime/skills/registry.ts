@@ -9,6 +9,8 @@ import type { Records } from '../dependencies.ts'
 import type { FoundSkill, ScanSkills, SkillFolders } from './skill-folder-store.ts'
 import type { SeenSkill, SkillStore } from './skill-store.ts'
 
+export const SKILL_CHANGE = 'skill.change'
+
 export interface SkillRegistry {
   /** Scans, records what changed, and answers with what is on disk now. Nothing is written when nothing changed. */
   readonly refresh: () => Promise<KnownSkills>
@@ -55,7 +57,7 @@ function recordChanges({ ledger }: Records, skills: readonly FoundSkill[], store
   // Compared again inside the transaction: of two scans at once, the second finds nothing left to record.
   for (const { name, now, before } of differences(skills, store.all())) {
     const { seq, at } = ledger.appendIn({
-      kind: 'skill.change',
+      kind: SKILL_CHANGE,
       name,
       change: now === undefined ? 'removed' : before === undefined ? 'added' : 'changed',
       source_path: (now ?? before)?.source_path,

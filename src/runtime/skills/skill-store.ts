@@ -16,12 +16,17 @@ export interface SeenSkill {
 
 export interface SkillStore {
   readonly all: () => ReadonlyMap<string, SeenSkill>
+  /** In the order of their names. */
+  readonly after: (name: string | undefined, limit: number) => readonly SeenSkill[]
+  readonly has: (name: string) => boolean
   readonly put: (skill: SeenSkill) => void
   readonly remove: (name: string) => void
 }
 
 export function createSkillStore(sql: DatabaseSync): SkillStore {
   const all = sql.prepare('SELECT * FROM skills ORDER BY name')
+  const after = sql.prepare('SELECT * FROM skills WHERE ?1 IS NULL OR name > ?1 ORDER BY name LIMIT ?2')
+  const has = sql.prepare('SELECT 1 FROM skills WHERE name = ?')
   const put = sql.prepare(`
     INSERT INTO skills VALUES (:name, :source_path, :content_hash, :loaded_at, :log_index)
     ON CONFLICT (name) DO UPDATE SET source_path = excluded.source_path, content_hash = excluded.content_hash,
@@ -29,6 +34,8 @@ export function createSkillStore(sql: DatabaseSync): SkillStore {
   const remove = sql.prepare('DELETE FROM skills WHERE name = ?')
   return {
     all: () => new Map((all.all() as unknown as SeenSkill[]).map((skill) => [skill.name, skill])),
+    after: (name, limit) => after.all(name ?? null, limit) as unknown as SeenSkill[],
+    has: (name) => has.get(name) !== undefined,
     put: (skill) => void put.run({ ...skill }),
     remove: (name) => void remove.run(name),
   }

@@ -10,7 +10,7 @@ import { Database } from '../core/database-store.ts'
 import { makeFolder } from '../core/folder-store.ts'
 import { systemCode } from '../core/thrown.ts'
 import { keyFaultSentence, loadOrCreateKey } from '../ledger/key-store.ts'
-import { cosigner, ED25519, formatVerifierKey, parseVerifierKey } from '../ledger/note-key.ts'
+import { cosigner, ED25519, formatVerifierKey, isKeyName, parseVerifierKey } from '../ledger/note-key.ts'
 import type { VerifierKey } from '../ledger/note-key.ts'
 import { startWitness } from '../ledger/witness-server.ts'
 import { WitnessStore, witnessMigrations } from '../ledger/witness-store.ts'
@@ -42,6 +42,8 @@ export async function runWitness(command: WitnessCommand): Promise<ExitCode> {
 }
 
 async function witness({ folder, name, host, port, logs }: WitnessCommand): Promise<ExitCode> {
+  if (!isKeyName(name))
+    return refuse(`--name ${name}: a name without spaces or plus signs, such as example.com/witness.`, EXIT.usage)
   const known = new Map<string, VerifierKey[]>()
   for (const text of logs) {
     const parsed = parseVerifierKey(text)

@@ -118,7 +118,7 @@ const ledgerSection = z
   .strictObject({
     origin: z
       .string()
-      .regex(/^[^\s+]{1,128}$/, 'a name without spaces or plus signs, such as example.com/house')
+      .regex(/^[^\s+\p{Cc}]{1,128}$/u, 'a name without spaces or plus signs, such as example.com/house')
       .optional()
       .describe(
         'Name of the log in its checkpoints; if absent, the one that it has, made from the node name at the first start.',

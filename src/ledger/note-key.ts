@@ -50,9 +50,13 @@ const TIME_BYTES = 8
 /** No Unicode space and no plus, which divides the parts of a verifier key; control characters have no place either. */
 const NAME = /^[^\s+\p{Cc}]+$/u
 
+export function isKeyName(name: string): boolean {
+  return NAME.test(name)
+}
+
 /** Throws on a name or key that could not be one; `parseVerifierKey` is for what strangers give. */
 export function verifierKey(name: string, type: SignatureType, publicKey: Uint8Array): VerifierKey {
-  if (!NAME.test(name)) throw new TypeError(`${JSON.stringify(name)} cannot be a key name: it has spaces or a plus`)
+  if (!isKeyName(name)) throw new TypeError(`${JSON.stringify(name)} cannot be a key name: it has spaces or a plus`)
   if (publicKey.length !== PUBLIC_KEY_BYTES) throw new RangeError(`Ed25519 key of ${publicKey.length} bytes`)
   const key = importPublicKey(publicKey)
   return {
@@ -73,7 +77,7 @@ export function parseVerifierKey(text: string): Result<VerifierKey, VerifierKeyF
   const match = /^([^+]+)\+([0-9a-f]{8})\+(.+)$/u.exec(text)
   const [name, id, encoded] = [match?.[1], match?.[2], fromBase64(match?.[3] ?? '')]
   if (name === undefined || encoded === undefined) return refused('it is not name+id+base64')
-  if (!NAME.test(name)) return refused('its name has spaces')
+  if (!isKeyName(name)) return refused('its name has spaces')
   const [type] = encoded
   if (type !== ED25519 && type !== COSIGNATURE) return refused('it is of a type other than Ed25519 and cosignature')
   if (encoded.length !== 1 + PUBLIC_KEY_BYTES) return refused('its key is not 32 bytes long')

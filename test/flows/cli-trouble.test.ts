@@ -158,6 +158,7 @@ describe('a wrong command line', () => {
   it('ends with 2 and says what would be right', async () => {
     const wrong = [
       ['witness', '--port', 'abc'],
+      ['witness', '--port', '0', '--name', 'the attic'],
       // A witness's key is none of a log.
       ['witness', '--port', '0', '--log', 'w.test/w+081686a7+BNQ/f4VyZq19fCp6x73WFcgoqci8CJFYQgsyow3yKjbx'],
       ['call', 'server_ping', '[1]'],

@@ -133,6 +133,15 @@ describe('help route', () => {
     expect(routes.map(({ route }) => route).filter((route) => route.startsWith('tool:'))).toEqual([])
   })
 
+  it('lists all of a kind where the goal names no device', () => {
+    for (const goal of ['which lights are on', 'check if any lights are on'])
+      expect(top(goal, 'read_only')).toEqual({
+        route: 'device_overview',
+        confidence: 0.6,
+        steps: [{ tool: 'hs4.devices.list', argsTemplate: { capability: 'on_off' } }],
+      })
+  })
+
   it('falls back to finding out what is wrong', () => {
     expect(top('why is it so dark')?.route).toBe('generic_diagnostics')
   })

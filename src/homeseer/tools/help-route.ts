@@ -8,6 +8,7 @@
  */
 import type { Offer } from '../../bus/capability.ts'
 import type { JsonObject } from '../../core/json.ts'
+import type { Capability } from '../catalog/capability.ts'
 import type { Device } from '../catalog/device.ts'
 import { chooseControl, type ControlChoice } from '../catalog/control.ts'
 import { normalise, tokensOf } from '../resolve/normalise.ts'
@@ -44,9 +45,24 @@ const WORDS = {
   diagnose: 'why wrong broken health status diagnose problem check failing error offline slow',
 } as const
 
+/** What many devices are called together, and what all of them can. */
+const KINDS: Readonly<Record<string, Capability>> = {
+  light: 'on_off',
+  lights: 'on_off',
+  lamps: 'on_off',
+  switches: 'on_off',
+  locks: 'lock',
+  blinds: 'cover',
+  thermostats: 'setpoint',
+  temperatures: 'temperature',
+  batteries: 'battery',
+}
+
 /** Below it a route is noise; `generic_diagnostics` starts above it, so there is always one. */
 const LEAST = 0.2
 const MAX_ROUTES = 5
+/** Before finding out what is wrong: `check the batteries` complains of nothing. */
+const OVERVIEW = 0.6
 
 export function helpRoutes(goal: Goal): readonly Route[] {
   const words = new Set(tokensOf(normalise(goal.goal)))
@@ -63,7 +79,7 @@ export function helpRoutes(goal: Goal): readonly Route[] {
 /** Looking comes first, even where the goal is to change: a model acts on refs, not on words. */
 function deviceRoute({ goal, mode, resolver }: Goal, words: ReadonlySet<string>): Route | undefined {
   const [top] = resolveDevices(resolver, goal).candidates
-  if (top === undefined) return undefined
+  if (top === undefined) return kindRoute(words)
   const { target, score } = top
   const look: readonly Step[] = [
     { tool: 'hs4.resolve.devices', argsTemplate: { query: goal.slice(0, 200), limit: 5 } },
@@ -74,6 +90,15 @@ function deviceRoute({ goal, mode, resolver }: Goal, words: ReadonlySet<string>)
   const steps =
     wish === undefined || mode === 'read_only' ? look : [...look, ...changing('hs4.devices.set', set, { mode, goal })]
   return { route: 'device_control', confidence: confidence(score, words, 'device'), steps }
+}
+
+/** A goal that speaks of many devices and names none, such as which lights are on. */
+function kindRoute(words: ReadonlySet<string>): Route | undefined {
+  const kind = Object.keys(KINDS).find((word) => words.has(word))
+  const capability = kind === undefined ? undefined : KINDS[kind]
+  if (capability === undefined) return undefined
+  const steps = [{ tool: 'hs4.devices.list', argsTemplate: { capability } }]
+  return { route: 'device_overview', confidence: OVERVIEW, steps }
 }
 
 function eventRoute({ goal, mode, resolver }: Goal, words: ReadonlySet<string>): Route | undefined {

@@ -24,6 +24,27 @@ describe('audit entry', () => {
     expect(auditEntry({ entry, end, args: undefined, result }).result).toBe(expected)
   })
 
+  it.each([
+    ['approval.requested', 'allowed'],
+    ['approval.approved', 'allowed'],
+    ['approval.denied', 'blocked'],
+    ['approval.expired', 'blocked'],
+    ['change.committed', 'allowed'],
+    ['change.failed', 'error'],
+    ['change.unknown', 'error'],
+  ])('%s is %s', (kind, expected) => {
+    const shown = auditEntry({ entry: { ...entry, kind }, end: undefined, args: undefined, result: undefined })
+    expect(shown).toMatchObject({ action: kind, result: expected })
+  })
+
+  it('tells who decided from who asked', () => {
+    const denied = { ...entry, kind: 'approval.denied', by: 'owner' }
+    expect(auditEntry({ entry: denied, end: undefined, args: undefined, result: undefined })).toMatchObject({
+      principal: 'claude',
+      decidedBy: 'owner',
+    })
+  })
+
   it('says where it stands in the ledger, how long it took and what was refused', () => {
     const end = exit({ outcome: 'denied', error_code: 'not-permitted', reasons: ['confirm'] })
     expect(auditEntry({ entry, end, args: { ref: 1 }, result: undefined })).toEqual({

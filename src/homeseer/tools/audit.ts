@@ -10,9 +10,17 @@ import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
 import { isMeant } from '../../core/spelling.ts'
 import { textOf } from './json-text.ts'
 
-/** The contract's words. `allowed` is said of what has begun and not ended, and of events, which have no end. */
+/** The contract's words. `allowed` is said of what has begun and not ended, and of events that end nothing. */
 export const AUDIT_RESULTS = ['allowed', 'blocked', 'success', 'error', 'dry_run'] as const
 type AuditResult = (typeof AUDIT_RESULTS)[number]
+
+/** Events that are a no, or a change that went wrong. */
+const EVENT_RESULTS: Readonly<Record<string, AuditResult>> = {
+  'approval.denied': 'blocked',
+  'approval.expired': 'blocked',
+  'change.failed': 'error',
+  'change.unknown': 'error',
+}
 
 export interface AuditFilter {
   readonly tool?: string
@@ -49,9 +57,11 @@ export function auditEntry({ entry, end, args, result }: Recorded): JsonObject {
     timestamp: entry['at'] ?? null,
     tool: entry['tool'] ?? null,
     action: isCall ? actionOf(textOf(entry['tool'])) : (entry['kind'] ?? null),
-    result: isCall ? resultOf(end, dryRun) : 'allowed',
+    result: isCall ? resultOf(end, dryRun) : (EVENT_RESULTS[textOf(entry['kind'])] ?? 'allowed'),
     dryRun,
     principal: entry['principal'] ?? null,
+    // Who asked is one, who said yes or no another.
+    ...(entry['by'] === undefined ? {} : { decidedBy: entry['by'] }),
     ...(entry['trace_id'] === undefined ? {} : { auditRef: `trace:${textOf(entry['trace_id'])}` }),
     ...(end === undefined ? {} : { durationMs: durationMs(entry, end) }),
     ...(end?.['error_code'] === undefined ? {} : { errorCode: end['error_code'] }),

@@ -6,10 +6,15 @@
 import type { PeerRecord } from './peer.ts'
 import type { PeerView } from './topology.ts'
 
+/** Nodes that are remembered although they left. */
+const MAX_AWAY = 256
+
 export class NodeDirectory {
   readonly #selfId: string
   readonly #selfName: string | undefined
   readonly #peers = new Map<string, { readonly record: PeerRecord; readonly seenMs: number }>()
+  /** The names of nodes that were here and are not now: who asks for one did not make it up. */
+  readonly #away = new Map<string, string>()
 
   constructor(selfId: string, selfName: string | undefined) {
     this.#selfId = selfId
@@ -24,10 +29,21 @@ export class NodeDirectory {
   see(record: PeerRecord, nowMs: number): void {
     if (record.nodeId === this.#selfId || record.manifest.nodeId !== record.nodeId) return
     this.#peers.set(record.nodeId, { record, seenMs: nowMs })
+    this.#away.delete(record.nodeId)
   }
 
   forget(nodeId: string): void {
+    const left = this.#peers.get(nodeId)
+    if (left === undefined) return
     this.#peers.delete(nodeId)
+    const [oldest] = this.#away.keys()
+    if (oldest !== undefined && this.#away.size >= MAX_AWAY) this.#away.delete(oldest)
+    this.#away.set(nodeId, left.record.displayName ?? nodeId)
+  }
+
+  /** Whether it was here and has left. */
+  isAway(id: string): boolean {
+    return this.#away.has(id)
   }
 
   /** An id stays what it is; a name becomes the id of the one node that has it. A community gives each name once. */
@@ -35,19 +51,22 @@ export class NodeDirectory {
     if (idOrName === this.#selfId || this.#peers.has(idOrName)) return idOrName
     const named = [...this.#peers.values()].filter(({ record }) => record.displayName === idOrName)
     if (idOrName === this.#selfName) return named.length === 0 ? this.#selfId : idOrName
-    return named.length === 1 ? (named[0]?.record.nodeId ?? idOrName) : idOrName
+    if (named.length > 0) return named.length === 1 ? (named[0]?.record.nodeId ?? idOrName) : idOrName
+    const left = [...this.#away].filter(([, name]) => name === idOrName)
+    return left.length === 1 ? (left[0]?.[0] ?? idOrName) : idOrName
   }
 
   /** What to say to whoever wants a node that is not here; `undefined` where it is. Quoted: a caller wrote it. */
   strange(idOrName: string, instead = `there is ${this.#names().join(', ')}`): string | undefined {
     const id = this.idOf(idOrName)
     if (id === this.#selfId || this.#peers.has(id)) return undefined
+    if (this.isAway(id)) return `The node ${this.nameOf(id) ?? id} was here and is away now.`
     return `No node is called ${JSON.stringify(idOrName)} here; ${instead}.`
   }
 
   /** What people call it, where that is known. */
   nameOf(id: string): string | undefined {
-    return id === this.#selfId ? this.#selfName : this.#peers.get(id)?.record.displayName
+    return id === this.#selfId ? this.#selfName : (this.#peers.get(id)?.record.displayName ?? this.#away.get(id))
   }
 
   /** What people call them, this node first. */

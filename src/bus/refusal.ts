@@ -5,7 +5,7 @@
  *   trust                                  not permitted
  *   ambiguous                              say which node
  *   busy                                   come back after `retryAfterMs`
- *   quarantined · stale                    unreachable for now
+ *   quarantined · stale · away             unreachable for now
  *
  * Pure.
  */
@@ -27,7 +27,7 @@ export interface Situation {
   readonly eligible: readonly CapabilityEntry[]
   readonly isStale: (entry: CapabilityEntry) => boolean
   /** For the names that people gave them. */
-  readonly nodes: Pick<NodeDirectory, 'strange' | 'nameOf' | 'namesOf'>
+  readonly nodes: Pick<NodeDirectory, 'strange' | 'nameOf' | 'namesOf' | 'isAway'>
   readonly nowMs: number
 }
 
@@ -43,6 +43,12 @@ export function refusal(call: Call, situation: Situation): Fault {
 
 function nobodyEligible(call: Call, named: readonly CapabilityEntry[], nodes: Situation['nodes']): Fault {
   const name = call.capability
+  // Before its offers are looked for: a node takes them along when it leaves.
+  if (call.node !== undefined && nodes.isAway(call.node))
+    return unreachable(
+      'away',
+      `The node ${nodes.nameOf(call.node) ?? call.node} was here and is away now. Nothing was sent.`,
+    )
   if (named.length === 0) return notFound('unknown', `Nobody here offers ${name}.`)
   const versions = named.filter(({ offer }) => satisfies(offer.version, call.versionReq))
   if (versions.length === 0) {
@@ -123,8 +129,8 @@ function notFound(reason: string, message: string, details: Readonly<Record<stri
   return { kind: 'not-found', code: 'not_found', message, details: { reason, ...details } }
 }
 
-/** Spec 2 § 6: `quarantined` is told apart here and is `partition` between nodes, as `stale` is. */
-function unreachable(reason: 'quarantined' | 'stale', message: string): Fault {
+/** Spec 2 § 6: `quarantined` is told apart here and is `partition` between nodes, as the others are. */
+function unreachable(reason: 'quarantined' | 'stale' | 'away', message: string): Fault {
   const code = reason === 'quarantined' ? 'quarantined' : 'partition'
   return { kind: 'offline', code, message, details: { reason } }
 }

@@ -249,6 +249,24 @@ describe('a refusal', () => {
     })
   })
 
+  it('knows that the node asked for was here, and is away', () => {
+    const { bus } = village({ here: true, there: ['b'] })
+    const called = { nodeId: 'b', endpoint: bus, displayName: 'attic', manifest: { nodeId: 'b', capabilities: [] } }
+    bus.onPeerUpdated(called)
+    bus.onPeerRemoved('b')
+    const away = bus.router.nodeId('attic')
+    expect(away).toBe('b')
+    expect(bus.router.explain(callOf('llm.chat', { node: away }), 0)).toMatchObject({
+      kind: 'offline',
+      code: 'partition',
+      message: 'The node attic was here and is away now. Nothing was sent.',
+      details: { reason: 'away' },
+    })
+    expect(bus.strangeNode('attic')).toBe('The node attic was here and is away now.')
+    bus.onPeerUpdated(called)
+    expect(bus.strangeNode('attic')).toBeUndefined()
+  })
+
   it('keeps a call without hops here', () => {
     const { bus } = village({ here: false, there: ['b'] })
     const call = callOf('llm.chat', { hopBudget: 0 })

@@ -84,7 +84,8 @@ export interface PacketEvents {
 }
 
 export function unreachable(nodeId: string, why: string): Fault {
-  return { kind: 'offline', code: 'partition', message: `${nodeId} cannot be reached: ${why}. Nothing was sent.` }
+  const sentence = `${nodeId} cannot be reached: ${why.replace(/\.$/, '')}. Nothing was sent.`
+  return { kind: 'offline', code: 'partition', message: sentence }
 }
 
 /** The line broke between question and answer. */

@@ -7,8 +7,9 @@
  *
  * Does I/O.
  */
-import type { AddressInfo, Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import { createServer } from 'node:net'
+import { listenLocally } from '../test/local-port.ts'
 import { ebusSection } from '../src/config/ebus.ts'
 import { systemClock } from '../src/core/clock.ts'
 import { Database } from '../src/core/database-store.ts'
@@ -186,8 +187,7 @@ async function latency(): Promise<void> {
     socket.on('error', () => undefined)
     socket.write(encodeAdapterMessage({ event: 'resetted', data: 0 }))
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
+  const port = await listenLocally(server)
   let told: () => void = () => undefined
   const database = new Database({ path: ':memory:', migrations: [ebusMigrations] })
   const service = createEbus({

@@ -4,9 +4,9 @@
  *
  * Does I/O.
  */
-import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
 import { Aedes } from 'aedes'
+import { listenLocally } from './local-port.ts'
 
 export interface OtherBroker {
   readonly port: number
@@ -20,9 +20,9 @@ export async function startAutoSubscribingBroker(): Promise<OtherBroker> {
     if (mac !== undefined) client.subscribe({ topic: `devices/down/${mac}`, qos: 0 }, () => undefined)
   })
   const server = createServer((socket) => void broker.handle(socket))
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const port = await listenLocally(server)
   return {
-    port: (server.address() as AddressInfo).port,
+    port,
     stop: async () => {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()))
       await new Promise<void>((resolve) => broker.close(() => resolve()))

@@ -4,7 +4,7 @@
  * Does I/O.
  */
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { listenLocally } from './local-port.ts'
 import { BUS_DEFAULTS } from '../src/bus/bus-config.ts'
 import { CapabilityBus } from '../src/bus/bus.ts'
 import type { Call, Outcome } from '../src/bus/call.ts'
@@ -117,8 +117,7 @@ export async function openHouse(bus: FaceBus, options: Partial<McpHttpOptions> =
     ...options,
   })
   const server = createServer((request, response) => void handler(request, response))
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
+  const port = await listenLocally(server)
   return {
     url: `http://127.0.0.1:${port}/mcp`,
     handler,

@@ -9,10 +9,11 @@ import { once } from 'node:events'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { connect, createServer } from 'node:net'
-import type { AddressInfo, Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { listenLocally } from './local-port.ts'
 import type { JsonObject } from '../src/core/json.ts'
 import { CLI, createHome } from './gateway-process.ts'
 import type { Home } from './gateway-process.ts'
@@ -136,10 +137,9 @@ async function openRelay(path: string): Promise<{ readonly url: string; readonly
     }
     near.pipe(far).pipe(near)
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
+  const port = await listenLocally(server)
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `http://127.0.0.1:${port}`,
     close: () => {
       server.close()
       for (const socket of sockets) socket.destroy()

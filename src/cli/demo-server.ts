@@ -5,8 +5,9 @@
  *
  * Does I/O.
  */
+import { once } from 'node:events'
 import { createServer } from 'node:net'
-import type { AddressInfo } from 'node:net'
+import { listen } from '../core/listen-server.ts'
 import type { Config } from '../config/schema.ts'
 import { OWNER } from '../guard/authenticate.ts'
 import type { Gateway } from '../main.ts'
@@ -127,13 +128,10 @@ async function switchOn({ index, ...rest }: Switch): Promise<void> {
 }
 
 /** A port that was free a moment ago: two demos on one machine do not meet. */
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const probe = createServer()
-    probe.once('error', reject)
-    probe.listen(0, HOST, () => {
-      const { port } = probe.address() as AddressInfo
-      probe.close(() => resolve(port))
-    })
-  })
+async function freePort(): Promise<number> {
+  const probe = createServer()
+  const port = await listen(probe, { host: HOST, port: 0 })
+  probe.close()
+  await once(probe, 'close')
+  return port
 }

@@ -1,8 +1,8 @@
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
 import { describe, expect, it } from 'vitest'
+import { listenLocally } from '../../test/local-port.ts'
 import { devicesSection } from '../config/devices.ts'
 import { openUdpSink } from './session/udp-sink-server.ts'
 import { acceptMqttDevices } from './session/mqtt-server.ts'
@@ -26,9 +26,8 @@ describe('what an owner is told about a port that cannot be had', () => {
   })
 
   it('names the key of the TCP port', async () => {
-    const somebody = createServer().listen(0, HOST)
-    await once(somebody, 'listening')
-    const { port } = somebody.address() as AddressInfo
+    const somebody = createServer()
+    const port = await listenLocally(somebody)
     const mqtt = { host: HOST, port, harbour: { attach: () => expect.unreachable() }, udp: undefined }
     const error = await failure(acceptMqttDevices({ ...mqtt, admit: () => Promise.resolve(undefined) }))
     expect(troubleText(error, config({ mqtt: { port } }))).toBe(

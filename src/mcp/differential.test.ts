@@ -3,13 +3,13 @@
  * error code, result and every message on the way must agree.
  */
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { toNodeHandler } from '@modelcontextprotocol/node'
 import type { NodeIncomingMessageLike } from '@modelcontextprotocol/node'
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
+import { listenLocally } from '../../test/local-port.ts'
 import { agent, capability, openHouse, recordedBus } from '../../test/mcp-house.ts'
 import type { House } from '../../test/mcp-house.ts'
 import { systemClock } from '../core/clock.ts'
@@ -97,8 +97,7 @@ afterAll(async () => {
 async function serve(handler: ReturnType<typeof createMcpHandler>) {
   const handle = toNodeHandler(handler)
   const server = createServer((request, response) => void handle(request as NodeIncomingMessageLike, response))
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
+  const port = await listenLocally(server)
   return {
     url: `http://127.0.0.1:${port}/mcp`,
     close: async () => {

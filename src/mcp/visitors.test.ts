@@ -1,7 +1,6 @@
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { once } from 'node:events'
 import { afterEach, describe, expect, it } from 'vitest'
+import { listenLocally } from '../../test/local-port.ts'
 import { createVisitors } from './visitors.ts'
 
 const stops: (() => void)[] = []
@@ -14,13 +13,12 @@ describe('visitors', () => {
       visitors.enter(request.url ?? '', response)
       response.writeHead(200).flushHeaders()
       if (request.url === '/brief') response.end()
-    }).listen(0, '127.0.0.1')
+    })
     stops.push(
       () => server.closeAllConnections(),
       () => server.close(),
     )
-    await once(server, 'listening')
-    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    const url = `http://127.0.0.1:${await listenLocally(server)}`
     await (await fetch(`${url}/brief`)).text()
     const body = new ReadableStream({ start: (sender) => sender.enqueue(new Uint8Array([123])) })
     const speaking = await fetch(`${url}/gone`, { method: 'POST', body, duplex: 'half' })

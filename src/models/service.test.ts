@@ -1,8 +1,7 @@
 import { createServer } from 'node:http'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { once } from 'node:events'
 import { afterEach, describe, expect, it, vi } from 'vitest'
+import { listenLocally } from '../../test/local-port.ts'
 import { collect, introduce, ME, node } from '../../test/bus-village.ts'
 import type { CapabilityBus } from '../bus/bus.ts'
 import type { ModelsConfig } from '../config/models.ts'
@@ -297,10 +296,9 @@ async function serve(handle: (request: IncomingMessage, response: ServerResponse
   const server = createServer((request, response) => {
     request.resume()
     request.once('end', () => handle(request, response))
-  }).listen(0, '127.0.0.1')
+  })
   servers.push(server)
-  await once(server, 'listening')
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`
+  return `http://127.0.0.1:${await listenLocally(server)}/v1`
 }
 
 function dot(left: readonly number[], right: readonly number[]): number {

@@ -6,8 +6,8 @@
  */
 import { createServer } from 'node:http'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { listen } from '../core/listen-server.ts'
 import { httpAddress } from '../core/http-address.ts'
 import type { Logger } from '../core/logger.ts'
 import { isAllowedHost, isAllowedOrigin } from './host-check.ts'
@@ -72,8 +72,7 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
   )
   server.maxConnections = MAX_CONNECTIONS
   server.on('clientError', (error, socket) => hangUp(error, socket, underWay.get(socket)))
-  await listen(server, options)
-  const { port } = server.address() as AddressInfo
+  const port = await listen(server, options)
   return { url: httpAddress(options.host, port), port, stop: () => close(server) }
 }
 
@@ -145,16 +144,6 @@ const NO_REQUEST = ['400 Bad Request', 'This is no HTTP request.'] as const
 const COMPLAINTS: Readonly<Record<string, readonly [status: string, message: string]>> = {
   ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', 'The request took too long to arrive. Nothing was done.'],
   HPE_HEADER_OVERFLOW: ['431 Request Header Fields Too Large', 'The headers of the request are too large.'],
-}
-
-function listen(server: Server, { host, port }: ListenerOptions): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject)
-    server.listen({ host, port }, () => {
-      server.off('error', reject)
-      resolve()
-    })
-  })
 }
 
 /** Idle connections go at once, busy ones when they are done, and nobody can keep us from stopping. */

@@ -1,8 +1,8 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { freePort } from '../local-port.ts'
 import { openHouse } from '../flows/devices/house.ts'
 import { deviceTransportContract } from './device-transport.ts'
 
@@ -54,13 +54,4 @@ async function openBehindMosquitto() {
     rmSync(directory, { recursive: true })
   }
   return { house, close }
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const address = server.address()
-      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0))
-    })
-  })
 }

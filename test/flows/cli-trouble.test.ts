@@ -6,9 +6,9 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { listenLocally } from '../local-port.ts'
 import { CLI, connectStdio, createHome, startGatewayProcess } from '../gateway-process.ts'
 import type { Home } from '../gateway-process.ts'
 
@@ -169,9 +169,8 @@ describe('a wrong command line', () => {
   })
 
   it('names a port that belongs to somebody else', async () => {
-    const other = createServer().listen(0, '127.0.0.1')
-    await once(other, 'listening')
-    const { port } = other.address() as AddressInfo
+    const other = createServer()
+    const port = await listenLocally(other)
     expect(await hearthbus('witness', '--port', String(port))).toEqual({
       code: 2,
       said: `Port ${port} belongs to another program. Take another: --port N.\n`,

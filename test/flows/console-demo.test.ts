@@ -13,7 +13,8 @@ import { startHomeseerSimulator } from '../../src/sim/homeseer/homeseer-server.t
 import type { HomeseerSimulator } from '../../src/sim/homeseer/homeseer-server.ts'
 import type { CallView } from '../../src/web/api.ts'
 import type { TraceView } from '../../src/web/views.ts'
-import { findChromium, freePort, openBrowser, openConsoleHouse, signedInPage } from '../console-house.ts'
+import { findChromium, openBrowser, openConsoleHouse, signedInPage } from '../console-house.ts'
+import { freePort } from '../local-port.ts'
 import type { ConsoleHouse } from '../console-house.ts'
 import { PAGES, picture, walkTo } from '../console-walk.ts'
 

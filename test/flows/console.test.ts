@@ -5,9 +5,10 @@
 import { readFileSync } from 'node:fs'
 import { createServer as createHttpServer } from 'node:http'
 import { createServer, connect } from 'node:net'
-import type { AddressInfo, Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { listenLocally } from '../local-port.ts'
 import { stringAt } from '../../console/src/core/json.ts'
 import type { CallView } from '../../src/web/api.ts'
 import { findChromium, openBrowser, openConsoleHouse, signedInPage } from '../console-house.ts'
@@ -267,9 +268,9 @@ describe.skipIf(chromium === undefined)('console', () => {
     const elsewhere = createHttpServer((_, response) => {
       response.setHeader('content-type', 'text/html').end(`<iframe src="${house.url}/"></iframe>`)
     })
-    await new Promise<void>((resolve) => elsewhere.listen(0, '127.0.0.1', resolve))
+    const port = await listenLocally(elsewhere)
     const { page } = await signedInPage(browser, house)
-    await page.goto(`http://127.0.0.1:${(elsewhere.address() as AddressInfo).port}/`)
+    await page.goto(`http://127.0.0.1:${port}/`)
     expect(await page.frameLocator('iframe').getByRole('heading', { name: 'Hearthbus' }).count()).toBe(0)
     // On the same host even SameSite cookies go along; the key does not, and the origin gives it away.
     const forged = (init: string) =>
@@ -319,13 +320,13 @@ async function openLine(port: number) {
     }
     socket.pipe(far).pipe(socket)
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const ownPort = await listenLocally(server)
   const cut = (): void => {
     isCut = true
     for (const socket of sockets) socket.destroy()
   }
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `http://127.0.0.1:${ownPort}`,
     cut,
     mend: () => {
       isCut = false

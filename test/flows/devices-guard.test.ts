@@ -1,8 +1,8 @@
 /** A house with devices in it, and what its gateway lets through: to whom, from whom, and after whose approval. */
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import type { Client } from '@modelcontextprotocol/client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { listenLocally } from '../local-port.ts'
 import type { JsonObject } from '../../src/core/json.ts'
 import { startDeviceSimulator } from '../../src/sim/devices/device-client.ts'
 import type { Tool } from '../../src/sim/devices/tool.ts'
@@ -312,8 +312,8 @@ describe('user-only tools', () => {
   let base = ''
 
   beforeAll(async () => {
-    await new Promise<void>((resolve) => place.listen(0, '127.0.0.1', resolve))
-    base = `http://127.0.0.1:${(place.address() as AddressInfo).port}`
+    const port = await listenLocally(place)
+    base = `http://127.0.0.1:${port}`
     house = await openDeviceHome({ devices: `userTools: true, offlineTools: hidden, urls: ['${base}/shots/']` })
   })
   afterAll(async () => {

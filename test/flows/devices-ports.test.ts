@@ -1,16 +1,14 @@
 /** A gateway whose ports for devices belong to somebody else, or are not open at all. */
-import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
-import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
 import { expect, it } from 'vitest'
 import { openDeviceHome } from '../device-home.ts'
+import { listenLocally } from '../local-port.ts'
 import { createHome, startGatewayProcess } from '../gateway-process.ts'
 
 it('stops when it is told to, although the MQTT port was never free', async () => {
-  const somebody = createServer().listen(0, '127.0.0.1')
-  await once(somebody, 'listening')
-  const { port } = somebody.address() as AddressInfo
+  const somebody = createServer()
+  const port = await listenLocally(somebody)
   const home = createHome(`devices: { enabled: true, host: 127.0.0.1, port: 0, mqtt: { port: ${port}, udpPort: 0 } }\n`)
   const gateway = await startGatewayProcess(home)
   try {

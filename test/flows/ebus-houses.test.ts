@@ -4,10 +4,10 @@
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
 import { connect, createServer } from 'node:net'
 import type { Client } from '@modelcontextprotocol/client'
 import { afterEach, describe, expect, it } from 'vitest'
+import { listenLocally } from '../local-port.ts'
 import { openBus } from '../../src/ebus/adapter/bus-client.ts'
 import type { EbusSimulator, EbusSimulatorOptions } from '../../src/sim/ebus/simulator-server.ts'
 import { startEbusSimulator } from '../../src/sim/ebus/simulator-server.ts'
@@ -210,9 +210,8 @@ async function losingAnswers(ebusdPort: number, lost: RegExp, instead = 'ERR: re
       from.once('close', () => to.destroy())
     }
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   closing.push(() => void server.close())
-  return (server.address() as AddressInfo).port
+  return listenLocally(server)
 }
 
 describe('a heating that is away', () => {

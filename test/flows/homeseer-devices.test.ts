@@ -3,8 +3,8 @@
  * afterwards. Intents, prepared changes and administration where they meet trouble.
  */
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { freePort, listenLocally } from '../local-port.ts'
 import type { Interaction } from '../../src/bus/call.ts'
 import { isJsonObject, type JsonObject } from '../../src/core/json.ts'
 import { HOME_REFS } from '../../src/sim/homeseer/home.ts'
@@ -594,15 +594,6 @@ async function startForgetfulHomeseer(): Promise<{
     const said: unknown = answers[name]?.(query) ?? { Response: 'Error, bad request' }
     response.end(JSON.stringify(isJsonObject(said) ? said : {}))
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
+  const port = await listenLocally(server)
   return { url: `http://127.0.0.1:${port}`, heard, stop: () => server.closeAllConnections() }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
 }

@@ -5,10 +5,10 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
-import type { AddressInfo } from 'node:net'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { listenLocally } from '../local-port.ts'
 import type { JsonObject } from '../../src/core/json.ts'
 import { CLI, startGatewayProcess } from '../gateway-process.ts'
 import type { Home } from '../gateway-process.ts'
@@ -114,9 +114,8 @@ describe('a gateway that runs', () => {
   })
 
   it('tells the doctor that the web hook’s port is taken, and polls meanwhile', async () => {
-    const squatter = createServer().listen(0, '127.0.0.1')
-    await once(squatter, 'listening')
-    const { port } = squatter.address() as AddressInfo
+    const squatter = createServer()
+    const port = await listenLocally(squatter)
     home = homeseerHome(world, {
       push: { webhookKey: 'k'.repeat(20), webhookHost: '127.0.0.1', webhookPort: port, pollSeconds: 1 },
     })

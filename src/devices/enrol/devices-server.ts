@@ -6,8 +6,9 @@
  *
  * Does I/O.
  */
-import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer } from 'node:http'
+import { listen } from '../../core/listen-server.ts'
 import type { Clock } from '../../core/clock.ts'
 import { systemClock } from '../../core/clock.ts'
 import type { Harbour } from '../session/fleet.ts'
@@ -93,7 +94,7 @@ export function createDevicesServer(options: DevicesServerOptions): DevicesServe
     clock,
   })
   return {
-    listen: (host, port) => listen(server, host, port),
+    listen: (host, port) => listen(server, { host, port }),
     connections: devices.connections,
     close: () => {
       devices.close()
@@ -132,16 +133,5 @@ function readBody(incoming: IncomingMessage, maxBytes: number): Promise<Uint8Arr
     incoming.on('end', () => resolve(new Uint8Array(Buffer.concat(chunks))))
     incoming.on('error', () => resolve(undefined))
     incoming.on('close', () => resolve(undefined))
-  })
-}
-
-function listen(server: Server, host: string, port: number): Promise<number> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(port, host, () => {
-      server.off('error', reject)
-      const address = server.address()
-      resolve(typeof address === 'object' && address !== null ? address.port : port)
-    })
   })
 }

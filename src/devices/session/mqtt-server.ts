@@ -7,10 +7,11 @@
  *
  * Does I/O.
  */
-import type { Server, Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import { createServer } from 'node:net'
 import type { AuthenticateError, AuthErrorCode, Client } from 'aedes'
 import { Aedes } from 'aedes'
+import { listen } from '../../core/listen-server.ts'
 import type { MqttCredentials } from '../wire/mqtt-identity.ts'
 import { downlinkTopic, UPLINK_TOPIC } from '../wire/mqtt-identity.ts'
 import type { Admit, DeviceIdentity, DeviceLink, Harbour, LinkEars } from './fleet.ts'
@@ -183,15 +184,4 @@ function troubleOf({ conn }: Client): string | undefined {
 
 function notAuthorized(): AuthenticateError {
   return Object.assign(new Error('not authorized'), { returnCode: NOT_AUTHORIZED })
-}
-
-function listen(server: Server, { host, port }: MqttServerOptions): Promise<number> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(port, host, () => {
-      server.off('error', reject)
-      const address = server.address()
-      resolve(typeof address === 'object' && address !== null ? address.port : port)
-    })
-  })
 }

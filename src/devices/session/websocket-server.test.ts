@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { WebSocket } from 'ws'
+import { listenLocally } from '../../../test/local-port.ts'
 import type { DeviceLink, Harbour } from './fleet.ts'
 import type { LivenessSettings } from './liveness.ts'
 import type { WebSocketDevices } from './websocket-server.ts'
@@ -34,8 +34,7 @@ describe('WebSocket server', () => {
       maxConnections,
       ...(liveness === undefined ? {} : { liveness }),
     })
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    port = (server.address() as AddressInfo).port
+    port = await listenLocally(server)
   }
   const dial = (options = {}, path = '/xiaozhi/v1/') =>
     new WebSocket(`ws://127.0.0.1:${port}${path}`, { headers: HEADERS, ...options })

@@ -11,6 +11,7 @@
 import type { AddressInfo, Server, Socket } from 'node:net'
 import { createServer } from 'node:net'
 
+import { listen } from '../../core/listen-server.ts'
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
 import { isInitiator } from '../wire/address.ts'
@@ -50,12 +51,12 @@ export class SharedPort {
     this.#server = createServer({ noDelay: true, keepAlive: true }, (socket) => this.#welcome(socket))
   }
 
-  static async open(seats: SeatHost, { host, port }: SharedPortOptions): Promise<Result<SharedPort, SharedPortFault>> {
+  static async open(seats: SeatHost, place: SharedPortOptions): Promise<Result<SharedPort, SharedPortFault>> {
     const shared = new SharedPort(seats)
-    return new Promise((resolve) => {
-      shared.#server.once('error', (error) => resolve(fail({ kind: 'cannot-listen', reason: error.message })))
-      shared.#server.listen(port, host, () => resolve(ok(shared)))
-    })
+    return listen(shared.#server, place).then(
+      () => ok(shared),
+      (error: Error) => fail({ kind: 'cannot-listen', reason: error.message }),
+    )
   }
 
   get port(): number {

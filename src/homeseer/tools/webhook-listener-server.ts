@@ -4,8 +4,8 @@
  * Does I/O.
  */
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
+import { listen } from '../../core/listen-server.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import type { WebhookHandler } from '../wire/webhook-server.ts'
 
@@ -21,15 +21,12 @@ export async function startWebhookListener(
 ): Promise<Result<WebhookListener, string>> {
   const listener = getRequestListener((request) => handler(request))
   const server = createServer((request, response) => void listener(request, response))
-  const trouble = await new Promise<string | undefined>((resolve) => {
-    server
-      .once('error', (error: NodeJS.ErrnoException) => resolve(troubleOf(error.code, { host, port })))
-      .listen(port, host, () => resolve(undefined))
-  })
-  if (trouble !== undefined) return fail(trouble)
+  const listening = await listen(server, { host, port }).catch((error: NodeJS.ErrnoException) =>
+    troubleOf(error.code, { host, port }),
+  )
+  if (typeof listening === 'string') return fail(listening)
   return ok({
-    // The one that was given out, where the configuration says 0.
-    port: (server.address() as AddressInfo).port,
+    port: listening,
     stop: () =>
       new Promise((resolve) => {
         server.close(() => resolve())

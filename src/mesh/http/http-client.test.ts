@@ -1,8 +1,8 @@
-import { once } from 'node:events'
 import { createServer } from 'node:https'
 import { connect, createServer as createRelay } from 'node:net'
-import type { AddressInfo, Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
+import { listenLocally } from '../../../test/local-port.ts'
 import { answering, collect, ME, reply, streaming } from '../../../test/bus-village.ts'
 import { identityOf } from '../../../test/mesh-keys.ts'
 import { httpPair, tlsOf } from '../../../test/mesh-pair.ts'
@@ -30,9 +30,7 @@ describe('HTTP client', () => {
         request.socket.destroy()
       },
     )
-    server.listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    const { port } = server.address() as AddressInfo
+    const port = await listenLocally(server)
     const to = { nodeId: there.id, way: { transport: 'http' as const, host: '127.0.0.1', port } }
     const message = { fields: {}, proof: '', body: '{}', idempotent: false }
     const signal = new AbortController().signal
@@ -132,9 +130,7 @@ function breakable(): { open: (port: number) => Promise<number>; break: () => vo
   return {
     open: async (port) => {
       target = port
-      server.listen(0, '127.0.0.1')
-      await once(server, 'listening')
-      return (server.address() as AddressInfo).port
+      return listenLocally(server)
     },
     break: breakAll,
     close: () => {

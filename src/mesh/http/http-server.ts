@@ -11,8 +11,8 @@
 import { createServer } from 'node:https'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Server } from 'node:https'
-import type { AddressInfo } from 'node:net'
 import type { TLSSocket } from 'node:tls'
+import { listen } from '../../core/listen-server.ts'
 import type { Frame } from '../../bus/call.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { isLoopback } from '../../core/loopback.ts'
@@ -85,14 +85,8 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     memberOf: (request) => memberOf(request, options.views),
   })
   server.on('upgrade', (request, socket, head: Buffer) => links.accept(request, socket, head))
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen({ host: options.host, port: options.port }, () => {
-      server.off('error', reject)
-      resolve()
-    })
-  })
-  return { port: (server.address() as AddressInfo).port, stop: () => close(server, links) }
+  const port = await listen(server, options)
+  return { port, stop: () => close(server, links) }
 }
 
 async function answer(options: HttpServerOptions, request: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -1,8 +1,8 @@
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { WebSocket } from 'ws'
 import { WebSocketServer } from 'ws'
+import { listenLocally } from '../../../test/local-port.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { startDeviceSimulator } from './device-client.ts'
 import { numberedIdentity } from './identity.ts'
@@ -41,8 +41,8 @@ class Backend {
       )
       socket.on('pong', () => this.pongs++)
     })
-    await new Promise<void>((resolve) => this.http.listen(0, '127.0.0.1', resolve))
-    return `ws://127.0.0.1:${(this.http.address() as AddressInfo).port}/xiaozhi/v1/`
+    const port = await listenLocally(this.http)
+    return `ws://127.0.0.1:${port}/xiaozhi/v1/`
   }
 
   get socket(): WebSocket {

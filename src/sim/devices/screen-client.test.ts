@@ -1,14 +1,14 @@
 import { createServer } from 'node:http'
 import type { RequestListener } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { describe, expect, it } from 'vitest'
+import { listenLocally } from '../../../test/local-port.ts'
 import { downloadImage, uploadSnapshot } from './screen-client.ts'
 
 async function at<Value>(answer: RequestListener, use: (url: string) => Promise<Value>): Promise<Value> {
   const server = createServer(answer)
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const port = await listenLocally(server)
   try {
-    return await use(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`)
+    return await use(`http://127.0.0.1:${port}/`)
   } finally {
     server.closeAllConnections()
     server.close()

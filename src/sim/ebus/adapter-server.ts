@@ -6,6 +6,7 @@
 import type { AddressInfo, Server, Socket } from 'node:net'
 import { createServer } from 'node:net'
 
+import { listen } from '../../core/listen-server.ts'
 import type { AdapterMessage } from '../../ebus/wire/enhanced.ts'
 import { FEATURE_INFO, encodeAdapterMessage, newEnhancedParser, parseHostBytes } from '../../ebus/wire/enhanced.ts'
 import { AdapterHead } from './adapter-head.ts'
@@ -42,10 +43,7 @@ export class AdapterServer {
 
   static async open(options: AdapterServerOptions): Promise<AdapterServer> {
     const server = new AdapterServer(options)
-    await new Promise<void>((resolve, reject) => {
-      server.#server.once('error', reject)
-      server.#server.listen(options.port, options.host, resolve)
-    })
+    await listen(server.#server, options)
     return server
   }
 

@@ -6,6 +6,7 @@
 import type { AddressInfo, Server, Socket } from 'node:net'
 import { createServer } from 'node:net'
 
+import { listen } from '../../core/listen-server.ts'
 import type { Exchange } from '../../ebus/wire/telegram.ts'
 import { printExchange, printOutcome, readCommand } from './ebusd-mimic.ts'
 import type { HeatingSystem } from './heating-system.ts'
@@ -54,10 +55,7 @@ export class EbusdServer {
 
   static async open(options: EbusdServerOptions): Promise<EbusdServer> {
     const server = new EbusdServer(options)
-    await new Promise<void>((resolve, reject) => {
-      server.#server.once('error', reject)
-      server.#server.listen(options.port, options.host, resolve)
-    })
+    await listen(server.#server, options)
     return server
   }
 

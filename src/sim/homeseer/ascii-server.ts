@@ -4,6 +4,7 @@
  * Does I/O.
  */
 import { createServer, type Server, type Socket } from 'node:net'
+import { listen } from '../../core/listen-server.ts'
 import { encodeChange, NO_REST, takeLines, type DeviceChange } from '../../homeseer/wire/ascii.ts'
 import { answerLine } from './ascii-port.ts'
 import type { ListenPlace } from './http-server.ts'
@@ -32,9 +33,7 @@ export async function startAsciiServer(world: World, place: ListenPlace): Promis
     socket.on('error', () => undefined)
     socket.on('close', () => open.delete(socket))
   })
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject).listen(place.port, place.host, resolve)
-  })
+  await listen(server, place)
   const hangUp = () => {
     for (const socket of open) socket.destroy()
   }

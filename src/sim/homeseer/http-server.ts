@@ -5,6 +5,7 @@
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { setTimeout as wait } from 'node:timers/promises'
+import { listen } from '../../core/listen-server.ts'
 import { isJsonObject, jsonIn } from '../../core/json.ts'
 import { decodeParameters } from '../../homeseer/wire/exchange.ts'
 import { BACKUP_PAGE, SCRIPT_PAGE } from '../../homeseer/wire/script.ts'
@@ -40,9 +41,7 @@ export async function startHttpServer(
     request.on('error', () => undefined)
     void serve(world, { request, response, settle: place.settle })
   })
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject).listen(place.port, place.host, resolve)
-  })
+  await listen(server, place)
   const stop = () =>
     new Promise<void>((resolve) => {
       server.close(() => resolve())

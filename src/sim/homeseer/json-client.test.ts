@@ -1,7 +1,6 @@
 import { createServer } from 'node:net'
-import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { listenLocally } from '../../../test/local-port.ts'
 import { askAdapter } from '../../homeseer/wire/admin-adapter.ts'
 import { mayHaveActed } from '../../homeseer/wire/fault.ts'
 import { JsonClient, type AttemptNote, type JsonClientOptions } from '../../homeseer/wire/json-client.ts'
@@ -190,9 +189,8 @@ describe('JSON client', () => {
   })
 
   it('knows that nothing was done when nobody was there', async () => {
-    const server = createServer().listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    const { port } = server.address() as AddressInfo
+    const server = createServer()
+    const port = await listenLocally(server)
     server.close()
     const result = await clientOf({ baseUrl: `http://127.0.0.1:${port}` }).call(controlByValue(120, 255))
     expect(result).toEqual({ ok: false, fault: { kind: 'unreachable', code: 'ECONNREFUSED', reached: false } })

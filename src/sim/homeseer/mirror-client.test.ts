@@ -1,7 +1,6 @@
 import { createServer, type Server } from 'node:http'
-import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { listenLocally } from '../../../test/local-port.ts'
 import { systemClock } from '../../core/clock.ts'
 import { AsciiClient } from '../../homeseer/wire/ascii-client.ts'
 import { JsonClient } from '../../homeseer/wire/json-client.ts'
@@ -19,9 +18,8 @@ let ascii: AsciiClient | undefined
 let listener: Server
 
 beforeEach(async () => {
-  listener = createServer().listen(0, '127.0.0.1')
-  await once(listener, 'listening')
-  const hook = `http://127.0.0.1:${(listener.address() as AddressInfo).port}/hook?key=${KEY}`
+  listener = createServer()
+  const hook = `http://127.0.0.1:${await listenLocally(listener)}/hook?key=${KEY}`
   simulator = await startHomeseerSimulator({ host: '127.0.0.1', httpPort: 0, asciiPort: 0, webhooks: [hook] })
 })
 afterEach(async () => {

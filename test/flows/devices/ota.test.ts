@@ -1,6 +1,6 @@
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { listenLocally } from '../../local-port.ts'
 import { examine } from '../../../src/devices/enrol/doctor-client.ts'
 import type { Finding } from '../../../src/devices/enrol/diagnosis.ts'
 import { startDeviceSimulator } from '../../../src/sim/devices/device-client.ts'
@@ -130,8 +130,7 @@ describe('the doctor', () => {
   it('sees other people’s mistakes', async () => {
     let answer = '{}'
     const server = createServer((_request, response) => response.end(answer))
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    const { port } = server.address() as AddressInfo
+    const port = await listenLocally(server)
     const otaUrl = `http://127.0.0.1:${port}/`
     const identity = { deviceId: '02:00:00:00:00:99', clientId: '00000099-0000-4000-8000-000000000000' }
     const visit = async (body: string) => {

@@ -1,8 +1,8 @@
 /** The gateway's own adapter code against the virtual heating system, over real TCP sockets. */
-import type { AddressInfo } from 'node:net'
 import { connect, createServer } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
 
+import { listenLocally } from '../../local-port.ts'
 import { fromHex, hex } from '../../../src/core/bytes.ts'
 import type { Result } from '../../../src/core/result.ts'
 import type { Bus, BusEvent, BusFault, Reply } from '../../../src/ebus/adapter/bus.ts'
@@ -68,9 +68,8 @@ async function slowToBegin(port: number, lateMs: number): Promise<number> {
     setTimeout(() => far.pipe(near), lateMs)
     for (const socket of [near, far]) socket.on('error', () => undefined)
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   closing.push(() => new Promise<void>((resolve) => server.close(() => resolve())))
-  return (server.address() as AddressInfo).port
+  return listenLocally(server)
 }
 
 describe('enhanced adapter', () => {

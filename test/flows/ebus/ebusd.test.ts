@@ -1,7 +1,8 @@
 /** Behind somebody's ebusd: what it refuses and what it is slow at. */
-import type { AddressInfo, Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import { createServer } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
+import { listenLocally } from '../../local-port.ts'
 import { fromHex } from '../../../src/core/bytes.ts'
 import type { Bus } from '../../../src/ebus/adapter/bus.ts'
 import { openBus } from '../../../src/ebus/adapter/bus-client.ts'
@@ -27,8 +28,7 @@ async function fakeEbusd(answers: (line: string, socket: Socket) => string | und
       }
     })
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
+  const port = await listenLocally(server)
   const bus = openBus({ id: 'ebusd', endpoint: { kind: 'ebusd', host: '127.0.0.1', port }, source: 'auto' })
   closing.push(
     () => new Promise<void>((resolve) => server.close(() => resolve())),

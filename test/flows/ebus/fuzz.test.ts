@@ -1,9 +1,10 @@
 /** Everything from a wire is hostile: a million bytes of rubbish, and the next good telegram is still heard. */
-import type { AddressInfo, Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import { createServer } from 'node:net'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { describe, expect, it } from 'vitest'
+import { listenLocally } from '../../local-port.ts'
 import { concat, fromHex } from '../../../src/core/bytes.ts'
 import { openBus } from '../../../src/ebus/adapter/bus-client.ts'
 import type { Endpoint } from '../../../src/ebus/adapter/endpoint.ts'
@@ -51,8 +52,8 @@ describe('a million bytes of rubbish', () => {
         socket.on('data', () => undefined)
         socket.on('error', () => undefined)
       })
-      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-      const endpoint: Endpoint = { kind, host: '127.0.0.1', port: (server.address() as AddressInfo).port }
+      const port = await listenLocally(server)
+      const endpoint: Endpoint = { kind, host: '127.0.0.1', port }
       const bus = openBus({ id: 'fuzzed', endpoint, source: 0x31 })
       using slow = bus.events()
       const pending = bus.send(

@@ -1,0 +1,20 @@
+/**
+ * Listen: opens a server's port and says which one it became, where 0 asked for any.
+ *
+ * Does I/O.
+ */
+import type { AddressInfo, Server } from 'node:net'
+
+/** Rejects with what the system says: the port belongs to another program, the address to another machine. */
+export function listen(
+  server: Server,
+  { host, port }: { readonly host: string; readonly port: number },
+): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen({ host, port }, () => {
+      server.off('error', reject)
+      resolve((server.address() as AddressInfo).port)
+    })
+  })
+}

@@ -1,0 +1,38 @@
+import { once } from 'node:events'
+import { connect, createServer } from 'node:net'
+import type { Server } from 'node:net'
+import { afterEach, describe, expect, it } from 'vitest'
+import { listen } from './listen-server.ts'
+
+const HOST = '127.0.0.1'
+const open: Server[] = []
+
+afterEach(() => {
+  for (const server of open.splice(0)) server.close()
+})
+
+function server(): Server {
+  const made = createServer((socket) => socket.end())
+  open.push(made)
+  return made
+}
+
+describe('listen', () => {
+  it('says which port was given out', async () => {
+    const port = await listen(server(), { host: HOST, port: 0 })
+    await once(connect(port, HOST), 'connect')
+  })
+
+  it('rejects with what the system says of a port that is taken', async () => {
+    const port = await listen(server(), { host: HOST, port: 0 })
+    await expect(listen(server(), { host: HOST, port })).rejects.toMatchObject({ code: 'EADDRINUSE' })
+  })
+
+  it('goes on after somebody could not be let in', async () => {
+    const busy = server()
+    const port = await listen(busy, { host: HOST, port: 0 })
+    // What Node says when the system has no room for another connection.
+    busy.emit('error', Object.assign(new Error('accept ENFILE'), { code: 'ENFILE' }))
+    await once(connect(port, HOST), 'connect')
+  })
+})

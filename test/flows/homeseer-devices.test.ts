@@ -437,8 +437,7 @@ describe('reaching HomeSeer', () => {
         .then((reply) => reply.text())
         .then((text) => response.end(text))
     })
-    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
-    const { port } = silent.address() as AddressInfo
+    const port = await listenLocally(silent)
     try {
       await using mute = await openHouse(world, { homeseer: { url: `http://127.0.0.1:${port}`, push: {} } })
       expect(await mute.call('hs4.devices.list')).toMatchObject({ error: { code: 'HS4_ERROR' } })

@@ -2,6 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { expect, it } from 'vitest'
+import { startAutoSubscribingBroker } from '../auto-subscribing-broker.ts'
 import { openDeviceHome } from '../device-home.ts'
 import { listenLocally } from '../local-port.ts'
 import { createHome, startGatewayProcess } from '../gateway-process.ts'
@@ -41,5 +42,25 @@ it('says which device cannot come in, because the way it was let in over is swit
     )
   } finally {
     await second.stop()
+  }
+})
+
+it('counts a device behind another broker as online only once it has answered', async () => {
+  const broker = await startAutoSubscribingBroker()
+  const address = `url: "mqtt://127.0.0.1:${broker.port}", endpoint: "127.0.0.1:${broker.port}"`
+  const house = await openDeviceHome({ devices: `broker: { ${address} }` })
+  try {
+    const identity = { 'Device-Id': 'a0:b1:c2:d3:e4:f5', 'Client-Id': '7b94d69a-9808-4c59-9c9b-704333b38aff' }
+    const boot = async () => (await fetch(house.ota, { method: 'POST', headers: identity, body: '{}' })).json()
+    const { activation } = (await boot()) as { activation: { code: string } }
+    await house.asOwner('devices.enrolment.approve', { code: activation.code, transport: 'mqtt-broker' })
+    // It is asked as soon as it has booted, and this one is never heard of again.
+    expect(await boot()).toMatchObject({ mqtt: { endpoint: `127.0.0.1:${broker.port}` } })
+    const { services } = await house.api('/api/status', { token: house.ownerToken })
+    const details = expect.objectContaining({ enrolled: 1, online: 0 })
+    expect(services).toContainEqual(expect.objectContaining({ name: 'devices', details }))
+  } finally {
+    await house.stop()
+    await broker.stop()
   }
 })

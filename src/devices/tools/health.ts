@@ -4,6 +4,7 @@
  * Pure.
  */
 import type { ServiceHealth } from '../../bus/capability.ts'
+import { isOnline } from './device-view.ts'
 import type { OpenHouse } from './open-house.ts'
 import type { RosterDevice } from './roster.ts'
 
@@ -31,7 +32,7 @@ export function devicesHealth(house: OpenHouse | undefined, facts: DoorFacts): S
   const withheld = devices.filter((device) => device.withheld.length > 0)
   const pending = gateway.registrar.pending().length
   const refused = house.refused().reduce((sum, { count }) => sum + count, 0)
-  const { connected, pendingCalls } = gateway.fleet.stats()
+  const { pendingCalls } = gateway.fleet.stats()
   const brokerGone = facts.transports.includes('mqtt-broker') && !gateway.brokerConnected()
   const shutOut = devices.find(({ enrolled }) => !facts.transports.includes(enrolled.transport))
   const advice = adviceFor({ brokerGone, shutOut, withheld: withheld.map(({ slug }) => slug), pending })
@@ -39,7 +40,7 @@ export function devicesHealth(house: OpenHouse | undefined, facts: DoorFacts): S
     status: brokerGone || shutOut !== undefined || withheld.length > 0 ? 'degraded' : 'ok',
     details: {
       enrolled: devices.length,
-      online: connected,
+      online: devices.filter((device) => isOnline(house, device)).length,
       waiting: pending,
       refused,
       calls: pendingCalls,

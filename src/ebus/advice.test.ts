@@ -25,6 +25,8 @@ describe('advice', () => {
   it.each<[Partial<BusStatus>, string]>([
     [{ connected: false, signal: false }, 'The adapter at enh:a:1 is not connected.'],
     [{ signal: false }, 'check the two bus wires'],
+    [{ signal: false, misread: true }, 'What enh:a:1 says is not the enhanced protocol.'],
+    [{ transport: 'tcp-plain', misread: true }, 'Write `enh:` in front of its address.'],
     [{ source: 'none-free' }, 'Set `source` to one that is free.'],
     [{ source: 'not-ours' }, 'Set another one, or `auto`.'],
     [{ source: 'probing' }, 'this takes a few seconds'],

@@ -22,9 +22,14 @@ export function adviceFor(status: BusStatus, { adapter, readOnly, hasRegulator }
 }
 
 /** On what keeps everything from being heard; `undefined` where the bus is heard. */
-export function reachAdvice({ connected, signal }: BusStatus, adapter: string): string | undefined {
+export function reachAdvice(status: BusStatus, adapter: string): string | undefined {
+  const { connected, signal, misread, transport } = status
   if (!connected)
     return `The adapter at ${adapter} is not connected. Is it powered, on the network, and is the address right? Trying again by itself.`
+  if (misread === true)
+    return transport === 'enh' || transport === 'ens'
+      ? `What ${adapter} says is not the enhanced protocol. If it is a plain adapter, write \`tcp:\`, \`udp:\` or \`serial:\` in front of its address.`
+      : `What ${adapter} says looks like the enhanced protocol. Write \`enh:\` in front of its address.`
   return signal
     ? undefined
     : 'The adapter is connected, but the bus carries no signal: check the two bus wires, and whether the heating has power.'

@@ -138,6 +138,7 @@ export class AdapterBus implements Bus, SeatHost {
       transport: this.#options.transportClass,
       connected: this.#port.connected,
       signal: this.#signal === 'present',
+      misread: this.#events.misread,
       source: this.#address.state,
       address,
       passive: 'symbols',

@@ -6,6 +6,7 @@
 import type { Clock } from '../../core/clock.ts'
 import { BoundedQueue } from './bounded-queue.ts'
 import type { BusEvent, BusHappening } from './bus.ts'
+import { isForeign, newDialect, noteDialect } from './dialect.ts'
 
 /** A minute of the busiest bus there is. */
 const CAPACITY = 1_024
@@ -13,10 +14,16 @@ const CAPACITY = 1_024
 export class BusEvents {
   readonly #clock: Clock
   readonly #subscribers = new Set<BoundedQueue<BusEvent>>()
+  readonly #dialect = newDialect()
   #ended = false
 
   constructor(clock: Clock) {
     this.#clock = clock
+  }
+
+  /** Whether what is heard looks like another protocol than the one it is read in. */
+  get misread(): boolean {
+    return isForeign(this.#dialect)
   }
 
   subscribe(): BoundedQueue<BusEvent> {
@@ -27,6 +34,7 @@ export class BusEvents {
   }
 
   emit(happening: BusHappening): void {
+    noteDialect(this.#dialect, happening)
     if (this.#subscribers.size === 0) return
     const event: BusEvent = { ...happening, atMs: this.#clock.now() }
     for (const queue of this.#subscribers) {

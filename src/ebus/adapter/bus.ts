@@ -124,6 +124,8 @@ export interface BusStatus {
   readonly transport: TransportClass
   readonly connected: boolean
   readonly signal: boolean
+  /** What comes looks like another protocol: the wrong word stands in front of the adapter's address. */
+  readonly misread?: boolean
   readonly source: SourceState
   readonly address: number | undefined
   /** Whether every telegram on the wire is seen, or only what ebusd reports. */

@@ -117,6 +117,15 @@ describe('enhanced adapter', () => {
     expect(signals).toEqual([])
   })
 
+  it('notices that it was told the wrong protocol, either way round', async () => {
+    const { port, plainPort = 0 } = await simulator({ chatter: true, listen: { plainPort: 0 } })
+    const host = '127.0.0.1'
+    const right = [bus(port), bus(plainPort, { endpoint: { kind: 'tcp', host, port: plainPort } })]
+    const wrong = [bus(plainPort), bus(port, { endpoint: { kind: 'tcp', host, port } })]
+    for (const each of wrong) await expect.poll(() => each.status().misread).toBe(true)
+    expect(right.map((each) => each.status().misread)).toEqual([false, false])
+  })
+
   it('learns what an adapter is that takes its time to say so', async () => {
     const { port } = await simulator()
     const heating = bus(await slowToBegin(port, 900))

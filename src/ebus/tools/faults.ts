@@ -88,11 +88,14 @@ export function readFault(cause: ReadFault, target: number): Fault {
       return fault('timed-out', 'TIMEOUT', `Nobody answers at ${who}.`, 'bus')
     case 'answer-lost':
       return fault('timed-out', 'TIMEOUT', `${who} acknowledged, but its answer did not come.`, 'bus')
-    case 'timed-out':
-      return fault('timed-out', 'TIMEOUT', `No answer of ${who} within ${Math.round(cause.afterMs)} ms.`, {
-        source_layer: 'bus',
-        phase: cause.phase,
-      })
+    case 'timed-out': {
+      const { phase } = cause
+      const within = `within ${Math.round(cause.afterMs)} ms`
+      // A device that was never asked is not to blame.
+      const message =
+        phase === 'talking' ? `No answer of ${who} ${within}.` : `The bus was not free ${within}; ${who} was not asked.`
+      return fault('timed-out', 'TIMEOUT', message, { source_layer: 'bus', phase })
+    }
     default:
       return untried(cause)
   }

@@ -107,6 +107,13 @@ describe('faults', () => {
 
   it('say of a read that it can be tried again, unless it was refused', () => {
     expect(readFault({ kind: 'no-answer' }, 0x15)).toMatchObject({ kind: 'timed-out', code: 'TIMEOUT' })
+    expect(readFault({ kind: 'timed-out', afterMs: 9, phase: 'talking' }, 0x15).message).toBe(
+      'No answer of 0x15 within 9 ms.',
+    )
+    expect(readFault({ kind: 'timed-out', afterMs: 9, phase: 'arbitrating' }, 0x15)).toMatchObject({
+      code: 'TIMEOUT',
+      message: 'The bus was not free within 9 ms; 0x15 was not asked.',
+    })
     expect(readFault({ kind: 'arbitration-lost', winner: 0, attempts: 3 }, 0x15)).toMatchObject({
       kind: 'busy',
       code: 'BUS_UNAVAILABLE',

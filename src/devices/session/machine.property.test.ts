@@ -66,7 +66,7 @@ const inputs: fc.Arbitrary<Untimed> = fc.oneof(
 )
 
 function run(script: readonly { readonly make: Untimed; readonly afterMs: number }[]) {
-  let session: Session = newSession('a0:b1:c2:d3:e4:f5', { ...DEFAULT_SESSION_SETTINGS, queueLimit: 4 })
+  let session: Session = newSession('a0:b1:c2:d3:e4:f5', { ...DEFAULT_SESSION_SETTINGS, firstId: 1, queueLimit: 4 })
   let atMs = 0
   const effects: Effect[] = []
   const calls: number[] = []

@@ -27,7 +27,7 @@ class Play {
   effects: Effect[] = []
 
   constructor(settings: Partial<SessionSettings> = {}) {
-    this.session = newSession(DEVICE, { ...DEFAULT_SESSION_SETTINGS, ...settings })
+    this.session = newSession(DEVICE, { ...DEFAULT_SESSION_SETTINGS, firstId: 1, ...settings })
   }
 
   input(input: Untimed): readonly Effect[] {
@@ -177,6 +177,20 @@ describe('a WebSocket session', () => {
       ['tools/list', 2],
       ['initialize', 3],
     ])
+  })
+})
+
+describe('a board that others talk to as well', () => {
+  it('gives no answer of theirs for one of ours', () => {
+    const { firstId } = DEFAULT_SESSION_SETTINGS
+    const play = new Play({ firstId }).ready()
+    play.call(7)
+    expect(play.requests()).toMatchObject([{ method: 'tools/call', id: 10_003 }])
+    // Firmware 2.4 sends what it answers to clients on its own port to the gateway, too; they count from one.
+    for (const id of [1, 2, 3]) play.reply(text('somebody else’s'), id)
+    expect(answers(play.effects)).toEqual([])
+    play.reply(text('ours'))
+    expect(answers(play.effects)).toMatchObject([{ call: 7, result: { ok: true } }])
   })
 })
 

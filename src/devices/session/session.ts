@@ -109,6 +109,8 @@ export function isOnline({ phase }: Session): boolean {
 
 export interface SessionSettings {
   readonly withUserTools: boolean
+  /** Of our requests. Boards that also serve somebody else send those answers here, too, and theirs count from one. */
+  readonly firstId: number
   readonly helloMs: number
   /** For `initialize`, `tools/list` and probes; calls bring their own. */
   readonly requestMs: number
@@ -127,6 +129,7 @@ export interface SessionSettings {
 
 export const DEFAULT_SESSION_SETTINGS: SessionSettings = {
   withUserTools: false,
+  firstId: 10_001,
   helloMs: 10_000,
   requestMs: 15_000,
   retryMs: 2_000,
@@ -203,7 +206,7 @@ export function newSession(device: string, settings: SessionSettings, remembered
     link: undefined,
     transport: remembered?.transport,
     sessionId: '',
-    nextId: 1,
+    nextId: settings.firstId,
     flight: undefined,
     queue: [],
     round: 0,

@@ -61,9 +61,9 @@ export interface Asked {
 
 /** The flight is recorded before the request leaves, so that no answer can be too early for it. */
 export function ask(turn: Turn, { method, params, purpose, timeoutMs }: Asked): void {
-  const id = turn.session.nextId
+  const { nextId: id, settings } = turn.session
   // With one request in flight no id can still be pending when the counter comes round, 2^31 requests later.
-  const nextId = id === MAX_ID ? 1 : id + 1
+  const nextId = id === MAX_ID ? settings.firstId : id + 1
   const flight = { id, sentAtMs: turn.atMs, deadlineMs: turn.atMs + timeoutMs, purpose }
   update(turn, { nextId, flight })
   send(turn, encodeMcp(turn.session.sessionId, rpcRequest({ id, method, params })))

@@ -2,6 +2,7 @@
  * Setting devices of the house of hard cases: what is sent, what is refused before it is sent, and what is believed
  * afterwards. Intents, prepared changes and administration where they meet trouble.
  */
+import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { freePort, listenLocally } from '../local-port.ts'
@@ -46,7 +47,9 @@ describe('setting a device', () => {
     expect(await set(131, { controlUse: 'off' })).toMatchObject({ result: { value: 0, label: 'Off' } })
     expect(await set(155, { controlUse: 'On' })).toMatchObject({ result: { value: 0 } })
     expect(await set(161, { value: 21.5 })).toMatchObject({ result: { applied: true, controlUse: 'HeatSetPoint' } })
-    expect(await set(175, { text: 'Dinner, at 7' })).toMatchObject({ result: { applied: true, text: 'Dinner, at 7' } })
+    expect(await set(175, { text: 'Dinner, at 7' })).toMatchObject({
+      result: { applied: true, text: 'Dinner, at 7', verification: { checks: { changed: true } } },
+    })
     expect(hardware(175)).toMatchObject({ text: 'Dinner, at 7' })
   })
 
@@ -362,6 +365,25 @@ describe('lists', () => {
     expect(await set(700, { value: 255 })).toMatchObject({ result: { applied: true } })
     simulated.remove(700)
     expect(await set(700, { value: 0 })).toMatchObject({ error: { code: 'NOT_FOUND' } })
+  })
+
+  it('take no event for another that is called exactly alike', async () => {
+    const path = world.simulator.eventFiles?.events ?? ''
+    const kept = readFileSync(path, 'utf8')
+    const events = JSON.parse(kept) as readonly { evRef: number }[]
+    const twin = { ...events.find(({ evRef }) => evRef === 31), evRef: 902 }
+    writeFileSync(path, JSON.stringify([...events, twin]))
+    try {
+      const named = { group: 'Evening', name: 'Dim Ground Floor' }
+      expect(await house.call('hs4.events.definition.get', named)).toMatchObject({
+        error: { code: 'BAD_REQUEST', details: { ids: [31, 902] } },
+      })
+      expect(await house.call('hs4.events.definition.get', { id: 902 })).toMatchObject({
+        result: { event: { id: 902 } },
+      })
+    } finally {
+      writeFileSync(path, kept)
+    }
   })
 
   it('know an event as soon as HomeSeer does', async () => {

@@ -15,7 +15,7 @@ import { answer, isoTime, type Homeseer } from './dependencies.ts'
 import { deviceLabel } from './device-view.ts'
 import { homeseerFamily } from './envelope.ts'
 import { blockJson, triggerJson } from './event-definition-view.ts'
-import { EVENT_NAME, noEvent, unnamed, type EventName } from './event-read-tools.ts'
+import { EVENT_NAME, noEvent, severalEvents, unnamed, type EventName } from './event-read-tools.ts'
 import { hs4Fault, readFault } from './faults.ts'
 
 const common = { family: homeseerFamily, effect: 'reads' } as const
@@ -59,12 +59,12 @@ function wantedDefinition({ definitions }: EventFiles, wanted: EventName): Resul
   if (id === undefined && (group === undefined || name === undefined)) return fail(unnamed())
   // HomeSeer shows group and name as the owner typed them; case and blanks at the ends are not what tells two apart.
   const same = (left: string, right = ''): boolean => left.trim().toLowerCase() === right.trim().toLowerCase()
-  const stored = definitions.find((one) =>
+  const [stored, ...others] = definitions.filter((one) =>
     id === undefined ? same(one.group, group) && same(one.name, name) : one.id === id,
   )
-  return stored === undefined
-    ? fail(noEvent(wanted))
-    : ok({ stored, matchedBy: id === undefined ? 'group_name' : 'id' })
+  if (stored === undefined) return fail(noEvent(wanted))
+  if (others.length > 0) return fail(severalEvents([stored, ...others]))
+  return ok({ stored, matchedBy: id === undefined ? 'group_name' : 'id' })
 }
 
 async function definitionJson(

@@ -93,7 +93,8 @@ export function noEvent(wanted: EventName): Fault {
   })
 }
 
-function severalEvents(events: readonly ReceivedEvent[]): Fault {
+/** For a name that only an id can tell from another. */
+export function severalEvents(events: readonly Pick<ReceivedEvent, 'id'>[]): Fault {
   const ids = events.map(({ id }) => id ?? null)
   return badArgument('name', 'several events are called exactly that; use an id', {
     details: { ids },

@@ -80,7 +80,7 @@ export function prompts(): readonly Capability[] {
         lines(
           `Scene: ${sceneGoal}`,
           `Look for an event with hs4.resolve.events${eventGroupHint === undefined ? '' : ` (groupHint: ${eventGroupHint})`}; show what it does with hs4.events.definition.get.`,
-          'Stage it with hs4.intent.scene_activate (execute: false) and show the selection before you commit.',
+          'Stage it with hs4.intent.scene_activate (execute: false, with confirm, intent and reason, which its token keeps) and show the selection before you commit.',
         ),
     }),
     prompt({

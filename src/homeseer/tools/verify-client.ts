@@ -123,6 +123,11 @@ function observationOf({ value, status }: LiveValue): Observation {
   return { value, status: status ?? '' }
 }
 
+/** A text box changes its text and keeps its number; a text that is not known yet tells nothing. */
+function isOther(before: LiveValue, now: LiveValue): boolean {
+  return before.value !== now.value || (before.status ?? now.status) !== (now.status ?? before.status)
+}
+
 /** Spec 4's `verification`; `checks` beside the verdict say what it rests on. */
 export function verificationJson(
   { matched, attempts, observed, lastChangeMoved, pushHeard, fault }: Verification,
@@ -146,7 +151,7 @@ export function verificationJson(
     checks: {
       deviceFound: observed !== undefined,
       valueMatch: matched,
-      changed: observed !== undefined && observed.value !== before.value,
+      changed: observed !== undefined && isOther(before, observed),
       lastChangeMoved,
       pushHeard,
     },

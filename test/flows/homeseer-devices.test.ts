@@ -275,6 +275,21 @@ describe('intents', () => {
     })
   })
 
+  it('say of a token that was used what became of it', async () => {
+    const args = { ref: 120, value: 255, ...CLAIMS }
+    const staged = await house.call('hs4.change.prepare', { toolName: 'hs4.devices.set', args })
+    const token = String(at(staged, 'result', 'token'))
+    expect(await house.call('hs4.change.commit', { token })).toMatchObject({ result: { committed: true } })
+    expect(await house.call('hs4.change.commit', { token })).toMatchObject({
+      error: {
+        code: 'BAD_REQUEST',
+        fixHint:
+          'A token is good for one attempt; `details.state` says what became of it. Prepare the change again only if it is to happen once more.',
+        details: { state: 'committed' },
+      },
+    })
+  })
+
   it('name no call where only the owner can put the reason right', async () => {
     await using house = await openHouse(world, { homeseer: { safeMode: 'read_only' } })
     const wish = { query: 'Hall Lamp', value: 40, execute: true }

@@ -167,14 +167,18 @@ async function commit(
   })
 }
 
-/** The usual advice for what is not found is about names. */
+/** The usual advice for what is not found is about names, and for what cannot be done twice about arguments. */
 function asToken(fault: Fault): Fault {
+  if (fault.kind === 'conflict') return { ...fault, details: { ...fault.details, [HINT]: SPENT_HINT } }
   if (fault.kind !== 'not-found') return fault
   const next = nextJson({ name: 'hs4.help.route', args: { goal: 'use hs4.change.prepare' } })
   return { ...fault, details: { ...fault.details, [HINT]: TOKEN_HINT, [NEXT]: [next] } }
 }
 
 const TOKEN_HINT = 'Prepare the change again: a token ends with its time, and is good only for whoever prepared it.'
+
+const SPENT_HINT =
+  'A token is good for one attempt; `details.state` says what became of it. Prepare the change again only if it is to happen once more.'
 
 /** The token alone cannot put a reason right. */
 function asPrepared(fault: Fault): Fault {

@@ -2,14 +2,12 @@
  * Setting devices of the house of hard cases: what is sent, what is refused before it is sent, and what is believed
  * afterwards. Intents, prepared changes and administration where they meet trouble.
  */
-import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { freePort, listenLocally } from '../local-port.ts'
 import type { Interaction } from '../../src/bus/call.ts'
 import { isJsonObject, type JsonObject } from '../../src/core/json.ts'
 import { HOME_REFS } from '../../src/sim/homeseer/home.ts'
-import { BINARY_SWITCH, part } from '../../src/sim/homeseer/part.ts'
 import { ADMIN_CLAIMS, ADMIN_OPEN, AGENT, at, CLAIMS, openHouse, openWorld } from '../homeseer-rig.ts'
 import type { Answer, House, World } from '../homeseer-rig.ts'
 
@@ -29,8 +27,6 @@ afterAll(async () => {
 beforeEach(() => {
   world.simulator.system.deeds.length = 0
 })
-
-const ACTS = { result: { verdict: { kind: 'act' } } }
 
 function set(ref: number, wish: JsonObject): Promise<Answer> {
   return house.call('hs4.devices.set', { ref, ...wish, ...CLAIMS })
@@ -160,26 +156,6 @@ describe('setting a device', () => {
 
 describe('intents', () => {
   const wish = { value: 255, execute: true, ...CLAIMS }
-
-  it('find a device and an event under the name that they got a moment ago', async () => {
-    await using house = await openHouse(world)
-    const { house: simulated, system } = world.simulator
-    const { events } = system
-    const [first] = events
-    if (first === undefined) throw new Error('the house has no events')
-    expect(await house.call('hs4.resolve.devices', { query: 'Hall Lamp' })).toMatchObject(ACTS)
-    simulated.add(part({ ref: 701, name: 'Heron Lantern', location: 'Porch', pairs: BINARY_SWITCH }))
-    system.events = [...events, { ...first, id: 901, group: 'Garden', name: 'Heron Evening' }]
-    try {
-      const wish = { query: 'Heron Lantern', value: 255, execute: true, ...CLAIMS }
-      expect(await house.call('hs4.intent.device_set_by_name', wish)).toMatchObject({ result: { execute: true } })
-      expect(hardware(701)).toMatchObject({ value: 255 })
-      expect(await house.call('hs4.resolve.events', { query: 'Heron Evening' })).toMatchObject(ACTS)
-    } finally {
-      simulated.remove(701)
-      system.events = events
-    }
-  })
 
   it('ask where several are called that, and where a master is', async () => {
     const several = await house.call('hs4.intent.device_set_by_name', { query: 'Lamp', ...wish })
@@ -342,76 +318,6 @@ describe('lists', () => {
     expect(at(await house.call('hs4.devices.status.get', {}), 'result', 'missing')).toBeUndefined()
   })
 
-  it('show HomeSeer’s own fields as they are now, beside the value that they belong to', async () => {
-    const shown = async (tool: string, path: readonly string[], args: JsonObject = {}): Promise<unknown> => {
-      const devices = at(await house.call(tool, args), 'result', ...path) as readonly JsonObject[]
-      return devices.find(({ ref }) => ref === 120)
-    }
-    for (const value of [0, 255, 0]) {
-      await set(120, { value })
-      const both = { value, raw: { value } }
-      const raw = { includeRaw: true }
-      expect(await shown('hs4.devices.get', ['items'], { refs: [120], ...raw })).toMatchObject(both)
-      expect(await shown('hs4.devices.list', ['items'], raw)).toMatchObject(both)
-      expect(await shown('hs4.devices.status.get', ['snapshot', 'devices'], raw)).toMatchObject(both)
-      expect(await shown('hs4://devices/catalog/full', ['devices'])).toMatchObject(both)
-    }
-  })
-
-  it('know a device as soon as HomeSeer does, and forget it as soon', async () => {
-    const { house: simulated } = world.simulator
-    const porch = part({ ref: 700, name: 'Porch Lamp', location: 'Porch', pairs: BINARY_SWITCH })
-    const shown = { result: { returnedDevices: 1, missing: [] } }
-    const gone = { result: { returnedDevices: 0, missing: [700] } }
-    for (const [tool, how] of [
-      ['hs4.devices.get', {}],
-      ['hs4.devices.status.get', {}],
-      ['hs4.devices.status.get', { fresh: true }],
-      ['hs4.devices.status.get', { includeRaw: true }],
-    ] as const) {
-      simulated.add(porch)
-      expect(await house.call(tool, { refs: [700], ...how })).toMatchObject(shown)
-      simulated.remove(700)
-      const look = { refs: [700], fresh: true }
-      expect(await house.call('hs4.devices.status.get', look)).toMatchObject(gone)
-      expect(await house.call(tool, { refs: [700], ...how })).toMatchObject(gone)
-    }
-    simulated.add(porch)
-    expect(await set(700, { value: 255 })).toMatchObject({ result: { applied: true } })
-    simulated.remove(700)
-    expect(await set(700, { value: 0 })).toMatchObject({ error: { code: 'NOT_FOUND' } })
-  })
-
-  it('take no event for another that is called exactly alike', async () => {
-    const path = world.simulator.eventFiles?.events ?? ''
-    const kept = readFileSync(path, 'utf8')
-    const events = JSON.parse(kept) as readonly { evRef: number }[]
-    const twin = { ...events.find(({ evRef }) => evRef === 31), evRef: 902 }
-    writeFileSync(path, JSON.stringify([...events, twin]))
-    try {
-      const named = { group: 'Evening', name: 'Dim Ground Floor' }
-      expect(await house.call('hs4.events.definition.get', named)).toMatchObject({
-        error: { code: 'BAD_REQUEST', details: { ids: [31, 902] } },
-      })
-      expect(await house.call('hs4.events.definition.get', { id: 902 })).toMatchObject({
-        result: { event: { id: 902 } },
-      })
-    } finally {
-      writeFileSync(path, kept)
-    }
-  })
-
-  it('know an event as soon as HomeSeer does', async () => {
-    const { system } = world.simulator
-    const { events } = system
-    const [first] = events
-    if (first === undefined) throw new Error('the house has no events')
-    expect(await house.call('hs4.events.get', { id: 900 })).toMatchObject({ error: { code: 'NOT_FOUND' } })
-    system.events = [...events, { ...first, id: 900, group: 'New', name: 'Just Made' }]
-    expect(await house.call('hs4.events.get', { id: 900 })).toMatchObject({ result: { name: 'Just Made' } })
-    system.events = events
-  })
-
   it('page over all devices by cursor, without gap or repetition', async () => {
     const refs: number[] = []
     let cursor: string | undefined
@@ -463,33 +369,6 @@ describe('reaching HomeSeer', () => {
       { caller: AGENT, channel: 'api' },
     )
     expect(contract.ok).toBe(true)
-  })
-
-  it('does not call a HomeSeer well that will not say what its devices can be told', async () => {
-    const { httpPort } = world.simulator
-    const silent = createServer(({ url = '', headers }, response) => {
-      if (/request=getcontrol(&|$)/.test(url)) return response.end('error\r\n')
-      const login = { authorization: headers.authorization ?? '' }
-      return void fetch(`http://127.0.0.1:${httpPort}${url}`, { headers: login })
-        .then((reply) => reply.text())
-        .then((text) => response.end(text))
-    })
-    const port = await listenLocally(silent)
-    try {
-      await using mute = await openHouse(world, { homeseer: { url: `http://127.0.0.1:${port}`, push: {} } })
-      expect(await mute.call('hs4.devices.list')).toMatchObject({ error: { code: 'HS4_ERROR' } })
-      const { checks } = at(await mute.call('hs4.selftest.run'), 'result') as { checks: readonly JsonObject[] }
-      expect(checks).toContainEqual(expect.objectContaining({ check: 'devices_read', status: 'pass' }))
-      expect(checks).toContainEqual(
-        expect.objectContaining({ check: 'controls_read', status: 'fail', code: 'HS4_ERROR' }),
-      )
-      expect(checks).toContainEqual(
-        expect.objectContaining({ check: 'alias_refresh', status: 'warn', missing: ['devices'] }),
-      )
-    } finally {
-      silent.close()
-      silent.closeAllConnections()
-    }
   })
 
   it('hears the web hook, and only with its key', async () => {

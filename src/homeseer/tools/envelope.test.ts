@@ -78,6 +78,17 @@ describe('envelope', () => {
     })
   })
 
+  it('does not send anybody to HomeSeer where another node is the matter', () => {
+    const away = { kind: 'offline', code: 'partition', message: 'x', details: { reason: 'away' } } as const
+    expect(error(away)).toMatchObject({
+      code: 'NETWORK',
+      retryable: true,
+      fixHint: 'Another node was asked, and cannot be reached now. Try again later, or tell the user.',
+    })
+    const strange = { kind: 'not-found', code: 'not_found', message: 'x', details: { reason: 'node' } } as const
+    expect(error(strange)).toMatchObject({ fixHint: 'Name one of the nodes in the message, or leave `_node` out.' })
+  })
+
   it('carries what to try next with its arguments, and keeps it out of the details', () => {
     const next = [{ name: 'hs4.devices.get', args: { refs: [1] } }]
     const said = error(hs4Fault('NOT_FOUND', 'x', { next, fixHint: 'look', details: { ref: 1 } }))

@@ -49,6 +49,9 @@ const HINTS: Readonly<Record<Hs4Code, string>> = {
 }
 const APPROVAL_HINT = 'A person has to approve this very call (`details.how`); then make it again unchanged.'
 const DECIDED_HINT = 'A person decided this. Tell the user; do not look for another way.'
+/** Not HomeSeer is at fault here, but the way to it. */
+const AWAY_HINT = 'Another node was asked, and cannot be reached now. Try again later, or tell the user.'
+const NODE_HINT = 'Name one of the nodes in the message, or leave `_node` out.'
 const LATER_HINT = 'Wait for `details.retryAfterMs`, then make the same call.'
 
 export const homeseerFamily: Family = {
@@ -81,8 +84,11 @@ function codeOf({ kind, code }: Fault): Hs4Code {
 /** Reasons that no arguments can put right. */
 const DECIDED: ReadonlySet<string> = new Set(['approval-denied', 'owner', 'emergency-stop'])
 
-function hintFor({ kind, reasons = [] }: Fault, code: Hs4Code): string {
+function hintFor({ kind, code: given, details, reasons = [] }: Fault, code: Hs4Code): string {
   if (kind === 'approval-required') return APPROVAL_HINT
+  // Words of the bus, spec 2 § 6: nothing of this family was called.
+  if (kind === 'offline' && given === 'partition') return AWAY_HINT
+  if (kind === 'not-found' && details?.['reason'] === 'node') return NODE_HINT
   if (reasons.some(({ rule }) => DECIDED.has(rule))) return DECIDED_HINT
   return kind === 'busy' ? LATER_HINT : HINTS[code]
 }

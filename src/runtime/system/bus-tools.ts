@@ -9,6 +9,7 @@ import type { Capability } from '../../bus/capability.ts'
 import { defineTool } from '../../bus/tool.ts'
 import type { EntryView } from '../../bus/topology.ts'
 import { TRACE_RING_BUFFER } from '../../bus/trace.ts'
+import type { CallTraceEvent } from '../../bus/trace.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { isMeant, underscored } from '../../core/spelling.ts'
 import { answer, RUNTIME_LOCK } from '../dependencies.ts'
@@ -89,7 +90,7 @@ export function busTools(bus: ViewedBus): readonly Capability[] {
             (traceId === undefined || trace.traceId === traceId) &&
             (result === undefined || trace.result === result),
         )
-      return answer({ traces: traces.slice(0, limit).map(snakeCase) })
+      return answer({ traces: traces.slice(0, limit).map(traceJson) })
     }),
 
     busStats.handledBy(async () => {
@@ -98,6 +99,16 @@ export function busTools(bus: ViewedBus): readonly Capability[] {
       return answer({ ...snakeCase(totals), capabilities: capabilities.map(snakeCase) })
     }),
   ]
+}
+
+/** Microseconds say enough; a model pays for every further digit, and there are seven of these in each. */
+function traceJson({ ms, stages, ...trace }: CallTraceEvent): JsonObject {
+  const timed = Object.entries(stages).map(([stage, took]) => [stage, toMicroseconds(took)])
+  return snakeCase({ ...trace, ms: toMicroseconds(ms), stages: Object.fromEntries(timed) })
+}
+
+function toMicroseconds(ms: number): number {
+  return Math.round(ms * 1_000) / 1_000
 }
 
 /** Of hundreds, most were never called. Which node a local one is on is said once, beside them all. */

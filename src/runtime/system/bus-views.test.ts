@@ -69,6 +69,20 @@ describe('bus_traces', () => {
   })
 })
 
+describe('a trace', () => {
+  it('is told to the microsecond, and no closer', async () => {
+    const slow = async (call: Call) => {
+      rig.clock.advance(12.345_678_9)
+      return echo(call)
+    }
+    rig.bus.registerCapability(answering({ name: 'light.read' }, slow))
+    await rig.through('light.read')
+    expect(await rig.data('bus_traces', { capability: 'light.read' })).toMatchObject({
+      traces: [{ ms: 12.346, stages: { provider: 12.346 } }],
+    })
+  })
+})
+
 describe('bus_stats', () => {
   it('counts calls and errors per capability', async () => {
     rig.bus.registerCapability(answering({ name: 'light.read' }, echo))

@@ -107,7 +107,7 @@ function activateScene(homeseer: Homeseer): Capability {
     name: 'hs4.intent.scene_activate',
     title: 'Activate a scene',
     description:
-      'Finds the event, or else the device, that brings about what is wanted, prepares it and, with `execute`, carries it out. Acts only on exact names; otherwise asks.',
+      'Finds the event or the device that brings about what is wanted, prepares it and, with `execute`, carries it out. Where an event and a device fit equally well it is the device, unless `preferPath` says otherwise; `selection` tells. Acts only on exact names; otherwise asks.',
     input: z.strictObject({
       objective: queryArgument,
       fallbackDeviceValue: z

@@ -13,3 +13,11 @@ export function underscored(canonical: string): string {
 export function isMeant(canonical: string, given: string): boolean {
   return canonical === given || underscored(canonical) === given
 }
+
+/** The one name that is meant; `undefined` where none is, or where two are spelt alike: nobody acts on a guess. */
+export function meantBy(given: string, names: Iterable<string>): string | undefined {
+  const known = new Set(names)
+  if (known.has(given)) return given
+  const [only, another] = [...known].filter((name) => underscored(name) === given)
+  return another === undefined ? only : undefined
+}

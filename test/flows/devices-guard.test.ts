@@ -49,6 +49,9 @@ describe('a house with devices', () => {
       content: [{ type: 'text', text: 'true' }],
       structuredContent: { device: 'kitchen', value: true },
     })
+    // As a client lists it that refuses dots.
+    const status = { device: 'kitchen', tool: 'device_kitchen_self_get_device_status' }
+    expect(await call('devices.call', status)).toMatchObject({ structuredContent: { device: 'kitchen' } })
     const many = await call('devices.call_many', { devices: ['kitchen', 'hall', 'nowhere'], ...volume })
     expect(many['structuredContent']).toMatchObject({
       results: [

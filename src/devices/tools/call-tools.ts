@@ -15,6 +15,7 @@ import type { Fault } from '../../core/fault.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { isJsonObject } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
+import { meantBy } from '../../core/spelling.ts'
 import { faultOf } from './answer.ts'
 import { changedTool } from './device-call.ts'
 import { devicesFamily, errorJson } from './envelope.ts'
@@ -130,7 +131,11 @@ async function awaken(
 }
 
 function findTool({ slug, tools, withheld }: RosterDevice, name: string): RosterTool | Fault {
-  const found = tools.find(({ tool, capability }) => tool.name === name || capability === name)
+  const meant = meantBy(
+    name,
+    tools.map(({ capability }) => capability),
+  )
+  const found = tools.find(({ tool, capability }) => tool.name === name || capability === meant)
   if (found !== undefined) return found
   if (withheld.some(({ tool }) => tool.name === name)) return changedTool(slug, name)
   return {

@@ -19,7 +19,7 @@ import { defineTool } from '../../bus/tool.ts'
 import type { Fault } from '../../core/fault.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
-import { isMeant } from '../../core/spelling.ts'
+import { meantBy } from '../../core/spelling.ts'
 import type { ChangeEnd, PreparedChange } from '../../guard/change.ts'
 import type { Judgement } from '../../guard/gate.ts'
 import { hideSecrets } from '../../guard/redact.ts'
@@ -237,7 +237,8 @@ async function judged(
 
 /** Under the contract's name or the one with underscores that strict clients see. */
 function findTool(preparable: Preparable, given: string): Result<GuardedTool, Fault> {
-  for (const [name, tool] of preparable) if (isMeant(name, given)) return ok(tool)
+  const tool = preparable.get(meantBy(given, preparable.keys()) ?? given)
+  if (tool !== undefined) return ok(tool)
   return fail(
     badArgument('toolName', `${given} is no tool whose calls can be prepared`, {
       details: { preparable: [...preparable.keys()] },

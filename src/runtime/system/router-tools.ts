@@ -15,7 +15,7 @@ import { specScore } from '../../bus/strategy.ts'
 import { closest, didYouMean } from '../../core/closest.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
-import { isMeant } from '../../core/spelling.ts'
+import { isMeant, meantBy } from '../../core/spelling.ts'
 import { answer, origin } from '../dependencies.ts'
 import type { Records } from '../dependencies.ts'
 import { badArgument } from '../faults.ts'
@@ -126,18 +126,17 @@ export function routerTools({ database, ledger, clock }: Records, bus: RoutingBu
 /** The capability of that name, or else the one that strict clients list so. */
 function offeredName({ registry }: RoutingBus, given: string): string {
   if (registry.named(given).length > 0) return given
-  return registry.all().find(({ offer }) => isMeant(offer.name, given))?.offer.name ?? given
+  return meantBy(given, namesIn(registry)) ?? given
 }
 
 /** What may have been meant by a name of nothing. */
 function nearTo({ registry }: RoutingBus, name: string): string {
   if (registry.named(name).length > 0) return ''
-  return didYouMean(
-    closest(
-      name,
-      registry.all().map(({ offer }) => offer.name),
-    ),
-  )
+  return didYouMean(closest(name, namesIn(registry)))
+}
+
+function namesIn(registry: RoutingBus['registry']): readonly string[] {
+  return registry.all().map(({ offer }) => offer.name)
 }
 
 function versionOf(text: string | undefined): Version | undefined {

@@ -21,6 +21,8 @@ export interface Place {
 export interface Network {
   /** A cable for one more node; the same name gets the same place again. */
   readonly place: (name: string) => Place
+  /** Another address at the same cable, as a router gives one: 10.99.7.<number>. */
+  readonly move: (name: string, number: number) => void
   readonly broker: Place
   /** From now on every packet, in either direction, is lost with a probability of one half. `undefined`: no tool for it. */
   readonly spoil: (name: string) => Spoilt | undefined
@@ -73,6 +75,12 @@ export function openNetwork(what: string): Network | undefined {
   }
   return {
     place,
+    move: (name, number) => {
+      const { namespace } = place(name)
+      inside(namespace, 'ip', 'address', 'flush', 'dev', 'eth0')
+      inside(namespace, 'ip', 'address', 'add', `10.99.7.${number}/24`, 'dev', 'eth0')
+      inside(namespace, 'ip', 'route', 'replace', 'default', 'via', '10.99.7.254')
+    },
     broker: { namespace: hub, host: '10.99.7.254' },
     spoil: (name) => {
       const number = [...places.keys()].indexOf(name)

@@ -40,6 +40,7 @@ import type { GivenSessions } from './sessions.ts'
 /** New capabilities come in groups: a moment's patience makes one manifest of them. */
 const SETTLE_MS = 20
 const WATCH_MS = 500
+const ADDRESSES_MS = 5_000
 const REMEMBER_MS = 60_000
 const GOODBYE_MS = 500
 
@@ -148,6 +149,7 @@ export class Mesh {
     this.#knownDigest = store.community()?.digest
     this.#publish()
     this.#every(WATCH_MS, () => this.#watchCommunity())
+    this.#every(ADDRESSES_MS, () => this.#watchAddresses())
     this.#every(RENEW_CHECK_MS, () => this.#publish())
     this.#every(REMEMBER_MS, () => this.#remember())
     void this.#watchRegistry(bus)
@@ -227,11 +229,30 @@ export class Mesh {
         metrics: start.metrics,
       },
     })
-    const { port } = this.#server
-    const reachable = ownAddresses({ host: config.host, port, advertise: config.advertise })
-    this.#self?.setEndpoints(reachable.map((address) => ({ transport: 'http', ...address })))
-    this.#addresses = reachable.map(({ host, port: at }) => addressText(host, at))
-    await store.setAddresses(this.#addresses)
+    await this.#findAddresses()
+  }
+
+  /** A router gives a running node another address, or the first one only after its start. */
+  #watchAddresses(): void {
+    const found = this.#findAddresses()
+    if (found === undefined) return
+    this.#keep(found)
+    this.#options.logger.info({ addresses: this.#addresses }, 'this node has other addresses than before')
+    for (const source of this.#sources) source.moved?.()
+    this.#publish()
+    this.#neighbourhood?.knockAgain()
+    void this.#neighbourhood?.tellAll()
+  }
+
+  /** Resolves when they are kept; `undefined` where they are those that were known. */
+  #findAddresses(): Promise<void> | undefined {
+    const { config, store } = this.#options
+    const found = ownAddresses({ host: config.host, port: this.#server?.port ?? 0, advertise: config.advertise })
+    const addresses = found.map(({ host, port }) => addressText(host, port))
+    if (addresses.toSorted().join() === this.#addresses.toSorted().join()) return undefined
+    this.#addresses = addresses
+    this.#self?.setEndpoints(found.map((address) => ({ transport: 'http', ...address })))
+    return store.setAddresses(addresses)
   }
 
   #makeSources(): readonly PeerSource[] {
@@ -308,15 +329,13 @@ export class Mesh {
   #remember(): void {
     const book = this.#book
     if (book === undefined) return
-    const peers = book.peers.map((peer) => ({
-      nodeId: peer.nodeId,
-      addresses: book
-        .addressOf(peer)
-        .ways.flatMap((way) => (way.transport === 'http' ? [addressText(way.host, way.port)] : [])),
-    }))
-    this.#options.store
-      .remember(peers, this.#options.clock.now())
-      .catch((error: unknown) => this.#options.logger.warn({ err: error }, 'peers could not be remembered'))
+    const peers = book.peers.map((peer) => ({ nodeId: peer.nodeId, addresses: book.placesOf(peer) }))
+    const { store, clock } = this.#options
+    this.#keep(store.remember(peers, clock.now()))
+  }
+
+  #keep(kept: Promise<void>): void {
+    kept.catch((error: unknown) => this.#options.logger.warn({ err: error }, 'addresses could not be remembered'))
   }
 
   async #sayGoodbye(manifest: JsonObject | undefined): Promise<void> {

@@ -178,12 +178,9 @@ export class Neighbourhood {
   #say(): JsonObject {
     const { own, community, book } = this.#parts
     const held = community()
-    const peers = book.peers.slice(0, MAX_TOLD_PEERS).map((peer) => ({
-      node_id: peer.nodeId,
-      addresses: book
-        .addressOf(peer)
-        .ways.flatMap((way) => (way.transport === 'http' ? [addressText(way.host, way.port)] : [])),
-    }))
+    const peers = book.peers
+      .slice(0, MAX_TOLD_PEERS)
+      .map((peer) => ({ node_id: peer.nodeId, addresses: [...book.placesOf(peer)] }))
     return {
       manifest: own()?.slim ?? {},
       community: { revision: held?.revision ?? 1, digest: held?.digest ?? '' },
@@ -268,9 +265,15 @@ export class Neighbourhood {
 
   #addCandidate(place: Place): void {
     const { nodeId } = place
-    if (nodeId !== undefined && (nodeId === this.#parts.self || this.#parts.book.find(nodeId) !== undefined)) return
+    if (nodeId !== undefined && (nodeId === this.#parts.self || this.#isKnownAt(nodeId, place))) return
     const candidate = this.#candidates.add(place)
     if (candidate !== undefined) void this.#knock(candidate)
+  }
+
+  /** A node that has moved is on the bus for a while yet, at an address where it is no more. */
+  #isKnownAt(nodeId: string, { host, port }: Place): boolean {
+    const peer = this.#parts.book.find(nodeId)
+    return peer !== undefined && this.#parts.book.placesOf(peer).includes(addressText(host, port))
   }
 
   async #knock(candidate: Candidate): Promise<void> {

@@ -50,6 +50,19 @@ describe('peer book', () => {
     expect(hear(slim(full({ sequence: 5 }))).kind).toBe('old')
   })
 
+  it('looks for a node that has moved where it says that it is, and no more where it was reached', () => {
+    const at = (host: string): Pick<ManifestFacts, 'endpoints'> => ({
+      endpoints: [{ transport: 'http', host, port: 7080 }],
+    })
+    const heard = peerIn(hear(full({ sequence: 1 }), '192.0.2.9'))
+    hear(full({ sequence: 2, ...at('192.0.2.77') }))
+    expect(book.placesOf(heard)).toEqual(['192.0.2.77:7080'])
+    // An address that it never announced, such as the owner's own name for it, is as good as before.
+    hear(full({ sequence: 3, ...at('192.0.2.77') }), 'attic.example')
+    hear(full({ sequence: 4, ...at('192.0.2.88') }))
+    expect(book.placesOf(heard)).toEqual(['attic.example:7080', '192.0.2.88:7080'])
+  })
+
   it('refuses strangers, the revoked, other communities and itself', () => {
     const why = (heard: Heard): unknown => (heard.kind === 'refused' ? heard.why.kind : heard.kind)
     expect(why(hear(full({}, stranger)))).toBe('stranger')
@@ -126,8 +139,9 @@ describe('address', () => {
   })
 })
 
-function hear(manifest: unknown): Heard {
-  return book.hear(manifest, { community, nowMs: NEW_YEAR_MS, monotonicMs: 0, source: 'test' })
+function hear(manifest: unknown, host?: string): Heard {
+  const reached = host === undefined ? undefined : ({ transport: 'http', host, port: 7080 } as const)
+  return book.hear(manifest, { community, nowMs: NEW_YEAR_MS, monotonicMs: 0, source: 'test', reached })
 }
 
 function full(change: Partial<ManifestFacts>, identity = peer): ReturnType<typeof issueManifest> {

@@ -11,6 +11,7 @@
  * Pure: time is an argument.
  */
 import type { PeerCapability, PeerRecord } from '../bus/peer.ts'
+import { addressText } from './discovery/peer-source.ts'
 import { standingOf } from './identity/community.ts'
 import type { Community } from './identity/community.ts'
 import { isGoodbye, readManifest } from './identity/node-manifest.ts'
@@ -110,6 +111,8 @@ export class PeerBook {
       return { kind: 'left', nodeId }
     }
     const peer = known ?? this.#newPeer(manifest, about)
+    // It says no more that it is where it was reached: it has moved.
+    if (names(peer.manifest, peer.reached) && !names(manifest, peer.reached)) peer.reached = undefined
     peer.manifest = manifest
     peer.heardMs = about.monotonicMs
     peer.failures = 0
@@ -162,6 +165,13 @@ export class PeerBook {
       way.port === reached.port
     const http = reached === undefined ? announced : [reached, ...announced.filter((way) => !isReached(way))]
     return { nodeId, ways: [...http.slice(0, MAX_WAYS), ...(hasNats ? [{ transport: 'nats' } as const] : [])] }
+  }
+
+  /** `host:port`, best known first. */
+  placesOf(peer: Peer): readonly string[] {
+    return this.addressOf(peer).ways.flatMap((way) =>
+      way.transport === 'http' ? [addressText(way.host, way.port)] : [],
+    )
   }
 
   /** It did not answer. After three times running it is off the bus; `true` says that this was the third. */
@@ -232,4 +242,8 @@ export class PeerBook {
     const schemas = capability.schemas ?? this.schemas.find(capability.schemaHash)
     return schemas === undefined || capability.schemas === schemas ? capability : { ...capability, schemas }
   }
+}
+
+function names({ endpoints }: NodeManifest, way: Way | undefined): boolean {
+  return way?.transport === 'http' && endpoints.some(({ host, port }) => host === way.host && port === way.port)
 }

@@ -25,19 +25,22 @@ export function mdnsSource(options: MdnsOptions): PeerSource {
   let bonjour: Bonjour | undefined
   let browser: Browser | undefined
   let hearAll: (service: Service) => void = () => undefined
+  const open = (): void => {
+    // Without multicast there are no neighbours to find: that is a line in the log, and the other sources go on.
+    bonjour = new Bonjour({}, (error: unknown) => logger.warn({ err: error }, 'mDNS is not possible on this network'))
+    browser = bonjour.find({ type: SERVICE_TYPE }, (service) => hearAll(service))
+  }
   let announced: { readonly service: Service; readonly community: string } | undefined
   return {
     name: 'mdns',
     start: async (hear) => {
-      // Without multicast there are no neighbours to find: that is a line in the log, and the other sources go on.
-      bonjour = new Bonjour({}, (error: unknown) => logger.warn({ err: error }, 'mDNS is not possible on this network'))
       hearAll = (service) => {
         const community = communityId()
         const found = community === undefined ? undefined : readAnnouncement(service.txt, community)
         if (found === undefined || found === nodeId) return
         for (const host of addressesOf(service)) hear({ kind: 'address', host, port: service.port, nodeId: found })
       }
-      browser = bonjour.find({ type: SERVICE_TYPE }, hearAll)
+      open()
     },
     publish: () => {
       const community = communityId()
@@ -52,6 +55,14 @@ export function mdnsSource(options: MdnsOptions): PeerSource {
       announced = { service, community }
       // Neighbours say who they are once: those who did so before we belonged to them are still there.
       for (const neighbour of browser?.services ?? []) hearAll(neighbour)
+    },
+    // Begun anew: what is announced has the old addresses in it, and neighbours that are known are not heard again.
+    moved: () => {
+      if (bonjour === undefined) return
+      browser?.stop()
+      bonjour.destroy()
+      announced = undefined
+      open()
     },
     stop: async () => {
       browser?.stop()

@@ -21,6 +21,8 @@ export interface PeerSource {
   readonly start: (hear: (hint: Hint) => void) => Promise<void>
   /** Our own newest manifest, for sources that make it known. */
   readonly publish: (own: OwnManifest, community: JsonObject) => void
+  /** This machine has other addresses than before, and so may everybody else. */
+  readonly moved?: () => void
   readonly stop: (goodbye: OwnManifest | undefined) => Promise<void>
 }
 

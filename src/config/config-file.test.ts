@@ -30,6 +30,18 @@ describe('config file', () => {
     ])
   })
 
+  // A timer of more than 24 days rings a thousand times a second.
+  it('refuses a time that no timer takes', () => {
+    const never =
+      'ledger: { checkpointSeconds: 3000000 }\nhomeseer: { push: { pollSeconds: 3000000, resyncSeconds: 3000000 } }\n'
+    expect(problems(never)).toEqual([
+      'hearthbus.yaml:1: ledger.checkpointSeconds: Too big: expected number to be <=604800',
+      'hearthbus.yaml:2: homeseer.push.pollSeconds: Too big: expected number to be <=604800',
+      'hearthbus.yaml:2: homeseer.push.resyncSeconds: Too big: expected number to be <=604800',
+    ])
+    expect(problems(never.replaceAll('3000000', '604800'))).toEqual([])
+  })
+
   it('finds a wrong value inside a list', () => {
     expect(problems('ebus:\n  buses:\n    - adapter: "usb:1"\n')[0]).toContain(
       'hearthbus.yaml:3: ebus.buses.0.adapter: enh:host:port',

@@ -87,8 +87,18 @@ const pushSection = z
       .describe('Secret in the address that HomeSeer’s web hook posts to; absent: no web hook is heard.'),
     webhookHost: z.string().default('0.0.0.0').describe('Where the web hook listens.'),
     webhookPort: z.int().min(0).max(65_535).default(7_423).describe('Port of that listener.'),
-    pollSeconds: z.int().min(1).default(15).describe('How often everything is read while nothing is pushed.'),
-    resyncSeconds: z.int().min(5).default(300).describe('How often everything is read while changes are pushed.'),
+    pollSeconds: z
+      .int()
+      .min(1)
+      .max(604_800)
+      .default(15)
+      .describe('How often everything is read while nothing is pushed.'),
+    resyncSeconds: z
+      .int()
+      .min(5)
+      .max(604_800)
+      .default(300)
+      .describe('How often everything is read while changes are pushed.'),
   })
   .prefault({})
 

@@ -124,7 +124,12 @@ const ledgerSection = z
         'Name of the log in its checkpoints; if absent, the one that it has, made from the node name at the first start.',
       ),
     // What no checkpoint covers yet could be rewritten by somebody who has the disk: this bounds how much that is.
-    checkpointSeconds: z.int().min(1).default(60).describe('A new checkpoint is signed at least so often.'),
+    checkpointSeconds: z
+      .int()
+      .min(1)
+      .max(604_800)
+      .default(60)
+      .describe('A new checkpoint is signed at least so often.'),
     witnesses: z
       .array(
         z.strictObject({

@@ -70,6 +70,19 @@ describe('waiting notice', () => {
     expect(announced).toEqual([1, 0])
   })
 
+  it('looks no more often than usual when the clock was set back by months', () => {
+    vi.useFakeTimers()
+    const expiresAtMs = Date.now() + 90 * 86_400_000
+    let looks = 0
+    const pending = () => {
+      looks++
+      return [{ expiresAtMs }]
+    }
+    new WaitingNotice({ announce: () => undefined, pending, clock: { now: Date.now } }).changed()
+    vi.advanceTimersByTime(60_000)
+    expect(looks).toBe(1)
+  })
+
   it('is silent after it is closed', () => {
     const { room, notice, announced } = open()
     room.enter(NEWCOMER, Date.now())

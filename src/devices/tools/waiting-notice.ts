@@ -8,6 +8,9 @@ import type { Clock } from '../../core/clock.ts'
 import type { PendingDevice } from '../enrol/enrolment.ts'
 import { Notice } from './notice.ts'
 
+/** Too early does no harm. A clock that was set back makes it long, and Node's timers end at 2^31 ms: then they ring at once. */
+const MAX_WAIT_MS = 3_600_000
+
 export interface WaitingNoticeParts {
   readonly announce: () => void
   /** Oldest first; looking also clears away those whose time is over, and that is a change. */
@@ -39,7 +42,8 @@ export class WaitingNotice {
     clearTimeout(this.#timer)
     const [next] = this.#parts.pending()
     if (next === undefined) return
-    this.#timer = setTimeout(this.#watch, Math.max(1, next.expiresAtMs - this.#parts.clock.now()))
+    const waitMs = Math.max(1, next.expiresAtMs - this.#parts.clock.now())
+    this.#timer = setTimeout(this.#watch, Math.min(waitMs, MAX_WAIT_MS))
     this.#timer.unref()
   }
 }

@@ -36,6 +36,26 @@ describe('a neighbour that only a registry tells of', () => {
   })
 })
 
+describe('a neighbour whose manifests are refused', () => {
+  it('is in the log once, and once more after it was heard again', () => {
+    const { clock, warnings, neighbourhood, manifest } = house()
+    const say = (sequence: number): void =>
+      neighbourhood.hint(
+        { kind: 'manifest', manifest: slim(manifest([], sequence)), way: { transport: 'nats' } },
+        'nats',
+      )
+    const stale = slim(manifest([], 1))
+    const repeat = (): void =>
+      neighbourhood.hint({ kind: 'manifest', manifest: stale, way: { transport: 'nats' } }, 'nats')
+    clock.advance(86_400_000)
+    for (let times = 0; times < 3; times++) repeat()
+    expect(warnings).toEqual(['a manifest was refused'])
+    say(2)
+    for (let times = 0; times < 3; times++) repeat()
+    expect(warnings).toEqual(['a manifest was refused', 'a manifest was refused'])
+  })
+})
+
 describe('a neighbour that is asked for what it offers', () => {
   it('is asked once more when there was news of it meanwhile', async () => {
     const { bus, hear, asked, answer, manifest } = house()
@@ -78,6 +98,8 @@ describe('a neighbour that is asked for what it offers', () => {
 
 function house(): {
   readonly neighbourhood: Neighbourhood
+  readonly clock: ReturnType<typeof manualClock>
+  readonly warnings: readonly string[]
   readonly bus: ReturnType<typeof node>
   readonly asked: readonly string[]
   readonly hear: (kind: 'capabilities' | 'manifest', names: readonly string[], sequence: number) => void
@@ -93,13 +115,14 @@ function house(): {
   const grown = withMember(founded, { nodeId: other.id, name: 'other', level: 'trusted' }, context)
   if (!grown.ok) throw new Error(grown.fault.kind)
   const asked: string[] = []
+  const warnings: string[] = []
   const waiting: ((value: JsonObject | undefined) => void)[] = []
   const book = new PeerBook(us.id, bus)
   const neighbourhood = new Neighbourhood({
     self: us.id,
     book,
     clock,
-    logger: silentLogger,
+    logger: { ...silentLogger, warn: (_, message) => void warnings.push(message) },
     community: () => grown.value,
     own: () => undefined,
     ask: async (peer, question) => {
@@ -120,6 +143,8 @@ function house(): {
   }
   return {
     neighbourhood,
+    clock,
+    warnings,
     bus,
     asked,
     hear: (kind, names, sequence) => {

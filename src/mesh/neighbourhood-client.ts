@@ -53,6 +53,8 @@ const QUIET_MS = 12_000
 const DOUBT_MS = 500
 const ASK_MS = 5_000
 const MAX_TOLD_PEERS = 64
+/** Beyond it they are said again: who a manifest is of is anybody's word. */
+const MAX_TOLD_REFUSALS = 256
 
 type CapabilitiesHint = Extract<Hint, { kind: 'capabilities' }>
 
@@ -64,6 +66,8 @@ export class Neighbourhood {
   readonly #contents: Contents
   /** What members offer, until the manifest that names it comes: a registry tells it first. */
   readonly #offered = new Map<string, CapabilitiesHint>()
+  /** Node and reason of manifests that were refused, as the log has it. */
+  readonly #told = new Set<string>()
   readonly #stop = new AbortController()
   #timer: NodeJS.Timeout | undefined
 
@@ -189,7 +193,7 @@ export class Neighbourhood {
   }
 
   #hear(manifest: JsonObject, source: string, reached?: Way): Heard | undefined {
-    const { book, clock, logger } = this.#parts
+    const { book, clock } = this.#parts
     const community = this.#parts.community()
     if (community === undefined) return undefined
     const heard = book.hear(manifest, {
@@ -200,17 +204,27 @@ export class Neighbourhood {
       reached,
     })
     if (heard.kind === 'refused' && heard.why.kind !== 'ourselves')
-      logger.warn({ node: manifest['node_id'], why: heard.why, source }, 'a manifest was refused')
+      this.#refused(manifest['node_id'], heard.why, source)
     if (heard.kind === 'left') this.#gone(heard.nodeId)
     if (heard.kind === 'heard') {
       // It is on the bus: nobody knocks any more. Where it was is remembered by `gone`.
       this.#candidates.forget(heard.peer.nodeId)
+      for (const key of this.#told) if (key.startsWith(`"${heard.peer.nodeId}" `)) this.#told.delete(key)
       const offered = this.#offered.get(heard.peer.nodeId)
       this.#offered.delete(heard.peer.nodeId)
       if (!heard.wantsCapabilities) this.#complete(heard.peer)
       else if (offered === undefined || !this.#learn(offered)) void this.#contents.fetch(heard.peer.nodeId)
     }
     return heard
+  }
+
+  /** Once for each reason: a registry brings what a revoked node, or one with a wrong clock, says every ten seconds. */
+  #refused(node: Json | undefined, why: Extract<Heard, { kind: 'refused' }>['why'], source: string): void {
+    const key = `${JSON.stringify(node)} ${why.kind}`
+    if (this.#told.has(key)) return
+    if (this.#told.size >= MAX_TOLD_REFUSALS) this.#told.clear()
+    this.#told.add(key)
+    this.#parts.logger.warn({ node, why, source }, 'a manifest was refused')
   }
 
   /** On the bus with whatever is known; what is missing of its contracts comes after. */

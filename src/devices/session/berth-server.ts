@@ -61,6 +61,9 @@ export class Berth {
       text: (text) => {
         if (this.#epoch === epoch) this.#hear(text)
       },
+      stir: () => {
+        if (this.#epoch === epoch) this.#lastSeenMs = clock.now()
+      },
       closed: (reason) => {
         if (this.#epoch === epoch) this.lost(reason)
       },

@@ -13,7 +13,7 @@ const TOOL = { name: 't', description: '', inputSchema: { type: 'object', proper
 class FarEnd {
   readonly sent: JsonObject[] = []
   closedFor: string | undefined
-  ears: LinkEars = { text: () => undefined, closed: () => undefined }
+  ears: LinkEars = { text: () => undefined, stir: () => undefined, closed: () => undefined }
   readonly link: DeviceLink = {
     transport: 'mqtt',
     remoteAddress: '10.0.0.9',
@@ -50,6 +50,18 @@ describe('fleet', () => {
     expect(await fleet.call('x', 't', {})).toEqual({ ok: false, fault: { kind: 'unknown-device', device: 'x' } })
     expect(fleet.device('x')).toBeUndefined()
     expect(fleet.announce('x', { kind: 'alert', status: '', message: '', emotion: '' }).ok).toBe(false)
+  })
+
+  it('has seen a device that says nothing when it last stirred, and no more over a connection that is gone', () => {
+    const clock = manualClock(1_000)
+    const { fleet, far } = attach(createFleet({ clock }))
+    clock.advance(3_600_000)
+    far.ears.stir()
+    expect(fleet.device(ID)?.lastSeenMs).toBe(3_601_000)
+    far.ears.closed('gone')
+    clock.advance(1)
+    far.ears.stir()
+    expect(fleet.device(ID)?.lastSeenMs).toBe(3_601_000)
   })
 
   it('shows a device as it is', () => {

@@ -107,6 +107,8 @@ export interface DeviceLink {
 
 export interface LinkEars {
   readonly text: (text: string) => void
+  /** A sign of life that says nothing: it is still there. */
+  readonly stir: () => void
   readonly closed: (reason: string) => void
 }
 

@@ -30,7 +30,11 @@ describe('MQTT client', () => {
       harbour: {
         attach: () => {
           attached++
-          return { text: (text) => void heard.push(text), closed: (reason) => void closed.push(reason) }
+          return {
+            text: (text) => void heard.push(text),
+            stir: () => undefined,
+            closed: (reason) => void closed.push(reason),
+          }
         },
       },
       recognise: () => {

@@ -18,10 +18,16 @@ let heard: string[]
 let closed: string[]
 let refusals: Refusal[]
 let sockets: Socket[]
+let stirred: number
 
 beforeEach(async () => {
   ;[links, heard, closed, refusals, sockets] = [[], [], [], [], []]
-  const ears: LinkEars = { text: (text) => heard.push(text), closed: (reason) => closed.push(reason) }
+  stirred = 0
+  const ears: LinkEars = {
+    text: (text) => heard.push(text),
+    stir: () => void stirred++,
+    closed: (reason) => closed.push(reason),
+  }
   devices = await acceptMqttDevices({
     host: '127.0.0.1',
     port: 0,
@@ -60,6 +66,11 @@ function dial(password: string, ...more: readonly Uint8Array[]) {
 const publishWithQos = (qos: 1 | 2) => Uint8Array.of(0x30 | (qos << 1), 7, 0, 1, 0x74, 0, 7, 0x7b, 0x7d)
 
 describe('MQTT server', () => {
+  it('takes a ping for a sign of life', async () => {
+    dial('right', PINGREQ)
+    await expect.poll(() => stirred).toBe(1)
+  })
+
   it('pushes to a device that never subscribed, with QoS 0 and not retained', async () => {
     const { said } = dial('right')
     await expect.poll(() => links).toHaveLength(1)

@@ -122,6 +122,7 @@ export async function acceptMqttDevices(options: MqttServerOptions): Promise<Mqt
       ears.closed(troubleOf(client) ?? 'MQTT connection closed')
     })
   })
+  broker.on('ping', (_packet, client) => guests.get(client)?.ears?.stir())
   // A broken client is the broker's to close; without listeners these would be uncaught.
   broker.on('clientError', () => undefined)
   broker.on('connectionError', () => undefined)

@@ -14,10 +14,15 @@ const HEADERS = { 'device-id': IDENTITY.deviceId, 'client-id': IDENTITY.clientId
 class Quay implements Harbour {
   readonly texts: string[] = []
   readonly closed: string[] = []
+  stirred = 0
   links: DeviceLink[] = []
   readonly attach: Harbour['attach'] = (_identity, link) => {
     this.links.push(link)
-    return { text: (text) => void this.texts.push(text), closed: (reason) => void this.closed.push(reason) }
+    return {
+      text: (text) => void this.texts.push(text),
+      stir: () => void this.stirred++,
+      closed: (reason) => void this.closed.push(reason),
+    }
   }
 }
 
@@ -109,6 +114,12 @@ describe('WebSocket server', () => {
     expect(quay.closed).toEqual([])
     for (let each = 0; each < 2_000; each++) socket.send(frame)
     await vi.waitFor(() => expect(quay.closed).toEqual(['too many frames']))
+  })
+
+  it('takes the answer to a ping for a sign of life', async () => {
+    await open({ pingMs: 10, missedPings: 3, silenceMs: 60_000 })
+    await welcome(dial())
+    await vi.waitFor(() => expect(quay.stirred).toBeGreaterThan(0), { timeout: 30_000 })
   })
 
   it('answers pings, and hangs up on a device that sends nothing else', async () => {

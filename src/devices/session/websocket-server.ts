@@ -142,7 +142,9 @@ export function acceptWebSocketDevices(options: WebSocketOptions): WebSocketDevi
       else if (socket.readyState === socket.OPEN) socket.pong(data, false, () => undefined)
     })
     socket.on('pong', () => {
-      if (affords()) guest.liveness = { ...guest.liveness, unanswered: 0 }
+      if (!affords()) return
+      guest.liveness = { ...guest.liveness, unanswered: 0 }
+      ears.stir()
     })
     socket.on('error', (error) => breakOff(error.message))
     socket.on('close', (code: number) => {

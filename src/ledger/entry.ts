@@ -33,6 +33,15 @@ export interface LedgerEntry {
   readonly [field: string]: Json
 }
 
+/** What became of an event. */
+export interface Appended {
+  /** Its sequence number, which is its index in the tree. */
+  readonly seq: number
+  /** RFC 3339, UTC, milliseconds. */
+  readonly at: string
+  readonly leafHash: Uint8Array
+}
+
 export interface StoredEntry {
   readonly entry: LedgerEntry
   /** The leaf of the tree. */

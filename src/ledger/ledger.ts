@@ -8,7 +8,6 @@
  *
  * Reads and writes through its stores.
  */
-import { setImmediate } from 'node:timers/promises'
 import { equalBytes } from '../core/bytes.ts'
 import { chanceBytes } from '../core/chance.ts'
 import type { Clock } from '../core/clock.ts'
@@ -18,12 +17,14 @@ import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { readIfThere } from './atomic-file-store.ts'
 import { CALL_ABORTED, CALL_ENTER, closedCall, endsCall } from './audit.ts'
-import { BODY_ERASED, commitTo, decodeBody, SALT_BYTES } from './body.ts'
+import { commitTo, decodeBody, SALT_BYTES } from './body.ts'
 import type { SignedCheckpoint } from './checkpoint.ts'
 import { CheckpointStore } from './checkpoint-store.ts'
-import type { Copies, CopyName } from './copies.ts'
+import type { Copies } from './copies.ts'
 import { encodeEntry, readableEntries } from './entry.ts'
-import type { LedgerEntry, LedgerEvent, StoredEntry } from './entry.ts'
+import type { Appended, LedgerEntry, LedgerEvent, StoredEntry } from './entry.ts'
+import { eraseBody } from './erase.ts'
+import type { Erased, ErasureNote } from './erase.ts'
 import { writeExport } from './export-store.ts'
 import type { Exported, ExportFault } from './export-store.ts'
 import { LedgerRefuses, SOUND } from './fork.ts'
@@ -35,7 +36,6 @@ import type { NoteSigner, VerifierKey } from './note-key.ts'
 import { consistencyOf, inclusionOf } from './proof.ts'
 import type { Consistency, Inclusion, ProofFault } from './proof.ts'
 import type { EraseFault } from './refusal.ts'
-import { entriesWith, phrasesIn } from './same-words.ts'
 import { Signing } from './signing.ts'
 import { StoredTree } from './stored-tree.ts'
 import { formatTlogProof, tlogProof } from './tlog-proof.ts'
@@ -56,32 +56,10 @@ export interface LedgerOptions {
   readonly copies?: readonly Copies[]
 }
 
-/** What became of an event. */
-export interface Appended {
-  /** Its sequence number, which is its index in the tree. */
-  readonly seq: number
-  /** RFC 3339, UTC, milliseconds. */
-  readonly at: string
-  readonly leafHash: Uint8Array
-}
-
 export type BodyState =
   | { readonly kind: 'kept'; readonly body: Json }
   | { readonly kind: 'erased' }
   | { readonly kind: 'none' }
-
-/** What the entry of an erasure says beside which words are gone. It stays for good. */
-export interface ErasureNote {
-  readonly reason?: string
-  readonly by?: string
-}
-
-export interface Erased extends Appended {
-  /** Rows of other rooms that had the words as well. */
-  readonly blanked: readonly CopyName[]
-  /** Entries whose bodies still have one of the sentences. */
-  readonly also: readonly number[]
-}
 
 export interface LedgerVerifyOptions extends VerifyOptions {
   /** From the checkpoint up to which this process last found nothing wrong; everything, when it has not yet looked. */
@@ -202,27 +180,9 @@ export class Ledger {
     if (this.#state.kind === 'refusing') return fail(this.#state.fault)
     const stored = this.entry(seq)
     if (stored === undefined) return fail({ kind: 'no-such-entry', seq, size: this.size() })
-    const [store, { database, copies = [] }] = [this.#store, this.#options]
-    const erasers = copies.flatMap((copy) => copy.eraser?.(stored.entry, store) ?? [])
-    // Most of it before the transaction, with turns for everybody else; in it, only what came meanwhile.
-    for (const eraser of erasers) while (eraser.look?.() === true) await setImmediate()
-    const phrases = phrasesIn(store.body(seq)?.body ?? new Uint8Array(0))
-    const erased = await database.commit((): Result<Omit<Erased, 'also'>, EraseFault> => {
-      const refusal = erasers.map((eraser) => eraser.refusal?.()).find((reason) => reason !== undefined)
-      if (refusal !== undefined) return fail({ kind: 'words-in-use', reason: refusal })
-      if (store.body(seq) === undefined) return fail({ kind: 'nothing-to-erase', seq, erased: store.bodyIsGone(seq) })
-      for (const eraser of erasers) while (eraser.look?.() === true);
-      store.deleteBody(seq)
-      const blanked = erasers.flatMap((eraser) => eraser.blank())
-      return ok({ ...this.appendIn({ kind: BODY_ERASED, entry: seq, ...told }), blanked })
-    })
-    if (!erased.ok) return erased
-    store.flushLog()
-    const search = entriesWith(store, phrases)
-    for (let step = search.next(); ; step = search.next()) {
-      if (step.done === true) return ok({ ...erased.value, also: step.value })
-      await setImmediate()
-    }
+    const { database, copies = [] } = this.#options
+    const appendIn = (event: LedgerEvent): Appended => this.appendIn(event)
+    return eraseBody(stored, told, { database, store: this.#store, copies, appendIn })
   }
 
   /** Signs the tree as it is; the last checkpoint again when nothing came since. */

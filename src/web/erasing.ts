@@ -3,7 +3,8 @@
  *
  * Pure: the ledger does the work.
  */
-import type { ErasureNote, Ledger } from '../ledger/ledger.ts'
+import type { ErasureNote } from '../ledger/erase.ts'
+import type { Ledger } from '../ledger/ledger.ts'
 import { refusalSentence } from '../ledger/refusal.ts'
 import type { ErasureView } from './api.ts'
 

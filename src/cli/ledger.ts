@@ -1,40 +1,26 @@
 /**
- * Ledger: commands that sign, prove, check and export the log.
+ * Ledger: commands that sign, prove, show, export and erase; what checks is in `ledger-verify`.
  *
  * Pure: the files are `ledger-files-client`'s, the running gateway is asked through `ask`.
  */
 import { resolve } from 'node:path'
 import { Argument } from 'commander'
 import type { Command } from 'commander'
-import { hex } from '../core/bytes.ts'
 import type { Json } from '../core/json.ts'
 import { OWNER } from '../guard/authenticate.ts'
-import { verifyExport } from '../ledger/export-store.ts'
 import { checkpointText } from '../ledger/checkpoint.ts'
-import { findingSentence } from '../ledger/finding.ts'
-import type { Finding } from '../ledger/finding.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import { formatVerifierKey, parseVerifierKey } from '../ledger/note-key.ts'
+import { formatVerifierKey } from '../ledger/note-key.ts'
 import { refusalSentence } from '../ledger/refusal.ts'
-import { logOnly } from '../ledger/tlog-policy.ts'
-import { verifyTlogProof } from '../ledger/tlog-proof.ts'
-import type { TlogProofFault } from '../ledger/tlog-proof.ts'
 import { eraseRequest } from '../web/api.ts'
 import type { ErasureView } from '../web/api.ts'
 import { eraseAll } from '../web/erasing.ts'
 import type { EntryView } from '../web/views.ts'
 import { ask, configOf, dataRootOf, globalOptions, say } from './command-client.ts'
 import { findGateway } from './gateway-client.ts'
-import {
-  entryIn,
-  NOTHING_TO_ADOPT,
-  readProof,
-  startNewLog,
-  verifierKeyIn,
-  verifyFiles,
-  withLedger,
-} from './ledger-files-client.ts'
+import { entryIn, NOTHING_TO_ADOPT, startNewLog, verifierKeyIn, withLedger } from './ledger-files-client.ts'
 import type { LedgerPlace } from './ledger-files-client.ts'
+import { addVerifyCommand } from './ledger-verify.ts'
 import { EXIT } from './print.ts'
 import type { Answer } from './print.ts'
 import { entriesAnswer } from './views-text.ts'
@@ -42,17 +28,7 @@ import { wholeNumber } from './whole-number.ts'
 
 export function addLedgerCommands(program: Command): void {
   const ledger = program.command('ledger').description('the log of everything that happened')
-  ledger
-    .command('verify')
-    .description('re-derive everything from the stored bytes, or from an exported copy')
-    .option('--export <folder>', 'check an exported copy, with no database')
-    .option('--proof <file>', 'check a proof, with the entry that it is about')
-    .option('--entry <file>', 'that entry, as `ledger entry` prints it')
-    .option('--vkey <key>', 'the log’s public key, for a copy or a proof')
-    .action((options: VerifyOptions, command: Command) => {
-      if (options.proof !== undefined) return verifyProof(command, options)
-      return options.export === undefined ? verifyHere(command) : verifyCopy(command, options.export, options.vkey)
-    })
+  addVerifyCommand(ledger)
   ledger
     .command('entry')
     .description('the exact bytes of an entry, which a proof is about')
@@ -135,42 +111,8 @@ async function adoptAsNewLog(command: Command): Promise<void> {
   say(command, { json: { ok: true, origin: key.name, entries, vkey }, text })
 }
 
-interface VerifyOptions {
-  readonly export?: string
-  readonly proof?: string
-  readonly entry?: string
-  readonly vkey?: string
-}
-
 function seqArgument(): Argument {
   return new Argument('<seq>', 'number of the entry').argParser(wholeNumber(0, Number.MAX_SAFE_INTEGER))
-}
-
-async function verifyProof(command: Command, { proof = '', entry, vkey }: VerifyOptions): Promise<void> {
-  const key = parseVerifierKey(vkey ?? '')
-  if (!key.ok || entry === undefined)
-    return command.error('A proof needs --entry FILE (hearthbus ledger entry) and --vkey KEY (hearthbus ledger key).', {
-      exitCode: EXIT.usage,
-    })
-  const read = await readProof(proof, entry)
-  if (!read.ok) return command.error(read.fault, { exitCode: EXIT.usage })
-  const verified = verifyTlogProof(read.value.text, read.value.bytes, logOnly(key.value))
-  if (!verified.ok) {
-    const text = `This does not prove it: ${PROOF_FAULTS[verified.fault.kind]}.`
-    return say(command, { json: { ok: false, fault: verified.fault.kind }, text, exit: EXIT.integrity })
-  }
-  const { origin, size } = verified.value.checkpoint.checkpoint
-  say(command, {
-    json: { ok: true, origin, size },
-    text: `The entry is in ${origin}, as it was signed at ${size} entries.`,
-  })
-}
-
-const PROOF_FAULTS: Readonly<Record<TlogProofFault['kind'], string>> = {
-  'malformed-proof': 'it is no proof, or a damaged one',
-  'untrusted-checkpoint': 'its checkpoint is not signed with that key',
-  'quorum-not-met': 'too few witnesses have cosigned it',
-  'not-included': 'it is about another entry',
 }
 
 async function showEntry(command: Command, seq: number): Promise<void> {
@@ -179,27 +121,6 @@ async function showEntry(command: Command, seq: number): Promise<void> {
   if (!entry.ok)
     return say(command, { json: { ok: false, message: entry.fault }, text: entry.fault, exit: EXIT.failed })
   say(command, textAnswer(new TextDecoder().decode(entry.value)))
-}
-
-async function verifyHere(command: Command): Promise<void> {
-  const config = configOf(command)
-  if (config === undefined) return
-  const running = findGateway(globalOptions(command).data)
-  const report = await verifyFiles(running.ok ? running.value.dataRoot : dataRootOf(command), config)
-  if (!report.ok)
-    return say(command, { json: { ok: false, message: report.fault }, text: report.fault, exit: EXIT.integrity })
-  const { root } = report.value
-  say(command, reportAnswer({ ...report.value, about: root === undefined ? '' : `, root ${hex(root)}` }))
-}
-
-async function verifyCopy(command: Command, folder: string, vkey: string | undefined): Promise<void> {
-  const key = parseVerifierKey(vkey ?? '')
-  if (!key.ok) {
-    const text = `--vkey is needed to check a copy: the line that \`hearthbus ledger export\` printed. (${key.fault.reason})`
-    return say(command, { json: { ok: false, message: text }, text, exit: EXIT.usage })
-  }
-  const { size, findings, more } = await verifyExport(folder, key.value)
-  say(command, reportAnswer({ size, findings, more, about: `, signed by ${key.value.name}` }))
 }
 
 async function signNow(command: Command): Promise<void> {
@@ -299,33 +220,6 @@ async function offline(
     command,
     done.ok ? done.value : { json: { ok: false, message: done.fault }, text: done.fault, exit: EXIT.integrity },
   )
-}
-
-interface Reported {
-  readonly size: number
-  readonly findings: readonly Finding[]
-  readonly more: number
-  /** A copy has no bodies, and so nothing to say of these. */
-  readonly erased?: number
-  readonly uncompared?: readonly string[]
-  readonly about: string
-}
-
-function reportAnswer({ size, findings, more, erased = 0, uncompared = [], about }: Reported): Answer {
-  const sentences = findings.map(findingSentence)
-  if (findings.length === 0) {
-    const gone = erased === 0 ? '' : `, the words of ${erased} erased on request`
-    return {
-      json: { ok: true, size, findings: [], erased, uncompared: [...uncompared] },
-      text: [`${size} entries, all in order${gone}${about}.`, ...uncompared].join('\n'),
-    }
-  }
-  const rest = more === 0 ? [] : [`… and ${more} more.`]
-  return {
-    json: { ok: false, size, findings: sentences, more, erased, uncompared: [...uncompared] },
-    text: [...sentences, ...rest, ...uncompared].join('\n'),
-    exit: EXIT.integrity,
-  }
 }
 
 function textAnswer(text: Json): Answer {

@@ -71,7 +71,9 @@ export interface Call {
   /** Lock keys held by the call that made this one, so that a service calling a service cannot wait for itself. */
   readonly heldLocks: readonly string[]
   readonly interaction?: Interaction | undefined
-  /** Whoever brought it in knows already that it is refused: it takes the way of all calls, is recorded, and not tried. */
+  /**
+   * Whoever brought it in knows already that it is refused: it takes the way of all calls, is recorded, and not tried.
+   */
   readonly refusal?: Fault | undefined
   /** The bus's own note on this call. It goes wherever the call goes, also through `{ ...call, body }`. */
   readonly ticket?: Ticket | undefined

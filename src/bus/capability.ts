@@ -97,11 +97,15 @@ export interface Family {
     fault: Fault,
     offer: Offer,
   ) => { readonly structured: Json; readonly isError: boolean; readonly content?: readonly ContentBlock[] }
-  /** The MCP output schema: what `success`, and a failure that is not `isError`, can look like. Its root is an object. */
+  /**
+   * The MCP output schema: what `success`, and a failure that is not `isError`, can look like. Its root is an object.
+   */
   readonly outputSchema: (offer: Offer) => JsonSchema
 }
 
-/** What one call would do, in the family's words turned into facts. Guard and approver read it; the handler does not. */
+/**
+ * What one call would do, in the family's words turned into facts. Guard and approver read it; the handler does not.
+ */
 export interface Assessment {
   readonly effect: Effect
   /** The actuator, for limits, approvals and the owner's overrides, e.g. `homeseer:ref:4711`. */

@@ -1,5 +1,6 @@
 /**
- * Elsewhere: what another node lets wait for a person. The caller asked here, and has to hear where the person is asked.
+ * Elsewhere: what another node lets wait for a person. The caller asked here, and has to hear where the person is
+ * asked.
  *
  * Pure.
  */

@@ -15,7 +15,8 @@ describe('the listed output schema of a bus capability', () => {
     expect(holds({ ok: true, data: { open: true } })).toBe(true)
   })
 
-  // The SDK of the 2025 revisions checks failures, too; one that does not fit reaches the model as a complaint about schemas.
+  // The SDK of the 2025 revisions checks failures, too; one that does not fit reaches the model as a complaint about
+  // schemas.
   it('admits a failure', () => {
     const { structured } = busFamily.failure({ kind: 'approval-required', message: 'A person has to approve.' }, OFFER)
     expect(holds(structured)).toBe(true)

@@ -1,7 +1,8 @@
 /**
  * Params: whether an instance can serve what a caller asks of it (spec 2 § 5.5), as a function or as data.
  *
- *   { model: 'one-of', ctx: 'minimum' }   offered { model: ['a', 'b'], ctx: 8192 }   requested { model: 'a', ctx: 4096 }   ✓
+ *   { model: 'one-of', ctx: 'minimum' }      offered { model: ['a', 'b'], ctx: 8192 }
+ *                                            requested { model: 'a', ctx: 4096 }   ✓
  *
  * Data travels in a manifest; a function stays at home. Keys that the matcher does not name, or that the caller does
  * not ask for, do not matter.

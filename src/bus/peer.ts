@@ -133,7 +133,9 @@ function announcedArgument({ name, description, required }: PromptArgument): Pro
   return { name, description, required }
 }
 
-/** A peer's capability as this node offers it on. Its own node locks, guards and audits it; so do we, by what it says. */
+/**
+ * A peer's capability as this node offers it on. Its own node locks, guards and audits it; so do we, by what it says.
+ */
 export function peerOffer(capability: PeerCapability, family: Family): Offer {
   const { name, version, stability, params, maxConcurrent, trustRequired, timeoutSeconds, idempotent } = capability
   return {

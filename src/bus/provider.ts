@@ -92,7 +92,9 @@ class WrongFrame extends Error {
   }
 }
 
-/** Lets frames through that fit the contract, while somebody is there; keeps count of the consumer's share of the time. */
+/**
+ * Lets frames through that fit the contract, while somebody is there; keeps count of the consumer's share of the time.
+ */
 function checkedEmit(
   entry: CapabilityEntry,
   { call, ticket, emit = progressOf(call) }: Round,

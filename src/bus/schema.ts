@@ -128,7 +128,9 @@ function contractByHash(hash: string): Contract {
   return contract
 }
 
-/** A thousand devices answer in the same form: the schema that their offers share is compiled for all of them at once. */
+/**
+ * A thousand devices answer in the same form: the schema that their offers share is compiled for all of them at once.
+ */
 const sharedChecks = new WeakMap<JsonSchema, Check>()
 
 function compiled(schema: JsonSchema, mode: 'fast' | 'thorough'): Check {

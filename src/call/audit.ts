@@ -171,7 +171,9 @@ function clientOf(caller: Caller): string | undefined {
   return caller.kind === 'principal' && caller.client !== undefined ? recordable(caller.client) : undefined
 }
 
-/** What a stranger wrote, as an entry can hold it: too long or half a character, it would keep the call off the record. */
+/**
+ * What a stranger wrote, as an entry can hold it: too long or half a character, it would keep the call off the record.
+ */
 function recordable(text: string): string {
   return text.slice(0, MAX_RECORDED_TEXT).toWellFormed()
 }

@@ -210,7 +210,9 @@ export class Database {
     return this.#removed()
   }
 
-  /** A file that was removed while it is open takes everything and keeps it until it is closed. A moved one keeps it. */
+  /**
+   * A file that was removed while it is open takes everything and keeps it until it is closed. A moved one keeps it.
+   */
   #removed(): Error | undefined {
     if (this.#wal === undefined) return undefined
     const isGone = fstatSync(this.#wal).nlink === 0 || (existsSync(`${this.#path}-wal`) && !existsSync(this.#path))

@@ -9,7 +9,9 @@ export type JsonPrimitive = string | number | boolean | null
 export type Json = JsonPrimitive | readonly Json[] | { readonly [key: string]: Json }
 export type JsonObject = { readonly [key: string]: Json }
 
-/** RFC 8785 text. Throws on what JSON cannot say (undefined at the root, NaN, lone surrogates): only we can cause it. */
+/**
+ * RFC 8785 text. Throws on what JSON cannot say (undefined at the root, NaN, lone surrogates): only we can cause it.
+ */
 export function canonicalJson(value: unknown): string {
   const text = plainText(value) ?? canonicalizeValue(value)
   if (text === undefined) throw new TypeError('undefined has no canonical JSON')
@@ -21,9 +23,9 @@ const PLAIN_DEPTH = 32
 const NOT_PLAIN = Symbol('not plain')
 
 /**
- * Every call is hashed, and nearly all that is hashed is plain data: the engine writes that several times faster than any
- * script, in the very text that RFC 8785 § 3.2.2 took from it, once the keys are in order. `undefined` for everything
- * that is less than plain; the library knows what to make of it.
+ * Every call is hashed, and nearly all that is hashed is plain data: the engine writes that several times faster than
+ * any script, in the very text that RFC 8785 § 3.2.2 took from it, once the keys are in order. `undefined` for
+ * everything that is less than plain; the library knows what to make of it.
  */
 function plainText(value: unknown): string | undefined {
   const ordered = inOrder(value, PLAIN_DEPTH, { given: [], names: [] })

@@ -37,7 +37,9 @@ export function takeProcessLock(path: string): ProcessLock | undefined {
   return { release: () => file.close() }
 }
 
-/** Whether a living process holds it. A process number in a file cannot say: after a power cut it is somebody else's. */
+/**
+ * Whether a living process holds it. A process number in a file cannot say: after a power cut it is somebody else's.
+ */
 export function isProcessLockHeld(path: string): boolean {
   if (!existsSync(path)) return false
   try {

@@ -74,7 +74,9 @@ export function decideOn(
   })
 }
 
-/** Our own services have no budget: nobody outside makes them call more often. A node has one, whomever it speaks for. */
+/**
+ * Our own services have no budget: nobody outside makes them call more often. A node has one, whomever it speaks for.
+ */
 export function budgetOf({ caller }: Call): string | undefined {
   return caller.kind === 'service' ? undefined : accountKey(caller)
 }

@@ -39,7 +39,9 @@ export interface Standing {
   readonly trustRequired: CapabilityDescriptor['trustRequired']
   /** The actuator, when the call names one. */
   readonly target: string | undefined
-  /** Whether the tool is in one of the profiles that the credential was narrowed to; `true` when it was not narrowed. */
+  /**
+   * Whether the tool is in one of the profiles that the credential was narrowed to; `true` when it was not narrowed.
+   */
   readonly inProfile: boolean
 }
 

@@ -1,7 +1,7 @@
 /**
  * Copies: the guard's tables that repeat what it told the ledger: which of them a verification compares, and how words
- * are erased in them. What a person is still asked about, or a stop still shows, has to be settled first: nobody decides
- * on what cannot be read.
+ * are erased in them. What a person is still asked about, or a stop still shows, has to be settled first: nobody
+ * decides on what cannot be read.
  *
  *   approval.requested ─▶ guard_approval.shown     approval.denied ─▶ guard_approval.reason
  *   change.prepared ─▶ guard_change.summary        stop.engaged ─▶ guard_stop.reason

@@ -45,7 +45,10 @@ export interface GuardOptions {
 export interface Guard {
   /** The dispatch stage's gate. Whoever cannot pass hears why; whoever can is passed on, once. */
   readonly around: Around
-  /** Whether a list shows the tool to this caller: role and credential decide, what a call's arguments can open does not. */
+  /**
+   * Whether a list shows the tool to this caller: role and credential decide, what a call's arguments can open does
+   * not.
+   */
   readonly visible: (caller: Caller, offer: Offer) => boolean
   readonly approvals: Approvals
   readonly grants: Grants

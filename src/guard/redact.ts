@@ -22,8 +22,9 @@ const CUT = '[cut]'
 const MAX_SCHEMA_STEPS = 5_000
 
 /**
- * Who reads it. What is kept is read by whoever may look, for years. A person who has to say yes reads it once: they are
- * told no password either, but code and what is told by position they must see, or they would not know what they allow.
+ * Who reads it. What is kept is read by whoever may look, for years. A person who has to say yes reads it once: they
+ * are told no password either, but code and what is told by position they must see, or they would not know what they
+ * allow.
  */
 export type Reader = 'record' | 'approver'
 

@@ -5,7 +5,9 @@
  * Pure.
  */
 
-/** A name with such a word in it is a secret, whatever else it says. Setting names run words together: `smtppassword`. */
+/**
+ * A name with such a word in it is a secret, whatever else it says. Setting names run words together: `smtppassword`.
+ */
 const ALWAYS =
   /^(?:credentials?|authorization|cookies?|t?otp)$|(?:password|passwd|passphrase|passwort|kennwort|pwd|secret|psk)s?$/
 
@@ -40,7 +42,10 @@ export function isSecretName(name: string): boolean {
 /** Letters without which no name is a secret's. What is not ASCII may turn out to be. */
 const MAY_BE_SECRET = /pass|pw|psk|kennwort|secret|credential|auth|cookie|otp|pin|jwt|bearer|token|key|code|[^\0-\x7f]/i
 
-/** The same for a name that is told as a value. Not remembered: values are without number, and may be secrets themselves. */
+/**
+ * The same for a name that is told as a value. Not remembered: values are without number, and may be secrets
+ * themselves.
+ */
 export function namesSecret(value: string): boolean {
   return value.length <= MAX_NAME && MAY_BE_SECRET.test(value) && judge(wordsOf(value))
 }

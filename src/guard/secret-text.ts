@@ -37,8 +37,9 @@ function redactCredentials(text: string): string {
 }
 
 /**
- * For somebody who has to read the rest, such as a script before it runs: only what cannot be code is hidden. A quote or
- * a bracket would end the literal and begin a call (`"http://"&hs.Unlock(…)&"@"`), and who says yes would not see it.
+ * For somebody who has to read the rest, such as a script before it runs: only what cannot be code is hidden. A quote
+ * or a bracket would end the literal and begin a call (`"http://"&hs.Unlock(…)&"@"`), and who says yes would not see
+ * it.
  */
 export function redactForApprover(text: string): string {
   if (text.length < SHORTEST_CREDENTIAL || !MAY_HOLD_CREDENTIAL.test(text)) return text

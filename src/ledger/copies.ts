@@ -1,7 +1,7 @@
 /**
  * Copies: what a room keeps a second time of what it told the ledger, so that it can be looked up. The entries are
- * believed, the rows are not: whoever verifies the ledger holds the one against the other. Whoever erases words from the
- * ledger has them erased from the rows, too, by the room whose rows they are.
+ * believed, the rows are not: whoever verifies the ledger holds the one against the other. Whoever erases words from
+ * the ledger has them erased from the rows, too, by the room whose rows they are.
  *
  *   entries ──read, first to last──▶ audit ◀──compare, a few rows at a time── the room's tables
  *   the entry ──look, at what came later──▶ eraser ──blank, in the transaction that erases──▶ the room's tables

@@ -236,8 +236,8 @@ export class LedgerStore {
   }
 
   /**
-   * Names of our tables, indexes, triggers and views whose definition is not the one that the migrations make. A copy of
-   * an older database that is only read was not migrated: it is held against the steps that it says it had.
+   * Names of our tables, indexes, triggers and views whose definition is not the one that the migrations make. A copy
+   * of an older database that is only read was not migrated: it is held against the steps that it says it had.
    */
   alteredSchema(): string[] {
     const made = new DatabaseSync(':memory:')

@@ -162,7 +162,8 @@ export class Ledger {
 
   /**
    * What is on record under a trace id: the newest entries that bear it, and what ended the calls among them. Who calls
-   * may choose the id (W3C), so it says nothing about when, nor that all of it is one call, nor that one caller made it.
+   * may choose the id (W3C), so it says nothing about when, nor that all of it is one call, nor that one caller made
+   * it.
    */
   entriesOfTrace(traceId: string): readonly LedgerEntry[] {
     return readableEntries(this.#store.entriesOfTrace(traceId)).map(({ entry }) => entry)
@@ -256,7 +257,9 @@ export class Ledger {
     return ok(formatTlogProof(tlogProof(seq, inclusion.value.path, signed.value)))
   }
 
-  /** Writes the ledger, up to a fresh checkpoint, as files that anybody can verify; goes on where the last export ended. */
+  /**
+   * Writes the ledger, up to a fresh checkpoint, as files that anybody can verify; goes on where the last export ended.
+   */
   async exportTo(directory: string): Promise<Result<Exported, ExportFault | SigningFault>> {
     const signed = await this.checkpoint()
     if (!signed.ok) return signed

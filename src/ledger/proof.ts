@@ -1,6 +1,6 @@
 /**
- * Proof: what a tree can show about itself, made from its nodes and checked before it is given out. A proof that does not
- * verify would tell the stranger who receives it that the log lies, when in truth a tile is damaged.
+ * Proof: what a tree can show about itself, made from its nodes and checked before it is given out. A proof that does
+ * not verify would tell the stranger who receives it that the log lies, when in truth a tile is damaged.
  *
  * Pure, given a tree to read.
  */

@@ -50,7 +50,9 @@ export class StoredTree implements ReadableTree {
     this.#current().append(leaf)
   }
 
-  /** A view into the tile that holds a complete node; complete nodes never change, but a caller who keeps one copies. */
+  /**
+   * A view into the tile that holds a complete node; complete nodes never change, but a caller who keeps one copies.
+   */
   readonly node: NodeReader = (height, index) => {
     const onEdge = this.#current().node(height, index)
     if (onEdge !== undefined) return onEdge

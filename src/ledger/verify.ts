@@ -7,8 +7,8 @@
  *        └──▸ rows of other rooms that repeat what entries say (copies.ts), once all entries were read
  *
  * From an earlier checkpoint (`since`) it does the same for what came after. Of what came before it relies on full
- * tiles, whose root that signature covers, and does not read the entries again; nor are copies compared then, since what
- * a row should say follows from all of its entries.
+ * tiles, whose root that signature covers, and does not read the entries again; nor are copies compared then, since
+ * what a row should say follows from all of its entries.
  *
  * It yields between batches, so that a node can verify itself while it works, and ends at the entry that is last then.
  *

@@ -1,7 +1,9 @@
 /**
  * Session audit: the tables of audit sessions and their roots held against what the ledger says of them.
  *
- *   session.start ──▶ row as it began, intent included     session.final ──▶ root and closing     ──▶ rows nobody told of
+ *   session.start ──▶ row as it began, intent included
+ *   session.final ──▶ root and closing
+ *   no entry      ──▶ rows nobody told of
  *
  * Of a session it remembers the id. A start and a seal never change, so each is compared when its entry is read.
  *

@@ -56,7 +56,9 @@ export interface SessionStore {
   readonly root: (sessionId: string) => SessionRoot | undefined
   /** All of them, in the order of the entries that they claim to begin with. */
   readonly marks: (after: number, limit: number) => readonly SessionMark[]
-  /** Newest first, from before a ledger entry. A session is a task's when it was begun for it or has records about it. */
+  /**
+   * Newest first, from before a ledger entry. A session is a task's when it was begun for it or has records about it.
+   */
   readonly list: (
     filter: { readonly task_id?: string },
     page: { readonly before: number; readonly limit: number },

@@ -281,7 +281,9 @@ describe('router_call', () => {
 })
 
 describe('router_fallback', () => {
-  /** Two instances that can stand in for each other, one of which always fails, and has a session that stays with it. */
+  /**
+   * Two instances that can stand in for each other, one of which always fails, and has a session that stays with it.
+   */
   async function ejectOne(): Promise<void> {
     const once = { name: 'light.read', idempotent: false }
     const ask = () => rig.through('light.read', {}, { sessionId: 'evening' })

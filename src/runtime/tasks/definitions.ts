@@ -41,7 +41,9 @@ export const taskGet = defineTool({
   effect: 'reads',
 })
 
-/** Agents call it flat as often as nested, and report a progress that no task has: understood, and said to be ignored. */
+/**
+ * Agents call it flat as often as nested, and report a progress that no task has: understood, and said to be ignored.
+ */
 const updateInput = z
   .strictObject({
     id: id(),

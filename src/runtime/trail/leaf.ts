@@ -36,7 +36,9 @@ export type Flaw =
 /** Everything that is known of a record when it is written, but for the ledger's own answer. */
 export type NewThought = Omit<ThoughtRow, 'seq' | 'log_index' | 'leaf_hash'>
 
-/** Each column that a record has is a field of its event: a column that could be edited unnoticed would be worthless. */
+/**
+ * Each column that a record has is a field of its event: a column that could be edited unnoticed would be worthless.
+ */
 export function thoughtEvent(thought: NewThought, traceId: string): LedgerEvent {
   return {
     kind: THOUGHT_EVENT,

@@ -58,8 +58,8 @@ export interface SubjectReport {
 export interface SubjectAudit {
   readonly read: (row: LeafRow) => void
   /**
-   * Once everything up to `to` was read: compares the tables, a piece at a time. What changed a row since the last piece
-   * is read before the row is.
+   * Once everything up to `to` was read: compares the tables, a piece at a time. What changed a row since the last
+   * piece is read before the row is.
    */
   readonly compare: (to: number) => Generator<undefined, void, void>
   /** Whether words were missed whose erasure is still to be found. */

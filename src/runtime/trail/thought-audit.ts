@@ -1,7 +1,7 @@
 /**
- * Thought audit: the table of thoughts held against what the ledger says of them, for whoever verifies the whole ledger.
- * Every column is a field of the entry, hash and chain included, so that a row is right when it says the same; who asks
- * where a chain broke asks audit_verify_chain (verify.ts).
+ * Thought audit: the table of thoughts held against what the ledger says of them, for whoever verifies the whole
+ * ledger. Every column is a field of the entry, hash and chain included, so that a row is right when it says the same;
+ * who asks where a chain broke asks audit_verify_chain (verify.ts).
  *
  * Pure: it reads through what it is given.
  */

@@ -1,6 +1,6 @@
 /**
- * Heating bus: one bus with everything that goes on around it. It listens, asks who is there, reads what is worth reading,
- * and speaks for the tools.
+ * Heating bus: one bus with everything that goes on around it. It listens, asks who is there, reads what is worth
+ * reading, and speaks for the tools.
  *
  *   events ─▶ installation          poller ─▶ scheduler ─▶ bus          tools ─▶ read · send · exclusively
  *

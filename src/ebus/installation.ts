@@ -1,7 +1,8 @@
 /**
  * Installation: all that is known about one bus and the heating on it, fed with what happens there.
  *
- *   event ▸ observatory (traffic) ▸ registry (devices) ▸ shadow (values) ▸ topology (what there is) ▸ planes, when asked
+ *   event ▸ observatory (traffic) ▸ registry (devices) ▸ shadow (values) ▸ topology (what there is)
+ *     ▸ planes, when asked
  *
  * No clock and no I/O in here: a recorded day replays at the speed of the processor.
  *

@@ -1,5 +1,6 @@
 /**
- * Poller: asks who is there and reads what is worth reading, one question at a time, for as long as the bus can be used.
+ * Poller: asks who is there and reads what is worth reading, one question at a time, for as long as the bus can be
+ * used.
  *
  *   devices ▸ values ▸ devices ▸ values ▸ … ▸ nothing is due: rest
  *

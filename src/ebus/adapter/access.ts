@@ -1,10 +1,11 @@
 /**
- * Access: whose turn it is at the one adapter. The gateway's own initiator and every client of the shared port have a seat.
+ * Access: whose turn it is at the one adapter. The gateway's own initiator and every client of the shared port have a
+ * seat.
  *
  *   want ▸ (seats take turns, each waits out its lock) ▸ START ▸ started ▸ that seat speaks ▸ SYN ▸ the next one's turn
  *
- * To a seat it looks as if the adapter were its own: it hears `started` or `failed` for itself and plain symbols for what
- * the others do. One START is with the adapter at any time, so nobody's grant is taken for somebody else's.
+ * To a seat it looks as if the adapter were its own: it hears `started` or `failed` for itself and plain symbols for
+ * what the others do. One START is with the adapter at any time, so nobody's grant is taken for somebody else's.
  *
  * Pure, but for the access it is given.
  */
@@ -73,7 +74,9 @@ export function cancel(access: Access, seat: SeatId): AccessEffect[] {
   return [{ kind: 'cancel-start' }, ...askNext(access)]
 }
 
-/** Lets the owner speak, and a target answer in the middle of a telegram that is not ours; anybody else is not heard. */
+/**
+ * Lets the owner speak, and a target answer in the middle of a telegram that is not ours; anybody else is not heard.
+ */
 export function say(access: Access, seat: SeatId, symbol: number): AccessEffect[] {
   const answers = access.owner === undefined && access.position > 0
   return access.owner === seat || answers ? [{ kind: 'send', symbol }] : []

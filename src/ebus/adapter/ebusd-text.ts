@@ -37,8 +37,9 @@ export function readHexAnswer(
 }
 
 /**
- * ebusd says `read timeout` where nobody acknowledged and where only the answer is missing, and `no signal` before and in
- * the middle of a telegram. For what must not be said twice the worse of the two is assumed: it may have been carried out.
+ * ebusd says `read timeout` where nobody acknowledged and where only the answer is missing, and `no signal` before and
+ * in the middle of a telegram. For what must not be said twice the worse of the two is assumed: it may have been
+ * carried out.
  */
 function faultOf(message: string, repeatable: boolean): BusFault {
   // Refused before anything of it was looked at: ebusd was started without --enablehex, which is how it comes.

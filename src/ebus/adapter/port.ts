@@ -13,7 +13,9 @@ export type PortEvent =
   | { readonly kind: 'symbol'; readonly symbol: number }
   | { readonly kind: 'started'; readonly address: number }
   | { readonly kind: 'failed'; readonly winner: number }
-  /** The adapter may be used from now on. Features are unknown when it did not say; if it does later, this comes again. */
+  /**
+   * The adapter may be used from now on. Features are unknown when it did not say; if it does later, this comes again.
+   */
   | { readonly kind: 'ready'; readonly features: number | undefined }
   /** It restarted by itself: whatever was under way is lost. */
   | { readonly kind: 'reset'; readonly features: number }

@@ -1,6 +1,6 @@
 /**
- * Shared port: our adapter, lent to others. ebusd, or anything else that speaks the enhanced protocol, connects here as if
- * this were the adapter, and takes turns with us and with the other clients.
+ * Shared port: our adapter, lent to others. ebusd, or anything else that speaks the enhanced protocol, connects here as
+ * if this were the adapter, and takes turns with us and with the other clients.
  *
  *   client ─INIT─▶ RESETTED from us: nobody restarts the adapter for everybody else
  *   client ─START─▶ its turn ─▶ STARTED or FAILED        client ─SEND─▶ only while the bus is its own, or it answers

@@ -1,5 +1,6 @@
 /**
- * UDP transport: plain adapters that speak datagrams. A datagram may be lost or come late; the line machine sees to that.
+ * UDP transport: plain adapters that speak datagrams. A datagram may be lost or come late; the line machine sees to
+ * that.
  *
  * Does I/O.
  */

@@ -2,11 +2,12 @@
  * Dedup: tells a passive copy of our own telegram from somebody else's telegram.
  *
  *   passive ─▶ another source ──────────────────────────────▶ third party, at once
- *           └▶ our source ─▶ waits for its active twin ─▶ found: a copy, dropped    not found: somebody uses our address
+ *           └▶ our source ─▶ waits for its active twin ─┬─▶ found: a copy, dropped
+ *                                                       └─▶ not found: somebody uses our address
  *
  * Where symbols are seen, the adapter knows whose turn it was and nothing waits here. Through ebusd the copy and the
- * answer come on two connections in either order. After a hole in the stream twins may be missing, so what is told apart
- * is not to be trusted for a while: degraded.
+ * answer come on two connections in either order. After a hole in the stream twins may be missing, so what is told
+ * apart is not to be trusted for a while: degraded.
  *
  * Pure, but for the dedup it is given.
  */
@@ -24,7 +25,10 @@ export interface Classified {
 
 export type DegradedReason = 'starting' | 'epoch_reset' | 'critical_overflow' | 'explicit_discontinuity'
 
-/** ebusgo's budgets for one try, one repeat after a NAK and two SYN of collision: 750 ms envelope, 1,250 grace, 1,750 kept. */
+/**
+ * ebusgo's budgets for one try, one repeat after a NAK and two SYN of collision: 750 ms envelope, 1,250 grace, 1,750
+ * kept.
+ */
 const GRACE_MS = 1_250
 const RETENTION_MS = 1_750
 const MAX_PENDING = 256

@@ -1,8 +1,8 @@
 /**
  * Specimen: a telegram of somebody else's that no table explains, kept with its bytes for whoever wants to find out.
  *
- * One per question: who asked whom what. Bounded by families and within each; the one that was not seen for longest makes
- * room.
+ * One per question: who asked whom what. Bounded by families and within each; the one that was not seen for longest
+ * makes room.
  *
  * Pure, but for the book it is given.
  */

@@ -1,5 +1,6 @@
 /**
- * Status: how far the traffic of a bus is known, in the words of the contract (`status` of every `ebus.v1.bus.*` answer).
+ * Status: how far the traffic of a bus is known, in the words of the contract (`status` of every `ebus.v1.bus.*`
+ * answer).
  *
  * What is not known is left out. Nothing unknown is reported as zero.
  *

@@ -3,7 +3,8 @@
  *
  *   23–25 a second is an idle bus with nothing but SYN; 240 is all that 2400 Bd can carry
  *
- * From a counter that is looked at now and then. Without two looks at one connection nothing is known, which is not zero.
+ * From a counter that is looked at now and then. Without two looks at one connection nothing is known, which is not
+ * zero.
  *
  * Pure, but for the meter it is given.
  */

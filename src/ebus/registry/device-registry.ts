@@ -3,8 +3,8 @@
  *
  *   heard once ▸ candidate ──answered, or heard again──▶ corroborated_pending ──said who it is──▶ identity_confirmed
  *
- * A slot is an address; a device is one or more slots: an initiator and its target face, or faces with one serial number.
- * Two devices that merely look alike stay two.
+ * A slot is an address; a device is one or more slots: an initiator and its target face, or faces with one serial
+ * number. Two devices that merely look alike stay two.
  *
  * Pure, but for the registry it is given: 256 addresses at most.
  */

@@ -21,7 +21,10 @@ export type Probe =
 /** `absent`: acknowledged by nobody. `unclear`: the question did not get through, which says nothing of the address. */
 export type ProbeOutcome = 'answered' | 'absent' | 'unclear'
 
-/** Regulator, boiler or heat pump, function module, internet gateway, solar face, heat pump module, mixer module, remote. */
+/**
+ * Regulator, boiler or heat pump, function module, internet gateway, solar face, heat pump module, mixer module,
+ * remote.
+ */
 const WELL_KNOWN: readonly number[] = [0x15, 0x08, 0x26, 0xf6, 0xec, 0x76, 0x52, 0x35]
 
 /**

@@ -1,7 +1,8 @@
 /**
  * Energy selector: which meter and which time a B516 telegram is about.
  *
- *   10 0X FF FF 0Y 0Z WV 3Q     X 0 all, 1 day, 2 month, 3 year   Y 1 solar, 3 electricity, 4 gas   Z 3 heating, 4 hot water
+ *   10 0X FF FF 0Y 0Z WV 3Q     X 0 all, 1 day, 2 month, 3 year   Y 1 solar, 3 electricity, 4 gas
+ *                               Z 3 heating, 4 hot water
  *
  * The date of a day sits in five nibbles: W twice the month (from August on, twice the months since), one more for days
  * past the fifteenth; V the day; Q 2 or 3 for this year, 0 or 1 for the last.

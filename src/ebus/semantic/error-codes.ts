@@ -12,7 +12,9 @@ import { numeric } from '../wire/datatypes.ts'
 const CODE = numeric('UIN')
 const PLACES = 5
 
-/** In the order the device gives them; empty when it has nothing to complain about. `undefined`: this is no such list. */
+/**
+ * In the order the device gives them; empty when it has nothing to complain about. `undefined`: this is no such list.
+ */
 export function decodeErrorCodes(payload: Uint8Array): readonly number[] | undefined {
   if (payload.length < PLACES * CODE.length) return undefined
   return Array.from({ length: PLACES }, (_, place) => CODE.decode(payload.subarray(place * CODE.length)))

@@ -1,7 +1,9 @@
 /**
  * Presence: whether something numbered is there, without flickering.
  *
- *   unknown ──first look finds it──▶ present      absent ──twice in a row──▶ present      present ──not, three times──▶ absent
+ *   unknown ──first look finds it──▶ present
+ *   absent ──twice in a row──▶ present
+ *   present ──not, three times──▶ absent
  *
  * A question without an answer counts as neither.
  *

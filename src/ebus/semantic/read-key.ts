@@ -115,7 +115,9 @@ export function bytesOf(key: ReadKey): readonly [number, number, number, number,
   return [Math.floor(key / FIRST_UNIT) & 0xff, low >>> 24, (low >> 16) & 0xff, (low >> 8) & 0xff, low & 0xff]
 }
 
-/** The telegram that reads a key. `energyTarget` is whoever keeps the meters. Throws for what is only ever broadcast. */
+/**
+ * The telegram that reads a key. `energyTarget` is whoever keeps the meters. Throws for what is only ever broadcast.
+ */
 export function requestOf(key: ReadKey, energyTarget?: number): BusRequest {
   const target = addressOf(key)
   const [first, second, third, fourth, fifth] = bytesOf(key)
@@ -291,8 +293,8 @@ function energyAnswer(data: Uint8Array, response: Uint8Array): Meaning | undefin
 }
 
 /**
- * What of an answer is kept under its key. Answers about energy repeat the selector without its 10 and FF FF in front of
- * the figure; broadcasts do not, and the figure is all that counts.
+ * What of an answer is kept under its key. Answers about energy repeat the selector without its 10 and FF FF in front
+ * of the figure; broadcasts do not, and the figure is all that counts.
  */
 export function answerValue(key: ReadKey, response: Uint8Array): Uint8Array {
   if (kindOf(key) !== KIND.energy) return response

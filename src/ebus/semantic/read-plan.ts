@@ -1,7 +1,8 @@
 /**
  * Read plan: everything worth reading on this bus, most wanted first, and which of it is due.
  *
- *   regulator? ▸ what there is (zones, circuits, slots) ▸ how it is (state) ▸ how it is set (config) ▸ the week's programs
+ *   regulator? ▸ what there is (zones, circuits, slots) ▸ how it is (state) ▸ how it is set (config)
+ *     ▸ the week's programs
  *
  * What others ask on the same bus counts as read: only what nobody asked for is asked by us.
  *

@@ -3,8 +3,8 @@
  *
  *   zone.room_temperature  °C      system.gas_heating_month  kWh
  *
- * Beside the registers that the planes are made of there are those that other devices ask for and that are known all the
- * same: a telegram about one of them is understood, and nothing is ever read for it.
+ * Beside the registers that the planes are made of there are those that other devices ask for and that are known all
+ * the same: a telegram about one of them is understood, and nothing is ever read for it.
  *
  * Pure.
  */

@@ -78,8 +78,8 @@ export function decodeValue(type: RegisterType, bytes: Uint8Array): RegisterValu
 }
 
 /**
- * The number that a write carries, for a look at its limits. `undefined` where a byte is missing or left over: the whole
- * payload goes out, so the whole payload has to be the number.
+ * The number that a write carries, for a look at its limits. `undefined` where a byte is missing or left over: the
+ * whole payload goes out, so the whole payload has to be the number.
  */
 export function writtenNumber(type: RegisterType, bytes: Uint8Array): number | undefined {
   const value = isWhole(type, bytes) ? decodeValue(type, bytes) : undefined

@@ -99,7 +99,9 @@ export function encodeSlotWrite(
   )
 }
 
-/** A whole day with a temperature is refused for the zone that is none, and taken for zone 0: it is the same program. */
+/**
+ * A whole day with a temperature is refused for the zone that is none, and taken for zone 0: it is the same program.
+ */
 function writeZone(zone: number, channel: Channel, { startMinute, endMinute, celsius }: DaySlot): number {
   const wholeDay = startMinute === 0 && endMinute === END_OF_DAY
   return channel === 'dhw' && wholeDay && celsius !== undefined ? 0 : zone

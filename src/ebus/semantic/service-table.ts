@@ -1,5 +1,6 @@
 /**
- * Service table: what telegrams of fixed shape say, byte by byte, by service and by the bytes that choose among its blocks.
+ * Service table: what telegrams of fixed shape say, byte by byte, by service and by the bytes that choose among its
+ * blocks.
  *
  *   10 08 B5 11 01 | 01  ▸  53 36 30 08 FF 5C 00 …      boiler_status: flow 41.5 °C, return 27 °C, outside 8.188 °C, …
  *

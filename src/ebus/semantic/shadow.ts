@@ -41,7 +41,10 @@ export const SHADOW_LIMITS = {
 
 /** B524 answers below this length carry no value. */
 const REGISTER_HEADER = 4
-/** Answers come in the order they were given, a moment apart; one that is older than this means that the clock went back. */
+/**
+ * Answers come in the order they were given, a moment apart; one that is older than this means that the clock went
+ * back.
+ */
 export const CLOCK_SLACK_MS = 60_000
 /** Batches that one compaction may take before it counts as not keeping up. */
 const MAX_BATCHES = 8

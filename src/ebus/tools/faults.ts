@@ -126,7 +126,9 @@ export function writeFault(cause: ReadFault, target: number): Fault {
   return untried(cause)
 }
 
-/** Of the kind that promises that nothing was tried, so that the key of a call that was withdrawn in time is free again. */
+/**
+ * Of the kind that promises that nothing was tried, so that the key of a call that was withdrawn in time is free again.
+ */
 export function withdrawn(): Fault {
   return fault('busy', 'CANCELLED', 'The call was withdrawn before anything was sent.', 'gateway')
 }

@@ -72,7 +72,9 @@ function asSlot(slot: SlotInput): DaySlot {
   }
 }
 
-/** B555 takes any minute and calls its resolution advisory; the 700 family has no room for more than ten-minute steps. */
+/**
+ * B555 takes any minute and calls its resolution advisory; the 700 family has no room for more than ten-minute steps.
+ */
 function checkSteps(
   { startMinute, endMinute }: DaySlot,
   { config }: ProgramFacts,

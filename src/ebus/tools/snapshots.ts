@@ -24,7 +24,10 @@ export interface Snapshot {
   readonly bytes: number
 }
 
-/** Of everybody together, but for `perOwner`; a node counts with all it speaks for. `ttlMs` counts from the capture; reading does not extend it. */
+/**
+ * Of everybody together, but for `perOwner`; a node counts with all it speaks for. `ttlMs` counts from the capture;
+ * reading does not extend it.
+ */
 export interface SnapshotLimits {
   readonly ttlMs: number
   readonly perOwner: number

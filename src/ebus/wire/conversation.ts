@@ -5,8 +5,8 @@
  *     ▲                        │ NAK, once                  │ NAK, once
  *     └────────────────────────┘◀───────────────────────────┘
  *
- * In lockstep: a symbol is only followed by the next one after it was heard back, so a collision is noticed at the symbol
- * where it happens. A second line inside follows the telegram; this file decides who has to speak next.
+ * In lockstep: a symbol is only followed by the next one after it was heard back, so a collision is noticed at the
+ * symbol where it happens. A second line inside follows the telegram; this file decides who has to speak next.
  *
  * Pure, but for the conversation it is given.
  */

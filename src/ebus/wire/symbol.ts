@@ -16,7 +16,9 @@ export const SYMBOL_MS = 10_000 / 2_400
 /** The AUTO-SYN generator speaks when nobody else has for this long. */
 export const AUTO_SYN_MS = 40
 
-/** What the bus carries for these logical bytes. SYN, ACK and NAK are written as they are and never come through here. */
+/**
+ * What the bus carries for these logical bytes. SYN, ACK and NAK are written as they are and never come through here.
+ */
 export function escapeBytes(logical: Uint8Array): Uint8Array {
   const wire: number[] = []
   for (const byte of logical) {

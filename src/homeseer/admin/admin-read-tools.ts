@@ -131,7 +131,8 @@ function usersList(homeseer: Homeseer, seen: UsersSeen): Capability {
   }).handledBy(async ({ includeDisabled, limit }, call) => {
     const data = await readFromAdapter(homeseer, 'users.list', call.signal)
     if (!data.ok) return data
-    // An adapter is a script that the owner may have edited: what is no record of a user is left out, and a password too.
+    // An adapter is a script that the owner may have edited: what is no record of a user is left out, and a password
+    // too.
     const all = listOf(hideSecrets(data.value['users'] ?? [])).filter(isJsonObject)
     seen.note(all)
     const users = all.filter((user) => includeDisabled || user['enabled'] !== false)

@@ -1,6 +1,6 @@
 /**
- * Admin resources: the state of users, interfaces, plug-ins, cameras and gates. None of them runs code on HomeSeer: what
- * only a script could tell is told as far as the last permitted list of it said.
+ * Admin resources: the state of users, interfaces, plug-ins, cameras and gates. None of them runs code on HomeSeer:
+ * what only a script could tell is told as far as the last permitted list of it said.
  *
  * Reads through the link.
  */

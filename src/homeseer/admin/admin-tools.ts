@@ -190,7 +190,9 @@ async function actOperation(parts: AdminParts, acting: Acting): Promise<Outcome>
   )
 }
 
-/** Kept only where it can really be performed: an inverse is known, it holds no secret, and the owner wants rollbacks. */
+/**
+ * Kept only where it can really be performed: an inverse is known, it holds no secret, and the owner wants rollbacks.
+ */
 async function keepRollback(
   { homeseer, rollbacks }: AdminParts,
   { operation, args }: Acting,

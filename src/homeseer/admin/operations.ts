@@ -1,8 +1,8 @@
 /**
  * Operations: the 29 acts of administration of the contract.
  *
- * Each says how it is undone where an operation exists that really brings back what was; where none does, no rollback is
- * offered.
+ * Each says how it is undone where an operation exists that really brings back what was; where none does, no rollback
+ * is offered.
  *
  * Pure.
  */

@@ -1,8 +1,8 @@
 /**
  * Capability: what a device can be told or can tell, read from its control pairs.
  *
- * ControlUse decides; where a plug-in set none, the labels of the pairs; a device without controls is a sensor and its type
- * string says which. The status text is never looked at: a battery showing `87%` is no dimmer.
+ * ControlUse decides; where a plug-in set none, the labels of the pairs; a device without controls is a sensor and its
+ * type string says which. The status text is never looked at: a battery showing `87%` is no dimmer.
  *
  * Pure.
  */

@@ -1,5 +1,6 @@
 /**
- * Catalog: devices, events, cameras and plug-ins of one HomeSeer, fetched when they are needed and kept as long as they hold.
+ * Catalog: devices, events, cameras and plug-ins of one HomeSeer, fetched when they are needed and kept as long as they
+ * hold.
  *
  *   devices   the mirror's records ⊕ control pairs; built anew only when the mirror's structure has changed
  *   controls  one question about everything, then kept; a device that is new is asked about alone

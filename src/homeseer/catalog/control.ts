@@ -1,8 +1,8 @@
 /**
  * Control: from what somebody wants to the one pair and value HomeSeer will take, or to the reason why there is none.
  *
- * Everything HomeSeer would answer with a bare `error` is refused here first, with words: a value between the buttons, a
- * fraction where the range has no decimals, a label nobody has.
+ * Everything HomeSeer would answer with a bare `error` is refused here first, with words: a value between the buttons,
+ * a fraction where the range has no decimals, a label nobody has.
  *
  * Pure.
  */

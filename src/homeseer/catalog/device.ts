@@ -1,5 +1,6 @@
 /**
- * Device: one HomeSeer device or feature, normalised: who it belongs to, what it can do, how careful one must be with it.
+ * Device: one HomeSeer device or feature, normalised: who it belongs to, what it can do, how careful one must be with
+ * it.
  *
  *   relationship 4 (feature) ──associated_devices[0]──▶ root    relationship 2 (root) ──associated_devices──▶ features
  *

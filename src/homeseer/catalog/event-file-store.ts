@@ -1,8 +1,8 @@
 /**
  * Event files: HomeSeer's own record of its automations, where its data directory can be read from here.
  *
- * HomeSeer rewrites the files while we look, so a half-written one is looked at again before it counts as broken. What was
- * read is kept until the files change.
+ * HomeSeer rewrites the files while we look, so a half-written one is looked at again before it counts as broken. What
+ * was read is kept until the files change.
  *
  * Does I/O.
  */

@@ -41,7 +41,9 @@ export function eventSensitivity(
   return reasons
 }
 
-/** HomeSeer does not mind the case of group and name. Several events can share both; the caller must then ask for an id. */
+/**
+ * HomeSeer does not mind the case of group and name. Several events can share both; the caller must then ask for an id.
+ */
 export function findEvents(
   events: readonly ReceivedEvent[],
   wanted: { readonly id: number } | { readonly group: string; readonly name: string },
@@ -52,8 +54,8 @@ export function findEvents(
 }
 
 /**
- * A number for each event, by which lists are ordered and paged: its id or, for the events of older HomeSeers, which have
- * none, a place below zero. No two are equal, so no page hides one.
+ * A number for each event, by which lists are ordered and paged: its id or, for the events of older HomeSeers, which
+ * have none, a place below zero. No two are equal, so no page hides one.
  */
 export function eventNumbers(events: readonly ReceivedEvent[]): ReadonlyMap<ReceivedEvent, number> {
   const nameless = events.filter(({ id }) => id === undefined)

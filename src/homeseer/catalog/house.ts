@@ -75,7 +75,9 @@ function asRelative(device: Device): Device {
   return { ...device, sensitivity: ['relative'] }
 }
 
-/** Both directions are read: HS3 plug-ins forget to mark a child, and a new feature may not be in its root's list yet. */
+/**
+ * Both directions are read: HS3 plug-ins forget to mark a child, and a new feature may not be in its root's list yet.
+ */
 function parentsOf(devices: ReadonlyMap<number, Device>): ReadonlyMap<number, number> {
   const parents = new Map<number, number>()
   for (const device of devices.values()) {

@@ -40,7 +40,9 @@ export function expectationOf(choice: ControlChoice, controls: readonly ControlP
   return { low: aboveOff(value - slack, value, controls), high: value + slack, text: undefined, restValues }
 }
 
-/** The status text counts only where text was asked for: on a label it would believe what HomeSeer was told to display. */
+/**
+ * The status text counts only where text was asked for: on a label it would believe what HomeSeer was told to display.
+ */
 export function outcomeOf(expected: Expectation, before: Observation, now: Observation): Outcome {
   if (expected.low === undefined || expected.high === undefined)
     return now.status.trim() === expected.text?.trim() ? 'reached' : 'elsewhere'

@@ -1,9 +1,9 @@
 /**
  * Sensitivity: why changing a device needs a person's consent. An empty list means ordinary.
  *
- * A door must not open because a rule was too narrow, so a sign in the name is enough, and what holds for one member of a
- * physical device holds for all its members: a lock is not less a lock when reached by another ref. The owner can lower
- * this in the configuration.
+ * A door must not open because a rule was too narrow, so a sign in the name is enough, and what holds for one member of
+ * a physical device holds for all its members: a lock is not less a lock when reached by another ref. The owner can
+ * lower this in the configuration.
  *
  * Pure.
  */

@@ -1,6 +1,6 @@
 /**
- * Alias store: names that people confirmed. A name is learned only from a person, and never one that is already the name of
- * something else: a learned alias must not take over a device.
+ * Alias store: names that people confirmed. A name is learned only from a person, and never one that is already the
+ * name of something else: a learned alias must not take over a device.
  *
  * Does I/O.
  */

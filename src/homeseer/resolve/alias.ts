@@ -50,7 +50,9 @@ export interface AliasFileFault {
 
 const KEY = /^(device|event|camera)\s*[:/#|]\s*(\d{1,15})$/i
 
-/** The owner's file: `{"device:412": ["reading lamp"], "event/31": […]}`. What cannot be read is reported, not dropped. */
+/**
+ * The owner's file: `{"device:412": ["reading lamp"], "event/31": […]}`. What cannot be read is reported, not dropped.
+ */
 export function configuredAliases(file: Readonly<Record<string, unknown>>): {
   readonly aliases: readonly Alias[]
   readonly faults: readonly AliasFileFault[]

@@ -5,8 +5,8 @@
  *   normalise   compatibility forms and accents do not matter either. Equal forms are similar names.
  *   skeleton    letters that only look alike are the same. Equal skeletons are names somebody may confuse on purpose.
  *
- * Only the first may ever act without asking: `Küche` typed as `kuche` is a good guess, `Frоnt Door` with a Cyrillic о is an
- * attack or an accident, and neither is the name itself.
+ * Only the first may ever act without asking: `Küche` typed as `kuche` is a good guess, `Frоnt Door` with a Cyrillic о
+ * is an attack or an accident, and neither is the name itself.
  *
  * Pure.
  */

@@ -4,8 +4,8 @@
  *   act   one thing is called exactly that, and nothing else could be meant
  *   ask   several are, or none is exactly, or a wrapper is, or a look-alike of the name is in the house
  *
- * Devices whose scores lie close together are ordered by how well they can be acted upon: an endpoint before the root or
- * master that wraps it, unless the words ask for the wrapper.
+ * Devices whose scores lie close together are ordered by how well they can be acted upon: an endpoint before the root
+ * or master that wraps it, unless the words ask for the wrapper.
  *
  * Pure.
  */
@@ -186,8 +186,8 @@ function deviceCandidate({ device, hit, rank }: RankedDevice): DeviceCandidate {
 }
 
 /**
- * An exact name that is no unwanted wrapper comes first whatever it can do. Of the others, each band of close scores, counted from
- * its best, is ordered by rank: closeness alone is not transitive, and an order must be.
+ * An exact name that is no unwanted wrapper comes first whatever it can do. Of the others, each band of close scores,
+ * counted from its best, is ordered by rank: closeness alone is not transitive, and an order must be.
  */
 function rankDevices(found: readonly RankedDevice[], wantsWrapper: boolean): readonly RankedDevice[] {
   const isNamed = ({ hit, device }: RankedDevice) => hit.match === 'exact' && (wantsWrapper || !device.wrapper)

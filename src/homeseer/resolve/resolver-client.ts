@@ -1,6 +1,6 @@
 /**
- * Resolver client: the resolver for the house as it is now, built again only when the house, its events, its cameras or the
- * aliases have changed.
+ * Resolver client: the resolver for the house as it is now, built again only when the house, its events, its cameras or
+ * the aliases have changed.
  *
  * Does I/O (through the catalog).
  */

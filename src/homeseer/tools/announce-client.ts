@@ -1,8 +1,8 @@
 /**
  * Announce: tells subscribers of resources that something behind them has changed.
  *
- * The first change of a burst is announced at once, what follows within a tenth of a second together: a scene that moves
- * twenty lamps is one piece of news.
+ * The first change of a burst is announced at once, what follows within a tenth of a second together: a scene that
+ * moves twenty lamps is one piece of news.
  *
  * Does I/O (a timer; the mirror).
  */

@@ -6,8 +6,8 @@
  *   commit  ─▶ peek ▸ policy as it is now ─▶ take (durable) ─▶ the tool itself, through the whole chain ─▶ finish
  *                                                             refused before anything was tried ─▶ release
  *
- * A token stands for one attempt: what a crash interrupts is of unknown outcome, and stays so. One whose change the guard
- * refused before the attempt is as it was.
+ * A token stands for one attempt: what a crash interrupts is of unknown outcome, and stays so. One whose change the
+ * guard refused before the attempt is as it was.
  *
  * Reads and writes through guard and bus.
  */

@@ -1,7 +1,8 @@
 /**
  * Device set: tells one device something, and says what became of it.
  *
- * Control is never replaced by a write of HomeSeer's memory: where hardware cannot be told, the answer says that none was.
+ * Control is never replaced by a write of HomeSeer's memory: where hardware cannot be told, the answer says that none
+ * was.
  *
  * Reads and writes through the link.
  */

@@ -1,6 +1,6 @@
 /**
- * Device view: a device as the tools show it: what it is, from the catalog, and what it shows, from the mirror, with its
- * age and where it was learned.
+ * Device view: a device as the tools show it: what it is, from the catalog, and what it shows, from the mirror, with
+ * its age and where it was learned.
  *
  * Pure.
  */

@@ -1,8 +1,8 @@
 /**
  * House: the devices as they are now, for tools that read: what the catalog knows, as fresh as the caller wants it.
  *
- * While changes are pushed, the mirror is as new as a question would be; without push it is asked again when it is older
- * than the owner allows.
+ * While changes are pushed, the mirror is as new as a question would be; without push it is asked again when it is
+ * older than the owner allows.
  *
  * Does I/O (through the link).
  */

@@ -1,8 +1,9 @@
 /**
  * Rules: what the owner's configuration says about changing HomeSeer, and every reason why one change is refused.
  *
- *   1 dry run, asked for or by default ▸ 2 mode, confirm, intent, reason (not when dry) ▸ 3 device, event and camera lists
- *   ▸ 4 scripts ▸ 5 plug-in functions ▸ 6 users, plug-ins, interfaces, categories ▸ 7 the gates of administration
+ *   1 dry run, asked for or by default ▸ 2 mode, confirm, intent, reason (not when dry)
+ *   ▸ 3 device, event and camera lists ▸ 4 scripts ▸ 5 plug-in functions
+ *   ▸ 6 users, plug-ins, interfaces, categories ▸ 7 the gates of administration
  *
  * All reasons are collected, in this order, so that a caller can put all of it right at once. Whether a call is one of
  * administration follows from the tool; no argument can say so, or deny it.

@@ -4,8 +4,8 @@
  *   send ─▶ [push or pause ▸ fresh read] × attempts ─▶ there? ─▶ settle ▸ read again ─▶ still there ─▶ matched
  *
  * What counts is the device's own report, read afresh. That HomeSeer pushed the change and that its time of last change
- * moved is told beside it, as evidence that the report is not an old one. A device that is on its way, a lock between its
- * bolts, gets more time; one that jumps back is found by looking twice.
+ * moved is told beside it, as evidence that the report is not an old one. A device that is on its way, a lock between
+ * its bolts, gets more time; one that jumps back is found by looking twice.
  *
  * Does I/O (through the mirror).
  */

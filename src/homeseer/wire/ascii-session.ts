@@ -6,8 +6,8 @@
  *      └──error: hang up │
  *   greeting ──any line──┘
  *
- * Login is per address on HomeSeer's side, but it is sent on every connection: a restart forgets it. Without credentials
- * the version is asked for instead; any answer will do, because pushes go to every open connection.
+ * Login is per address on HomeSeer's side, but it is sent on every connection: a restart forgets it. Without
+ * credentials the version is asked for instead; any answer will do, because pushes go to every open connection.
  *
  * Pure: lines and silence are inputs, what to send and whom to tell are outputs.
  */

@@ -1,6 +1,7 @@
 /**
  * Camera record and snapshot. No captured reply of a real system is known, so the reader takes every spelling another
- * client was seen to expect, and a snapshot as bytes or as base64 in a member (docs/protocols/homeseer.md, assumptions).
+ * client was seen to expect, and a snapshot as bytes or as base64 in a member (docs/protocols/homeseer.md,
+ * assumptions).
  *
  * Pure.
  */

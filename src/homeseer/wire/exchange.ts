@@ -1,5 +1,6 @@
 /**
- * Exchange: one question to HomeSeer as a value: what to send, whether asking twice is harmless, how to read the answer.
+ * Exchange: one question to HomeSeer as a value: what to send, whether asking twice is harmless, how to read the
+ * answer.
  *
  *   exchange ▸ json-client ▸ bytes ▸ Reply ▸ exchange.decode ▸ Result
  *

@@ -4,10 +4,11 @@
  *   reads    a few kept-open connections, asked again after a passing failure
  *   writes   a connection of their own, sent once: on a kept one that just went stale nobody could tell what was done
  *
- * A HomeSeer that let a read wait in vain is known to be down: reads are told so at once, until one of them has tried again.
+ * A HomeSeer that let a read wait in vain is known to be down: reads are told so at once, until one of them has tried
+ * again.
  *
- * Credentials go into the Authorization header, or into the query where a HomeSeer insists on that; neither appears in a
- * fault or a note. Redirects are not followed, because they would carry the credentials to another address.
+ * Credentials go into the Authorization header, or into the query where a HomeSeer insists on that; neither appears in
+ * a fault or a note. Redirects are not followed, because they would carry the credentials to another address.
  *
  * Does I/O.
  */

@@ -1,5 +1,6 @@
 /**
- * Link: everything that connects us to one HomeSeer, wired together: questions, push, web hooks and the mirror they feed.
+ * Link: everything that connects us to one HomeSeer, wired together: questions, push, web hooks and the mirror they
+ * feed.
  *
  *   JSON client ◀─ ask ─ mirror ◀─ changes ─ ASCII client
  *                          ▲

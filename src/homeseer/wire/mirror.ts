@@ -5,8 +5,9 @@
  *   poll (everything)      ─┼─▶ entries ─▶ changed
  *   read (some refs)       ─┘
  *
- * While push is up, everything is read again only now and then; without push, often. A pushed value comes without its text,
- * so the text is unknown until it has been read. An answer never overwrites what was observed after its question was sent.
+ * While push is up, everything is read again only now and then; without push, often. A pushed value comes without its
+ * text, so the text is unknown until it has been read. An answer never overwrites what was observed after its question
+ * was sent.
  *
  * Pure: time is an input (monotonic milliseconds), questions are outputs.
  */

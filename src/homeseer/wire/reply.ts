@@ -29,8 +29,8 @@ export interface Malformed {
 }
 
 /**
- * `error`: the bare word, which is how a control is refused. `bad-request`: an unknown request or a bad parameter, HomeSeer
- * has one text for both. `unsupported`: a text that says so. `other`: any other text where `ok` was due.
+ * `error`: the bare word, which is how a control is refused. `bad-request`: an unknown request or a bad parameter,
+ * HomeSeer has one text for both. `unsupported`: a text that says so. `other`: any other text where `ok` was due.
  */
 interface Refused {
   readonly kind: 'refused'

@@ -1,7 +1,8 @@
 /**
  * Web hook: what HomeSeer posts to a configured address when a device changes.
  *
- *   {"type":"devicechange","data":{"ref":412,"name":…,"location":…,"location2":…,"value":99,"status":"On","last_change":…}}
+ *   {"type":"devicechange","data":{"ref":412,"name":…,"location":…,"location2":…,"value":99,"status":"On",
+ *    "last_change":…}}
  *
  * Pure.
  */

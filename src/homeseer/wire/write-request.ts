@@ -5,7 +5,8 @@
  *   setdevicestatus     rewrites what HomeSeer remembers and moves nothing
  *   setdevicevaluebyref the same
  *
- * The names keep the two apart, because a remembered value read back after a remembered value was written proves nothing.
+ * The names keep the two apart, because a remembered value read back after a remembered value was written proves
+ * nothing.
  *
  * Pure.
  */

@@ -3,7 +3,8 @@
  *
  *   fleet events ▸ event log, roster ▸ capabilities `device.<slug>.<tool>` come and go
  *
- * A door that cannot be opened does not keep the rest of the house from starting: it is tried again, and health says why.
+ * A door that cannot be opened does not keep the rest of the house from starting: it is tried again, and health says
+ * why.
  *
  * Does its I/O through the gateway and its stores.
  */

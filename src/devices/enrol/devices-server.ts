@@ -1,8 +1,8 @@
 /**
  * Devices server: the listener for devices, apart from the one for agents and people. OTA, pictures and WebSockets.
  *
- * Bodies are read up to a limit and within a time; requests that come from a web page are refused, since no device runs in
- * one unless the configuration says so.
+ * Bodies are read up to a limit and within a time; requests that come from a web page are refused, since no device runs
+ * in one unless the configuration says so.
  *
  * Does I/O.
  */

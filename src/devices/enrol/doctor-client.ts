@@ -1,7 +1,8 @@
 /**
  * Doctor: plays a device's OTA request, and tries what the device would try with the answer.
  *
- *   GET ota ▸ POST ota as this device ▸ diagnose ▸ TCP ▸ an upgrade or CONNECT without credentials, which must be refused
+ *   GET ota ▸ POST ota as this device ▸ diagnose ▸ TCP
+ *     ▸ an upgrade or CONNECT without credentials, which must be refused
  *
  * At a Hearthbus the answer has its secrets blanked out and nobody is put on a waiting list; the two knocks are counted
  * as what they are, somebody without credentials. At another server it is an ordinary request.

@@ -3,8 +3,8 @@
  *
  *   unknown ──OTA──▶ pending (a code, no credentials) ──a person approves──▶ approved ──▶ revoked
  *
- * A device is a MAC address together with the UUID it made up at first boot. The same MAC with another UUID is a stranger:
- * whoever knows an address can say it, and gets a code of their own that nobody reads off a screen.
+ * A device is a MAC address together with the UUID it made up at first boot. The same MAC with another UUID is a
+ * stranger: whoever knows an address can say it, and gets a code of their own that nobody reads off a screen.
  *
  * Pure.
  */

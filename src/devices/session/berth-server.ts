@@ -83,7 +83,9 @@ export class Berth {
     }
   }
 
-  /** A mistake of ours that one device's words bring out must not take the others down: it costs that device its link. */
+  /**
+   * A mistake of ours that one device's words bring out must not take the others down: it costs that device its link.
+   */
   #step(input: Input): void {
     try {
       const { session, effects } = step(this.session, input)

@@ -4,8 +4,8 @@
  *   Authorization: Bearer <token>   Device-Id: a0:b1:…   Client-Id: <uuid>   Protocol-Version: 1
  *   GET /xiaozhi/v1/?device-id=…&client-id=…&authorization=…       for clients that cannot set headers
  *
- * Stock devices send their host without a port and no Origin. Whoever does send an Origin is a browser, and a browser is
- * let in only from where the configuration says.
+ * Stock devices send their host without a port and no Origin. Whoever does send an Origin is a browser, and a browser
+ * is let in only from where the configuration says.
  *
  * Pure.
  */

@@ -1,8 +1,8 @@
 /**
  * Machine: `step(session, input)`, the whole conversation with one device as a function.
  *
- * After every input the machine sends the one next thing the device is ready for: `initialize`, a page of tools, a call.
- * `nextDeadline` (silence.ts) says when it wants to be woken by a tick, whatever else happens.
+ * After every input the machine sends the one next thing the device is ready for: `initialize`, a page of tools, a
+ * call. `nextDeadline` (silence.ts) says when it wants to be woken by a tick, whatever else happens.
  *
  * Pure.
  */

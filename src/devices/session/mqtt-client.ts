@@ -4,8 +4,9 @@
  *   device ──publish devices/up/a0_…──▶ broker ──▶ us ──publish devices/p2p/a0_…──▶ broker ──▶ device
  *
  * The broker authenticates devices and keeps them off each other's topics; here a topic is an identity. Nobody tells us
- * who is connected, so devices that are silent are asked, and a device is there as long as it answers. Stock firmware does
- * not subscribe: the broker must do it for the device (EMQX can), or the device must be one that does (py-xiaozhi).
+ * who is connected, so devices that are silent are asked, and a device is there as long as it answers. Stock firmware
+ * does not subscribe: the broker must do it for the device (EMQX can), or the device must be one that does
+ * (py-xiaozhi).
  *
  * There is no connection to end either: a device that says too much is not listened to for a while.
  *

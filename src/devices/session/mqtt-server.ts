@@ -2,8 +2,8 @@
  * MQTT server: a broker for devices and nobody else. MQTT 3.1.1, QoS 0 to devices, QoS 0 and 1 from them.
  *
  * Stock devices never subscribe and all publish to one topic, so a message is known by the connection it came on and
- * pushed to the connection it is for. No device can reach another through this broker: whatever one publishes goes to the
- * fleet and ends there, and a device may subscribe to its own topic only.
+ * pushed to the connection it is for. No device can reach another through this broker: whatever one publishes goes to
+ * the fleet and ends there, and a device may subscribe to its own topic only.
  *
  * Does I/O.
  */

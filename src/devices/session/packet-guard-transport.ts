@@ -5,7 +5,8 @@
  *   socket ──bytes──▶ follow lengths ──▶ broker          too long, malformed or too many ──▶ destroy
  *
  * Brokers buffer a packet until it is complete; MQTT allows 256 MB. The limit is small until the sender is known. A
- * broker answers pings by itself, so nobody behind it would see how many there are; messages have a budget in the berth.
+ * broker answers pings by itself, so nobody behind it would see how many there are; messages have a budget in the
+ * berth.
  *
  * Does I/O.
  */

@@ -1,6 +1,6 @@
 /**
- * Capability cache: what was made of a device's tools, while they and its name are the same. A device that comes and goes
- * is then not described anew each time: with 256 tools that takes longer than everything else about it.
+ * Capability cache: what was made of a device's tools, while they and its name are the same. A device that comes and
+ * goes is then not described anew each time: with 256 tools that takes longer than everything else about it.
  *
  * Pure, apart from what it holds.
  */

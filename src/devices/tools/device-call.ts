@@ -1,8 +1,9 @@
 /**
  * Device call: asks a device that is there, and knows what to do about one that is not.
  *
- *   asleep ▸ fails at once with a sentence, or waits until the device is back        greeting ▸ waits until it has listed
- *   ready  ▸ still the tool that was approved? ▸ asked ▸ answer
+ *   asleep   ▸ fails at once with a sentence, or waits until the device is back
+ *   greeting ▸ waits until it has listed
+ *   ready    ▸ still the tool that was approved? ▸ asked ▸ answer
  *
  * Pure, given its fleet.
  */

@@ -4,8 +4,8 @@
  *   refusal ▸ claims a device of the house? ▸ counted by device, place, reason and address ▸ now and then on record
  *           ▸ anybody else                  ▸ counted by place, reason and address
  *
- * Refusals are a stranger's to cause, as many as there are packets, so everything is bounded: what is held, and how often
- * one of them is on record. The first is at once.
+ * Refusals are a stranger's to cause, as many as there are packets, so everything is bounded: what is held, and how
+ * often one of them is on record. The first is at once.
  *
  * Pure, apart from what it holds.
  */

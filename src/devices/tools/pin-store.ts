@@ -3,8 +3,9 @@
  *
  *   device_label 1 ── n device_pin        both end with the enrolment of the device
  *
- * Pins belong to a device with the UUID it was approved with: the same address with another UUID was approved as another
- * device, and its first listing is a first listing again. Every change is in the ledger, in the same transaction.
+ * Pins belong to a device with the UUID it was approved with: the same address with another UUID was approved as
+ * another device, and its first listing is a first listing again. Every change is in the ledger, in the same
+ * transaction.
  *
  * Does I/O.
  */

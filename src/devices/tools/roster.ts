@@ -145,7 +145,8 @@ export class Roster {
       try {
         await this.#look(deviceId)
       } catch (error) {
-        // What cannot be pinned is not offered; the next event of the device, also one that came meanwhile, tries again.
+        // What cannot be pinned is not offered; the next event of the device, also one that came meanwhile, tries
+        // again.
         this.#withdraw(deviceId, new Map())
         this.#parts.report(error, `the tools of ${deviceId} could not be recorded and are not offered`)
       }

@@ -1,8 +1,8 @@
 /**
  * Stranger's text: what a device wrote, made fit to be read by a model. It stays a stranger's text, and says whose.
  *
- * Nothing invisible gets through: control and format characters (bidi overrides, zero-width joins, tag letters), private
- * and unassigned code points, variation selectors. What one cannot see, one cannot be told by.
+ * Nothing invisible gets through: control and format characters (bidi overrides, zero-width joins, tag letters),
+ * private and unassigned code points, variation selectors. What one cannot see, one cannot be told by.
  *
  * Pure.
  */

@@ -22,7 +22,10 @@ interface Waiting {
 }
 
 export const WAITERS_PER_DEVICE = 32
-/** As many as `devices.call_many` asks at once, and half of what waits for a device: nobody keeps the others from waiting. */
+/**
+ * As many as `devices.call_many` asks at once, and half of what waits for a device: nobody keeps the others from
+ * waiting.
+ */
 export const WAITERS_PER_CALLER = 16
 const WAITERS_IN_ALL = 1_024
 

@@ -1,6 +1,6 @@
 /**
- * Waiting notice: announces that somebody began to wait, was let in, or gave up. Whoever gives up does so in silence, so
- * the moment at which the next one's time is over is watched for.
+ * Waiting notice: announces that somebody began to wait, was let in, or gave up. Whoever gives up does so in silence,
+ * so the moment at which the next one's time is over is watched for.
  *
  * Pure, apart from waiting.
  */

@@ -3,8 +3,8 @@
  *
  *   devices://waiting   { waiting: [{ code, id, board, … }], ota }
  *
- * Only admins see that it is there and read it: whoever knows a code can talk a person into approving it, and what waits
- * chose its own words. Everybody else may know how many there are, from the health of the family.
+ * Only admins see that it is there and read it: whoever knows a code can talk a person into approving it, and what
+ * waits chose its own words. Everybody else may know how many there are, from the health of the family.
  *
  * Pure, given the house.
  */

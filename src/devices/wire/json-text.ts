@@ -1,8 +1,9 @@
 /**
  * JSON text: what a device wrote, parsed only if everybody behind us can handle it.
  *
- * `JSON.parse` accepts more than the rest of the program can take: nesting that overflows the stack of whoever writes it
- * out again, numbers that become Infinity, halves of surrogate pairs, a key `__proto__`. None of it comes from firmware.
+ * `JSON.parse` accepts more than the rest of the program can take: nesting that overflows the stack of whoever writes
+ * it out again, numbers that become Infinity, halves of surrogate pairs, a key `__proto__`. None of it comes from
+ * firmware.
  *
  * Pure.
  */

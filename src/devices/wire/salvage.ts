@@ -1,8 +1,9 @@
 /**
  * Salvage: what can still be read from a frame that is not JSON because the firmware escapes nothing.
  *
- * All firmware versions paste error texts, and the name in `nextCursor`, between quotes as they are. One quote, backslash
- * or line break inside and the whole frame no longer parses; the caller would wait for its timeout for nothing.
+ * All firmware versions paste error texts, and the name in `nextCursor`, between quotes as they are. One quote,
+ * backslash or line break inside and the whole frame no longer parses; the caller would wait for its timeout for
+ * nothing.
  *
  *   …"payload":{"jsonrpc":"2.0","id":7,"error":{"message":"Unknown tool: a"b"}}}
  *   …"payload":{"jsonrpc":"2.0","id":8,"result":{"tools":[…],"nextCursor":"a"b"}}}

@@ -1,5 +1,6 @@
 /**
- * UDP audio: one encrypted Opus packet beside an MQTT session. The 16-byte header is also the AES-128-CTR counter block.
+ * UDP audio: one encrypted Opus packet beside an MQTT session. The 16-byte header is also the AES-128-CTR counter
+ * block.
  *
  *   type(1)=1 flags(1)=0 size(2) ssrc(4) timestampMs(4) sequence(4) ciphertext(size)      all big-endian
  *

@@ -2,7 +2,8 @@
  * Envelope: everything about a call between nodes but its body, and the text that its proof covers.
  *
  *   spec 2:  capability, version, request_id, from, community, timestamp, body
- *   added:   to, key_id, deadline_ms (what is left of it), session, hops, stream, schema_hash, traceparent, input, actor
+ *   added:   to, key_id, deadline_ms (what is left of it), session, hops, stream, schema_hash, traceparent, input,
+ *            actor
  *
  * The body is covered by the SHA-256 of its bytes as they travel: no parser sees what nobody has vouched for, and no
  * two programs have to agree on how a number is spelt. Both transports carry the same fields.

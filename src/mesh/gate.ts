@@ -1,7 +1,8 @@
 /**
  * Gate: whether a message from another node comes in at all, cheapest question first.
  *
- *   of our community? ▸ for us? ▸ of about now? ▸ from a member? ▸ under a living session key? ▸ proven? ▸ new? ▸ not too many?
+ *   of our community? ▸ for us? ▸ of about now? ▸ from a member? ▸ under a living session key? ▸ proven?
+ *     ▸ not too many? ▸ new?
  *
  * What comes through is known to be a member's own words, meant for this node, sent just now and not seen before. What
  * the member may do is for trust levels and the guard to say.

@@ -30,7 +30,9 @@ import { refusal } from './refusal.ts'
 import { readTraceparent } from './traceparent.ts'
 import type { Delivered } from './transport.ts'
 
-/** Questions between nodes that are no calls: nothing of them is in the ledger, and they change nothing in the house. */
+/**
+ * Questions between nodes that are no calls: nothing of them is in the ledger, and they change nothing in the house.
+ */
 export type Desk = (
   question: string,
   body: JsonObject,
@@ -129,8 +131,8 @@ export class Inbound {
   }
 
   /**
-   * A call out of a packet that has come through its gate: one that only reads, under a session key. May throw: a mistake
-   * of ours.
+   * A call out of a packet that has come through its gate: one that only reads, under a session key. May throw: a
+   * mistake of ours.
    */
   servePacketCall(request: ServedRequest, caller: Admitted['caller'], nowMs: number): Result<Serving, Fault> {
     const bus = this.#servingBus()

@@ -1,6 +1,6 @@
 /**
- * Neighbourhood: keeps in touch with the other nodes. Knocks where somebody may be, exchanges manifests, fetches what is
- * new, and notices who has gone.
+ * Neighbourhood: keeps in touch with the other nodes. Knocks where somebody may be, exchanges manifests, fetches what
+ * is new, and notices who has gone.
  *
  *   hint ─▶ knock ─▶ exchange ─▶ capabilities? ─▶ schemas? ─▶ on the bus ─▶ exchange every few seconds
  *             ▲ backs off                                        │ no answer three times running
@@ -47,7 +47,9 @@ export interface NeighbourhoodParts {
 }
 
 const TICK_MS = 250
-/** A peer not heard of for so long is asked: longer than a heartbeat through a registry takes, half a manifest's life. */
+/**
+ * A peer not heard of for so long is asked: longer than a heartbeat through a registry takes, half a manifest's life.
+ */
 const QUIET_MS = 12_000
 /** After a question without answer the next ones come quickly: is it gone, or was it one packet? */
 const DOUBT_MS = 500

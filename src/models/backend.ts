@@ -1,5 +1,6 @@
 /**
- * Backend: somebody who can continue a conversation, or turn texts into vectors. What it is made of is its own business.
+ * Backend: somebody who can continue a conversation, or turn texts into vectors. What it is made of is its own
+ * business.
  *
  * Pure.
  */

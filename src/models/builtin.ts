@@ -2,7 +2,8 @@
  * Built-in model: the same answer to the same words, always. It understands nothing; it is there so that everything
  * around a model can be tried out and tested without one.
  *
- *   chat    says how many turns there were and repeats the last words      embed    a signed bag of hashed words, unit length
+ *   chat    says how many turns there were and repeats the last words
+ *   embed   a signed bag of hashed words, unit length
  *
  * Pure.
  */

@@ -1,6 +1,6 @@
 /**
- * Definitions: `llm.chat@1.0` and `embed.text@1.0` as the contract has them: a request of params and input, an answer of
- * output and meta.
+ * Definitions: `llm.chat@1.0` and `embed.text@1.0` as the contract has them: a request of params and input, an answer
+ * of output and meta.
  *
  * One instance per model. Which one a caller wants is in `params.model`; without it the router chooses. The matcher is
  * data and travels, so another node's model is found by its name as well.

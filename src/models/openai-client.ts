@@ -1,8 +1,8 @@
 /**
  * OpenAI client: any server that speaks `/chat/completions` and `/embeddings`. Ollama, llama.cpp, vLLM and others do.
  *
- * Whatever it sends is bounded and checked; what it says about tokens is believed, and counted by the word where it says
- * nothing.
+ * Whatever it sends is bounded and checked; what it says about tokens is believed, and counted by the word where it
+ * says nothing.
  *
  * Does I/O.
  */

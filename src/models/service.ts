@@ -77,7 +77,8 @@ export function createModels({ config, environment, clock, logger }: ModelsParts
       const troubles = servers.flatMap((server) => server.trouble() ?? [])
       const advice = [...keyless.map(keyAdvice), ...troubles.map(({ message }) => message)].join(' ')
       if (advice === '') return { status: 'ok', details: { instances: capabilities.length } }
-      // A model that one server lacks is a word in a list; a server that is away, or lets nobody in, is all of its models.
+      // A model that one server lacks is a word in a list; a server that is away, or lets nobody in, is all of its
+      // models.
       const isAway = troubles.some(({ kind }) => kind !== 'not-found')
       return {
         status: 'degraded',

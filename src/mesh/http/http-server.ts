@@ -165,8 +165,8 @@ function writeFrame(response: ServerResponse, frame: Frame): Promise<void> {
 }
 
 /**
- * `undefined` when it is too large. What is too large is read to its end and thrown away, within reason: a sender that is
- * cut off in the middle of its sentence would never hear why.
+ * `undefined` when it is too large. What is too large is read to its end and thrown away, within reason: a sender that
+ * is cut off in the middle of its sentence would never hear why.
  */
 async function readBody(request: IncomingMessage, maxBytes: number): Promise<Uint8Array | undefined> {
   const parts: Buffer[] = []

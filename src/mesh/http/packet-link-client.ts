@@ -3,8 +3,8 @@
  *
  *   GET /bus/v1/packets, Upgrade: hearthbus-packets ─▶ 101 ─▶ frames both ways      anything else ─▶ POST as before
  *
- * It is opened with the first call, closed when it has rested for a while, and left alone when nothing comes through it any more: a
- * fresh one takes over, since TCP can take minutes to find out that a network is back.
+ * It is opened with the first call, closed when it has rested for a while, and left alone when nothing comes through it
+ * any more: a fresh one takes over, since TCP can take minutes to find out that a network is back.
  *
  * Does I/O.
  */
@@ -39,7 +39,9 @@ export interface PacketLinksOptions {
 export class PacketLinks {
   readonly #options: PacketLinksOptions
   readonly #places = new Map<string, Place>()
-  /** The same by the way itself, which saves every call but the first of each heartbeat a word to be made and looked up. */
+  /**
+   * The same by the way itself, which saves every call but the first of each heartbeat a word to be made and looked up.
+   */
   #placeOfWay = new WeakMap<Destination<'http'>['way'], Place>()
   #events: PacketEvents | undefined
 

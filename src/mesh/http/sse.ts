@@ -1,6 +1,6 @@
 /**
- * Server-sent events: a streamed answer on HTTP (CONTRACT § 5.3). One `event:` and one `data:` line per frame, exactly one
- * terminal frame.
+ * Server-sent events: a streamed answer on HTTP (CONTRACT § 5.3). One `event:` and one `data:` line per frame, exactly
+ * one terminal frame.
  *
  *   event: token\ndata: {"text":"Hel"}\n\n … event: done\ndata: {"ok":true, …}\n\n
  *

@@ -130,7 +130,9 @@ export class MeshStore {
     return decided
   }
 
-  /** Forgets the community and whom it was made of. Which numbers manifests have had stays known: none is used twice. */
+  /**
+   * Forgets the community and whom it was made of. Which numbers manifests have had stays known: none is used twice.
+   */
   async leave(): Promise<void> {
     await this.#database.commit((sql) => {
       sql.exec("DELETE FROM fact WHERE name IN ('community_id', 'community'); DELETE FROM invitation; DELETE FROM peer")

@@ -71,7 +71,9 @@ export class Link {
     void this.#connect()
   }
 
-  /** For as long as the node runs: the client keeps it through reconnects, and a connection that is new begins with it. */
+  /**
+   * For as long as the node runs: the client keeps it through reconnects, and a connection that is new begins with it.
+   */
   subscribe(subject: string, hear: (message: Msg) => void): void {
     this.#subscriptions.set(subject, hear)
     if (this.#connection?.isClosed() === false) this.#listen(this.#connection, subject, hear)

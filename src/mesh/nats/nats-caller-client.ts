@@ -57,7 +57,10 @@ const AGAIN_MS = 500
 const PATIENCE_MS = 1_000
 const MAX_MISSED = 4
 const MAX_WIRES = 1_024
-/** Reply subjects of packets end in this, the session's id and the first call's number: the broker says when nobody listens. */
+/**
+ * Reply subjects of packets end in this, the session's id and the first call's number: the broker says when nobody
+ * listens.
+ */
 const PACKET_TOKEN = '-'
 
 export interface CallerOptions {

@@ -4,7 +4,8 @@
  *   made ─▶ gathered until the moment is over ─▶ sent ─▶ answered
  *                  │ the wire takes nothing            │ the wire broke: nobody knows, unless it may happen twice
  *                  ▼                                   │ nobody listens there: as good as never sent
- *               unsent                                 │ a second without answer, where the wire may lose some ─▶ asked about
+ *               unsent                                 │ a second without answer on a wire that may lose some:
+ *                                                      │ asked about
  *
  * Pure: wires do the I/O; a moment is over when everything that has come in was looked at.
  */
@@ -121,7 +122,9 @@ class Waiting implements Worker {
   }
 }
 
-/** What is under way in one session. Numbers are a session's own, and count up: the far end remembers which it has seen. */
+/**
+ * What is under way in one session. Numbers are a session's own, and count up: the far end remembers which it has seen.
+ */
 interface SessionCalls {
   readonly session: Session
   readonly waiting: ByNumber<Waiting>
@@ -293,7 +296,10 @@ export class PacketCaller implements PacketEvents {
   }
 }
 
-/** Half of what is under way, so that both ends work at the same time; but a few calls are not worth a packet of their own. */
+/**
+ * Half of what is under way, so that both ends work at the same time; but a few calls are not worth a packet of their
+ * own.
+ */
 function mostTogether({ session, waiting, gathered }: SessionCalls): number {
   return Math.min(session.callsPerPacket, Math.max(FEW_CALLS_PER_PACKET, (waiting.size + gathered.length) / 2))
 }

@@ -3,7 +3,8 @@
  *
  *   hmac-sha256:…   the MAC of its words under the session key: nobody in between can have changed or made it
  *   token:…         a word that follows from the session key: nobody who has not seen one of its packets can have made
- *                   it. Only where both nodes are told to leave out signatures (ADR 62), and what carries them is sealed.
+ *                   it. Only where both nodes are told to leave out signatures (ADR 62), and what carries them is
+ *                   sealed.
  *
  * Pure.
  */
@@ -32,8 +33,8 @@ export function isPacketProven(
 
 /**
  * HMAC out of two plain hashes (RFC 2104). Node's own looks up its algorithm anew and makes an object every time, which
- * takes longer than all else that is done for a small packet. The key is the session's in hex: padded it is still ASCII,
- * so that the packet is hashed as the text that it is.
+ * takes longer than all else that is done for a small packet. The key is the session's in hex: padded it is still
+ * ASCII, so that the packet is hashed as the text that it is.
  */
 function macOf(key: KeyObject, covered: string, payload: string): string {
   const { inner, outer } = padsOf(key)

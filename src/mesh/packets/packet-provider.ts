@@ -105,8 +105,8 @@ export class PacketProvider {
   }
 
   /**
-   * A call is withdrawn and asked after by its own caller only. What was asked after and never came is refused from then
-   * on: whoever could ask for numbers that are yet to come would have every call refused (ADR 87).
+   * A call is withdrawn and asked after by its own caller only. What was asked after and never came is refused from
+   * then on: whoever could ask for numbers that are yet to come would have every call refused (ADR 87).
    */
   #isCallers(packet: Packet, { shownBy }: PacketSource): boolean {
     const { keyId } = packet.head

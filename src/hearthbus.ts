@@ -1,6 +1,6 @@
 /**
- * Hearthbus: what the package gives to a program that imports it, to run a gateway of its own or to put a service of its
- * own on the bus. `examples/` shows both.
+ * Hearthbus: what the package gives to a program that imports it, to run a gateway of its own or to put a service of
+ * its own on the bus. `examples/` shows both.
  *
  * The one file that only passes on what others define: a stranger's program needs one name to import from, and we need
  * one list of what we may not break. Inside the project, import the defining file.

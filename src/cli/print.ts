@@ -52,7 +52,10 @@ export function harmless(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (character) => (character === '\n' ? '\n' : '\uFFFD'))
 }
 
-/** Words of strangers within a line of ours begin no line that looks like ours, nor do blanks push them to where one begins. */
+/**
+ * Words of strangers within a line of ours begin no line that looks like ours, nor do blanks push them to where one
+ * begins.
+ */
 export function unbroken(text: string): string {
   return text.replaceAll(/\s+/g, ' ')
 }

@@ -10,7 +10,9 @@ import { LockUnusable, takeProcessLock } from '../core/process-lock-store.ts'
 import { OwnerTokenUnusable, readOwnerToken } from '../guard/owner-token-store.ts'
 import { allMigrations } from './ledger-files-client.ts'
 
-/** Sentences, for a directory that no gateway uses. Damage is left to whoever verifies, modes to whoever looks at keys. */
+/**
+ * Sentences, for a directory that no gateway uses. Damage is left to whoever verifies, modes to whoever looks at keys.
+ */
 export async function startRefusals(dataRoot: string): Promise<readonly string[]> {
   const { lock, ownerToken, database: path } = dataDirectory(dataRoot)
   const migrations = await allMigrations()

@@ -1,6 +1,7 @@
 /**
  * Peer witness: nodes of one community vouch for each other's ledgers. Each remembers the last checkpoint it saw of
- * every other and cosigns only what extends it (C2SP tlog-witness, spoken through the mesh instead of a URL of its own).
+ * every other and cosigns only what extends it (C2SP tlog-witness, spoken through the mesh instead of a URL of its
+ * own).
  *
  * A log is known by its node's own key, which the manifest is signed with; the first node that uses an origin keeps it.
  *
@@ -157,7 +158,9 @@ async function askOne(
   return undefined
 }
 
-/** It remembers another tree than ours: if it can show our own signature under it, the ledger must refuse from now on. */
+/**
+ * It remembers another tree than ours: if it can show our own signature under it, the ledger must refuse from now on.
+ */
 async function confront({ ledger, mesh }: PeerWitnessParts, nodeId: string): Promise<boolean> {
   const shown = await mesh.ask(nodeId, 'mesh.checkpoint', {}, ASK_MS)
   const text = shown.ok ? shown.value['text'] : undefined

@@ -96,8 +96,8 @@ function hasOtherDoors(offer: Offer, { principal }: Asker): boolean {
 const MAX_NAME = 128
 
 /**
- * The name under which the ledger hears of a tool, a resource or a prompt that this caller cannot have here. Never a name
- * that is on the bus, or the call would be made: a tool of another profile, a resource, a service of our own. No
+ * The name under which the ledger hears of a tool, a resource or a prompt that this caller cannot have here. Never a
+ * name that is on the bus, or the call would be made: a tool of another profile, a resource, a service of our own. No
  * capability has `@` or `…` in its name.
  */
 function attempted(name: string, catalogue: Catalogue): string {

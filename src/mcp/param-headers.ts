@@ -36,7 +36,9 @@ export function paramHeaders(schema: unknown, path: readonly string[] = []): rea
   return [...own, ...Object.entries(properties).flatMap(([key, inner]) => paramHeaders(inner, [...path, key]))]
 }
 
-/** What disagrees, as header and sentence; `undefined` when nothing does. An absent or null argument expects no header. */
+/**
+ * What disagrees, as header and sentence; `undefined` when nothing does. An absent or null argument expects no header.
+ */
 export function paramHeaderMismatch(
   declared: readonly ParamHeader[],
   args: JsonObject,

@@ -97,8 +97,8 @@ export function selfCommand(script: string): string {
 }
 
 /**
- * Which house this process was told to serve, for others to repeat: a client starts us in a folder and an environment of
- * its own.
+ * Which house this process was told to serve, for others to repeat: a client starts us in a folder and an environment
+ * of its own.
  */
 export function selfSettings(
   words: readonly string[],

@@ -79,7 +79,10 @@ export function eventsHandler({ feed, signIn, node }: EventsOptions): EventsHand
   })
 }
 
-/** Whoever has most loses their oldest, which comes back if anybody still looks at it: nobody keeps others from listening. */
+/**
+ * Whoever has most loses their oldest, which comes back if anybody still looks at it: nobody keeps others from
+ * listening.
+ */
 function makeRoom(streams: Map<ServerResponse, string>): void {
   const shares = [...Map.groupBy(streams, ([, owner]) => owner).values()]
   const [largest = []] = shares.toSorted((left, right) => right.length - left.length)

@@ -19,7 +19,9 @@ export function isAllowedHost(header: string | undefined, rules: HostRules): boo
   return isIP(name) !== 0 || name === 'localhost' || rules.allowedHosts.includes(name)
 }
 
-/** No Origin: not a browser, or a page asking its own server. Otherwise the origin is our own, or allowed by the owner. */
+/**
+ * No Origin: not a browser, or a page asking its own server. Otherwise the origin is our own, or allowed by the owner.
+ */
 export function isAllowedOrigin(origin: string | undefined, host: string | undefined, rules: HostRules): boolean {
   if (origin === undefined) return true
   if (rules.allowedOrigins.includes(origin)) return true

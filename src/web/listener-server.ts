@@ -44,7 +44,10 @@ const LATENESS_MS = 1_000
 const KEEP_ALIVE_MS = 65_000
 /** Files and devices need descriptors, too: strangers who only connect must not use them all up. */
 const MAX_CONNECTIONS = 2_048
-/** What MCP clients send beyond the ordinary. Cookies are not among it: a page elsewhere never acts as a signed-in person. */
+/**
+ * What MCP clients send beyond the ordinary. Cookies are not among it: a page elsewhere never acts as a signed-in
+ * person.
+ */
 const CORS_HEADERS =
   'accept, authorization, content-type, last-event-id, mcp-method, mcp-name, mcp-protocol-version, mcp-session-id, traceparent'
 
@@ -106,7 +109,9 @@ async function dispatch(
   await route.handle(request, response)
 }
 
-/** Only for origins that the owner named: a browser asks first, and has to be told that its page may read the answer. */
+/**
+ * Only for origins that the owner named: a browser asks first, and has to be told that its page may read the answer.
+ */
 function welcomeOrigin(response: ServerResponse, origin: string): void {
   response.setHeader('access-control-allow-origin', origin)
   response.setHeader('vary', 'origin')

@@ -52,7 +52,9 @@ export function circuitDemand(
   }
 }
 
-/** Charges inside its program once the cylinder has cooled by the hysteresis, until it is hot; a boost charges at once. */
+/**
+ * Charges inside its program once the cylinder has cooled by the hysteresis, until it is hot; a boost charges at once.
+ */
 export function dhwDemand({ dhw, timeMs, systemOff }: House): boolean {
   const hot = dhw.topCelsius >= dhw.targetCelsius
   if (systemOff || dhw.mode === 'off' || hot) return false

@@ -3,9 +3,9 @@
  *
  *   weather ▸ what the regulator wants ▸ boiler ▸ circuits ▸ rooms and cylinder ▸ meters
  *
- * Lumped thermal masses, integrated in steps of at most ten seconds: rooms lose heat through their walls, radiators give
- * heat in proportion to how much warmer they are, a boiler cannot burn below its smallest flame and so it cycles. Equal
- * seeds and equal steps give equal houses.
+ * Lumped thermal masses, integrated in steps of at most ten seconds: rooms lose heat through their walls, radiators
+ * give heat in proportion to how much warmer they are, a boiler cannot burn below its smallest flame and so it cycles.
+ * Equal seeds and equal steps give equal houses.
  *
  * Pure.
  */

@@ -1,5 +1,6 @@
 /**
- * JPEG: the real, if coarse, pictures of the virtual house's cameras. Baseline DCT, three components, one colour per 8×8 block.
+ * JPEG: the real, if coarse, pictures of the virtual house's cameras. Baseline DCT, three components, one colour per
+ * 8×8 block.
  *
  *   SOI APP0 DQT SOF0 DHT(DC) DHT(AC) SOS entropy-coded data EOI          ITU-T T.81
  *

@@ -1,5 +1,6 @@
 /**
- * MCP task: the part of a device that answers requests. Reads payloads at once, runs tools and answers on the main loop.
+ * MCP task: the part of a device that answers requests. Reads payloads at once, runs tools and answers on the main
+ * loop.
  *
  * Does I/O: tools take time, and cameras post pictures.
  */

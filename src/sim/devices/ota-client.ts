@@ -37,8 +37,8 @@ export interface BootAnswer {
 const ROUNDS = 10
 
 /**
- * Resolves with where to connect; rejects when the endpoint does not answer 200 with JSON, or the signal aborts. A device
- * that shows its code already waits for a backend that is away for a moment.
+ * Resolves with where to connect; rejects when the endpoint does not answer 200 with JSON, or the signal aborts. A
+ * device that shows its code already waits for a backend that is away for a moment.
  */
 export async function boot(options: BootOptions): Promise<BootAnswer> {
   for (let raw = await askOta(options); ; raw = await askAgain(options)) {

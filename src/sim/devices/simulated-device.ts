@@ -20,8 +20,8 @@ export interface SimulatorOptions {
   readonly websocket?: WebSocketSettings
   readonly mqtt?: MqttSettings
   /**
-   * Stock WebSocket devices stay silent until somebody wakes them. `true` wakes the device as soon as it has booted, and
-   * again whenever it loses its connection.
+   * Stock WebSocket devices stay silent until somebody wakes them. `true` wakes the device as soon as it has booted,
+   * and again whenever it loses its connection.
    */
   readonly awake?: boolean
   /** Layout of its binary frames, unless the OTA answer says another. */

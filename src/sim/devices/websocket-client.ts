@@ -1,8 +1,8 @@
 /**
  * WebSocket client: dials a backend the way a device does, header by header and frame by frame.
  *
- * No extensions, no Origin; the upgrade counts as accepted when the answer contains `HTTP/1.1 101`, and nothing else in it
- * is looked at. A close frame from the server ends the channel but not the socket.
+ * No extensions, no Origin; the upgrade counts as accepted when the answer contains `HTTP/1.1 101`, and nothing else in
+ * it is looked at. A close frame from the server ends the channel but not the socket.
  *
  * Does I/O.
  */

@@ -1,8 +1,8 @@
 /**
  * Control: what a person types to the running simulator, one line at a time.
  *
- *   corrupt-crc 3   drop-byte   stick-bus 2000   slow-response 60 2   arbitration-storm 20   tcp-drop 500   adapter-reset
- *   house           help
+ *   corrupt-crc 3   drop-byte   stick-bus 2000   slow-response 60 2   arbitration-storm 20   tcp-drop 500
+ *   adapter-reset   house       help
  *
  * Pure, but for the simulator it is given.
  */

@@ -1,6 +1,6 @@
 /**
- * Regulator: the device at 10/15 that steers everything. Answers B524, B555, B516 and its identity; tells the bus the time,
- * the weather and the meters; sets the boiler every ten seconds.
+ * Regulator: the device at 10/15 that steers everything. Answers B524, B555, B516 and its identity; tells the bus the
+ * time, the weather and the meters; sets the boiler every ten seconds.
  *
  * Pure, but for the plant it is given.
  */

@@ -1,6 +1,6 @@
 /**
- * Station: a device on the virtual bus, at the level of symbols. It answers what is addressed to it, refuses what arrives
- * garbled, repeats what was refused, and takes part in arbitration when it has something to say itself.
+ * Station: a device on the virtual bus, at the level of symbols. It answers what is addressed to it, refuses what
+ * arrives garbled, repeats what was refused, and takes part in arbitration when it has something to say itself.
  *
  * Pure, but for the station it is given.
  */

@@ -3,8 +3,8 @@
  *
  *   idle ──somebody starts, or 40 ms of quiet──▶ symbol on the wire ──4.17 ms──▶ everybody hears it ──▶ idle
  *
- * Time is an input: `advance` plays everything up to a moment, however far away, so a day takes a second in a test and a
- * day in a demo. Who starts within the same arbitration window collides; who is later hears that the bus is taken.
+ * Time is an input: `advance` plays everything up to a moment, however far away, so a day takes a second in a test and
+ * a day in a demo. Who starts within the same arbitration window collides; who is later hears that the bus is taken.
  *
  * Pure, but for the bus it is given.
  */

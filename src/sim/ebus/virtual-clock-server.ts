@@ -76,8 +76,8 @@ export class VirtualClock {
     if (this.#stopped) return
     // Timers are never early; what is late is caught up with in one waking, at its own virtual time.
     const inMs = (this.#system.nextMs() - this.now()) / this.#speed
-    // Nor do they wait for less than a millisecond, which is five symbols of a bus that is twenty times as fast: whoever
-    // has just said one waits for its echo, and is not kept waiting.
+    // Nor do they wait for less than a millisecond, which is five symbols of a bus that is twenty times as fast:
+    // whoever has just said one waits for its echo, and is not kept waiting.
     if (inMs < 1 && performance.now() < this.#hurryUntilMs) this.#soon = setImmediate(() => this.#wake())
     else this.#timer = setTimeout(() => this.#wake(), Math.max(1, Math.ceil(inMs)))
   }

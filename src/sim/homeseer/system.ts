@@ -1,6 +1,6 @@
 /**
- * System: everything of a HomeSeer that is not a device: users, automations, cameras, plug-ins, interfaces, settings, and a
- * list of what was done to it.
+ * System: everything of a HomeSeer that is not a device: users, automations, cameras, plug-ins, interfaces, settings,
+ * and a list of what was done to it.
  *
  * Pure: plain data.
  */
@@ -165,8 +165,8 @@ function demoUsers(): readonly SimUser[] {
 }
 
 /**
- * Cases 19 and 20: a group named like a device, an event named like a device, one name in two groups; a script, a security
- * flag, an event that is switched off.
+ * Cases 19 and 20: a group named like a device, an event named like a device, one name in two groups; a script, a
+ * security flag, an event that is switched off.
  */
 function demoEvents(): readonly SimEvent[] {
   const event = (id: number, group: string, name: string, more: Partial<SimEvent> = {}) => ({

@@ -1,5 +1,6 @@
 /**
- * Write API: the requests of the simulated HomeSeer that change something, each noted as a deed whether it was let or not.
+ * Write API: the requests of the simulated HomeSeer that change something, each noted as a deed whether it was let or
+ * not.
  *
  * Pure, given the world it is handed.
  */

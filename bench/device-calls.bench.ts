@@ -1,7 +1,7 @@
 /**
- * What a model's call to a device costs in the whole gateway: HTTP and MCP, lock, validation, guard, ledger on the disk,
- * bus, session. Models and devices are in processes of their own, so the processor time counted is ours; the same calls
- * handed straight to the fleet are in `devices`.
+ * What a model's call to a device costs in the whole gateway: HTTP and MCP, lock, validation, guard, ledger on the
+ * disk, bus, session. Models and devices are in processes of their own, so the processor time counted is ours; the same
+ * calls handed straight to the fleet are in `devices`.
  *
  * HEARTHBUS_BENCH_DEVICES (2,000) and HEARTHBUS_BENCH_SECONDS (60) make it smaller.
  *

@@ -1,8 +1,9 @@
 /**
  * Devices bench: how many devices a gateway holds, how fast they come, what a call costs, and what a mass exit leaves.
  *
- * Three processes: the gateway, a bare `ws` server that only answers hello, and the devices. HEARTHBUS_BENCH_DEVICES and
- * HEARTHBUS_BENCH_SECONDS make it smaller; by default 2,000 devices, half WebSocket and half MQTT, and a minute of calls.
+ * Three processes: the gateway, a bare `ws` server that only answers hello, and the devices. HEARTHBUS_BENCH_DEVICES
+ * and HEARTHBUS_BENCH_SECONDS make it smaller; by default 2,000 devices, half WebSocket and half MQTT, and a minute of
+ * calls.
  *
  * Does I/O.
  */

@@ -1,6 +1,6 @@
 /**
- * What listening costs: symbols through line, telegram, stores and planes against what a wire can carry, what full stores
- * take in memory, and how long it takes from the last byte on a socket until a subscriber is told.
+ * What listening costs: symbols through line, telegram, stores and planes against what a wire can carry, what full
+ * stores take in memory, and how long it takes from the last byte on a socket until a subscriber is told.
  *
  *   an ordinary day   an hour of the virtual house's own talk, recorded symbol by symbol and played 24 times
  *   a full day        telegrams back to back without a pause: 240 symbols a second is all that 2400 Bd can carry

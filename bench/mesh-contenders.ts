@@ -56,7 +56,10 @@ export function contendersFor(hasNats: boolean): ReadonlyMap<string, Setting> {
   ])
 }
 
-/** `MESH_BENCH_PROFILE` names a folder for processor profiles of both processes, `MESH_BENCH_NODE` flags such as --trace-gc. */
+/**
+ * `MESH_BENCH_PROFILE` names a folder for processor profiles of both processes, `MESH_BENCH_NODE` flags such as
+ * --trace-gc.
+ */
 export async function startContender(name: string, setting: Setting): Promise<Contender> {
   // A server each: our nodes have the same keys in every row, and would hear each other's calls.
   const broker = DIRECT.has(setting.wire) ? undefined : await startNats()

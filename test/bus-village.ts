@@ -30,7 +30,9 @@ export const validating: Admit = (call, offer, proceed) => {
   return proceed(body.value === call.body ? call : { ...call, body: body.value })
 }
 
-/** A stranger's offer: plain JSON Schema, nothing by construction. Any node's provider of it is as good as another's. */
+/**
+ * A stranger's offer: plain JSON Schema, nothing by construction. Any node's provider of it is as good as another's.
+ */
 export function offered(facts: Partial<Offer> & Pick<Offer, 'name'>): Offer {
   return {
     version: [1, 0],

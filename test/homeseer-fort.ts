@@ -1,6 +1,6 @@
 /**
- * Fort: a gateway before a simulated HomeSeer, and the only way to attack it: `attempt`, which looks at everything in the
- * simulator before and after, and finds each call of the attempt in the ledger with its end.
+ * Fort: a gateway before a simulated HomeSeer, and the only way to attack it: `attempt`, which looks at everything in
+ * the simulator before and after, and finds each call of the attempt in the ledger with its end.
  *
  *   attempt(how, async ({ tool, prompt, resource }) => …)
  *     ├─ the simulator: the very same state, down to what reached it
@@ -71,7 +71,9 @@ export interface Fort extends AsyncDisposable {
   readonly allowed: (name: string, args: JsonObject) => Promise<Answer>
   readonly attempts: () => number
   readonly calls: () => number
-  /** Calls through a door that belong neither to an attempt nor to what was allowed. The node asks things of its own. */
+  /**
+   * Calls through a door that belong neither to an attempt nor to what was allowed. The node asks things of its own.
+   */
   readonly strays: () => readonly string[]
   /** What the simulator should look like: as it was, and as what was allowed has left it. */
   readonly lawful: () => WorldState

@@ -1,6 +1,6 @@
 /**
- * HomeSeer rig: the simulated HomeSeer on sockets, and the gateway before it: in this process for questions of policy, in
- * a process of its own with a real MCP client for everything that a client sees.
+ * HomeSeer rig: the simulated HomeSeer on sockets, and the gateway before it: in this process for questions of policy,
+ * in a process of its own with a real MCP client for everything that a client sees.
  *
  * Does I/O.
  */
@@ -65,7 +65,9 @@ export interface WorldState {
   readonly hardware: readonly unknown[]
   /** What HomeSeer remembers and calls them, by ref. */
   readonly shown: readonly unknown[]
-  /** Users, events, cameras, plug-ins, interfaces, categories, settings, counters, backups, scripts, its own running. */
+  /**
+   * Users, events, cameras, plug-ins, interfaces, categories, settings, counters, backups, scripts, its own running.
+   */
   readonly system: JsonObject
   /** Its files, by name. */
   readonly files: readonly (readonly [name: string, sha256: string])[]

@@ -1,5 +1,6 @@
 /**
- * Listening installation: what a gateway knows of a bus on which it may use everything it hears, without bus or gateway.
+ * Listening installation: what a gateway knows of a bus on which it may use everything it hears, without bus or
+ * gateway.
  *
  * Pure.
  */

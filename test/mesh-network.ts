@@ -6,8 +6,8 @@
  *   [ node ] eth0 ══ port1 [ switch ] 10.99.7.254      here a broker can live
  *   [ node ] eth0 ══ port2 [        ]
  *
- * Needs root and `ip`; for bad cables `tc` with netem, `nft` or `iptables`. Where that is missing the tests run on ports
- * of one machine, and say so.
+ * Needs root and `ip`; for bad cables `tc` with netem, `nft` or `iptables`. Where that is missing the tests run on
+ * ports of one machine, and say so.
  *
  * Does I/O.
  */
@@ -24,7 +24,9 @@ export interface Network {
   /** Another address at the same cable, as a router gives one: 10.99.7.<number>. */
   readonly move: (name: string, number: number) => void
   readonly broker: Place
-  /** From now on every packet, in either direction, is lost with a probability of one half. `undefined`: no tool for it. */
+  /**
+   * From now on every packet, in either direction, is lost with a probability of one half. `undefined`: no tool for it.
+   */
   readonly spoil: (name: string) => Spoilt | undefined
   readonly remove: () => void
 }

@@ -29,7 +29,9 @@ export interface NatsProcess {
   readonly stop: () => Promise<void>
 }
 
-/** `extra` goes into its configuration file: users, permissions. `place` is a network namespace and an address in it. */
+/**
+ * `extra` goes into its configuration file: users, permissions. `place` is a network namespace and an address in it.
+ */
 export async function startNats(
   extra = '',
   place: { readonly namespace?: string; readonly host: string } = { host: '127.0.0.1' },

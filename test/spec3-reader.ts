@@ -1,8 +1,9 @@
 /**
- * Spec 3 reader: reads a device's transcript aloud, one message at a time, and compares each with the message that spec 3
- * puts in its place: who speaks, the members of the envelope in their order, and the whole payload.
+ * Spec 3 reader: reads a device's transcript aloud, one message at a time, and compares each with the message that spec
+ * 3 puts in its place: who speaks, the members of the envelope in their order, and the whole payload.
  *
- * Where the firmware is known to differ from the spec's example (docs/protocols/devices.md), the firmware's form stands.
+ * Where the firmware is known to differ from the spec's example (docs/protocols/devices.md), the firmware's form
+ * stands.
  */
 /* oxlint-disable vitest/no-standalone-expect -- every expectation here is made by the test that reads aloud */
 import { expect } from 'vitest'

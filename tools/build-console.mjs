@@ -1,6 +1,6 @@
 /**
- * Build console: makes console/dist when it is missing or older than its source. Quiet when there is nothing to do, which
- * takes a few milliseconds.
+ * Build console: makes console/dist when it is missing or older than its source. Quiet when there is nothing to do,
+ * which takes a few milliseconds.
  *
  * What counts is what the files say: a clone gives all of them the time of the checkout.
  */

@@ -1,6 +1,6 @@
 /**
- * Devices peer: one process of the devices benches. A gateway, a bare `ws` server that only says hello, many devices, or
- * models that call them.
+ * Devices peer: one process of the devices benches. A gateway, a bare `ws` server that only says hello, many devices,
+ * or models that call them.
  *
  *   node --expose-gc devices-peer.ts gateway | bare | devices | models        commands and answers over IPC
  *

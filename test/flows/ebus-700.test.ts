@@ -1,5 +1,6 @@
 /**
- * Weekly programs of a 700 controller, which keeps them in another service than its successors, written by a real client.
+ * Weekly programs of a 700 controller, which keeps them in another service than its successors, written by a real
+ * client.
  */
 import type { Client } from '@modelcontextprotocol/client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

@@ -1,6 +1,6 @@
 /**
- * Other ways to have a heating: two of them, one that may only be listened to, one behind an ebusd, one that is away for a
- * while, and one whose traffic is nobody's business.
+ * Other ways to have a heating: two of them, one that may only be listened to, one behind an ebusd, one that is away
+ * for a while, and one whose traffic is nobody's business.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -1,5 +1,6 @@
 /**
- * Weekly programs, written by a real MCP client: seen on the wire, in schedules.get, in the regulator, and in the rooms.
+ * Weekly programs, written by a real MCP client: seen on the wire, in schedules.get, in the regulator, and in the
+ * rooms.
  */
 import type { Client } from '@modelcontextprotocol/client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

@@ -1,6 +1,7 @@
 /**
- * Every tool of the eBUS family, called by real MCP clients against a gateway in a process of its own, which is connected
- * to the virtual heating system over a real socket. The clients check each answer against the tool's output schema.
+ * Every tool of the eBUS family, called by real MCP clients against a gateway in a process of its own, which is
+ * connected to the virtual heating system over a real socket. The clients check each answer against the tool's output
+ * schema.
  */
 import { execFile } from 'node:child_process'
 import { hash } from 'node:crypto'

@@ -1,6 +1,6 @@
 /**
- * A stranger's client: `homebridge-homeseer4`, as published, inside Homebridge, takes the simulated HomeSeer for a real one.
- * HomeKit's side is played over Homebridge's own HTTP interface, which `-I` opens to whoever knows the setup code.
+ * A stranger's client: `homebridge-homeseer4`, as published, inside Homebridge, takes the simulated HomeSeer for a real
+ * one. HomeKit's side is played over Homebridge's own HTTP interface, which `-I` opens to whoever knows the setup code.
  */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'

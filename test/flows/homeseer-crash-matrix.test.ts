@@ -1,6 +1,6 @@
 /**
- * The policy matrix across power cuts: between preparing and committing, and in the middle of a commit. A refusal stays a
- * refusal, a plan stays a plan, and what is executed is executed once.
+ * The policy matrix across power cuts: between preparing and committing, and in the middle of a commit. A refusal stays
+ * a refusal, a plan stays a plan, and what is executed is executed once.
  */
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'

@@ -1,6 +1,6 @@
 /**
- * The power goes out between preparing, committing and acting: a change is never carried out twice, and one whose outcome
- * nobody can know is called unknown.
+ * The power goes out between preparing, committing and acting: a change is never carried out twice, and one whose
+ * outcome nobody can know is called unknown.
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import { join } from 'node:path'

@@ -1,6 +1,6 @@
 /**
- * The tables in docs/protocols/homeseer.md § 9 and the tests they name: every defect and every probe has a row, and every
- * row names a test that is there and not skipped.
+ * The tables in docs/protocols/homeseer.md § 9 and the tests they name: every defect and every probe has a row, and
+ * every row names a test that is there and not skipped.
  */
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'

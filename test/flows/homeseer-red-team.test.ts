@@ -1,7 +1,7 @@
 /**
  * Attempts to change the house without permission, by every way that somebody thought of, through real MCP clients and
- * the gateway in a process of its own. Every one of them goes through `fort.attempt`, which finds nothing changed in the
- * simulated HomeSeer and each call in the ledger, with the end that the caller was told.
+ * the gateway in a process of its own. Every one of them goes through `fort.attempt`, which finds nothing changed in
+ * the simulated HomeSeer and each call in the ledger, with the end that the caller was told.
  *
  * The owner lets two lamps and one event be changed, and nothing else: no administration, no scripts, no plug-in
  * functions. Locks, gates and whatever belongs to them need a person, who says nothing here.
@@ -254,7 +254,9 @@ function isHarmless(answer: Answer): boolean {
   )
 }
 
-/** Tools that act, of those that the ledger says were carried out. A rehearsal is one, too, so the caller says how many. */
+/**
+ * Tools that act, of those that the ledger says were carried out. A rehearsal is one, too, so the caller says how many.
+ */
 function actsIn({ actions }: Report): readonly string[] {
   const acting = /^hs4\.(devices\.set|events\.run|scripts\.run|plugins\.function\.call|cameras\.pan|admin\.)/
   return actions.filter(({ tool, outcome }) => outcome === 'ok' && acting.test(tool)).map(({ tool }) => tool)

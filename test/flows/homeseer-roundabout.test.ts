@@ -1,6 +1,6 @@
 /**
- * Ways around a device that is guarded: before anybody has read that it is a lock, through an event that sets it, and by
- * switching off the event that guards it.
+ * Ways around a device that is guarded: before anybody has read that it is a lock, through an event that sets it, and
+ * by switching off the event that guards it.
  */
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

@@ -1,7 +1,7 @@
 /**
- * Secrets under innocent names, on every way that a real client has to HomeSeer: a setting whose name is a value, what a
- * plug-in's function is told by position, a statement that sets a password. They reach HomeSeer, whoever has to say yes
- * sees what they allow, and nobody else ever finds them: not as an observer, not in the log, not in the files.
+ * Secrets under innocent names, on every way that a real client has to HomeSeer: a setting whose name is a value, what
+ * a plug-in's function is told by position, a statement that sets a password. They reach HomeSeer, whoever has to say
+ * yes sees what they allow, and nobody else ever finds them: not as an observer, not in the log, not in the files.
  */
 import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'

@@ -1,7 +1,7 @@
 /**
  * Every HomeSeer tool, resource and prompt, called by a real MCP client against the gateway in a process of its own,
- * which talks to the simulated HomeSeer over sockets: over HTTP in the revision of 2026 and as a client of 2025 does it,
- * and over stdio. The client checks each answer against the tool's output schema.
+ * which talks to the simulated HomeSeer over sockets: over HTTP in the revision of 2026 and as a client of 2025 does
+ * it, and over stdio. The client checks each answer against the tool's output schema.
  */
 import { spawnSync } from 'node:child_process'
 import type { Client } from '@modelcontextprotocol/client'

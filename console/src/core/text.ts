@@ -1,6 +1,6 @@
 /**
- * Text: what strangers wrote, made fit to be shown. Names of devices, descriptions of tools, strings out of telegrams and
- * thoughts of agents are data; here they lose what could reorder, hide or imitate other text.
+ * Text: what strangers wrote, made fit to be shown. Names of devices, descriptions of tools, strings out of telegrams
+ * and thoughts of agents are data; here they lose what could reorder, hide or imitate other text.
  *
  * Pure. Markup needs no treatment: nothing in this console ever becomes markup.
  */
@@ -10,7 +10,9 @@ const TRICKS = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\u2028\u2029]/gu
 /** More marks on one letter than any script uses climb over the neighbouring lines. */
 const PILED_MARKS = /(\p{M}{4})\p{M}+/gu
 
-/** Latin letters, digits and signs, in which no trick can hide: most text by far, and lists of thousands are full of it. */
+/**
+ * Latin letters, digits and signs, in which no trick can hide: most text by far, and lists of thousands are full of it.
+ */
 const HARMLESS = /^[ -~\n\t\u00A1-\u00AC\u00AE-\u024F…]*$/
 
 export function plain(text: string, maxLength = 2_000): string {

@@ -1,6 +1,6 @@
 /**
- * Work: agents' tasks as a board by state; a task's thoughts in order, with the verification of their chain; sessions and
- * the roots they were sealed with.
+ * Work: agents' tasks as a board by state; a task's thoughts in order, with the verification of their chain; sessions
+ * and the roots they were sealed with.
  *
  * Does I/O.
  */

@@ -20,7 +20,8 @@ export function Dialog({
   useEffect(() => {
     const dialog = element.current
     dialog?.showModal()
-    // Where somebody begins to type, else what it is about: not the button that closes it, which the browser would take.
+    // Where somebody begins to type, else what it is about: not the button that closes it, which the browser would
+    // take.
     const first = dialog?.querySelector<HTMLElement>('input, select, textarea') ?? dialog?.querySelector('h2')
     first?.focus()
   }, [])

@@ -1,5 +1,6 @@
 /**
- * Request: one thing that waits for a person's yes or no: who asks for what, exactly, what it would change, and the answer.
+ * Request: one thing that waits for a person's yes or no: who asks for what, exactly, what it would change, and the
+ * answer.
  *
  * Does I/O: it decides.
  */

@@ -1,5 +1,6 @@
 /**
- * Schedule editor: a week at a glance; a day opens and is written as a whole. It goes through the guard like any change.
+ * Schedule editor: a week at a glance; a day opens and is written as a whole. It goes through the guard like any
+ * change.
  *
  * Does I/O: it writes a day.
  */

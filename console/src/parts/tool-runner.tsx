@@ -1,6 +1,6 @@
 /**
- * Tool runner: a tool, its form, a dry run where it has one, and what came of it. Used by the catalogue, by devices, and
- * wherever something in the house is changed.
+ * Tool runner: a tool, its form, a dry run where it has one, and what came of it. Used by the catalogue, by devices,
+ * and wherever something in the house is changed.
  *
  * Does I/O: it calls the tool.
  */

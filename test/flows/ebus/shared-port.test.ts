@@ -1,4 +1,6 @@
-/** Another program at our adapter: it speaks the enhanced protocol to us and must not be able to tell the difference. */
+/**
+ * Another program at our adapter: it speaks the enhanced protocol to us and must not be able to tell the difference.
+ */
 import type { Socket } from 'node:net'
 import { connect } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'

@@ -92,14 +92,21 @@ describe('the doctor, while no gateway runs', () => {
 
 describe('a gateway that runs', () => {
   it('says once in its log that HomeSeer is away', async () => {
-    home = homeseerHome(world, { url: 'http://127.0.0.1:1', push: { pollSeconds: 1 } })
+    let polls = 0
+    const closedDoor = createServer((socket) => {
+      polls++
+      socket.destroy()
+    })
+    const url = `http://127.0.0.1:${await listenLocally(closedDoor)}`
+    home = homeseerHome(world, { url, push: { pollSeconds: 1 } })
     const gateway = await startGatewayProcess(home)
-    const lines = (): number => gateway.log().split('HomeSeer at http://127.0.0.1:1 does not answer.').length - 1
+    const lines = (): number => gateway.log().split(`HomeSeer at ${url} does not answer.`).length - 1
     await expect.poll(lines, { timeout: 30_000 }).toBe(1)
-    // Several polls later it is still one.
-    await new Promise((resolve) => setTimeout(resolve, 4_000))
+    const told = polls
+    await expect.poll(() => polls, { timeout: 30_000 }).toBeGreaterThan(told + 2)
     expect(lines()).toBe(1)
     await gateway.stop()
+    closedDoor.close()
   })
 
   it('has the doctor say of a HomeSeer that is away what it says without a gateway', async () => {

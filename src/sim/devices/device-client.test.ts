@@ -126,7 +126,7 @@ describe('a simulated device', () => {
   })
 
   it('gives up when nobody greets back, or with another transport', async () => {
-    const device = await start({ timing: { helloMs: 60 } }, false)
+    const device = await start({ timing: { helloMs: 2_000 } }, false)
     backend.server.once('connection', (socket) => socket.send('{"type":"hello","session_id":"S1"}'))
     await expect(device.wake()).rejects.toThrow('nobody answered the hello')
     expect(device.shown()).toEqual(['network error'])

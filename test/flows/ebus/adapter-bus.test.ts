@@ -130,17 +130,15 @@ describe('enhanced adapter', () => {
     const { port } = await simulator()
     const heating = bus(await slowToBegin(port, 900))
     await ready(heating)
-    for (let waited = 0; heating.info()?.firmwareVersion === undefined && waited < 10_000; waited += 20)
-      await new Promise((resolve) => setTimeout(resolve, 20))
-    expect(heating.info()).toMatchObject({ infoSupported: true, firmwareVersion: '26' })
+    await expect.poll(() => heating.info()).toMatchObject({ infoSupported: true, firmwareVersion: '26' })
   })
 
   it('learns what the adapter is and how it feels', async () => {
     const { port } = await simulator()
     const heating = bus(port)
     await ready(heating)
-    for (let waited = 0; heating.info()?.rssiDbm === undefined && waited < 10_000; waited += 20)
-      await new Promise((resolve) => setTimeout(resolve, 20))
+    // Asked for last.
+    await expect.poll(() => heating.info()?.rssiDbm).toBeDefined()
     expect(heating.info()).toMatchObject({
       infoSupported: true,
       versionLength: 8,
@@ -307,9 +305,7 @@ describe('every fault gives a clear error within the deadline, and passes withou
     simulated.faults.adapterReset()
     await noticed
     expect(await recovers(heating)).toBe(IDENTITY)
-    for (let waited = 0; heating.info()?.restartCount !== 1 && waited < 10_000; waited += 20)
-      await new Promise((resolve) => setTimeout(resolve, 20))
-    expect(heating.info()).toMatchObject({ resetCause: 'external_reset', restartCount: 1 })
+    await expect.poll(() => heating.info()).toMatchObject({ resetCause: 'external_reset', restartCount: 1 })
   })
 
   it('somebody who wins every arbitration', async () => {

@@ -5,11 +5,10 @@
  *
  * Pure, but for the plant it is given.
  */
-import { toBcd } from '../../ebus/wire/digit-type.ts'
 import { numeric } from '../../ebus/wire/datatypes.ts'
 import type { Telegram } from '../../ebus/wire/telegram.ts'
-import { weekdayOf } from '../house-control.ts'
 import type { House } from '../house-state.ts'
+import { clockBytes } from './clock-bytes.ts'
 import type { Identity } from './identity.ts'
 import { answerIdentity } from './identity.ts'
 import type { Plant } from './plant.ts'
@@ -147,18 +146,9 @@ function answerRegister(plant: Plant, data: Uint8Array): Answer {
   return EMPTY
 }
 
-/** The receiver's state, ss mm hh dd MM ww yy and the outside temperature. */
-function dateTime({ timeMs, weather }: House): Uint8Array {
-  const date = new Date(timeMs)
-  const parts = [
-    date.getUTCSeconds(),
-    date.getUTCMinutes(),
-    date.getUTCHours(),
-    date.getUTCDate(),
-    date.getUTCMonth() + 1,
-  ]
-  const day = [...parts.map(toBcd), weekdayOf(timeMs), toBcd(date.getUTCFullYear() % 100)]
-  return Uint8Array.from([0x03, ...day, ...d2b.encode(weather.outsideCelsius)])
+/** The receiver's state, the time and the outside temperature. */
+function dateTime(house: House): Uint8Array {
+  return Uint8Array.from([0x03, ...clockBytes(house), ...d2b.encode(house.weather.outsideCelsius)])
 }
 
 /** B511 blocks 0 to 2 as the regulator reads them every ten seconds; temperatures in half degrees. */

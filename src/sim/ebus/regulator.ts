@@ -4,11 +4,11 @@
  *
  * Pure, but for the plant it is given.
  */
-import { toBcd } from '../../ebus/wire/digit-type.ts'
 import { numeric } from '../../ebus/wire/datatypes.ts'
 import type { Telegram } from '../../ebus/wire/telegram.ts'
 import type { House } from '../house-state.ts'
 import { weekdayOf } from '../house-control.ts'
+import { clockBytes } from './clock-bytes.ts'
 import { answerEnergy, broadcastEnergy, energySelectors } from './energy-telegram.ts'
 import type { Identity } from './identity.ts'
 import { answerIdentity } from './identity.ts'
@@ -78,19 +78,6 @@ function answerExtended(plant: Plant, family: RegulatorFamily, data: Uint8Array)
 /** Groups there are; NaN ends the table. */
 function directory(group: number): Uint8Array {
   return numeric('EXP').encode(group <= 0x0c ? (group < 0x06 ? group + 1 : 0) : undefined)
-}
-
-/** ss mm hh dd MM ww yy in BCD, Monday 0. */
-function clockBytes({ timeMs }: House): readonly number[] {
-  const date = new Date(timeMs)
-  const parts = [
-    date.getUTCSeconds(),
-    date.getUTCMinutes(),
-    date.getUTCHours(),
-    date.getUTCDate(),
-    date.getUTCMonth() + 1,
-  ]
-  return [...parts.map(toBcd), weekdayOf(timeMs), toBcd(date.getUTCFullYear() % 100)]
 }
 
 function outsideBytes({ weather }: House): Uint8Array {

@@ -31,6 +31,27 @@ export function createHome(yaml = ''): Home {
   return { data, config, remove: () => rmSync(data, { recursive: true, force: true }) }
 }
 
+export interface Ended {
+  readonly code: number | null
+  readonly said: string
+}
+
+/** One command to its end, with nothing to read from and everything that it said. */
+export async function runCommand(
+  { data, config }: Home,
+  words: readonly string[],
+  environment: Readonly<Record<string, string>> = {},
+): Promise<Ended> {
+  const child = spawn(process.execPath, [CLI, '--data', data, '--config', config, ...words], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, ...environment },
+  })
+  let said = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (said += chunk.toString()))
+  const [code] = (await once(child, 'close')) as [number | null]
+  return { code, said }
+}
+
 export interface GatewayProcess {
   readonly url: string
   readonly pid: number

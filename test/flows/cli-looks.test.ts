@@ -2,13 +2,11 @@
  * What a person sees who looks at a running node from the command line: sentences and tables, also where the node asks
  * everybody for a token.
  */
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { CLI, createHome, startGatewayProcess } from '../gateway-process.ts'
-import type { GatewayProcess, Home } from '../gateway-process.ts'
+import { createHome, runCommand, startGatewayProcess } from '../gateway-process.ts'
+import type { Ended, GatewayProcess, Home } from '../gateway-process.ts'
 
 interface Desktop {
   readonly mcpServers: { readonly hearthbus: { readonly command: string; readonly args: readonly string[] } }
@@ -27,18 +25,8 @@ afterAll(async () => {
   home.remove()
 })
 
-async function hearthbus(
-  words: readonly string[],
-  environment: Readonly<Record<string, string>> = {},
-): Promise<{ readonly code: number | null; readonly said: string }> {
-  const child = spawn(process.execPath, [CLI, '--data', home.data, '--config', home.config, ...words], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...process.env, ...environment },
-  })
-  let said = ''
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (said += chunk.toString()))
-  const [code] = (await once(child, 'close')) as [number | null]
-  return { code, said }
+function hearthbus(words: readonly string[], environment: Readonly<Record<string, string>> = {}): Promise<Ended> {
+  return runCommand(home, words, environment)
 }
 
 describe('a node that asks everybody for a token', () => {

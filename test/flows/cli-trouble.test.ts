@@ -2,15 +2,13 @@
  * What a person at the command line meets when something is not as it should be: a sentence and a documented exit
  * code, never a stack trace; and clients that start their servers all at once.
  */
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { listenLocally } from '../local-port.ts'
-import { CLI, connectStdio, createHome, startGatewayProcess } from '../gateway-process.ts'
-import type { Home } from '../gateway-process.ts'
+import { connectStdio, createHome, runCommand, startGatewayProcess } from '../gateway-process.ts'
+import type { Ended, Home } from '../gateway-process.ts'
 
 let home: Home
 beforeEach(() => {
@@ -18,19 +16,8 @@ beforeEach(() => {
 })
 afterEach(() => home.remove())
 
-interface Ended {
-  readonly code: number | null
-  readonly said: string
-}
-
-async function hearthbus(...words: readonly string[]): Promise<Ended> {
-  const child = spawn(process.execPath, [CLI, '--data', home.data, '--config', home.config, ...words], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  let said = ''
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (said += chunk.toString()))
-  const [code] = (await once(child, 'close')) as [number | null]
-  return { code, said }
+function hearthbus(...words: readonly string[]): Promise<Ended> {
+  return runCommand(home, words)
 }
 
 describe('a data directory that is not one', () => {

@@ -2,8 +2,6 @@
  * Other ways to have a heating: two of them, one that may only be listened to, one behind an ebusd, one that is away
  * for a while, and one whose traffic is nobody's business.
  */
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { connect, createServer } from 'node:net'
 import type { Client } from '@modelcontextprotocol/client'
 import { afterEach, describe, expect, it } from 'vitest'
@@ -12,8 +10,8 @@ import { openBus } from '../../src/ebus/adapter/bus-client.ts'
 import type { EbusSimulator, EbusSimulatorOptions } from '../../src/sim/ebus/simulator-server.ts'
 import { startEbusSimulator } from '../../src/sim/ebus/simulator-server.ts'
 import { hasSignal } from '../contracts/ebus-bus.ts'
-import { CLI, connectHttp, createHome, startGatewayProcess } from '../gateway-process.ts'
-import type { Home } from '../gateway-process.ts'
+import { connectHttp, createHome, runCommand, startGatewayProcess } from '../gateway-process.ts'
+import type { Ended, Home } from '../gateway-process.ts'
 import type { Envelope } from '../heating-house.ts'
 import { call, eventually, SET_DHW } from '../heating-house.ts'
 
@@ -126,12 +124,8 @@ async function sayAs(source: number, port: number): Promise<void> {
   await other.close()
 }
 
-async function doctor(home: Home): Promise<{ readonly said: string; readonly code: number | null }> {
-  const child = spawn(process.execPath, [CLI, '--data', home.data, '--config', home.config, 'doctor'])
-  let said = ''
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (said += chunk.toString()))
-  const [code] = (await once(child, 'close')) as [number | null]
-  return { said, code }
+function doctor(home: Home): Promise<Ended> {
+  return runCommand(home, ['doctor'])
 }
 
 describe('a bus behind an ebusd', () => {

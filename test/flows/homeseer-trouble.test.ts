@@ -2,16 +2,14 @@
  * What a person at the command line hears when something about HomeSeer is not as it should be: before the start, from
  * `hearthbus doctor`, and from a gateway that runs.
  */
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { listenLocally } from '../local-port.ts'
 import type { JsonObject } from '../../src/core/json.ts'
-import { CLI, startGatewayProcess } from '../gateway-process.ts'
-import type { Home } from '../gateway-process.ts'
+import { runCommand, startGatewayProcess } from '../gateway-process.ts'
+import type { Ended, Home } from '../gateway-process.ts'
 import { homeseerHome, openWorld } from '../homeseer-rig.ts'
 import type { World } from '../homeseer-rig.ts'
 
@@ -24,18 +22,8 @@ beforeAll(async () => {
 afterAll(() => world.close())
 afterEach(() => home.remove())
 
-async function hearthbus(
-  words: readonly string[],
-  environment: Readonly<Record<string, string>> = {},
-): Promise<{ readonly code: number | null; readonly said: string }> {
-  const child = spawn(process.execPath, [CLI, '--data', home.data, '--config', home.config, ...words], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...process.env, ...environment },
-  })
-  let said = ''
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (said += chunk.toString()))
-  const [code] = (await once(child, 'close')) as [number | null]
-  return { code, said }
+function hearthbus(words: readonly string[], environment: Readonly<Record<string, string>> = {}): Promise<Ended> {
+  return runCommand(home, words, environment)
 }
 
 /** What the doctor says about HomeSeer while no gateway runs. */

@@ -39,9 +39,15 @@ import type { GivenSessions } from './sessions.ts'
 
 /** New capabilities come in groups: a moment's patience makes one manifest of them. */
 const SETTLE_MS = 20
+/** How soon a running node notices whom a command beside it has let in or revoked. */
 const WATCH_MS = 500
+/** A router gives out new addresses now and then; nobody is found at an old one. */
 const ADDRESSES_MS = 5_000
+/** Well within the ten seconds after which a manifest is renewed (self.ts). */
+const RENEW_CHECK_MS = 2_500
+/** Where others are is kept for the next start; a minute of it may be lost. */
 const REMEMBER_MS = 60_000
+/** Others find out by silence, too: nobody holds up the stop. */
 const GOODBYE_MS = 500
 
 export class Mesh {
@@ -53,6 +59,7 @@ export class Mesh {
   readonly #http: HttpClient
   readonly #nats: Broker | undefined
   readonly #tls: TlsIdentity
+  /** Inbound is made with it before there is a bus; until the start it knows no question. */
   readonly #desk = { answer: ((): undefined => undefined) as ReturnType<typeof createDesk> }
   #bus: CapabilityBus | undefined
   #self: Self | undefined
@@ -141,6 +148,7 @@ export class Mesh {
       join: (request) => store.admitJoiner(request, { authority: this.#authority, nowMs: clock.now() }),
       witness: start.witness,
     })
+    // The manifest names the port, so the door is open before anybody is told of it.
     await this.#listen(start)
     this.#sources = this.#makeSources()
     for (const source of this.#sources) await source.start((hint) => neighbourhood.hint(hint, source.name))
@@ -187,6 +195,7 @@ export class Mesh {
   async stop(): Promise<void> {
     for (const timer of this.#timers) clearInterval(timer)
     clearTimeout(this.#settling)
+    // Refusing comes first: while others hear the goodbye, they still send, and have to be told that nothing was tried.
     this.#inbound.stop()
     const goodbye = this.#self?.goodbye()
     await Promise.race([
@@ -351,5 +360,3 @@ export class Mesh {
     this.#timers.push(setInterval(job, ms))
   }
 }
-
-const RENEW_CHECK_MS = 2_500

@@ -44,6 +44,7 @@ export interface FleetOptions {
   readonly onBug?: (device: string, error: unknown) => void
 }
 
+/** How long a call waits for its turn, or for its device to wake, unless its caller says otherwise. */
 const WAIT_MS = 60_000
 /** Devices make up message types; beyond this many, they are counted together. */
 const MAX_COUNTERS = 64
@@ -169,6 +170,7 @@ class FleetServer implements Fleet, Harbour {
   readonly attach = (identity: DeviceIdentity, link: DeviceLink): LinkEars => {
     const berth = this.#berthOf(identity.deviceId)
     const older = berth.link
+    // The new one first: the end of the older is then nobody's news, and the device was never away.
     const ears = berth.attach(identity, link, this.#options.vision?.issue(identity, link.localAddress))
     older?.close('replaced by a newer connection')
     if (this.#closed) berth.hangUp('the gateway stops')

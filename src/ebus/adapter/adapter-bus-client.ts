@@ -57,6 +57,7 @@ export interface AdapterBusOptions {
 }
 
 const OWN_SEAT: SeatId = 0
+/** For what no symbol brings about: silence, telemetry, the search for an address. */
 const TICK_MS = 250
 /**
  * ebusd's figures: no SYN for a second is no signal, and after a minute of that the connection is made anew. In ticks,
@@ -64,6 +65,7 @@ const TICK_MS = 250
  */
 const SIGNAL_LOST_TICKS = 5
 const RECONNECT_TICKS = 240
+/** For the question whether anybody answers at an address. Silence means that it is free. */
 const PROBE_DEADLINE_MS = 3_000
 
 export class AdapterBus implements Bus, SeatHost {
@@ -212,6 +214,7 @@ export class AdapterBus implements Bus, SeatHost {
   #onUp(): void {
     this.#ready = false
     this.#signal = 'unknown'
+    // As if one had been heard: a new connection gets its time to show a signal.
     this.#silentTicks = 0
     this.#events.emit({ kind: 'connected' })
   }
@@ -327,6 +330,7 @@ export class AdapterBus implements Bus, SeatHost {
     forgetAll(this.#access)
   }
 
+  /** It may be another adapter than before, or have other firmware: everything is asked anew. */
   #meet(features: number | undefined): void {
     forget(this.#desk, features)
     for (const id of IDENTITY_IDS) ask(this.#desk, id, () => undefined)

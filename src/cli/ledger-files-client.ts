@@ -27,6 +27,8 @@ import { Ledger } from '../ledger/ledger.ts'
 import type { LedgerOptions } from '../ledger/ledger.ts'
 import { ED25519, noteSigner, verifierKey } from '../ledger/note-key.ts'
 import type { VerifierKey } from '../ledger/note-key.ts'
+import { parsePolicy } from '../ledger/tlog-policy.ts'
+import type { Policy } from '../ledger/tlog-policy.ts'
 import { continueAs, successorName } from '../ledger/succession-store.ts'
 import { verifyStored } from '../ledger/verify.ts'
 import type { VerifyReport } from '../ledger/verify.ts'
@@ -88,6 +90,18 @@ export async function readProof(
 }
 
 const NEWLINE = 0x0a
+
+/** Whom a proof has to convince, as C2SP tlog-policy writes it. The fault is a sentence. */
+export async function readPolicy(path: string): Promise<Result<Policy, string>> {
+  try {
+    const policy = parsePolicy(await readFile(path, 'utf8'))
+    if (policy.ok) return policy
+    const { line, reason } = policy.fault
+    return fail(line === 0 ? `${path}: ${reason}.` : `${path}, line ${line}: ${reason}.`)
+  } catch (error) {
+    return fail(thrownMessage(error))
+  }
+}
 
 /** Everything again from the stored bytes. The fault is a sentence. */
 export function verifyFiles(dataRoot: string, config: Config): Promise<Result<VerifyReport, string>> {

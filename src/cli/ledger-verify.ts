@@ -5,16 +5,19 @@
  */
 import type { Command } from 'commander'
 import { hex } from '../core/bytes.ts'
+import { fail, ok } from '../core/result.ts'
+import type { Result } from '../core/result.ts'
 import { verifyExport } from '../ledger/export-store.ts'
 import { findingSentence } from '../ledger/finding.ts'
 import type { Finding } from '../ledger/finding.ts'
 import { parseVerifierKey } from '../ledger/note-key.ts'
 import { logOnly } from '../ledger/tlog-policy.ts'
+import type { Policy } from '../ledger/tlog-policy.ts'
 import { verifyTlogProof } from '../ledger/tlog-proof.ts'
 import type { TlogProofFault } from '../ledger/tlog-proof.ts'
 import { configOf, dataRootOf, globalOptions, say } from './command-client.ts'
 import { findGateway } from './gateway-client.ts'
-import { readProof, verifyFiles } from './ledger-files-client.ts'
+import { readPolicy, readProof, verifyFiles } from './ledger-files-client.ts'
 import { EXIT } from './print.ts'
 import type { Answer } from './print.ts'
 
@@ -23,6 +26,7 @@ interface VerifyOptions {
   readonly proof?: string
   readonly entry?: string
   readonly vkey?: string
+  readonly policy?: string
 }
 
 export function addVerifyCommand(ledger: Command): void {
@@ -33,6 +37,10 @@ export function addVerifyCommand(ledger: Command): void {
     .option('--proof <file>', 'check a proof, with the entry that it is about')
     .option('--entry <file>', 'that entry, as `ledger entry` prints it')
     .option('--vkey <key>', 'the log’s public key, for a copy or a proof')
+    .option(
+      '--policy <file>',
+      'instead of --vkey: which logs are trusted, and who has to have cosigned (C2SP tlog-policy)',
+    )
     .action((options: VerifyOptions, command: Command) => {
       if (options.proof !== undefined) return verifyProof(command, options)
       return options.export === undefined ? verifyHere(command) : verifyCopy(command, options.export, options.vkey)
@@ -60,15 +68,13 @@ async function verifyCopy(command: Command, folder: string, vkey: string | undef
   say(command, reportAnswer({ size, findings, more, about: `, signed by ${key.value.name}` }))
 }
 
-async function verifyProof(command: Command, { proof = '', entry, vkey }: VerifyOptions): Promise<void> {
-  const key = parseVerifierKey(vkey ?? '')
-  if (!key.ok || entry === undefined)
-    return command.error('A proof needs --entry FILE (hearthbus ledger entry) and --vkey KEY (hearthbus ledger key).', {
-      exitCode: EXIT.usage,
-    })
+async function verifyProof(command: Command, { proof = '', entry, vkey, policy }: VerifyOptions): Promise<void> {
+  const trusted = policy === undefined ? keyPolicy(vkey) : await readPolicy(policy)
+  if (!trusted.ok || entry === undefined)
+    return command.error(trusted.ok ? PROOF_NEEDS : trusted.fault, { exitCode: EXIT.usage })
   const read = await readProof(proof, entry)
   if (!read.ok) return command.error(read.fault, { exitCode: EXIT.usage })
-  const verified = verifyTlogProof(read.value.text, read.value.bytes, logOnly(key.value))
+  const verified = verifyTlogProof(read.value.text, read.value.bytes, trusted.value)
   if (!verified.ok) {
     const text = `This does not prove it: ${PROOF_FAULTS[verified.fault.kind]}.`
     return say(command, { json: { ok: false, fault: verified.fault.kind }, text, exit: EXIT.integrity })
@@ -80,9 +86,16 @@ async function verifyProof(command: Command, { proof = '', entry, vkey }: Verify
   })
 }
 
+const PROOF_NEEDS = 'A proof needs --entry FILE (hearthbus ledger entry) and --vkey KEY (hearthbus ledger key).'
+
+function keyPolicy(vkey: string | undefined): Result<Policy, string> {
+  const key = parseVerifierKey(vkey ?? '')
+  return key.ok ? ok(logOnly(key.value)) : fail(PROOF_NEEDS)
+}
+
 const PROOF_FAULTS: Readonly<Record<TlogProofFault['kind'], string>> = {
   'malformed-proof': 'it is no proof, or a damaged one',
-  'untrusted-checkpoint': 'its checkpoint is not signed with that key',
+  'untrusted-checkpoint': 'its checkpoint is not signed with a key that is trusted',
   'quorum-not-met': 'too few witnesses have cosigned it',
   'not-included': 'it is about another entry',
 }

@@ -12,6 +12,9 @@ interface Desktop {
   readonly mcpServers: { readonly hearthbus: { readonly command: string; readonly args: readonly string[] } }
 }
 
+/** Somebody's who has never seen this log. */
+const WITNESS = 'witness.example+374a6a45+BFDaGqp96CTczFhw3WETcu3u/zNhniNrZ6bvKON4xgm0'
+
 let home: Home
 let gateway: GatewayProcess
 let token: string
@@ -107,6 +110,21 @@ describe('what is looked at', () => {
       hearthbus(['--data', '/nonexistent', 'ledger', 'verify', '--proof', proof, '--entry', about, '--vkey', vkey])
     expect(await check(entry)).toMatchObject({ code: 0, said: expect.stringContaining('is in hearthbus.local/home') })
     expect(await check(other)).toMatchObject({ code: 5, said: expect.stringContaining('about another entry') })
+
+    const checkUnder = (policy: string): ReturnType<typeof hearthbus> => {
+      const path = join(home.data, 'policy')
+      writeFileSync(path, policy)
+      return hearthbus(['ledger', 'verify', '--proof', proof, '--entry', entry, '--policy', path])
+    }
+    expect(await checkUnder(`log ${vkey}\nquorum none\n`)).toMatchObject({ code: 0 })
+    expect(await checkUnder(`log ${vkey}\nwitness W ${WITNESS}\nquorum W\n`)).toEqual({
+      code: 5,
+      said: 'This does not prove it: too few witnesses have cosigned it.\n',
+    })
+    expect(await checkUnder(`log ${vkey}\nquorum W\n`)).toEqual({
+      code: 2,
+      said: expect.stringContaining('policy, line 2: W is not defined before this line.'),
+    })
   })
 
   it('is no entry that does not exist', async () => {

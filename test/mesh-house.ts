@@ -41,6 +41,8 @@ export interface NodeSettings {
   readonly mesh?: string
   /** Sections of their own. */
   readonly yaml?: string
+  /** What the ledger is called. */
+  readonly origin?: string
   readonly host?: string
   readonly port?: number
   /** Run inside this network namespace. */
@@ -51,7 +53,7 @@ export interface NodeSettings {
 
 export function meshHome(
   name: string,
-  { mesh = '', yaml = '', host = '127.0.0.1', port = 0 }: NodeSettings = {},
+  { mesh = '', yaml = '', origin, host = '127.0.0.1', port = 0 }: NodeSettings = {},
 ): Home {
   const home = createHome()
   writeFileSync(
@@ -61,7 +63,7 @@ export function meshHome(
       `node: { name: ${name} }`,
       'listen: { port: 0 }',
       'guard: { callsPerMinute: 1000000, writesPerMinute: 100000 }',
-      'ledger: { checkpointSeconds: 1 }',
+      `ledger: { checkpointSeconds: 1${origin === undefined ? '' : `, origin: ${origin}`} }`,
       'mesh:',
       '  enabled: true',
       `  host: ${host}`,

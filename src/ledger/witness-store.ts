@@ -7,7 +7,7 @@
 import type { Database, Migrations } from '../core/database-store.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { checkpointText, parseCheckpoint } from './checkpoint.ts'
+import { checkpointText, openCheckpoint, parseCheckpoint } from './checkpoint.ts'
 import type { Checkpoint } from './checkpoint.ts'
 import { formatSignature, parseNote, signNote, withSignatures } from './note.ts'
 import type { NoteSigner } from './note-key.ts'
@@ -25,6 +25,8 @@ export interface WitnessOptions {
   /** Made with `cosigner`. */
   readonly signer: NoteSigner
   readonly logs: KnownLogs
+  /** Whose logs these are, where logs of others may have the same names; without spaces. */
+  readonly owner?: string
 }
 
 export class WitnessStore {
@@ -46,19 +48,38 @@ export class WitnessStore {
       // Signed inside the transaction: the time it carries is one at which this was the largest tree.
       const { signatures } = signNote(note.text, [signer])
       const cosigned = checkpointText({ checkpoint, note: withSignatures(note, signatures) })
-      sql.prepare('INSERT OR REPLACE INTO witness_checkpoint VALUES (?, ?)').run(checkpoint.origin, cosigned)
+      sql.prepare('INSERT OR REPLACE INTO witness_checkpoint VALUES (?, ?)').run(this.#row(checkpoint.origin), cosigned)
       return ok(signatures.map(formatSignature).join(''))
     })
   }
 
   /** The last checkpoint cosigned for a log, with this witness's signature. */
   latest(origin: string): string | undefined {
-    const row = this.#options.database.sql.prepare('SELECT note FROM witness_checkpoint WHERE origin = ?').get(origin)
-    return row === undefined ? undefined : String(row['note'])
+    return this.#note(this.#row(origin))
   }
 
   origins(): readonly string[] {
     return [...this.#options.logs.keys()]
+  }
+
+  /** Under its name, unless that is the row of somebody else's log: the first of a name has it for good. */
+  #row(origin: string): string {
+    const { owner } = this.#options
+    const first = owner === undefined ? undefined : this.#note(origin)
+    return first !== undefined && this.#isOthers(first, origin) ? `${origin} ${owner}` : origin
+  }
+
+  /** What cannot be read is not somebody else's: it may be what was remembered of this one. */
+  #isOthers(note: string, origin: string): boolean {
+    return (this.#options.logs.get(origin) ?? []).every((key) => {
+      const opened = openCheckpoint(note, key)
+      return !opened.ok && opened.fault.kind === 'no-known-signature'
+    })
+  }
+
+  #note(row: string): string | undefined {
+    const found = this.#options.database.sql.prepare('SELECT note FROM witness_checkpoint WHERE origin = ?').get(row)
+    return found === undefined ? undefined : String(found['note'])
   }
 
   #remembered(origin: string): Checkpoint | undefined {

@@ -1,9 +1,9 @@
 /**
  * Peer witness: nodes of one community vouch for each other's ledgers. Each remembers the last checkpoint it saw of
- * every other and cosigns only what extends it (C2SP tlog-witness, spoken through the mesh instead of a URL of its
- * own).
+ * every other and cosigns only what extends it (C2SP tlog-witness, spoken through the mesh instead of a URL of its own).
  *
- * A log is known by its node's own key, which the manifest is signed with; the first node that uses an origin keeps it.
+ * A log is known by its node's own key, which the manifest is signed with: nodes that nobody gave a name of their own all
+ * call their logs the same, and each is remembered by itself.
  *
  * Does I/O.
  */
@@ -14,8 +14,7 @@ import { openCheckpoint, parseDecimal } from '../ledger/checkpoint.ts'
 import type { SignedCheckpoint } from '../ledger/checkpoint.ts'
 import { ledgerFaultSentence } from '../ledger/fork.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import { cosigner, COSIGNATURE, ED25519, verifierKey } from '../ledger/note-key.ts'
-import type { VerifierKey } from '../ledger/note-key.ts'
+import { cosigner, COSIGNATURE, ED25519, isKeyName, verifierKey } from '../ledger/note-key.ts'
 import { parseSignatures, verifyNote } from '../ledger/note.ts'
 import type { VerifiedSignature } from '../ledger/note.ts'
 import { WitnessStore, witnessMigrations } from '../ledger/witness-store.ts'
@@ -45,38 +44,22 @@ const TRIES = 3
 /** A log goes on under another name now and then (ADR 95); names are whatever a member says, so there has to be an end. */
 const MAX_LOGS_PER_NODE = 8
 
-const SAME_NAME =
-  'two nodes call their ledgers the same, and only the first is cosigned here; a ledger is called after the node.name of its first start'
-
 export function openPeerWitness(parts: PeerWitnessParts): PeerWitness {
-  const { identity, ledger, mesh, logger } = parts
+  const { identity, ledger, mesh } = parts
   const database = new Database({ path: parts.path, migrations: [witnessMigrations] })
-  // Filled as nodes come: a witness of the mesh learns its logs from their manifests.
-  const logs = new Map<string, readonly VerifierKey[]>()
-  const owners = new Map<string, string>()
-  /** Nodes of which the log has said so: they ask every few seconds. */
-  const clashing = new Set<string>()
-  const store = new WitnessStore({
-    database,
-    signer: cosigner(witnessName(identity.id), identity.privateKey, systemClock.now),
-    logs,
-  })
-  const originOf = (peer: string): string | undefined => {
+  const signer = cosigner(witnessName(identity.id), identity.privateKey, systemClock.now)
+  const namesOf = new Map<string, Set<string>>()
+  // A node's log is known from its manifest, by the key that this is signed with.
+  const logOf = (peer: string): { readonly origin: string; readonly store: WitnessStore } | undefined => {
     const origin = mesh.peers.find(({ nodeId }) => nodeId === peer)?.manifest.ledgerOrigin
     const publicKey = publicKeyOf(peer)
     // A plus sign or a blank in a name would end the key's line in a signed note.
-    if (origin === undefined || publicKey === undefined || /[\s+]/.test(origin)) return undefined
-    const owner = owners.get(origin)
-    if (owner !== undefined && owner !== peer) {
-      if (!clashing.has(peer)) logger.warn({ origin, nodes: [owner, peer] }, SAME_NAME)
-      clashing.add(peer)
-      return undefined
-    }
-    if (owner === undefined && [...owners.values()].filter((each) => each === peer).length >= MAX_LOGS_PER_NODE)
-      return undefined
-    owners.set(origin, peer)
-    logs.set(origin, [verifierKey(origin, ED25519, publicKey)])
-    return origin
+    if (origin === undefined || publicKey === undefined || !isKeyName(origin)) return undefined
+    const names = namesOf.get(peer) ?? new Set()
+    if (!names.has(origin) && names.size >= MAX_LOGS_PER_NODE) return undefined
+    namesOf.set(peer, names.add(origin))
+    const logs = new Map([[origin, [verifierKey(origin, ED25519, publicKey)]]])
+    return { origin, store: new WitnessStore({ database, signer, logs, owner: idToken(peer) }) }
   }
   // Per node, the size it cosigned last: only a guess, which its 409 corrects.
   const remembered = new Map<string, number>()
@@ -84,16 +67,17 @@ export function openPeerWitness(parts: PeerWitnessParts): PeerWitness {
   return {
     desk: {
       addCheckpoint: async (peer, body) => {
-        if (originOf(peer) === undefined) return { status: 404, text: 'this node does not know that log' }
-        const added = await store.addCheckpoint(body)
+        const log = logOf(peer)
+        if (log === undefined) return { status: 404, text: 'this node does not know that log' }
+        const added = await log.store.addCheckpoint(body)
         if (added.ok) return { status: 200, text: added.value }
         const { fault } = added
         // C2SP tlog-witness: a conflict answers with the size that is remembered.
         return { status: fault.status, text: fault.status === 409 ? `${fault.size}\n` : fault.reason }
       },
       latest: (peer) => {
-        const origin = originOf(peer)
-        return origin === undefined ? undefined : store.latest(origin)
+        const log = logOf(peer)
+        return log?.store.latest(log.origin)
       },
     },
     cosign: async () => {
@@ -158,9 +142,7 @@ async function askOne(
   return undefined
 }
 
-/**
- * It remembers another tree than ours: if it can show our own signature under it, the ledger must refuse from now on.
- */
+/** It remembers another tree than ours: if it can show our own signature under it, the ledger must refuse from now on. */
 async function confront({ ledger, mesh }: PeerWitnessParts, nodeId: string): Promise<boolean> {
   const shown = await mesh.ask(nodeId, 'mesh.checkpoint', {}, ASK_MS)
   const text = shown.ok ? shown.value['text'] : undefined

@@ -1,0 +1,73 @@
+import { generateKeyPairSync } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { Database } from '../core/database-store.ts'
+import { utf8 } from '../core/bytes.ts'
+import { formatCheckpoint } from './checkpoint.ts'
+import { signNote } from './note.ts'
+import { cosigner, noteSigner } from './note-key.ts'
+import type { NoteSigner } from './note-key.ts'
+import { leafHash } from './tree.ts'
+import { witnessMigrations, WitnessStore } from './witness-store.ts'
+import { formatAddCheckpoint } from './witness.ts'
+
+const ORIGIN = 'hearthbus.local/home'
+const witness = cosigner('witness.test/w', generateKeyPairSync('ed25519').privateKey, () => 1_700_000_000_000)
+const [attic, cellar] = [0, 1].map(() => noteSigner(ORIGIN, generateKeyPairSync('ed25519').privateKey)) as [
+  NoteSigner,
+  NoteSigner,
+]
+
+let folder: string
+let database: Database
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'hearthbus-witness-'))
+  database = new Database({ path: join(folder, 'witness.db'), migrations: [witnessMigrations] })
+})
+afterEach(() => {
+  database.close()
+  rmSync(folder, { recursive: true })
+})
+
+/** What is remembered for the node `owner`, whose log has this key. */
+function storeOf(owner: string, { key }: NoteSigner): WitnessStore {
+  return new WitnessStore({ database, signer: witness, logs: new Map([[ORIGIN, [key]]]), owner })
+}
+
+/** A log of one entry, which is all that its checkpoint depends on. */
+function request(signer: NoteSigner, entry: string): string {
+  const checkpoint = { origin: ORIGIN, size: 1, root: leafHash(utf8(entry)), extensions: [] }
+  return formatAddCheckpoint({
+    oldSize: 0,
+    proof: [],
+    signed: { checkpoint, note: signNote(formatCheckpoint(checkpoint), [signer]) },
+  })
+}
+
+describe('two logs of one name, of two nodes', () => {
+  it('are remembered each by itself, and neither takes the place of the other', async () => {
+    expect(await storeOf('attic', attic).addCheckpoint(request(attic, 'a'))).toMatchObject({ ok: true })
+    expect(await storeOf('cellar', cellar).addCheckpoint(request(cellar, 'b'))).toMatchObject({ ok: true })
+    const shown = [storeOf('attic', attic).latest(ORIGIN), storeOf('cellar', cellar).latest(ORIGIN)]
+    expect(shown.map((text) => text?.split('\n')[2])).toEqual([
+      Buffer.from(leafHash(utf8('a'))).toString('base64'),
+      Buffer.from(leafHash(utf8('b'))).toString('base64'),
+    ])
+    // A fork of either is still one.
+    expect(await storeOf('attic', attic).addCheckpoint(request(attic, 'b'))).toMatchObject({
+      fault: { status: 409, size: 1 },
+    })
+    expect(await storeOf('cellar', cellar).addCheckpoint(request(cellar, 'a'))).toMatchObject({
+      fault: { status: 409, size: 1 },
+    })
+  })
+
+  it('are known by their keys, not by which of them comes first after a restart', async () => {
+    await storeOf('attic', attic).addCheckpoint(request(attic, 'a'))
+    await storeOf('cellar', cellar).addCheckpoint(request(cellar, 'b'))
+    expect(await storeOf('cellar', cellar).addCheckpoint(request(cellar, 'c'))).toMatchObject({ ok: false })
+    expect(await storeOf('attic', attic).addCheckpoint(request(cellar, 'b'))).toMatchObject({ fault: { status: 403 } })
+  })
+})

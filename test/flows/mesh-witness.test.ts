@@ -1,0 +1,22 @@
+/**
+ * Nodes witness each other's ledgers, also where these have one name: a log keeps the name of its first start, and who
+ * tries the nodes out before they are given names of their own has several logs called `hearthbus.local/home`.
+ */
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { closeAll, formCommunity, until } from '../mesh-house.ts'
+import type { MeshNode } from '../mesh-house.ts'
+
+let nodes: readonly MeshNode[] = []
+beforeAll(async () => {
+  nodes = await formCommunity(['home', 'attic', 'cellar'], { origin: 'hearthbus.local/home' })
+}, 90_000)
+afterAll(() => closeAll(nodes))
+
+it('each ledger of three nodes is witnessed by the two others though all have one name', async () => {
+  for (const node of nodes)
+    await until(`${node.name} is witnessed by both`, async () => {
+      const { checkpoint } = (await (await fetch(`${node.url}/api/ledger`)).json()) as { checkpoint: string | null }
+      return checkpoint?.match(/^— hearthbus\.local\/witness\//gm)?.length === 2
+    })
+  expect(nodes.map((node) => node.log()).join('')).not.toContain('another ledger of ours')
+}, 120_000)

@@ -14,7 +14,8 @@ export function listen(
     server.once('error', reject)
     server.listen({ host, port }, () => {
       server.off('error', reject)
-      // Somebody whom the system could not let in has to come again; with nobody to hear of it, it would end the process.
+      // Somebody whom the system could not let in has to come again; with nobody to hear of it, it would end the
+      // process.
       server.on('error', () => undefined)
       resolve((server.address() as AddressInfo).port)
     })

@@ -46,7 +46,9 @@ export interface SigningOptions {
   readonly lastSignedPath: string
 }
 
-/** More than any policy asks for. A community may have more nodes than a note may have signatures, the log's own first. */
+/**
+ * More than any policy asks for. A community may have more nodes than a note may have signatures, the log's own first.
+ */
 const MAX_COSIGNATURES = 64
 
 export class Signing {

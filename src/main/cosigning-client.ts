@@ -18,7 +18,10 @@ import type { StartFault } from './start-fault.ts'
 /** For one witness; all are asked at once. */
 const TIMEOUT_MS = 10_000
 
-/** A witness that is away is a line in the log, once for each reason; one that remembers another tree of ours stops the ledger. */
+/**
+ * A witness that is away is a line in the log, once for each reason; one that remembers another tree of ours stops the
+ * ledger.
+ */
 export function createCosigning(
   config: Config,
   ledger: Ledger,

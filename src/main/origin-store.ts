@@ -2,9 +2,9 @@
  * Origin: the name of a data directory's log, under which all of its checkpoints are signed.
  *
  * It is made from the node's name once, and then stays what was signed: a node that is given another name, or that went
- * on as a log of another name, keeps it. It is read from a file, or from the database where the file is lost, and nobody
- * has checked either yet, which is safe: the ledger opens only if this node's key signed that file, and the newest
- * checkpoint in the database, under this very name.
+ * on as a log of another name, keeps it. It is read from a file, or from the database where the file is lost, and
+ * nobody has checked either yet, which is safe: the ledger opens only if this node's key signed that file, and the
+ * newest checkpoint in the database, under this very name.
  *
  * Does I/O.
  */

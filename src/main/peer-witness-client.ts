@@ -1,9 +1,10 @@
 /**
  * Peer witness: nodes of one community vouch for each other's ledgers. Each remembers the last checkpoint it saw of
- * every other and cosigns only what extends it (C2SP tlog-witness, spoken through the mesh instead of a URL of its own).
+ * every other and cosigns only what extends it (C2SP tlog-witness, spoken through the mesh instead of a URL of its
+ * own).
  *
- * A log is known by its node's own key, which the manifest is signed with: nodes that nobody gave a name of their own all
- * call their logs the same, and each is remembered by itself.
+ * A log is known by its node's own key, which the manifest is signed with: nodes that nobody gave a name of their own
+ * all call their logs the same, and each is remembered by itself.
  *
  * Does I/O.
  */
@@ -41,7 +42,9 @@ export interface PeerWitness {
 /** For one question to one node; a second try corrects what we believed of it, a third is for a race. */
 const ASK_MS = 10_000
 const TRIES = 3
-/** A log goes on under another name now and then (ADR 95); names are whatever a member says, so there has to be an end. */
+/**
+ * A log goes on under another name now and then (ADR 95); names are whatever a member says, so there has to be an end.
+ */
 const MAX_LOGS_PER_NODE = 8
 
 export function openPeerWitness(parts: PeerWitnessParts): PeerWitness {
@@ -142,7 +145,9 @@ async function askOne(
   return undefined
 }
 
-/** It remembers another tree than ours: if it can show our own signature under it, the ledger must refuse from now on. */
+/**
+ * It remembers another tree than ours: if it can show our own signature under it, the ledger must refuse from now on.
+ */
 async function confront({ ledger, mesh }: PeerWitnessParts, nodeId: string): Promise<boolean> {
   const shown = await mesh.ask(nodeId, 'mesh.checkpoint', {}, ASK_MS)
   const text = shown.ok ? shown.value['text'] : undefined

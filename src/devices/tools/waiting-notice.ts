@@ -8,7 +8,10 @@ import type { Clock } from '../../core/clock.ts'
 import type { PendingDevice } from '../enrol/enrolment.ts'
 import { Notice } from './notice.ts'
 
-/** Too early does no harm. A clock that was set back makes it long, and Node's timers end at 2^31 ms: then they ring at once. */
+/**
+ * Too early does no harm. A clock that was set back makes it long, and Node's timers end at 2^31 ms: then they ring at
+ * once.
+ */
 const MAX_WAIT_MS = 3_600_000
 
 export interface WaitingNoticeParts {

@@ -61,7 +61,8 @@ const OWN_SEAT: SeatId = 0
 const TICK_MS = 250
 /**
  * ebusd's figures: no SYN for a second is no signal, and after a minute of that the connection is made anew. In ticks,
- * not by the clock: while this process is held up, what the bus says waits to be read, which it is before the next tick.
+ * not by the clock: while this process is held up, what the bus says waits to be read, which it is before the next
+ * tick.
  */
 const SIGNAL_LOST_TICKS = 5
 const RECONNECT_TICKS = 240

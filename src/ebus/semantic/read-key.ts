@@ -240,8 +240,8 @@ const HOT_WATER_CHANNEL = CHANNELS.indexOf('dhw')
 const HOT_WATER_ZONES = [NO_ZONE, 0x00]
 
 /**
- * What a regulator sets by itself when something of the group is set: whoever writes the hours of a quick veto starts it.
- * The temperature of a hot water slot is the setpoint, in all slots of the week: who changes one changes them all.
+ * What a regulator sets by itself when something of the group is set: whoever writes the hours of a quick veto starts
+ * it. The temperature of a hot water slot is the setpoint, in all slots of the week: who changes one changes them all.
  */
 function changedWith(key: ReadKey, address: number): readonly ReadKey[] {
   const [opcode, group, instance] = bytesOf(key)

@@ -144,7 +144,10 @@ export class ReadScheduler {
     }
   }
 
-  /** For an answer that the shadow did not take: it was full, or something changed meanwhile. It is the answer all the same. */
+  /**
+   * For an answer that the shadow did not take: it was full, or something changed meanwhile. It is the answer all the
+   * same.
+   */
   #passing(key: ReadKey, payload: Uint8Array, source: ValueSource): Entry {
     return { key, payload, atMs: this.#parts.now(), source, state: payload.length === 0 ? 'tombstone' : 'present' }
   }

@@ -175,5 +175,7 @@ function untried(cause: Exclude<BusFault, { readonly kind: 'refused' }>): Fault 
   }
 }
 
-/** ebusd's words for others who were faster and for a line that was disturbed: the next attempt may well get through. */
+/**
+ * ebusd's words for others who were faster and for a line that was disturbed: the next attempt may well get through.
+ */
 const LINE_TAKEN = /^ERR: (arbitration|SYN received|wrong symbol|ACK error)/

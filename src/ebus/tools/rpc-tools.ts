@@ -2,8 +2,8 @@
  * RPC tools: a method of a device, called by name. Reads come from memory where that is fresh enough; changes pass the
  * guard first and are read back afterwards.
  *
- * What a call would do follows from its arguments and from what device they name, so that nothing can change between what
- * the guard was told and what is done.
+ * What a call would do follows from its arguments and from what device they name, so that nothing can change between
+ * what the guard was told and what is done.
  *
  * Pure, given its house.
  */
@@ -151,7 +151,10 @@ function assess(house: House, invocation: Invocation): Assessment {
   }
 }
 
-/** B524 of a device that is no regulator: what its registers are is written nowhere, whatever their numbers are elsewhere. */
+/**
+ * B524 of a device that is no regulator: what its registers are is written nowhere, whatever their numbers are
+ * elsewhere.
+ */
 function isElsewhere({ secondary }: Method, address: number, installation: Installation | undefined): boolean {
   return secondary === EXTENDED && installation?.isRegulator(address) !== true
 }

@@ -75,8 +75,8 @@ export function newEnhancedParser(): EnhancedParser {
 }
 
 /**
- * What an adapter said; `onFault` hears what could not be read, after which the parser starts afresh. It hears it between
- * the messages between which it came: what stands before a hole in the stream is whole.
+ * What an adapter said; `onFault` hears what could not be read, after which the parser starts afresh. It hears it
+ * between the messages between which it came: what stands before a hole in the stream is whole.
  */
 export function* parseAdapterBytes(
   parser: EnhancedParser,

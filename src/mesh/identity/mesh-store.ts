@@ -49,8 +49,8 @@ export type JoinFault =
   | CommunityFault
 
 /**
- * Numbers are reserved in blocks, so that a restart costs one write and never hands a number out twice. A manifest every
- * second would use a block up in thirty years, and a start every second all of them in three months.
+ * Numbers are reserved in blocks, so that a restart costs one write and never hands a number out twice. A manifest
+ * every second would use a block up in thirty years, and a start every second all of them in three months.
  */
 const SEQUENCE_BLOCK = 1_000_000_000
 const MAX_REMEMBERED = 256

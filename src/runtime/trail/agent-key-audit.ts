@@ -1,6 +1,6 @@
 /**
- * Agent key audit: what the ledger says of an agent's key, and how its row has to look. Who takes a key away, or puts his
- * own in its place, writes under that agent's name.
+ * Agent key audit: what the ledger says of an agent's key, and how its row has to look. Who takes a key away, or puts
+ * his own in its place, writes under that agent's name.
  *
  *   thought, signed ──the first of each agent──▶ its key, for good
  *

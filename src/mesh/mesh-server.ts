@@ -14,10 +14,10 @@ import type { Fault } from '../core/fault.ts'
 import type { JsonObject } from '../core/json.ts'
 import type { Result } from '../core/result.ts'
 import { createDesk } from './desk.ts'
-import { mdnsSource } from './discovery/mdns-client.ts'
 import { ownAddresses } from './discovery/own-address-client.ts'
-import { addressText, parseAddress, staticPeers } from './discovery/peer-source.ts'
+import { addressText, parseAddress } from './discovery/peer-source.ts'
 import type { PeerSource } from './discovery/peer-source.ts'
+import { peerSources } from './discovery/sources.ts'
 import { meshHealth } from './health.ts'
 import { HttpClient } from './http/http-client.ts'
 import { startHttpServer } from './http/http-server.ts'
@@ -150,7 +150,7 @@ export class Mesh {
     })
     // The manifest names the port, so the door is open before anybody is told of it.
     await this.#listen(start)
-    this.#sources = this.#makeSources()
+    this.#sources = peerSources(this.#options, { registry: this.#nats?.source, port: () => this.#server?.port ?? 0 })
     for (const source of this.#sources) await source.start((hint) => neighbourhood.hint(hint, source.name))
     this.#recall()
     neighbourhood.start()
@@ -262,25 +262,6 @@ export class Mesh {
     this.#addresses = addresses
     this.#self?.setEndpoints(found.map((address) => ({ transport: 'http', ...address })))
     return store.setAddresses(addresses)
-  }
-
-  #makeSources(): readonly PeerSource[] {
-    const { config, identity, name, store, logger } = this.#options
-    return [
-      ...(config.peers.length > 0 ? [staticPeers(config.peers)] : []),
-      ...(this.#nats === undefined ? [] : [this.#nats.source]),
-      ...(config.mdns
-        ? [
-            mdnsSource({
-              nodeId: identity.id,
-              name,
-              communityId: () => store.community()?.id,
-              port: () => this.#server?.port ?? 0,
-              logger,
-            }),
-          ]
-        : []),
-    ]
   }
 
   #publish(): void {

@@ -1,0 +1,28 @@
+/**
+ * Sources: all ways in which this node hears of others, as its configuration has them.
+ *
+ * Pure: the sources do the I/O.
+ */
+import type { MeshOptions } from '../mesh-options.ts'
+import { mdnsSource } from './mdns-client.ts'
+import type { PeerSource } from './peer-source.ts'
+import { staticPeers } from './peer-source.ts'
+
+export interface SourceParts {
+  /** Of the broker, where there is one. */
+  readonly registry: PeerSource | undefined
+  /** The one that this node listens at. */
+  readonly port: () => number
+}
+
+export function peerSources(
+  { config, identity, name, store, logger }: MeshOptions,
+  { registry, port }: SourceParts,
+): readonly PeerSource[] {
+  const communityId = (): string | undefined => store.community()?.id
+  return [
+    ...(config.peers.length > 0 ? [staticPeers(config.peers)] : []),
+    ...(registry === undefined ? [] : [registry]),
+    ...(config.mdns ? [mdnsSource({ nodeId: identity.id, name, communityId, port, logger })] : []),
+  ]
+}

@@ -4,6 +4,7 @@
  * Pure.
  */
 import { backoffMs } from '../core/backoff.ts'
+import { STATIC } from './discovery/peer-source.ts'
 
 export interface Candidate {
   readonly host: string
@@ -40,7 +41,7 @@ export class Candidates {
       known.nodeId = nodeId ?? known.nodeId
       return undefined
     }
-    if (this.#byPlace.size >= MAX_CANDIDATES) return undefined
+    if (this.#byPlace.size >= MAX_CANDIDATES && !this.#makeRoom()) return undefined
     const candidate: Candidate = { host, port, nodeId, source, attempt: 0, dueMs: 0, isBusy: false }
     this.#byPlace.set(key, candidate)
     return candidate
@@ -65,5 +66,12 @@ export class Candidates {
 
   forget(nodeId: string): void {
     for (const [key, candidate] of this.#byPlace) if (candidate.nodeId === nodeId) this.#byPlace.delete(key)
+  }
+
+  /** Where nobody answered for minutes there may be nobody any more. What the owner named is never given up. */
+  #makeRoom(): boolean {
+    for (const [key, { attempt, isBusy, source }] of this.#byPlace)
+      if (attempt > MAX_ATTEMPT && !isBusy && source !== STATIC) return this.#byPlace.delete(key)
+    return false
   }
 }

@@ -17,7 +17,7 @@ import type { Result } from '../core/result.ts'
 import { Candidates } from './candidates.ts'
 import type { Candidate, Place } from './candidates.ts'
 import { Contents } from './contents-client.ts'
-import { addressText, parseAddress } from './discovery/peer-source.ts'
+import { addressText, parseAddress, STATIC } from './discovery/peer-source.ts'
 import type { Hint } from './discovery/peer-source.ts'
 import { readCommunity } from './identity/community.ts'
 import type { Community } from './identity/community.ts'
@@ -308,7 +308,7 @@ export class Neighbourhood {
     if (this.#stop.signal.aborted) return
     if (answer?.ok === true && nodeId !== undefined) this.#took(answer.value, nodeId, way)
     // At an address that the owner named, or that the network gave away again, another node may live by now.
-    else if (candidate.source === 'static') candidate.nodeId = undefined
+    else if (candidate.source === STATIC) candidate.nodeId = undefined
     this.#candidates.knockLater(candidate, this.#parts.clock.monotonic())
   }
 

@@ -37,10 +37,12 @@ export function addressText(host: string, port: number): string {
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
 }
 
+export const STATIC = 'static'
+
 /** Nodes that the owner named. */
 export function staticPeers(addresses: readonly string[]): PeerSource {
   return {
-    name: 'static',
+    name: STATIC,
     start: async (hear) => {
       for (const text of addresses) {
         const address = parseAddress(text)

@@ -196,6 +196,11 @@ export class Ledger {
     return this.#signing.latest()
   }
 
+  /** How many entries the newest checkpoint covers that a witness has signed as well. */
+  cosignedSize(): number | undefined {
+    return this.#signing.cosignedSize()
+  }
+
   /** Keeps what witnesses said about one of this ledger's checkpoints. */
   addCosignatures(signed: SignedCheckpoint, more: readonly VerifiedSignature[]): Promise<SignedCheckpoint> {
     return this.#signing.addCosignatures(signed, more)

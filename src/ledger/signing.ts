@@ -66,6 +66,11 @@ export class Signing {
     return this.#latest
   }
 
+  /** How many entries the newest checkpoint covers that a witness has signed as well. */
+  cosignedSize(): number | undefined {
+    return this.#store.cosignedCovering(-1)?.size
+  }
+
   /** The strongest stored statement about an entry: the newest cosigned checkpoint, else the newest. */
   covering(seq: number): SignedCheckpoint | undefined {
     const cosigned = this.#open(this.#store.cosignedCovering(seq))

@@ -80,6 +80,8 @@ export interface LedgerFacts {
   readonly oldestUnsignedMs: number
   /** Since the last entry that the newest checkpoint covers. */
   readonly checkpointAgeMs: number | undefined
+  /** The same of the newest one that a witness has signed as well. */
+  readonly cosignedAgeMs: number | undefined
   readonly checkpointSeconds: number
 }
 
@@ -94,6 +96,7 @@ export function ledgerCheck(facts: LedgerFacts): Check {
     unsigned_entries: facts.size - (facts.signedSize ?? 0),
     last_checkpoint_age_ms: facts.checkpointAgeMs ?? null,
     cosignatures: facts.cosignatures,
+    last_cosigned_age_ms: facts.cosignedAgeMs ?? null,
   }
   if (facts.unsound !== undefined) return { status: 'failing', message: facts.unsound, figures }
   if (facts.extendsSigned === false)

@@ -19,6 +19,9 @@ export function ledgerFacts({ ledger, clock }: Records, checkpointSeconds: numbe
     const at = ledger.entry(seq)?.entry.at
     return at === undefined ? undefined : Math.max(0, clock.now() - Date.parse(at))
   }
+  /** Of a checkpoint, by the last entry that it covers. */
+  const ageOf = (covered: number | undefined): number | undefined =>
+    covered === undefined || covered === 0 ? undefined : since(covered - 1)
   return {
     size,
     // A ledger that refuses has said why already; walking its tree would only say it again.
@@ -29,7 +32,8 @@ export function ledgerFacts({ ledger, clock }: Records, checkpointSeconds: numbe
     // The first signature is the log's own.
     cosignatures: signed === undefined ? 0 : signed.note.signatures.length - 1,
     oldestUnsignedMs: size > (signedSize ?? 0) ? (since(signedSize ?? 0) ?? 0) : 0,
-    checkpointAgeMs: signedSize === undefined || signedSize === 0 ? undefined : since(signedSize - 1),
+    checkpointAgeMs: ageOf(signedSize),
+    cosignedAgeMs: ageOf(ledger.cosignedSize()),
     checkpointSeconds,
   }
 }

@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from 'node:crypto'
 import { copyFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -5,7 +6,8 @@ import { runtimeRig } from '../../../test/runtime-rig.ts'
 import type { Rig } from '../../../test/runtime-rig.ts'
 import { base64, fromBase64, utf8 } from '../../core/bytes.ts'
 import { openCheckpoint } from '../../ledger/checkpoint.ts'
-import { parseVerifierKey } from '../../ledger/note-key.ts'
+import { signNote, verifyNote } from '../../ledger/note.ts'
+import { cosigner, parseVerifierKey } from '../../ledger/note-key.ts'
 import { logOnly } from '../../ledger/tlog-policy.ts'
 import { verifyTlogProof } from '../../ledger/tlog-proof.ts'
 import { verifyConsistency } from '../../ledger/tree.ts'
@@ -78,6 +80,26 @@ describe('server_health', () => {
     await rig.data('ledger_checkpoint')
     expect(await rig.data('server_health')).toMatchObject({
       checks: { ledger: { status: 'ok', figures: { signed_size: 1, last_checkpoint_age_ms: 300_001 } } },
+    })
+  })
+
+  it('says how old the newest checkpoint is that a witness has signed as well', async () => {
+    await rig.data('task_create', { title: 'x' })
+    const signed = await rig.ledger.checkpoint()
+    if (!signed.ok) throw new Error('not signed')
+    expect(await rig.data('server_health')).toMatchObject({
+      checks: { ledger: { figures: { last_cosigned_age_ms: null } } },
+    })
+    const witness = cosigner('witness.test/w', generateKeyPairSync('ed25519').privateKey, () => 0)
+    const cosigned = verifyNote(signNote(signed.value.note.text, [witness]), [witness.key])
+    if (!cosigned.ok) throw new Error('not cosigned')
+    await rig.ledger.addCosignatures(signed.value, cosigned.value)
+    rig.clock.advance(5_000)
+    await rig.data('task_create', { title: 'y' })
+    await rig.ledger.checkpoint()
+    rig.clock.advance(2_000)
+    expect(await rig.data('server_health')).toMatchObject({
+      checks: { ledger: { figures: { last_checkpoint_age_ms: 2_000, last_cosigned_age_ms: 7_000, cosignatures: 0 } } },
     })
   })
 

@@ -17,7 +17,7 @@ import { EXIT, harmless, unbroken } from './print.ts'
 
 /** The gateway says something every five seconds, if only that it is there. */
 const LOOK_MS = 5_000
-const MAX_SILENT_LOOKS = 4
+const MAX_SILENT_LOOKS = 3
 
 export function addWatchingCommands(program: Command): void {
   program

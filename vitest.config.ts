@@ -32,7 +32,7 @@ export default defineConfig({
           name: 'flows',
           include: [FLOWS],
           exclude: [POWER_CUTS],
-          maxWorkers: Math.ceil(1.5 * availableParallelism()),
+          maxWorkers: 2 * availableParallelism(),
           sequence: { groupOrder: 2 },
         },
       },

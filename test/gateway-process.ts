@@ -73,14 +73,15 @@ export async function startGatewayProcess(
   })
   let log = ''
   child.stderr.on('data', (chunk: Buffer) => (log += chunk.toString()))
-  const ended = once(child, 'exit').then(([code]: unknown[]) => (typeof code === 'number' ? code : null))
+  // Closed, not only gone: what it said last has been read, too.
+  const ended = once(child, 'close').then(([code]: unknown[]) => (typeof code === 'number' ? code : null))
   await new Promise<void>((resolve, reject) => {
     let said = ''
     child.stdout.on('data', (chunk: Buffer) => {
       said += chunk.toString()
       if (said.includes('Ctrl-C stops it')) resolve()
     })
-    child.once('exit', (code) =>
+    child.once('close', (code) =>
       reject(new Error(`the gateway ended with ${code} instead of starting:\n${said}${log}`)),
     )
   })

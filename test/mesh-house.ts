@@ -86,7 +86,8 @@ export async function startNode(name: string, home: Home, { namespace }: NodeSet
   const child = spawn(command, [...prefix, NODE, home.data, home.config, ...door], { stdio: ['pipe', 'pipe', 'pipe'] })
   let log = ''
   child.stderr.on('data', (chunk: Buffer) => (log += chunk.toString()))
-  const ended = once(child, 'exit')
+  // Closed, not only gone: what it said last has been read, too.
+  const ended = once(child, 'close')
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
   const next = async (): Promise<Record<string, unknown>> => {
     const line = await lines.next()

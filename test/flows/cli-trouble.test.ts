@@ -61,9 +61,9 @@ describe('settings that do nothing', () => {
   it('are named at the start, and by doctor', async () => {
     appendFileSync(home.config, 'homeseer: { user: ada }\nskills: { roots: [/nowhere/at/all] }\n')
     const gateway = await startGatewayProcess(home)
+    await gateway.stop()
     expect(gateway.log()).toContain('configuration: homeseer.user does nothing without homeseer.url\n')
     expect(gateway.log()).toContain('configuration: skills.roots: /nowhere/at/all is no folder')
-    await gateway.stop()
     const { code, said } = await hearthbus('doctor')
     expect([code, said]).toEqual([0, expect.stringContaining('! configuration: homeseer.user does nothing without')])
   })

@@ -31,6 +31,7 @@ describe.skipIf(NATS_SERVER === '')('a mesh', () => {
     await broker.kill()
     await until('it is noticed', async () => (await mesh(cellar)).details.nats === 'down')
     expect(doctor(cellar)).toMatch(/✗ mesh: NATS \(nats:\/\/127\.0\.0\.1:\d+\) has been out of reach since 20/)
+    await until('the log says so', () => cellar.log().includes('the connection to NATS is lost'))
     expect(cellar.log().match(/the connection to NATS is lost/g)).toHaveLength(1)
     await broker.restart()
     await until('it is back', async () => (await mesh(cellar)).status === 'ok')

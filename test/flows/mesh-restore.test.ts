@@ -41,8 +41,10 @@ describe('a node that was put back to an older copy of its data directory', () =
     expect(running.stdout).toMatch(/✗ ledger: There are \d+ entries, but \d+ were signed.*ledger adopt --new-log/)
     expect(running.stdout).toMatch(/✗ runtime: The ledger holds \d+ entries, but this node has signed \d+/)
     expect(typed('status').stdout).toMatch(/runtime +failing +advice The ledger holds/)
-    expect(cellar.log().match(/another node remembers another ledger of ours/g)).toHaveLength(1)
+    // The state is there before the evidence is on disk, and the line in the log after that.
+    await until('the log says so', () => cellar.log().includes('another node remembers another ledger of ours'))
     await cellar.stop()
+    expect(cellar.log().match(/another node remembers another ledger of ours/g)).toHaveLength(1)
 
     expect(typed('doctor').stdout).toMatch(/✗ ledger: There are \d+ entries, but \d+ were signed/)
     await expect(startAgain(cellar)).rejects.toThrow(/an older copy of the database was put back/)

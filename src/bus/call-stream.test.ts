@@ -190,6 +190,26 @@ describe('a streamed call', () => {
     ])
   })
 
+  it.each(['here', 'on another node'])('asked for as one answer tells a text piece by piece, %s', async (where) => {
+    const [bus, other] = [node('a'), node('b')]
+    const provider = where === 'here' ? bus : other
+    provider.registerCapability(
+      streaming({ name: 'x.say' }, async function* () {
+        yield { event: 'token', data: { text: 'Guten' } }
+        yield { event: 'token', data: { text: ' Morgen' } }
+        return reply('Guten Morgen')
+      }),
+    )
+    introduce(bus, other)
+    const heard: unknown[] = []
+    const interaction = { progress: (...told: unknown[]) => heard.push(told) }
+    await bus.call('x.say', [1, 0], {}, { ...ME, interaction })
+    expect(heard).toEqual([
+      [1, undefined, 'Guten'],
+      [2, undefined, ' Morgen'],
+    ])
+  })
+
   it('is withdrawn when the transport can deliver no more', async () => {
     const { bus, state, entry } = counter()
     let delivered = 0

@@ -119,18 +119,22 @@ function checkedEmit(
   }
 }
 
-/** Somebody who wants only the end of a stream still hears of its progress. */
+/**
+ * Somebody who wants only the end of a stream still hears of its progress, and of a text as it grows: a client that
+ * hears nothing for a minute takes a long answer for a dead one.
+ */
 function progressOf({ interaction }: Call): Emit {
+  let pieces = 0
   return (frame) => {
-    if (frame.event === 'progress' && isJsonObject(frame.data)) {
-      const { current, total, stage } = frame.data
-      if (typeof current === 'number')
-        interaction?.progress?.(
-          current,
-          typeof total === 'number' ? total : undefined,
-          typeof stage === 'string' ? stage : undefined,
-        )
-    }
+    if (!isJsonObject(frame.data)) return Promise.resolve()
+    const { current, total, stage, text } = frame.data
+    if (frame.event === 'progress' && typeof current === 'number')
+      interaction?.progress?.(
+        current,
+        typeof total === 'number' ? total : undefined,
+        typeof stage === 'string' ? stage : undefined,
+      )
+    if (frame.event === 'token' && typeof text === 'string') interaction?.progress?.(++pieces, undefined, text)
     return Promise.resolve()
   }
 }

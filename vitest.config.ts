@@ -7,9 +7,10 @@ const POWER_CUTS = 'test/flows/crash.test.ts'
 export default defineConfig({
   test: {
     // Generous on purpose: these machines are shared, and no test may fail because a neighbour is busy.
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
-    expect: { poll: { timeout: 30_000 } },
+    // A command takes a tenth of a second here and ten there, and a flow types a dozen of them.
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
+    expect: { poll: { timeout: 60_000 } },
     pool: 'forks',
     coverage: { provider: 'v8', include: ['src/**/*.ts'], exclude: ['src/**/*.test.ts'] },
     // One after the other: flows start processes of their own, and power cuts want the machine to themselves. Not from

@@ -10,7 +10,7 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { chromium } from 'playwright-core'
-import type { Browser, Page } from 'playwright-core'
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
 import type { Service } from '../src/bus/capability.ts'
 import { readOwnerToken } from '../src/guard/owner-token-store.ts'
 import { configSchema } from '../src/config/schema.ts'
@@ -38,8 +38,18 @@ export function findChromium(): string | undefined {
   return undefined
 }
 
+/** How long a page may take to show something, on a machine that others use, too. */
+const PAGE_MS = 60_000
+
 export function openBrowser(): Promise<Browser> {
-  return chromium.launch({ executablePath: CHROMIUM, args: FLAGS })
+  return chromium.launch({ executablePath: CHROMIUM, args: FLAGS, timeout: 2 * PAGE_MS })
+}
+
+/** A browser profile of its own. */
+export async function newProfile(browser: Browser, options: BrowserContextOptions = {}): Promise<BrowserContext> {
+  const context = await browser.newContext(options)
+  context.setDefaultTimeout(PAGE_MS)
+  return context
 }
 
 export interface ConsoleHouse {
@@ -109,7 +119,7 @@ export async function signedInPage(
   options: { readonly role?: string; readonly width?: number; readonly dark?: boolean } = {},
 ): Promise<{ readonly page: Page; readonly complaints: string[] }> {
   const { role = 'admin', width = 1280, dark = false } = options
-  const context = await browser.newContext({
+  const context = await newProfile(browser, {
     viewport: { width, height: 860 },
     colorScheme: dark ? 'dark' : 'light',
     locale: 'en-GB',

@@ -73,11 +73,12 @@ export async function openDeviceHome(options: DeviceHomeOptions = {}): Promise<D
   const running: SimulatedDevice[] = []
 
   const until: DeviceHome['until'] = async (device, fits) => {
-    const deadline = performance.now() + 20_000
+    const deadline = performance.now() + 60_000
     for (;;) {
       const view = await asOwner('devices.get', { device })
       if (view.outcome === 'ok' && fits(view.structured as JsonObject)) return view.structured as JsonObject
-      if (performance.now() > deadline) throw new Error(`waited in vain for ${device}: ${JSON.stringify(view)}`)
+      if (performance.now() > deadline)
+        throw new Error(`waited in vain for ${device}: ${JSON.stringify(view)}\n${gateway.log()}`)
       await new Promise((resolve) => setTimeout(resolve, 20))
     }
   }

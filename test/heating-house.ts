@@ -73,7 +73,7 @@ export async function call(client: Client, name: string, args: Json = {}, timeou
 export async function eventually(
   look: () => Promise<Envelope>,
   holds: (envelope: Envelope) => boolean,
-  withinMs = 40_000,
+  withinMs = 90_000,
 ): Promise<Envelope> {
   const endMs = performance.now() + withinMs
   for (;;) {

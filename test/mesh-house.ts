@@ -21,6 +21,9 @@ import type { Network } from './mesh-network.ts'
 
 const NODE = fileURLToPath(new URL('./mesh-node.ts', import.meta.url))
 
+/** What runs, for whoever waited in vain and has to find out why. */
+const running = new Set<{ readonly name: string; readonly log: () => string }>()
+
 export interface MeshNode {
   readonly name: string
   readonly home: Home
@@ -86,8 +89,10 @@ export async function startNode(name: string, home: Home, { namespace }: NodeSet
   const child = spawn(command, [...prefix, NODE, home.data, home.config, ...door], { stdio: ['pipe', 'pipe', 'pipe'] })
   let log = ''
   child.stderr.on('data', (chunk: Buffer) => (log += chunk.toString()))
+  const said = { name, log: () => log }
+  running.add(said)
   // Closed, not only gone: what it said last has been read, too.
-  const ended = once(child, 'close')
+  const ended = once(child, 'close').finally(() => running.delete(said))
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
   const next = async (): Promise<Record<string, unknown>> => {
     const line = await lines.next()
@@ -158,7 +163,7 @@ export function cli(home: Home, ...words: readonly string[]): Record<string, unk
 export function cliIn(namespace: string | undefined, home: Home, ...words: readonly string[]): Record<string, unknown> {
   const run = [process.execPath, CLI, '--json', '--data', home.data, '--config', home.config, ...words]
   const [command = '', ...rest] = namespace === undefined ? run : ['ip', 'netns', 'exec', namespace, ...run]
-  const { stdout, stderr, status } = spawnSync(command, rest, { encoding: 'utf8', timeout: 30_000 })
+  const { stdout, stderr, status } = spawnSync(command, rest, { encoding: 'utf8', timeout: 120_000 })
   if (status !== 0) throw new Error(`${words.join(' ')} ended with ${status}: ${stdout}${stderr}`)
   return JSON.parse(stdout) as Record<string, unknown>
 }
@@ -244,7 +249,7 @@ export async function call(
       ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
     },
     body: JSON.stringify({ tool, arguments: body, ...rest }),
-    signal: signal ?? AbortSignal.timeout(30_000),
+    signal: signal ?? AbortSignal.timeout(60_000),
   })
   return (await response.json()) as CallAnswer
 }
@@ -255,12 +260,16 @@ export function executions({ home }: Pick<MeshNode, 'home'>): readonly string[] 
 }
 
 /** Generous on purpose: only that it happens is asserted, not when. */
-export async function until(what: string, condition: () => boolean | Promise<boolean>, ms = 30_000): Promise<void> {
+export async function until(what: string, condition: () => boolean | Promise<boolean>, ms = 60_000): Promise<void> {
   const endMs = Date.now() + ms
   while (!(await condition())) {
-    if (Date.now() > endMs) throw new Error(`within ${ms} ms it did not happen that ${what}`)
+    if (Date.now() > endMs) throw new Error(`within ${ms} ms it did not happen that ${what}\n${logs()}`)
     await sleep(50)
   }
+}
+
+function logs(): string {
+  return [...running].map(({ name, log }) => `${name} said: ${log()}`).join('\n')
 }
 
 async function signalled(child: ChildProcess, signal: NodeJS.Signals, ended: Promise<unknown>): Promise<void> {

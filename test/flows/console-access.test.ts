@@ -5,7 +5,7 @@ import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { stringAt } from '../../console/src/core/json.ts'
 import type { CallView } from '../../src/web/api.ts'
-import { findChromium, openBrowser, openConsoleHouse, signedInPage } from '../console-house.ts'
+import { findChromium, newProfile, openBrowser, openConsoleHouse, signedInPage } from '../console-house.ts'
 import type { ConsoleHouse } from '../console-house.ts'
 import { axeFaults, crampedColumns, overhang, PAGES, picture, tabTo, walkTo } from '../console-walk.ts'
 import { doors, lamps, rooms, strangers } from '../strange-house.ts'
@@ -51,7 +51,7 @@ describe.skipIf(chromium === undefined)('access', () => {
       await page.evaluate("for (const one of document.querySelectorAll('main details')) one.open = true")
       expect([place, await axeFaults(page)]).toEqual([place, []])
     }
-    const stranger = await (await browser.newContext()).newPage()
+    const stranger = await (await newProfile(browser)).newPage()
     await stranger.goto(house.url)
     await stranger.getByRole('button', { name: 'Sign in' }).waitFor()
     expect(await axeFaults(stranger)).toEqual([])

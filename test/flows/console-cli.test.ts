@@ -77,7 +77,7 @@ function run(...words: readonly string[]): unknown {
 }
 
 function text(...words: readonly string[]): string {
-  const done = spawnSync(process.execPath, [CLI, ...where(), ...words], { encoding: 'utf8', timeout: 30_000 })
+  const done = spawnSync(process.execPath, [CLI, ...where(), ...words], { encoding: 'utf8', timeout: 120_000 })
   if (done.status !== 0) throw new Error(`${words.join(' ')} ended with ${done.status}: ${done.stdout}${done.stderr}`)
   return done.stdout
 }

@@ -4,7 +4,7 @@
 import { readFileSync } from 'node:fs'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { findChromium, openBrowser } from '../console-house.ts'
+import { findChromium, newProfile, openBrowser } from '../console-house.ts'
 import { picture, walkTo } from '../console-walk.ts'
 import { call, cli, closeAll, formCommunity } from '../mesh-house.ts'
 import type { MeshNode } from '../mesh-house.ts'
@@ -80,7 +80,7 @@ describe.skipIf(chromium === undefined)('two nodes', () => {
 })
 
 async function signIn(node: MeshNode): Promise<Page> {
-  const page = await (await browser.newContext({ viewport: { width: 1280, height: 860 }, locale: 'en-GB' })).newPage()
+  const page = await (await newProfile(browser, { viewport: { width: 1280, height: 860 }, locale: 'en-GB' })).newPage()
   await page.goto(String(cli(node.home, 'console')['url']))
   await page.getByRole('heading', { name: 'House' }).waitFor()
   return page

@@ -3,7 +3,7 @@
  */
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { findChromium, openBrowser, openConsoleHouse, signedInPage } from '../console-house.ts'
+import { findChromium, newProfile, openBrowser, openConsoleHouse, signedInPage } from '../console-house.ts'
 import type { ConsoleHouse } from '../console-house.ts'
 import { rooms } from '../strange-house.ts'
 
@@ -128,7 +128,7 @@ describe.skipIf(chromium === undefined)('a session', () => {
 })
 
 function newThief(): Promise<BrowserContext> {
-  return browser.newContext()
+  return newProfile(browser)
 }
 
 function storedKey(page: Page): Promise<string> {

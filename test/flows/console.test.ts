@@ -11,7 +11,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { listenLocally } from '../local-port.ts'
 import { stringAt } from '../../console/src/core/json.ts'
 import type { CallView } from '../../src/web/api.ts'
-import { findChromium, openBrowser, openConsoleHouse, signedInPage } from '../console-house.ts'
+import { findChromium, newProfile, openBrowser, openConsoleHouse, signedInPage } from '../console-house.ts'
 import type { ConsoleHouse } from '../console-house.ts'
 import { PAGES, picture, walkTo } from '../console-walk.ts'
 import { doors, lamps, rooms, strangers } from '../strange-house.ts'
@@ -50,7 +50,7 @@ describe.skipIf(chromium === undefined)('console', () => {
   })
 
   it('shows who is not signed in nothing but the way in', async () => {
-    const page = await (await browser.newContext()).newPage()
+    const page = await (await newProfile(browser)).newPage()
     await page.goto(`${house.url}/#/house`)
     await page.getByRole('button', { name: 'Sign in' }).waitFor()
     expect(await page.locator('body').innerText()).not.toContain('Living room')
@@ -91,7 +91,7 @@ describe.skipIf(chromium === undefined)('console', () => {
   })
 
   it('misses nothing that happens while it starts', async () => {
-    const page = await (await browser.newContext()).newPage()
+    const page = await (await newProfile(browser)).newPage()
     // An agent asks between the answer to what waits and its arrival: only the stream tells of it.
     await page.route(
       '**/api/approvals?*',
@@ -285,7 +285,7 @@ describe.skipIf(chromium === undefined)('console', () => {
 
   it('says when the gateway is gone, and goes on by itself when it is back', async () => {
     const line = await openLine(Number(new URL(house.url).port))
-    const page = await (await browser.newContext()).newPage()
+    const page = await (await newProfile(browser)).newPage()
     await page.goto((await house.link()).replace(house.url, line.url))
     await page.getByText('Live', { exact: true }).waitFor()
     line.cut()

@@ -46,7 +46,6 @@ describe('a hundred devices', () => {
         .poll(
           async () =>
             ((await house.asOwner('devices.list', { limit: 500, online: true })).structured as JsonObject)['devices'],
-          { timeout: 20_000 },
         )
         .toHaveLength(COUNT)
       const devices = fleet.devices.map(({ identity }) => identity.deviceId)

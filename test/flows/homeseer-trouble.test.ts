@@ -89,9 +89,9 @@ describe('a gateway that runs', () => {
     home = homeseerHome(world, { url, push: { pollSeconds: 1 } })
     const gateway = await startGatewayProcess(home)
     const lines = (): number => gateway.log().split(`HomeSeer at ${url} does not answer.`).length - 1
-    await expect.poll(lines, { timeout: 30_000 }).toBe(1)
+    await expect.poll(lines).toBe(1)
     const told = polls
-    await expect.poll(() => polls, { timeout: 30_000 }).toBeGreaterThan(told + 2)
+    await expect.poll(() => polls).toBeGreaterThan(told + 2)
     expect(lines()).toBe(1)
     await gateway.stop()
     closedDoor.close()
@@ -102,9 +102,7 @@ describe('a gateway that runs', () => {
     const sentence = '✗ homeseer: HomeSeer at http://127.0.0.1:1 does not answer.'
     expect(alone).toContain(sentence)
     const gateway = await startGatewayProcess(home)
-    await expect
-      .poll(async () => hearthbus(['doctor']), { timeout: 30_000 })
-      .toEqual({ code: 5, said: expect.stringContaining(sentence) })
+    await expect.poll(async () => hearthbus(['doctor'])).toEqual({ code: 5, said: expect.stringContaining(sentence) })
     await gateway.stop()
   })
 
@@ -116,7 +114,7 @@ describe('a gateway that runs', () => {
     })
     const gateway = await startGatewayProcess(home)
     await expect
-      .poll(async () => (await hearthbus(['doctor'])).said, { timeout: 30_000 })
+      .poll(async () => (await hearthbus(['doctor'])).said)
       .toContain(`! homeseer: Port ${port}, where HomeSeer’s web hook would be heard, belongs to another program.`)
     await gateway.stop()
     squatter.close()

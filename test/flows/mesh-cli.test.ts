@@ -46,5 +46,5 @@ describe('a node that founded a community of its own by mistake', () => {
     await until('it is reached', async () => (await call(cottage, 'test.only.shed')).outcome === 'ok')
     await shed.stop()
     home.remove()
-  }, 60_000)
+  })
 })

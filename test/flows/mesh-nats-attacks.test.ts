@@ -24,13 +24,13 @@ describe.skipIf(NATS_SERVER === '')('with a nats-server', () => {
         return {
           post: async (fields, proof, body) => {
             const payload = encodeMessage({ t: 'call', f: fields, p: proof }, body)
-            const { data } = await connection.request(subject, payload, { timeout: 20_000 })
+            const { data } = await connection.request(subject, payload, { timeout: 60_000 })
             const message = decodeFromNode(data)
             if (!message.ok || message.value.head.t !== 'reply') throw new Error(fromUtf8(data))
             const { head, body: answer } = message.value
             return { status: head.s, proof: head.p, text: fromUtf8(answer) ?? '' }
           },
-          packet: async (packet) => (await connection.request(subject, packet, { timeout: 20_000 })).string(),
+          packet: async (packet) => (await connection.request(subject, packet, { timeout: 60_000 })).string(),
           close: () => connection.close(),
         }
       },

@@ -13,7 +13,7 @@ beforeAll(async () => {
   const nodes = await formCommunity(['cellar', 'attic'])
   cellar = nodes[0] as MeshNode
   attic = nodes[1] as MeshNode
-}, 60_000)
+})
 afterAll(() => closeAll([cellar, attic]))
 
 describe('a node that was put back to an older copy of its data directory', () => {
@@ -61,7 +61,7 @@ describe('a node that was put back to an older copy of its data directory', () =
     expect((await call(cellar, 'test.count', { id: 'z' })).outcome).toBe('ok')
     await cosigned()
     expect((await call(cellar, 'test.count', { id: 'still' })).outcome).toBe('ok')
-  }, 120_000)
+  })
 })
 
 /** Waits until the other node has cosigned the newest checkpoint, with everything in it. */
@@ -84,7 +84,7 @@ function typed(...words: readonly string[]): { stdout: string; status: number | 
   const { data, config } = cellar.home
   const run = spawnSync(process.execPath, [CLI, '--data', data, '--config', config, ...words], {
     encoding: 'utf8',
-    timeout: 30_000,
+    timeout: 120_000,
   })
   return { stdout: `${run.stdout}${run.stderr}`, status: run.status }
 }

@@ -16,7 +16,7 @@ describe('spec 2 § 8 with real processes', () => {
   beforeAll(async () => {
     nodes = await formCommunity(['caller', 'attic', 'barn', 'cellar'], { yaml: 'bus: { hedge: true }' })
     ;[caller, attic, barn, cellar] = nodes as typeof nodes & [MeshNode, MeshNode, MeshNode, MeshNode]
-  }, 120_000)
+  })
 
   afterAll(() => closeAll(nodes))
 

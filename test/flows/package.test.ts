@@ -57,7 +57,7 @@ describe('the package, built and installed', () => {
       symlinkSync(join(ROOT, 'node_modules', name), join(folder, 'node_modules', name))
     writeFileSync(join(folder, 'package.json'), '{"type":"module"}')
     writeFileSync(join(folder, 'bell.ts'), PROGRAM)
-  }, 180_000)
+  })
 
   afterAll(() => {
     home.remove()

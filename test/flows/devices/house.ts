@@ -66,7 +66,7 @@ export async function openHouse(options: Partial<GatewayOptions> = {}): Promise<
 
 /** Looks at the device after every event, so that nothing is waited for longer than it takes. */
 async function untilDevice({ fleet }: Gateway, id: string, fits: (device: DeviceView) => boolean): Promise<DeviceView> {
-  const events = fleet.subscribe(AbortSignal.timeout(20_000))
+  const events = fleet.subscribe(AbortSignal.timeout(60_000))
   for (;;) {
     const device = fleet.device(id)
     if (device !== undefined && fits(device)) {
@@ -82,7 +82,7 @@ export async function nextEvent<Kind extends FleetEvent['kind']>(
   { fleet }: Pick<Gateway, 'fleet'>,
   kind: Kind,
 ): Promise<Extract<FleetEvent, { kind: Kind }>> {
-  for await (const event of fleet.subscribe(AbortSignal.timeout(20_000)))
+  for await (const event of fleet.subscribe(AbortSignal.timeout(60_000)))
     if (event.kind === kind) return event as Extract<FleetEvent, { kind: Kind }>
   throw new Error(`no ${kind} came`)
 }

@@ -67,7 +67,7 @@ describe('ebusd', () => {
       if (listings >= 5) break
     }
     expect(seen).toEqual(['fe in 2', 'fe in 3', '64 in 3', 'fe in 5'])
-  }, 30_000)
+  })
 
   it('is not waited for beyond the deadline, and its late answer is not taken for the next one', async () => {
     let asked = 0

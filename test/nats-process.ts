@@ -67,7 +67,7 @@ async function launch(config: string, namespace: string | undefined): Promise<Ch
       said += chunk.toString()
       if (said.includes('Server is ready')) resolve()
     })
-    child.once('exit', () => reject(new Error(`nats-server did not start:\n${said}`)))
+    child.once('close', () => reject(new Error(`nats-server did not start:\n${said}`)))
   })
   return child
 }

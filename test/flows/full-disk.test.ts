@@ -79,9 +79,9 @@ describe('a data directory that is not there any more', () => {
     rmSync(home.data, { recursive: true })
     expect(await untilReady(false)).toMatchObject({ failing: ['runtime'] })
     // It looks once a second.
-    await rest(1_100)
-    const refused = await callTool(gateway.url, 'task_create', { title: 'lost' })
-    expect(refused.body.result).toMatchObject({ isError: true })
+    await expect
+      .poll(async () => (await callTool(gateway.url, 'task_create', { title: 'lost' })).body.result)
+      .toMatchObject({ isError: true })
     expect(await gateway.stop()).toBe(5)
   })
 

@@ -126,15 +126,19 @@ const hardware = (ref: number) => simulator.house.hardware(ref)?.value
 
 describe('homebridge-homeseer4 and the simulated HomeSeer', () => {
   it('discovers the devices, with their names, models and values', async () => {
-    const serials = (await characteristics()).filter((one) => one.type === SERIAL_NUMBER).map((one) => one.value)
-    expect(serials).toEqual(
-      expect.arrayContaining([
-        'HS DimmingLight ref 101',
-        'HS Switch ref 120',
-        'HS Lock ref 141',
-        'HS Event Evening Dim Ground Floor',
-      ]),
-    )
+    const serials = async () =>
+      (await characteristics()).filter((one) => one.type === SERIAL_NUMBER).map((one) => one.value)
+    // It publishes them after it has logged in.
+    await expect
+      .poll(serials)
+      .toEqual(
+        expect.arrayContaining([
+          'HS DimmingLight ref 101',
+          'HS Switch ref 120',
+          'HS Lock ref 141',
+          'HS Event Evening Dim Ground Floor',
+        ]),
+      )
     await expect.poll(async () => (await find('ref 101', BRIGHTNESS)).value).toBe(35)
     // 99, not 100: the client read HomeSeer's interface name and pairs.
     expect(await find('ref 101', BRIGHTNESS)).toMatchObject({ maxValue: 99 })

@@ -7,7 +7,7 @@ import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Client } from '@modelcontextprotocol/client'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { JsonObject } from '../../src/core/json.ts'
 import { CLI, connectHttp, startGatewayProcess } from '../gateway-process.ts'
 import type { GatewayProcess, Home } from '../gateway-process.ts'
@@ -38,6 +38,7 @@ beforeAll(async () => {
   client = await connectHttp(gateway.url, 'modern')
   observer = await connectHttp(gateway.url, 'modern', '/mcp', observerToken)
   void listen()
+  await vi.waitUntil(() => heard !== '', { timeout: 60_000 })
 })
 afterAll(async () => {
   listening.abort()
@@ -205,7 +206,7 @@ describe('afterwards', () => {
     for (const trace of new Set(traces)) said.push(await askTheApi(`/api/calls/${trace.slice('trace:'.length)}`))
     expect(said.join('\n').match(SECRET)).toBeNull()
     expect(said.join('\n')).toContain('gSMTPPassword')
-    expect(heard).toContain('SetUserCode')
+    await expect.poll(() => heard).toContain('SetUserCode')
     expect(heard.match(SECRET)).toBeNull()
   })
 

@@ -73,7 +73,7 @@ describe.skipIf(NATS_SERVER === '')('a NATS server that knows node keys', () => 
   async function ask(subject: string): Promise<Record<string, unknown>[]> {
     const connection = await connect({ servers: broker?.url ?? '', user: 'tools', pass: 'tools' })
     const answers: Record<string, unknown>[] = []
-    for await (const message of await connection.requestMany(subject, '', { maxWait: 1_000, maxMessages: 2 }))
+    for await (const message of await connection.requestMany(subject, '', { maxWait: 60_000, maxMessages: 2 }))
       answers.push(message.json<Record<string, unknown>>())
     await connection.close()
     return answers

@@ -32,6 +32,8 @@ describe('a node that was put back to an older copy of its data directory', () =
     rmSync(copy, { recursive: true })
     cellar = await startAgain(cellar)
     await until('the other node has shown it', async () => (await state()) === 'refusing')
+    // The state is there before the evidence is on disk, where the doctor finds it, and the line in the log after that.
+    await until('the log says so', () => cellar.log().includes('another node remembers another ledger of ours'))
     const refused = await call(cellar, 'test.count', { id: 'y' })
     expect(JSON.stringify(refused.structured)).toMatch(/an older copy of it was put back.*Nothing was done/)
     expect(JSON.stringify(refused.structured)).not.toContain('disk')
@@ -41,8 +43,6 @@ describe('a node that was put back to an older copy of its data directory', () =
     expect(running.stdout).toMatch(/✗ ledger: There are \d+ entries, but \d+ were signed.*ledger adopt --new-log/)
     expect(running.stdout).toMatch(/✗ runtime: The ledger holds \d+ entries, but this node has signed \d+/)
     expect(typed('status').stdout).toMatch(/runtime +failing +advice The ledger holds/)
-    // The state is there before the evidence is on disk, and the line in the log after that.
-    await until('the log says so', () => cellar.log().includes('another node remembers another ledger of ours'))
     await cellar.stop()
     expect(cellar.log().match(/another node remembers another ledger of ours/g)).toHaveLength(1)
 

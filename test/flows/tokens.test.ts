@@ -124,7 +124,8 @@ describe('a token that is revoked', () => {
     child.stderr.on('data', (chunk: Buffer) => (complaint += chunk.toString()))
     child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', id: 1, ...INITIALIZE })}\n`)
     await once(child.stdout, 'data')
-    const ended = once(child, 'exit')
+    // Closed, not only gone: what it complained about has been read, too.
+    const ended = once(child, 'close')
     expect(cli('token', 'revoke', 'claude').status).toBe(0)
     expect((await ended)[0]).toBe(4)
     expect(complaint).toContain('no longer, good here')

@@ -33,7 +33,8 @@ if (!config.ok) throw new Error(JSON.stringify(config.fault))
 const { name } = config.value.config.node
 const log = (line: string): void => appendFileSync(join(dataRoot, 'executions.log'), `${line}\n`)
 let produced = 0
-let mood: 'well' | 'slow' | 'broken' = 'well'
+const MOOD_MS: Readonly<Record<string, number>> = { slow: 400, stuck: 8_000 }
+let mood: 'well' | 'slow' | 'stuck' | 'broken' = 'well'
 const OURSELVES = { caller: { kind: 'principal', id: 'local', role: 'agent' }, channel: 'api' } as const
 
 /** As after a sleep of the machine: monotonic time goes on, and nothing happened meanwhile. */
@@ -212,12 +213,12 @@ function hashesOf(given: string): Readonly<Record<string, string>> {
   )
 }
 
-/** As somebody may be: quick, slow to answer, or unable to. */
+/** As somebody may be: quick, slow to answer, slower than any machine is busy, or unable to. */
 async function worked(call: Call): Promise<Outcome> {
   log(`worked ${idIn(call)}`)
   if (mood === 'broken') throw new Error('nothing goes right today')
   try {
-    await sleep(mood === 'slow' ? 400 : Number(call.body['ms'] ?? 0), undefined, { signal: call.signal })
+    await sleep(MOOD_MS[mood] ?? Number(call.body['ms'] ?? 0), undefined, { signal: call.signal })
   } catch {
     log(`cancelled ${idIn(call)}`)
   }

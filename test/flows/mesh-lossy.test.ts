@@ -22,7 +22,10 @@ describe.skipIf(network === undefined)('a node behind a cable that loses every o
     if (home === undefined || left === undefined) throw new Error('the community was not formed')
     const quarantinedMs = async (): Promise<number | undefined> =>
       (await providers(home, 'test.quick')).get(left.nodeId)
-    await until('everybody answers', async () => (await routed(home, 'test.quick', 30)).size === 3)
+    await until('everybody answers', async () => {
+      const by = await routed(home, 'test.quick', 12)
+      return by.size === 3 && !by.has('undefined')
+    })
 
     spoilt = network?.spoil('left')
     if (spoilt === undefined) {
@@ -36,7 +39,7 @@ describe.skipIf(network === undefined)('a node behind a cable that loses every o
       await Promise.all(insisting)
       return ((await quarantinedMs()) ?? 0) > 0
     })
-    const around = await routed(home, 'test.quick', 30)
+    const around = await routed(home, 'test.quick', 12)
     expect([around.has('left'), around.has('undefined')]).toEqual([false, false])
 
     spoilt.mend()

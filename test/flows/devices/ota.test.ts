@@ -135,7 +135,7 @@ describe('the doctor', () => {
     const identity = { deviceId: '02:00:00:00:00:99', clientId: '00000099-0000-4000-8000-000000000000' }
     const visit = async (body: string) => {
       answer = body
-      return sentences((await examine({ otaUrl, identity, timeoutMs: 500 })).findings, 'problem').join(' ')
+      return sentences((await examine({ otaUrl, identity, timeoutMs: 20_000 })).findings, 'problem').join(' ')
     }
     expect(await visit('nonsense')).toContain('not JSON')
     expect(await visit('{}')).toContain('Neither websocket nor mqtt')

@@ -13,8 +13,8 @@ import type { CallView } from '../src/web/api.ts'
 import { createHome, startGatewayProcess } from './gateway-process.ts'
 import type { GatewayProcess, Home } from './gateway-process.ts'
 
-/** The firmware's waits, shortened where a test would otherwise only sit. */
-const QUICK = { activateMs: 20, activateErrorMs: 50, reconnectMs: 50, rebootMs: 20 }
+/** The firmware's waits, shortened where a test would otherwise only sit, and longer where a busy machine needs it. */
+const QUICK = { activateMs: 20, activateErrorMs: 50, reconnectMs: 50, rebootMs: 20, helloMs: 60_000 }
 
 export type Transport = 'websocket' | 'mqtt' | 'mqtt-broker'
 

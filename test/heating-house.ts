@@ -83,9 +83,16 @@ export async function eventually(
   }
 }
 
+/** The same for what a test cannot begin without. */
+async function begun(look: () => Promise<Envelope>, holds: (envelope: Envelope) => boolean): Promise<Envelope> {
+  const seen = await eventually(look, holds, 150_000)
+  if (!holds(seen)) throw new Error(`the heating was not read in time: ${JSON.stringify(seen).slice(0, 4_000)}`)
+  return seen
+}
+
 /** Until everything was read once. */
 export async function allRead(client: Client): Promise<Envelope> {
-  return eventually(
+  return begun(
     () => call(client, 'ebus.v1.semantic.snapshot.get', { timeout_ms: 20_000, allow_partial: true }),
     ({ data }) =>
       data !== null &&
@@ -114,7 +121,7 @@ export function slot(start: number, end: number, celsius?: number): Record<strin
 
 /** Until the weekly programs of both zones, hot water and circulation are there. */
 export function programsRead(client: Client): Promise<Envelope> {
-  return eventually(
+  return begun(
     () => call(client, 'ebus.v1.semantic.schedules.get'),
     ({ data }) =>
       data?.programs.filter(({ days = [] }: { days?: unknown[] }) => days.length === 7).length >= 4 &&

@@ -182,7 +182,7 @@ describe.skipIf(chromium === undefined)('the virtual house', () => {
       identity: numberedIdentity(1),
       ota,
       awake: true,
-      timing: { activateMs: 50, reconnectMs: 200, rebootMs: 50 },
+      timing: { activateMs: 50, reconnectMs: 200, rebootMs: 50, helloMs: 60_000 },
       onCode: code.resolve,
     }).then((device) => devices.push(device))
     const digits = await code.promise

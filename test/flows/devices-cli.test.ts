@@ -40,7 +40,7 @@ describe('hearthbus devices', () => {
     )
 
     const { promise: shown, resolve: onCode } = Promise.withResolvers<string>()
-    const timing = { activateMs: 20, activateErrorMs: 50, reconnectMs: 50 }
+    const timing = { activateMs: 20, activateErrorMs: 50, reconnectMs: 50, helloMs: 60_000 }
     const started = startDeviceSimulator({
       profile: 'fw-2.4',
       kind: 'lamp',

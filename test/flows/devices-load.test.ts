@@ -31,7 +31,7 @@ describe('a hundred devices', () => {
       first: 9_000,
       ota: house.ota,
       awake: true,
-      timing: { activateMs: 50, activateErrorMs: 50, reconnectMs: 100 },
+      timing: { activateMs: 50, activateErrorMs: 50, reconnectMs: 100, helloMs: 60_000 },
       kind: 'speaker',
       profile: 'fw-2.4',
       settings: ({ deviceId }) => ({ tools: [echo(deviceId)] }),

@@ -14,8 +14,8 @@ import { startDeviceSimulator } from '../../../src/sim/devices/device-client.ts'
 import { numberedIdentity } from '../../../src/sim/devices/identity.ts'
 import type { SimulatedDevice, SimulatorOptions } from '../../../src/sim/devices/simulated-device.ts'
 
-/** The firmware's waits, shortened where a test would otherwise only sit. */
-export const QUICK = { activateMs: 20, activateErrorMs: 50, reconnectMs: 50, rebootMs: 20 }
+/** The firmware's waits, shortened where a test would otherwise only sit, and longer where a busy machine needs it. */
+export const QUICK = { activateMs: 20, activateErrorMs: 50, reconnectMs: 50, rebootMs: 20, helloMs: 60_000 }
 
 export interface House extends Gateway {
   readonly ota: string

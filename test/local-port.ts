@@ -8,11 +8,18 @@ export function listenLocally(server: Server): Promise<number> {
   return listen(server, { host: '127.0.0.1', port: 0 })
 }
 
-/** One that was free a moment ago. */
+/** Below those that the system gives to whoever asks for any, so that nobody is given it by chance meanwhile. */
+const [LOWEST, HIGHEST] = [20_000, 32_000]
+
+/** One that was free a moment ago, and can be taken, left and taken again. */
 export async function freePort(): Promise<number> {
-  const server = createServer()
-  const port = await listenLocally(server)
-  server.close()
-  await once(server, 'close')
-  return port
+  for (;;) {
+    const server = createServer()
+    const wanted = LOWEST + Math.floor(Math.random() * (HIGHEST - LOWEST))
+    const port = await listen(server, { host: '127.0.0.1', port: wanted }).catch(() => undefined)
+    if (port === undefined) continue
+    server.close()
+    await once(server, 'close')
+    return port
+  }
 }

@@ -34,6 +34,7 @@ import { GivenSessions } from '../src/mesh/sessions.ts'
 import type { Signatures } from '../src/mesh/sessions.ts'
 import type { PeerAddress, Way } from '../src/mesh/transport.ts'
 import { manifestOf, node } from './bus-village.ts'
+import { freePort } from './local-port.ts'
 import { until } from './mesh-house.ts'
 import { identityOf } from './mesh-keys.ts'
 import { startNats } from './nats-process.ts'
@@ -93,8 +94,8 @@ export async function httpPair({
   const provider = side(providerKey, community, { signatures, rate })
   const caller = node(callerKey.id, { clock: systemClock, remote: outbound })
   const listen = (port: number): Promise<HttpServer> => listenFor(provider, community, port)
-  let server = await listen(0)
-  const { port } = server
+  const port = await freePort()
+  let server = await listen(port)
   address = { nodeId: providerKey.id, ways: [{ transport: 'http', host: '127.0.0.1', port: await through(port) }] }
   return pairOf(caller, provider, () => address, {
     cut: () => server.stop(),

@@ -7,6 +7,7 @@ import { HeatingBus } from '../../../src/ebus/heating-bus-client.ts'
 import { WARM_UP } from '../../../src/ebus/observe/warm-up.ts'
 import { startEbusSimulator } from '../../../src/sim/ebus/simulator-server.ts'
 import { ALL_ALLOWED } from '../../listening-installation.ts'
+import { freePort } from '../../local-port.ts'
 
 const closing: (() => Promise<void>)[] = []
 afterEach(async () => {
@@ -14,7 +15,7 @@ afterEach(async () => {
 })
 
 it('is said to be away once, and back once', async () => {
-  const first = await startEbusSimulator({ speed: 20 })
+  const first = await startEbusSimulator({ speed: 20, listen: { port: await freePort() } })
   await first.stop()
   const said: string[] = []
   const say =

@@ -44,15 +44,24 @@ const errors = ({ data }: Envelope, name: string): number =>
     .filter((each: { class: string }) => each.class === name)
     .reduce((sum: number, each: { count: number }) => sum + each.count, 0)
 
+/** What is counted a moment after the answer. */
+const noticed = (told: (envelope: Envelope) => number, before: Envelope): Promise<Envelope> =>
+  eventually(summary, (after) => told(after) > told(before))
+
 const CLEAR = new Set(['TIMEOUT', 'PROTOCOL_ERROR', 'BUS_UNAVAILABLE'])
 
-async function shaken(fault: () => void): Promise<{ before: Envelope; after: Envelope; answer: Envelope }> {
+/** A fault that lasts is mended when it has had its effect: on a busy machine a question may come late to it. */
+async function shaken(
+  fault: () => void,
+  mend: () => void = () => undefined,
+): Promise<{ before: Envelope; after: Envelope; answer: Envelope }> {
   const before = await summary()
   fault()
   const startedMs = performance.now()
   const answer = await ask()
-  // The bus may take the whole deadline, and the chain around it its part.
-  expect(performance.now() - startedMs).toBeLessThan(DEADLINE_MS + 3_000)
+  mend()
+  // The bus may take the whole deadline, and the chain around it its part, on a busy machine the larger one.
+  expect(performance.now() - startedMs).toBeLessThan(DEADLINE_MS + 30_000)
   expect(answer.error === null || CLEAR.has(answer.error.code)).toBe(true)
   expect(await recovers()).toMatchObject({ error: null, data: { value: { valid: true } } })
   return { before, answer, after: await summary() }
@@ -60,20 +69,24 @@ async function shaken(fault: () => void): Promise<{ before: Envelope; after: Env
 
 describe('every fault', () => {
   it('corrupt checksums are repeated, and counted', async () => {
-    const { before, after } = await shaken(() => house.simulator.faults.corruptCrc(3))
+    const { before } = await shaken(() => house.simulator.faults.corruptCrc(3))
     const told = (envelope: Envelope): number => envelope.data.repeats.responses + errors(envelope, 'crc_mismatch')
-    expect(told(after)).toBeGreaterThan(told(before))
+    expect(told(await noticed(told, before))).toBeGreaterThan(told(before))
   })
 
   it('lost symbols are noticed', async () => {
-    const { before, after } = await shaken(() => house.simulator.faults.dropByte(6))
+    const { before } = await shaken(() => house.simulator.faults.dropByte(6))
     const told = ({ data }: Envelope): number =>
       data.reconstructor.recoveries.reduce((sum: number, each: { count: number }) => sum + each.count, 0)
-    expect(told(after)).toBeGreaterThan(told(before))
+    expect(told(await noticed(told, before))).toBeGreaterThan(told(before))
   })
 
   it('a stuck bus is said to be one', async () => {
-    const { before, answer, after } = await shaken(() => house.simulator.faults.stickBus(2_500))
+    const { stickBus } = house.simulator.faults
+    const { before, answer, after } = await shaken(
+      () => stickBus(600_000),
+      () => stickBus(0),
+    )
     expect(answer).toMatchObject({
       isError: true,
       error: { code: 'BUS_UNAVAILABLE', retriable: true, source_layer: 'bus' },
@@ -84,14 +97,18 @@ describe('every fault', () => {
   })
 
   it('answers that come too late are missed', async () => {
-    const { before, after } = await shaken(() => house.simulator.faults.slowResponse(80, 6))
+    const { before } = await shaken(() => house.simulator.faults.slowResponse(80, 6))
     const told = (envelope: Envelope): number =>
       errors(envelope, 'timeout') + errors(envelope, 'abandoned') + errors(envelope, 'echo_mismatch')
-    expect(told(after)).toBeGreaterThan(told(before))
+    expect(told(await noticed(told, before))).toBeGreaterThan(told(before))
   })
 
   it('a lost connection is told, and made again', async () => {
-    const { before, answer, after } = await shaken(() => house.simulator.faults.tcpDrop(600))
+    const { tcpDrop } = house.simulator.faults
+    const { before, answer, after } = await shaken(
+      () => tcpDrop(600_000),
+      () => tcpDrop(),
+    )
     expect(answer).toMatchObject({ isError: true, error: { code: 'BUS_UNAVAILABLE' } })
     expect(count(after, 'disconnected')).toBeGreaterThan(count(before, 'disconnected'))
     expect(count(after, 'connected')).toBeGreaterThan(count(before, 'connected'))

@@ -5,7 +5,7 @@
 import { connect, createServer } from 'node:net'
 import type { Client } from '@modelcontextprotocol/client'
 import { afterEach, describe, expect, it } from 'vitest'
-import { listenLocally } from '../local-port.ts'
+import { freePort, listenLocally } from '../local-port.ts'
 import { openBus } from '../../src/ebus/adapter/bus-client.ts'
 import type { EbusSimulator, EbusSimulatorOptions } from '../../src/sim/ebus/simulator-server.ts'
 import { startEbusSimulator } from '../../src/sim/ebus/simulator-server.ts'
@@ -179,7 +179,7 @@ describe('a bus behind an ebusd', () => {
     )
     expect(zones).toMatchObject({ data: null, error: { code: 'BUS_UNAVAILABLE', source_layer: 'bus' } })
     expect(zones.error?.message).toContain('ebusd was started without --enablehex')
-    expect((await doctor(home)).said).toContain('Start it with --enablehex.')
+    await expect.poll(async () => (await doctor(home)).said).toContain('Start it with --enablehex.')
   })
 })
 
@@ -210,7 +210,7 @@ async function losingAnswers(ebusdPort: number, lost: RegExp, instead = 'ERR: re
 
 describe('a heating that is away', () => {
   it('that nobody ever knew is answered as out of reach, not as a house without zones', async () => {
-    const heating = await simulator()
+    const heating = await simulator({ listen: { port: await freePort() } })
     await heating.stop()
     const { client, home, stop } = await gateway(`ebus:\n  buses:\n${bus(`enh:127.0.0.1:${heating.port}`)}`)
     const message = expect.stringContaining('The eBUS adapter cannot be reached')
@@ -234,7 +234,7 @@ describe('a heating that is away', () => {
   })
 
   it('does not keep the gateway from starting; what the last run knew is shown as old, and life returns by itself', async () => {
-    const first = await simulator()
+    const first = await simulator({ listen: { port: await freePort() } })
     const adapter = `enh:127.0.0.1:${first.port}`
     const before = await gateway(`ebus:\n  pollSeconds: 5\n  buses:\n${bus(adapter)}`)
     const known = await zonesRead(before.client)

@@ -93,12 +93,13 @@ describe('enhanced adapter', () => {
   })
 
   it('hears everything on the wire and knows its own telegrams from those of others', async () => {
-    const { port } = await simulator({ chatter: true, speed: 100 })
+    const { port } = await simulator({ chatter: true })
     const heating = bus(port)
     await ready(heating)
     const foreign = awaited(heating, (event) => event.kind === 'exchange' && !event.own)
     const own = awaited(heating, (event) => event.kind === 'exchange' && event.own)
-    await ask(heating, '08 0704')
+    // As above: now and then an answer comes too late for the wire.
+    for (let tries = 0; tries < 10; tries++) if ((await ask(heating, '08 0704')).ok) break
     expect(await own).toMatchObject({ exchange: { telegram: { source: 0x31, target: 0x08 } } })
     expect(await foreign).toMatchObject({ kind: 'exchange', own: false })
   })

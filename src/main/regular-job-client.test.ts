@@ -16,7 +16,7 @@ describe('a regular job', () => {
       error: (fields) => void lines.push((fields as { readonly err: Error }).err.message),
       info: (_, message) => void lines.push(message),
     })
-    await vi.waitUntil(() => turns > failures.length, { timeout: 30_000 })
+    await vi.waitUntil(() => turns > failures.length, { timeout: 60_000 })
     stop()
     expect(lines.slice(0, 4)).toEqual(['full', 'gone', 'a regular job works again', 'full'])
   })

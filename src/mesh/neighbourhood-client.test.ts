@@ -1,4 +1,4 @@
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { node, offered } from '../../test/bus-village.ts'
 import { identityOf } from '../../test/mesh-keys.ts'
 import { announce } from '../bus/peer.ts'
@@ -63,9 +63,9 @@ describe('a neighbour that is asked for what it offers', () => {
     // What comes back is what it was asked for, and old by now.
     hear('manifest', ['test.one', 'test.two'], 2)
     answer(manifest(['test.one'], 1))
-    await vi.waitUntil(() => asked.length === 2)
+    await expect.poll(() => asked.length).toBe(2)
     answer(manifest(['test.one', 'test.two'], 2))
-    await vi.waitUntil(() => bus.offer('test.two') !== undefined)
+    await expect.poll(() => bus.offer('test.two')).toBeDefined()
     expect(asked).toEqual(['mesh.manifest', 'mesh.manifest'])
     expect(bus.offer('test.one')?.name).toBe('test.one')
   })
@@ -76,9 +76,9 @@ describe('a neighbour that is asked for what it offers', () => {
     leave()
     hear('manifest', ['test.one'], 2)
     answer(undefined)
-    await vi.waitUntil(() => asked.length === 2)
+    await expect.poll(() => asked.length).toBe(2)
     answer(manifest(['test.one'], 2))
-    await vi.waitUntil(() => bus.offer('test.one') !== undefined)
+    await expect.poll(() => bus.offer('test.one')).toBeDefined()
     expect(asked).toEqual(['mesh.manifest', 'mesh.manifest'])
   })
 
@@ -90,7 +90,7 @@ describe('a neighbour that is asked for what it offers', () => {
     void neighbourhood.tellAll()
     expect(asked).toEqual(['mesh.exchange'])
     answer({})
-    await vi.waitUntil(() => asked.length === 2)
+    await expect.poll(() => asked.length).toBe(2)
     answer({})
     expect(asked).toEqual(['mesh.exchange', 'mesh.exchange'])
   })

@@ -1,6 +1,6 @@
 import { createServer } from 'node:http'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, describe, expect, it } from 'vitest'
 import { listenLocally } from '../../test/local-port.ts'
 import { collect, introduce, ME, node } from '../../test/bus-village.ts'
 import type { CapabilityBus } from '../bus/bus.ts'
@@ -248,7 +248,7 @@ describe('the health of model servers', () => {
     const service = createModels({ config, environment: {}, clock: manualClock(), logger })
     expect(service.health()).toEqual({ status: 'ok', details: { instances: 2 } })
     await service.start()
-    await vi.waitFor(() => expect(service.health().status).toBe('degraded'))
+    await expect.poll(() => service.health().status).toBe('degraded')
     expect(service.health().details).toEqual({
       advice: 'The model server at http://127.0.0.1:9/v1 cannot be reached.',
       instances: 2,
@@ -284,7 +284,7 @@ describe('the health of model servers', () => {
     const config = endpointsOf(url, 'big', { keyVariable: 'MODEL_KEY' })
     const service = createModels({ config, environment: {}, clock: manualClock(), logger: silentLogger })
     await service.start()
-    await vi.waitFor(() => expect(service.health().details['away']).toBe(true))
+    await expect.poll(() => service.health().details['away']).toBe(true)
     expect(service.health().details['advice']).toBe(
       `models: the environment variable MODEL_KEY, which should hold a key, is not set. The model server at ${url} refuses this node (401): it wants a key, and none is set.`,
     )

@@ -1,5 +1,5 @@
 import { createServer } from 'node:http'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
 import { listenLocally } from '../../../test/local-port.ts'
 import type { DeviceLink, Harbour } from './fleet.ts'
@@ -70,8 +70,8 @@ describe('WebSocket server', () => {
     }
     const socket = three ?? dial()
     socket.send('héllo')
-    await vi.waitFor(() => expect(quay.texts).toEqual(['héllo']))
-    await vi.waitFor(() => expect(devices.dropped()).toEqual({ audio: 3, other: 1 }))
+    await expect.poll(() => quay.texts).toEqual(['héllo'])
+    await expect.poll(() => devices.dropped()).toEqual({ audio: 3, other: 1 })
     expect(quay.links[0]).toMatchObject({
       transport: 'websocket',
       remoteAddress: '127.0.0.1',
@@ -100,7 +100,7 @@ describe('WebSocket server', () => {
     const socket = dial()
     await welcome(socket)
     socket.send('x'.repeat(200_000))
-    await vi.waitFor(() => expect(quay.closed).toEqual(['Max payload size exceeded']))
+    await expect.poll(() => quay.closed).toEqual(['Max payload size exceeded'])
     expect(quay.texts).toEqual([])
   })
 
@@ -110,16 +110,16 @@ describe('WebSocket server', () => {
     await welcome(socket)
     const frame = Buffer.from('01020304', 'hex')
     for (let each = 0; each < 1_000; each++) socket.send(frame)
-    await vi.waitFor(() => expect(devices.dropped().audio).toBe(1_000))
+    await expect.poll(() => devices.dropped().audio).toBe(1_000)
     expect(quay.closed).toEqual([])
     for (let each = 0; each < 2_000; each++) socket.send(frame)
-    await vi.waitFor(() => expect(quay.closed).toEqual(['too many frames']))
+    await expect.poll(() => quay.closed).toEqual(['too many frames'])
   })
 
   it('takes the answer to a ping for a sign of life', async () => {
     await open({ pingMs: 10, missedPings: 3, silenceMs: 60_000 })
     await welcome(dial())
-    await vi.waitFor(() => expect(quay.stirred).toBeGreaterThan(0), { timeout: 30_000 })
+    await expect.poll(() => quay.stirred).toBeGreaterThan(0)
   })
 
   it('answers pings, and hangs up on a device that sends nothing else', async () => {
@@ -130,7 +130,7 @@ describe('WebSocket server', () => {
     socket.ping('are you there?')
     expect(await pong).toBe('are you there?')
     for (let each = 0; each < 2_000; each++) socket.ping()
-    await vi.waitFor(() => expect(quay.closed).toEqual(['too many frames']))
+    await expect.poll(() => quay.closed).toEqual(['too many frames'])
   })
 
   it('does not wait for a device to answer a close frame', async () => {
@@ -139,19 +139,19 @@ describe('WebSocket server', () => {
     await welcome(socket)
     socket.pause()
     quay.links[0]?.close('enough')
-    await vi.waitFor(() => expect(quay.closed).toHaveLength(1), { timeout: 5_000 })
+    await expect.poll(() => quay.closed).toHaveLength(1)
     quay.links[0]?.send('into the void')
     socket.terminate()
   })
 
   it('keeps a device that answers no pings but talks, and lets go of one that does neither', async () => {
-    await open({ pingMs: 10, missedPings: 3, silenceMs: 100 })
+    await open({ pingMs: 10, missedPings: 3, silenceMs: 1_500 })
     const [talks, silent] = [dial({ autoPong: false }), dial({ autoPong: false })]
     await Promise.all([welcome(talks), welcome(silent)])
     const talking = setInterval(() => talks.send('still here'), 10)
-    await vi.waitFor(() => expect(silent.readyState).toBe(WebSocket.CLOSED))
+    await expect.poll(() => silent.readyState).toBe(WebSocket.CLOSED)
     expect(talks.readyState).toBe(WebSocket.OPEN)
     clearInterval(talking)
-    await vi.waitFor(() => expect(talks.readyState).toBe(WebSocket.CLOSED))
+    await expect.poll(() => talks.readyState).toBe(WebSocket.CLOSED)
   })
 })

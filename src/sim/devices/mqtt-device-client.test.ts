@@ -2,7 +2,7 @@ import { createSocket } from 'node:dgram'
 import type { Socket } from 'node:net'
 import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { concat, fromHex, hex, utf8 } from '../../core/bytes.ts'
 import { encodePublish } from '../../devices/wire/mqtt-packet.ts'
 import { decodeUdpAudio } from '../../devices/wire/udp-audio.ts'
@@ -55,7 +55,7 @@ describe('a simulated MQTT device', () => {
   it('connects with MQTT 3.1.1, flags 0xC2 and 240 s, and subscribes to nothing', async () => {
     await start('fw-2.4')
     push({ type: 'mcp', payload: { jsonrpc: '2.0', method: 'ping', id: 1 } })
-    await vi.waitFor(() => expect(Buffer.from(heard).toString()).toContain('Method not implemented: ping'))
+    await expect.poll(() => Buffer.from(heard).toString()).toContain('Method not implemented: ping')
     expect(hex(heard.subarray(0, 21))).toBe('101300044d51545404c200f0000163000175000170')
     expect(hex(heard.subarray(21, 22))).toBe('30')
     expect(hex(heard)).not.toContain('8206')
@@ -63,7 +63,7 @@ describe('a simulated MQTT device', () => {
 
   it('subscribes with QoS 1 when it is py-xiaozhi', async () => {
     await start('py')
-    await vi.waitFor(() => expect(hex(heard.subarray(21))).toBe('8206000100017301'))
+    await expect.poll(() => hex(heard.subarray(21))).toBe('8206000100017301')
   })
 
   it('says which code it was refused with', async () => {
@@ -80,12 +80,12 @@ describe('a simulated MQTT device', () => {
     const device = await start('fw-2.4')
     const udp = { server: '127.0.0.1', port: sink.address().port, ...KEYS }
     const opened = device.wake()
-    await vi.waitFor(() => expect(Buffer.from(heard).toString()).toContain('"transport":"udp"'))
+    await expect.poll(() => Buffer.from(heard).toString()).toContain('"transport":"udp"')
     push({ type: 'hello', transport: 'udp', session_id: 'S1', udp: { ...udp, key: 'short' } })
     push({ type: 'hello', transport: 'udp', session_id: 'S1', udp })
     await opened
     await device.speak(2)
-    await vi.waitFor(() => expect(packets).toHaveLength(2))
+    await expect.poll(() => packets).toHaveLength(2)
     expect(packets.map((packet) => decodeUdpAudio(KEYS.key, packet))).toEqual(
       [1, 2].map((sequence) => ({
         ok: true,
@@ -99,7 +99,7 @@ describe('a simulated MQTT device', () => {
     )
     push({ type: 'goodbye', session_id: 'another' })
     push({ type: 'goodbye', session_id: 'S1' })
-    await vi.waitFor(() => expect(device.channelOpen()).toBe(false))
+    await expect.poll(() => device.channelOpen()).toBe(false)
     expect(device.connected()).toBe(true)
     sink.close()
   })

@@ -190,7 +190,7 @@ describe('simulated HomeSeer on the ASCII port', () => {
     return {
       say: (...lines: readonly string[]) => lines.forEach((line) => socket.write(`${line}\r`)),
       hear: async (until: string) => {
-        await expect.poll(() => heard, { timeout: 5_000 }).toContain(until)
+        await expect.poll(() => heard).toContain(until)
         return heard
       },
       [Symbol.dispose]: () => socket.destroy(),

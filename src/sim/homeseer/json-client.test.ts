@@ -205,9 +205,9 @@ describe('JSON client', () => {
 
   it('does not wait for ever, and not after it was told to stop', async () => {
     simulator.faults.replyDelayMs = 60_000
-    expect(await clientOf({ timeoutMs: 30, readRetries: 0 }).call(getVersion())).toEqual({
+    expect(await clientOf({ timeoutMs: 500, readRetries: 0 }).call(getVersion())).toEqual({
       ok: false,
-      fault: { kind: 'timed-out', afterMs: 30, reached: true },
+      fault: { kind: 'timed-out', afterMs: 500, reached: true },
     })
     const stopping = new AbortController()
     const call = clientOf().call(controlByValue(120, 255), stopping.signal)
@@ -228,7 +228,7 @@ describe('JSON client', () => {
   })
 
   it('does not ask a HomeSeer again at once that let it wait in vain', async () => {
-    const client = clientOf({ timeoutMs: 100, readRetries: 0, restMs: 60_000 })
+    const client = clientOf({ timeoutMs: 1_000, readRetries: 0, restMs: 60_000 })
     simulator.faults.replyDelayMs = 60_000
     const late = await client.call(getStatus())
     expect(late).toMatchObject({ ok: false, fault: { kind: 'timed-out' } })
@@ -240,7 +240,7 @@ describe('JSON client', () => {
   })
 
   it('is told of its return by one question, while the others are not kept waiting', async () => {
-    const client = clientOf({ timeoutMs: 200, restMs: 0 })
+    const client = clientOf({ timeoutMs: 700, restMs: 0 })
     simulator.faults.replyDelayMs = 60_000
     const late = await client.call(getVersion())
     notes.length = 0
@@ -253,7 +253,7 @@ describe('JSON client', () => {
   })
 
   it('does not call HomeSeer down because of a camera', async () => {
-    const client = clientOf({ timeoutMs: 100, readRetries: 0, restMs: 60_000 })
+    const client = clientOf({ timeoutMs: 1_000, readRetries: 0, restMs: 60_000 })
     simulator.faults.replyDelayMs = 60_000
     expect(await client.call(getCameraSnapshot(1))).toMatchObject({ fault: { kind: 'timed-out' } })
     simulator.faults.replyDelayMs = 0

@@ -95,7 +95,7 @@ describe('mirror client', () => {
     await expect.poll(() => simulator.house.stored(HOME_REFS.hallLamp)?.value).toBe(60)
     expect(lamp()?.value).toBe(35)
     simulator.hangUp('ascii')
-    await expect.poll(lamp, { timeout: 10_000 }).toMatchObject({ value: 60 })
+    await expect.poll(lamp).toMatchObject({ value: 60 })
   })
 
   it('follows it by web hook, text and time included', async () => {

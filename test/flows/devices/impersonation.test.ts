@@ -1,5 +1,5 @@
 import { connect } from 'node:net'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { concat, hex, utf8 } from '../../../src/core/bytes.ts'
 import type { JsonObject } from '../../../src/core/json.ts'
 import { encodeConnect, encodePublish, encodeSubscribe } from '../../../src/devices/wire/mqtt-packet.ts'
@@ -127,7 +127,7 @@ describe('over WebSocket', () => {
   it('the newest authenticated connection wins', async () => {
     const real = await house.enrol('websocket', { timing: { reconnectMs: 60_000 } })
     await real.duplicate()
-    await vi.waitFor(() => expect(real.connected()).toBe(false))
+    await expect.poll(() => real.connected()).toBe(false)
     expect(house.fleet.device(real.identity.deviceId)?.online).toBe(true)
   })
 
@@ -223,7 +223,7 @@ describe('over MQTT', () => {
   it('the newest authenticated connection wins', async () => {
     const real = await house.enrol('mqtt', { timing: { reconnectMs: 60_000 } })
     await real.duplicate()
-    await vi.waitFor(() => expect(real.connected()).toBe(false))
+    await expect.poll(() => real.connected()).toBe(false)
     expect(house.fleet.device(real.identity.deviceId)?.online).toBe(true)
   })
 })

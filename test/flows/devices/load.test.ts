@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { SimulatedFleet } from '../../../src/sim/devices/fleet-client.ts'
 import { startDeviceFleet } from '../../../src/sim/devices/fleet-client.ts'
 import type { Tool } from '../../../src/sim/devices/tool.ts'
@@ -64,7 +64,7 @@ describe('a hundred devices, half WebSocket, half MQTT', () => {
     for (const { answer } of outcomes)
       expect(answer.ok ? 'answered' : answer.fault.kind).toMatch(/^(?:answered|disconnected|asleep)$/)
     expect(house.fleet.stats().pendingCalls).toBe(0)
-    await vi.waitFor(() => expect(house.fleet.stats().connected).toBe(COUNT), { timeout: 20_000 })
+    await expect.poll(() => house.fleet.stats().connected).toBe(COUNT)
     for (const { identity } of fleet.devices) await house.until(identity.deviceId, ({ phase }) => phase === 'ready')
     const { answer, expected } = await call(1)
     expect(answer).toMatchObject({ ok: true, value: { content: [{ text: expected }] } })

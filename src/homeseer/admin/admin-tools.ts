@@ -21,6 +21,7 @@ import { findDevice } from '../tools/house-client.ts'
 import type { House } from '../catalog/house.ts'
 import { adminEnvelope, ENVELOPE_OUTPUT, type EnvelopeParts, type RollbackOffer } from './admin-envelope.ts'
 import type { CapabilityCache } from './capability-cache.ts'
+import { actionRefs } from './content-operations.ts'
 import { discretionOf } from './discretion.ts'
 import { ADAPTER_SCRIPT_ID, execute, type Executed } from './execute-client.ts'
 import { observe, shows } from './observe-client.ts'
@@ -127,7 +128,7 @@ async function planOperation(homeseer: Homeseer, { op }: Operation, args: JsonOb
 /** An event that opens a lock is as sensitive as the lock; one that nobody here understands may be. */
 async function definitionEffect({ catalog }: Homeseer, definition: Json | undefined): Promise<Effect> {
   if (definition === undefined) return 'admin'
-  const house = await catalog.house()
+  const house = await catalog.houseFor(actionRefs(definition))
   return house.ok && isHarmless(definition, house.value) ? 'admin' : 'sensitive'
 }
 

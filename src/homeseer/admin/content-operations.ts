@@ -161,7 +161,7 @@ function whichEvent({ eventId, group = '', name = '' }: JsonObject): JsonObject 
 }
 
 /** What an event is made to do, it does for whoever may run it: the owner's list of devices speaks for that, too. */
-function actionRefs(given: Json | undefined): readonly number[] {
+export function actionRefs(given: Json | undefined): readonly number[] {
   const actions = isJsonObject(given) && Array.isArray(given['actions']) ? (given['actions'] as readonly Json[]) : []
   return actions
     .map((action) => (isJsonObject(action) ? action['ref'] : undefined))

@@ -3,43 +3,32 @@
  * hold.
  *
  *   devices   the mirror's records ⊕ control pairs; built anew only when the mirror's structure has changed
- *   controls  one question about everything, then kept; a device that is new is asked about alone
+ *   controls  kept by themselves (controls-client.ts): a device is there before anybody knows what it can be told
  *   events, cameras, plug-ins   kept for a while
  *
  * Does I/O (through the link).
  */
-import type { Clock } from '../../core/clock.ts'
 import { ok, type Result } from '../../core/result.ts'
 import type { ReceivedCamera } from '../wire/camera.ts'
 import type { ControlPair } from '../wire/control-pair.ts'
 import type { ReceivedEvent } from '../wire/event.ts'
 import type { Exchange } from '../wire/exchange.ts'
 import type { LinkFault } from '../wire/fault.ts'
-import type { JsonClient } from '../wire/json-client.ts'
-import type { MirrorClient } from '../wire/mirror-client.ts'
 import type { ReceivedPlugin } from '../wire/plugin.ts'
 import { getCameras, getControl, getEvents, getPlugins, getStatus } from '../wire/read-request.ts'
-import { buildHouse, EMPTY_HOUSE, type House } from './house.ts'
+import { ControlsClient, type ControlMap, type ControlsOptions } from './controls-client.ts'
+import { buildHouse, EMPTY_HOUSE, withRelatives, type House } from './house.ts'
 
-export interface CatalogOptions {
-  readonly json: JsonClient
-  readonly mirror: MirrorClient
-  readonly clock: Clock
+export interface CatalogOptions extends ControlsOptions {
   /** How long lists of events, cameras and plug-ins hold. */
   readonly listsHoldMs: number
-  /** How long control pairs hold: an owner who edits them in HomeSeer should not have to restart us. */
-  readonly controlsHoldMs: number
 }
-
-type ControlMap = ReadonlyMap<number, readonly ControlPair[]>
 
 interface Kept<Value> {
   readonly value: Value
   readonly untilMs: number
 }
 
-/** More missing refs than this are asked about in one question about everything. */
-const MAX_SINGLE = 50
 /** Names that nobody knows are asked for many times in a row. */
 const RENEWED_HOLDS_MS = 10_000
 
@@ -48,11 +37,12 @@ export class CatalogClient {
   readonly #lists = new Map<string, Kept<unknown>>()
   readonly #asking = new Map<string, Promise<Result<unknown, LinkFault>>>()
   #renewableMs = 0
-  #controls: (Kept<ControlMap> & { readonly structure: number }) | undefined
+  readonly #controls: ControlsClient
   #built: { readonly house: House; readonly structure: number; readonly controls: ControlMap } | undefined
 
   constructor(options: CatalogOptions) {
     this.#options = options
+    this.#controls = new ControlsClient(options)
   }
 
   /** The house as far as it is known without asking anybody; empty before the first answer. */
@@ -60,14 +50,17 @@ export class CatalogClient {
     return this.#built?.house ?? EMPTY_HOUSE
   }
 
-  /** All devices with their pairs. The very same value again as long as nothing has changed but values. */
+  /**
+   * All devices, with their pairs where these are known. The very same value again as long as nothing has changed but
+   * values.
+   */
   async house(): Promise<Result<House, LinkFault>> {
     const { mirror } = this.#options
     if (mirror.structure === 0) {
       const first = await mirror.refresh()
       if (!first.ok) return first
     }
-    const controls = await this.#once('controls', () => this.#allControls())
+    const controls = await this.#once('controls', () => this.#controls.all())
     if (!controls.ok) return controls
     if (this.#built?.structure !== mirror.structure || this.#built.controls !== controls.value) {
       const records = [...mirror.entries.values()].map((entry) => entry.record)
@@ -75,6 +68,17 @@ export class CatalogClient {
       this.#built = { house, structure: mirror.structure, controls: controls.value }
     }
     return ok(this.#built.house)
+  }
+
+  /**
+   * The same for whoever weighs a change of some devices: their pairs, and those of all that are one physical device
+   * with them, are known and hold.
+   */
+  async houseFor(refs: readonly number[]): Promise<Result<House, LinkFault>> {
+    const house = await this.house()
+    if (!house.ok) return house
+    const held = await this.#controls.hold(withRelatives(house.value, refs))
+    return held.ok ? this.house() : held
   }
 
   /** The pairs of one device as they are now; integrators trust `everything` on a single ref most. */
@@ -114,36 +118,11 @@ export class CatalogClient {
   /** After we changed something on HomeSeer's side: the next question is asked again. */
   forget(): void {
     this.#lists.clear()
-    this.#controls = undefined
+    this.#controls.expire()
   }
 
-  async #allControls(): Promise<Result<ControlMap, LinkFault>> {
-    const { json, mirror, clock, controlsHoldMs } = this.#options
-    const kept = this.#controls
-    const holds = kept !== undefined && clock.monotonic() < kept.untilMs
-    if (holds && kept.structure === mirror.structure) return ok(kept.value)
-    const { structure } = mirror
-    const missing = holds ? [...mirror.entries.keys()].filter((ref) => !kept.value.has(ref)) : []
-    if (holds && missing.length === 0) {
-      this.#controls = { ...kept, structure }
-      return ok(kept.value)
-    }
-    const single = holds && missing.length <= MAX_SINGLE
-    const answer = await json.call(getControl(single ? missing : undefined))
-    if (!answer.ok) return answer
-    // A device that HomeSeer leaves out has no controls; remembered as such, it is not asked about again.
-    const none = [...mirror.entries.keys()].map((ref) => [ref, []] as const)
-    const value = new Map([...none, ...(single ? kept.value : []), ...answer.value])
-    const untilMs = single ? kept.untilMs : clock.monotonic() + controlsHoldMs
-    this.#controls = { value, untilMs, structure }
-    return ok(value)
-  }
-
-  /** A new map only where something is new, so that the house is not built again for nothing. */
   #learn(ref: number, pairs: readonly ControlPair[]): readonly ControlPair[] {
-    const kept = this.#controls
-    if (kept !== undefined && JSON.stringify(kept.value.get(ref)) !== JSON.stringify(pairs))
-      this.#controls = { ...kept, value: new Map([...kept.value, [ref, pairs]]) }
+    this.#controls.learn(new Map([[ref, pairs]]))
     return pairs
   }
 

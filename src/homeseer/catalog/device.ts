@@ -48,7 +48,8 @@ const CHILD = 4
 export function normaliseDevice(record: ReceivedDevice, known: readonly ControlPair[] | undefined): Device {
   const controls = known ?? []
   const parentRef = record.relationship === CHILD ? record.associatedRefs[0] : undefined
-  const capabilities = capabilitiesOf(record, controls)
+  // What it can do is read from its controls: without them nobody can say, and nobody may guess.
+  const capabilities = known === undefined ? [] : capabilitiesOf(record, known)
   return {
     ref: record.ref,
     name: record.name,
@@ -63,7 +64,7 @@ export function normaliseDevice(record: ReceivedDevice, known: readonly ControlP
     controls,
     controlsKnown: known !== undefined,
     capabilities,
-    sensitivity: ownSensitivity({ record, controls, capabilities }),
+    sensitivity: ownSensitivity({ record, controls: known, capabilities }),
     wrapper: isWrapper(record, controls, parentRef),
     hidden: record.hidden || (record.misc & MISC.hidden) !== 0,
     statusOnly: (record.misc & MISC.statusOnly) !== 0,

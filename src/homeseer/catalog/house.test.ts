@@ -4,7 +4,7 @@ import { decodePairs, type ControlPair } from '../wire/control-pair.ts'
 import { decodeStatus } from '../wire/device.ts'
 import { eventNumbers, eventSensitivity, findEvents } from './event.ts'
 import { decodeDefinitions } from './event-definition.ts'
-import { buildHouse, groupDevices, withChildren, type House } from './house.ts'
+import { buildHouse, groupDevices, withChildren, withRelatives, type House } from './house.ts'
 
 const SWITCH = [
   { Label: 'Off', ControlUse: 2, ControlValue: 0 },
@@ -14,7 +14,8 @@ const SWITCH = [
 function houseOf(...devices: readonly JsonObject[]): House {
   const status = decodeStatus({ Devices: devices })
   if (!status.ok) throw new Error(status.fault.detail)
-  return buildHouse(status.value.devices, new Map())
+  const records = status.value.devices
+  return buildHouse(records, new Map(records.map(({ ref }) => [ref, []])))
 }
 
 const one = (record: JsonObject) => {
@@ -58,7 +59,7 @@ describe('house', () => {
     const status = decodeStatus({ Devices: [{ ref: 7 }, { ref: 8 }] })
     const fetched = buildHouse(status.ok ? status.value.devices : [], pairs)
     expect(fetched.byRef.get(7)).toMatchObject({ controlsKnown: true, capabilities: ['on_off'] })
-    expect(fetched.byRef.get(8)).toMatchObject({ controlsKnown: false, controls: [] })
+    expect(fetched.byRef.get(8)).toMatchObject({ controlsKnown: false, controls: [], capabilities: [] })
   })
 })
 
@@ -106,6 +107,27 @@ describe('sensitivity', () => {
     for (const name of ['Garage Light', 'Door Lamp', 'Doorbell', 'Clock', 'Security Light', 'Indoor Plug'])
       expect(reasons({ name, ControlPairs: SWITCH })).toEqual([])
     expect(reasons({ name: 'Garage Door Sensor' })).toEqual([])
+  })
+
+  it('is assumed of everything that belongs to a device whose controls nobody knows', () => {
+    const status = decodeStatus({
+      Devices: [
+        { ref: 1, name: 'Front', relationship: 2, associated_devices: [2, 3] },
+        { ref: 2, name: 'Bolt', relationship: 4, associated_devices: [1] },
+        { ref: 3, name: 'Button', relationship: 4, associated_devices: [1] },
+        { ref: 4, name: 'Lamp', relationship: 3 },
+      ],
+    })
+    const known = new Map([1, 3, 4].map((ref) => [ref, []]))
+    const house = buildHouse(status.ok ? status.value.devices : [], known)
+    expect(house.devices.map((device) => device.sensitivity)).toEqual([
+      ['relative'],
+      ['controls-unknown'],
+      ['relative'],
+      [],
+    ])
+    expect(withRelatives(house, [3, 4, 9])).toEqual([1, 2, 3, 4])
+    expect(withRelatives(house, [4])).toEqual([4])
   })
 
   it('is shared by all members of one physical device', () => {

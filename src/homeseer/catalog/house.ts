@@ -52,6 +52,13 @@ export function withChildren(house: House, refs: readonly number[]): readonly De
   return [...wanted].map((ref) => house.byRef.get(ref)).filter((device) => device !== undefined)
 }
 
+/** The asked refs that exist, with the refs of everything that is one physical device with them. */
+export function withRelatives(house: House, refs: readonly number[]): readonly number[] {
+  const asked = refs.map((ref) => house.byRef.get(ref)).filter((device) => device !== undefined)
+  const roots = new Set(asked.map(rootRef))
+  return house.devices.filter((device) => roots.has(rootRef(device))).map(({ ref }) => ref)
+}
+
 export interface Group {
   readonly name: string
   readonly refs: readonly number[]

@@ -13,7 +13,15 @@ import { MISC, type DeviceRecord } from '../wire/device.ts'
 import type { Capability } from './capability.ts'
 import { hasAny, wordsOf } from './word.ts'
 
-export type SensitivityReason = 'lock' | 'door-or-gate' | 'alarm' | 'voice-confirm' | 'runs-script' | 'relative'
+export type SensitivityReason =
+  | 'lock'
+  | 'door-or-gate'
+  | 'alarm'
+  | 'voice-confirm'
+  | 'runs-script'
+  /** It may be any of these: HomeSeer has not said yet what it can be told. */
+  | 'controls-unknown'
+  | 'relative'
 
 const LOCK_WORDS = ['lock', 'locks', 'unlock', 'deadbolt', 'doorlock', 'smartlock', 'schloss', 'turschloss']
 const GARAGE_WORDS = ['garage', 'garagen', 'carport']
@@ -41,12 +49,14 @@ const HS4_LOCK_TYPE = 4
 
 export interface SensitivityEvidence {
   readonly record: DeviceRecord
-  readonly controls: readonly ControlPair[]
+  /** `undefined` where HomeSeer could not be asked. */
+  readonly controls: readonly ControlPair[] | undefined
   readonly capabilities: readonly Capability[]
 }
 
 /** The device's own reasons; those of its relatives are added by the house, which knows them. */
-export function ownSensitivity({ record, controls, capabilities }: SensitivityEvidence): readonly SensitivityReason[] {
+export function ownSensitivity(evidence: SensitivityEvidence): readonly SensitivityReason[] {
+  const { record, controls = [], capabilities } = evidence
   const name = wordsOf(record.name, record.typeString)
   const place = wordsOf(record.location, record.location2)
   const reasons: SensitivityReason[] = []
@@ -56,6 +66,7 @@ export function ownSensitivity({ record, controls, capabilities }: SensitivityEv
   if (guards || record.deviceType.api === SECURITY_API) reasons.push('alarm')
   if ((record.misc & MISC.voiceConfirm) !== 0) reasons.push('voice-confirm')
   if (controls.some((pair) => pair.type === CONTROL_TYPE.scriptButton)) reasons.push('runs-script')
+  if (evidence.controls === undefined) reasons.push('controls-unknown')
   return reasons
 }
 

@@ -6,7 +6,8 @@
 import { z } from 'zod'
 import type { Capability } from '../../bus/capability.ts'
 import { defineTool } from '../../bus/tool.ts'
-import { fail, ok } from '../../core/result.ts'
+import type { Fault } from '../../core/fault.ts'
+import { fail, ok, type Result } from '../../core/result.ts'
 import { CAPABILITIES } from '../catalog/capability.ts'
 import type { Device } from '../catalog/device.ts'
 import { withChildren } from '../catalog/house.ts'
@@ -17,7 +18,7 @@ import { capOf, fits } from './device-filter.ts'
 import { cap, includeControls, includeRaw, items, place, refs } from './device-arguments.ts'
 import { homeseerFamily } from './envelope.ts'
 import { readFault } from './faults.ts'
-import { freshen, readHouse, readHouseWith, viewOf } from './house-client.ts'
+import { controlsUnknown, freshen, readControls, readHouse, readHouseWith, viewOf } from './house-client.ts'
 import { cursorArgument, pageOf } from './paging.ts'
 
 const common = { family: homeseerFamily, effect: 'reads' } as const
@@ -51,6 +52,7 @@ function list(homeseer: Homeseer): Capability {
       maxDevices: z.int(),
       truncated: z.boolean(),
       nextCursor: z.string().nullable(),
+      controlsUnknown: z.int().exactOptional().describe('Devices of which it is not known yet what they can do.'),
       items,
     }),
   }).handledBy(async (input) => {
@@ -71,6 +73,8 @@ function list(homeseer: Homeseer): Capability {
     // HomeSeer's own fields are its own words, so it is asked for them: what is pushed is numbers.
     const fresh = raw ? await freshen(homeseer, refsOf(page.value.items), true) : ok(undefined)
     if (!fresh.ok) return fresh
+    const shown = pairs ? await withControls(homeseer, page.value.items) : ok(page.value.items)
+    if (!shown.ok) return shown
     return answer({
       total: found.length,
       returned: page.value.items.length,
@@ -80,7 +84,8 @@ function list(homeseer: Homeseer): Capability {
       limit,
       includeRaw: raw,
       nextCursor: page.value.nextCursor,
-      items: page.value.items.map((device) => viewOf(homeseer, device, { includeControls: pairs, includeRaw: raw })),
+      ...controlsUnknown(house.value),
+      items: shown.value.map((device) => viewOf(homeseer, device, { includeControls: pairs, includeRaw: raw })),
     })
   })
 }
@@ -120,6 +125,8 @@ function get(homeseer: Homeseer): Capability {
       // Only what is shown is read again: a root with a hundred features need not cost a hundred reads.
       const fresh = await freshen(homeseer, refsOf(shown), raw)
       if (!fresh.ok) return fresh
+      const told = pairs ? await withControls(homeseer, shown) : ok(shown)
+      if (!told.ok) return told
       const isFound = (ref: number): boolean => house.value.byRef.has(ref)
       return answer({
         requestedRefs,
@@ -132,7 +139,7 @@ function get(homeseer: Homeseer): Capability {
         returnedDevices: shown.length,
         truncated: shown.length < resolved.length,
         resolvedRefs: resolved.map(({ ref }) => ref),
-        items: shown.map((device) => viewOf(homeseer, device, { includeControls: pairs, includeRaw: raw })),
+        items: told.value.map((device) => viewOf(homeseer, device, { includeControls: pairs, includeRaw: raw })),
       })
     },
   )
@@ -140,6 +147,12 @@ function get(homeseer: Homeseer): Capability {
 
 function refsOf(devices: readonly Device[]): readonly number[] {
   return devices.map(({ ref }) => ref)
+}
+
+/** The same devices, now that it is known what they can be told. */
+async function withControls(homeseer: Homeseer, devices: readonly Device[]): Promise<Result<readonly Device[], Fault>> {
+  const house = await readControls(homeseer, refsOf(devices))
+  return house.ok ? ok(devices.map((device) => house.value.byRef.get(device.ref) ?? device)) : house
 }
 
 function controls(homeseer: Homeseer): Capability {

@@ -142,7 +142,8 @@ async function askStatus(
   const { name, version, fahrenheit, devices: records } = reply.value
   const nowMs = homeseer.clock.monotonic()
   const known = await homeseer.catalog.house()
-  const pairs = new Map(known.ok ? known.value.devices.map((device) => [device.ref, device.controls]) : [])
+  const told = known.ok ? known.value.devices.filter(({ controlsKnown }) => controlsKnown) : []
+  const pairs = new Map(told.map((device) => [device.ref, device.controls]))
   // `everything` makes HomeSeer ignore the places, so they are applied here.
   const chosen = chosenDevices(buildHouse(records, pairs), input)
   const devices = chosen.map((device) => {

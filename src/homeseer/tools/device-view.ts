@@ -45,7 +45,9 @@ export function deviceView(
     ...(device.associatedRefs.length === 0 ? {} : { associatedRefs: [...device.associatedRefs] }),
     ...(device.sensitivity.length === 0 ? {} : { sensitive: [...device.sensitivity] }),
     ...(device.hidden ? { hidden: true } : {}),
-    ...(includeControls ? { controlPairs: device.controls.map(pairView) } : {}),
+    ...(device.controlsKnown ? {} : { controlsKnown: false }),
+    // No list rather than an empty one: that it has none is a fact, too.
+    ...(includeControls && device.controlsKnown ? { controlPairs: device.controls.map(pairView) } : {}),
     ...(includeRaw ? { statusImage: record.statusImage, raw: record.raw } : {}),
   }
 }

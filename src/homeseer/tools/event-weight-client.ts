@@ -57,7 +57,7 @@ interface SeenHouse {
 
 /** What an event sets and has no controls that we know of has got them since: a lock is known by its controls. */
 async function houseFor({ catalog }: Homeseer, refs: readonly number[]): Promise<Result<SeenHouse, Fault>> {
-  const known = await catalog.house()
+  const known = await catalog.houseFor(refs)
   if (!known.ok) return fail(readFault(known.fault, 'reading the devices'))
   const bare = refs.filter((ref) => known.value.byRef.get(ref)?.controls.length === 0)
   if (bare.length === 0) return ok({ house: known.value, unasked: 0 })

@@ -10,7 +10,7 @@ import { defineTool } from '../../bus/tool.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { fail } from '../../core/result.ts'
 import { getControl, getVersion } from '../wire/read-request.ts'
-import type { LinkFault } from '../wire/fault.ts'
+import { asksForTooMuch, type LinkFault } from '../wire/fault.ts'
 import type { Result } from '../../core/result.ts'
 import { answer, isoTime, type Homeseer } from './dependencies.ts'
 import { homeseerFamily } from './envelope.ts'
@@ -105,8 +105,9 @@ async function linkChecks({ link, catalog }: Homeseer): Promise<readonly Check[]
   return [
     checkOf('hs4_version', version, 'fail', (value) => ({ version: value })),
     checkOf('devices_read', refreshed, 'fail', () => ({ devices: link.mirror.entries.size })),
-    // Without them nobody knows what a device can be told, or how careful one must be with it.
-    checkOf('controls_read', controls, 'fail', (value) => ({ devices: value.size })),
+    // Without them nobody knows what a device can be told, or how careful one must be with it. What is too much at once
+    // is asked for in parts, which is slower and not broken.
+    checkOf('controls_read', controls, isTooMuch(controls) ? 'warn' : 'fail', (value) => ({ devices: value.size })),
     checkOf('events_read', events, 'fail', (value) => ({ events: value.length })),
     // A house without cameras is not a broken one.
     checkOf('cameras_read', cameras, 'warn', (value) => ({ cameras: value.length })),
@@ -114,6 +115,10 @@ async function linkChecks({ link, catalog }: Homeseer): Promise<readonly Check[]
       ? { check: 'push', status: 'pass', push: 'up' }
       : { check: 'push', status: 'warn', push: push === undefined ? 'off' : push.reason },
   ]
+}
+
+function isTooMuch(result: Result<unknown, LinkFault>): boolean {
+  return !result.ok && asksForTooMuch(result.fault)
 }
 
 function checkOf<Value>(

@@ -48,6 +48,18 @@ export async function readHouseWith(
   return asked.ok ? knownHouse(homeseer) : asked
 }
 
+/** The house, in which it is known what some devices can be told. */
+export async function readControls({ catalog }: Homeseer, refs: readonly number[]): Promise<Result<House, Fault>> {
+  const house = await catalog.houseFor(refs)
+  return house.ok ? ok(house.value) : fail(readFault(house.fault, 'reading the controls'))
+}
+
+/** Lists by what devices can do lack those of which nobody knows it; so they say how many these are. */
+export function controlsUnknown({ devices }: House): { readonly controlsUnknown?: number } {
+  const unknown = devices.filter(({ controlsKnown }) => !controlsKnown).length
+  return unknown === 0 ? {} : { controlsUnknown: unknown }
+}
+
 /** Makes what is known of some devices as fresh as wanted; those that are not known at all are asked about. */
 export async function freshen(
   homeseer: Homeseer,
@@ -77,15 +89,15 @@ export function viewOf(homeseer: Homeseer, device: Device, options: ViewOptions)
   return deviceView(device, seenNow(homeseer, device.ref), options)
 }
 
-/** The device, or a sentence with a way to find the right one. */
+/** The device as it must be known to weigh a change of it, or a sentence with a way to find the right one. */
 export async function findDevice(homeseer: Homeseer, ref: number): Promise<Result<Device, Fault>> {
   const house = await knownHouse(homeseer)
   if (!house.ok) return house
   // Worth one question before saying no: it may be newer than our last look at all of them.
   const asked = house.value.byRef.has(ref) ? ok(undefined) : await freshen(homeseer, [ref])
-  const renewed = asked.ok ? await knownHouse(homeseer) : asked
-  if (!renewed.ok) return renewed
-  const device = renewed.value.byRef.get(ref)
+  const weighed = asked.ok ? await readControls(homeseer, [ref]) : asked
+  if (!weighed.ok) return weighed
+  const device = weighed.value.byRef.get(ref)
   return device === undefined ? fail(noDevice(ref)) : ok(device)
 }
 

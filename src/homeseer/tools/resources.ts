@@ -20,7 +20,7 @@ import { statusData } from './device-status.ts'
 import { homeseerFamily } from './envelope.ts'
 import { eventJson } from './event-read-tools.ts'
 import { readFault } from './faults.ts'
-import { readHouse, viewOf } from './house-client.ts'
+import { controlsUnknown, readHouse, viewOf } from './house-client.ts'
 import { textOf } from './json-text.ts'
 import { policyState } from './policy-state.ts'
 import { currentNames, refreshJson } from './resolve-tools.ts'
@@ -108,6 +108,7 @@ export const RESOURCES: readonly ResourceDefinition[] = [
       })
       return ok({
         generatedAt: isoTime(homeseer.clock.now()),
+        ...controlsUnknown(house.value),
         matrix: Object.fromEntries(matrix.filter(([, refs]) => refs.length > 0)),
       })
     },

@@ -41,3 +41,8 @@ export function isPassing(fault: LinkFault): boolean {
   if (fault.kind === 'http-status') return fault.status >= 500
   return fault.kind === 'unreachable' || fault.kind === 'timed-out'
 }
+
+/** Whether a smaller question may be answered where this one was not. */
+export function asksForTooMuch({ kind }: LinkFault): boolean {
+  return kind === 'timed-out' || kind === 'too-large'
+}

@@ -1,0 +1,132 @@
+import { createServer, type Server } from 'node:http'
+import { afterEach, describe, expect, it } from 'vitest'
+import { listenLocally } from '../../../test/local-port.ts'
+import { manualClock, type ManualClock } from '../../../test/manual-clock.ts'
+import { JsonClient, type JsonClientOptions } from '../wire/json-client.ts'
+import { MirrorClient } from '../wire/mirror-client.ts'
+import { CatalogClient } from './catalog-client.ts'
+
+const LAMP = 7
+const [FRONT, BOLT] = [1_000, 1_001]
+/** A hundred sensors, a lamp that belongs to nothing, and a lock that only its controls give away. */
+const DEVICES = [
+  { ref: LAMP, name: 'Lamp', relationship: 3 },
+  ...Array.from({ length: 100 }, (_, at) => ({ ref: 100 + at, name: `Sensor ${at}`, relationship: 3 })),
+  { ref: FRONT, name: 'Front', relationship: 2, associated_devices: [BOLT] },
+  { ref: BOLT, name: 'Front', relationship: 4, associated_devices: [FRONT] },
+]
+const PAIRS: Readonly<Record<number, readonly object[]>> = {
+  [LAMP]: [{ Label: 'On', ControlUse: 1, ControlValue: 255, Ref: LAMP }],
+  [BOLT]: [{ Label: 'x', ControlUse: 19, ControlValue: 0, Ref: BOLT }],
+}
+
+/** What the HomeSeer at the far end does with a question about controls. */
+type Mood = 'answers' | 'too-long' | 'silent' | 'refuses'
+
+let mood: { everything: Mood; parts: Mood }
+let asked: string[]
+let clock: ManualClock
+const open: (() => void)[] = []
+afterEach(() => {
+  for (const close of open.splice(0)) close()
+})
+
+async function catalogOf(everything: Mood, json: Partial<JsonClientOptions> = {}): Promise<CatalogClient> {
+  mood = { everything, parts: 'answers' }
+  asked = []
+  clock = manualClock()
+  const server = createServer((request, response) => {
+    const query = new URL(request.url ?? '', 'http://homeseer').searchParams
+    if (query.get('request') === 'getstatus') return response.end(JSON.stringify({ Devices: DEVICES }))
+    const ref = query.get('ref')
+    asked.push(ref ?? 'all')
+    const answers = ref === null ? mood.everything : mood.parts
+    if (answers === 'silent') return undefined
+    if (answers === 'refuses') return response.end('error\r\n')
+    const refs = ref?.split(',').map(Number) ?? DEVICES.map((device) => device.ref)
+    const Devices = refs.map((one) => ({ ref: one, ControlPairs: PAIRS[one] ?? [] }))
+    const alone = { ...Devices[0] }
+    const text = JSON.stringify(refs.length === 1 ? alone : { Devices })
+    return response.end(answers === 'too-long' ? text.padEnd(200_000) : text)
+  })
+  const client = new JsonClient({
+    baseUrl: `http://127.0.0.1:${await listenLocally(server)}`,
+    credentials: undefined,
+    authentication: 'basic',
+    timeoutMs: 30_000,
+    readRetries: 0,
+    readRetryBackoffMs: 10,
+    allTriesMs: 30_000,
+    restMs: 0,
+    maxReplyBytes: 100_000,
+    ...json,
+  })
+  const mirror = new MirrorClient({ json: client, clock, rules: { pollMs: 1e9, resyncMs: 1e9 } })
+  open.push(() => closeAll(server, client))
+  return new CatalogClient({ json: client, mirror, clock, listsHoldMs: 1_000, controlsHoldMs: 1_000 })
+}
+
+function closeAll(server: Server, client: JsonClient): void {
+  client.close()
+  server.close()
+  server.closeAllConnections()
+}
+
+async function deviceOf(house: ReturnType<CatalogClient['house']>, ref: number) {
+  const known = await house
+  return known.ok ? known.value.byRef.get(ref) : known.fault
+}
+
+describe('controls', () => {
+  it('are asked for all at once where HomeSeer can say them all at once', async () => {
+    const catalog = await catalogOf('answers')
+    expect(await deviceOf(catalog.house(), BOLT)).toMatchObject({ controlsKnown: true, sensitivity: ['lock'] })
+    expect(await deviceOf(catalog.houseFor([LAMP]), LAMP)).toMatchObject({ capabilities: ['on_off'], sensitivity: [] })
+    expect(asked).toEqual(['all'])
+  })
+
+  it.each(['too-long', 'silent'] as const)(
+    'come in parts where the answer about all is %s',
+    async (everything) => {
+      const catalog = await catalogOf(everything, everything === 'silent' ? { timeoutMs: 4_000 } : {})
+      const unknown = { controlsKnown: false, controls: [], capabilities: [], sensitivity: ['controls-unknown'] }
+      expect(await deviceOf(catalog.house(), LAMP)).toMatchObject(unknown)
+      await expect
+        .poll(() => deviceOf(catalog.house(), BOLT), { timeout: 20_000 })
+        .toMatchObject({ controlsKnown: true })
+      expect(await deviceOf(catalog.house(), LAMP)).toMatchObject({ controlsKnown: true, sensitivity: [] })
+      // Never again all at once.
+      clock.advance(2_000)
+      await catalog.house()
+      expect(asked.filter((refs) => refs === 'all')).toEqual(['all'])
+    },
+    30_000,
+  )
+
+  it('are read of a whole physical device before a change of one of its members is weighed', async () => {
+    const catalog = await catalogOf('too-long')
+    mood.parts = 'refuses'
+    await catalog.house()
+    // The walk through the parts ends with the first no.
+    await expect.poll(() => asked.length).toBe(2)
+    expect((await catalog.houseFor([FRONT])).ok).toBe(false)
+    mood.parts = 'answers'
+    expect(await deviceOf(catalog.houseFor([FRONT]), FRONT)).toMatchObject({ sensitivity: ['relative'] })
+    expect(asked.at(-1)).toBe(`${FRONT},${BOLT}`)
+    expect(await deviceOf(catalog.house(), LAMP)).toMatchObject({ sensitivity: ['controls-unknown'] })
+  })
+
+  it('are shown when they hold no longer, and not weighed', async () => {
+    const catalog = await catalogOf('answers')
+    await catalog.house()
+    mood = { everything: 'too-long', parts: 'refuses' }
+    clock.advance(2_000)
+    expect(await deviceOf(catalog.house(), LAMP)).toMatchObject({ controls: [{ label: 'On' }] })
+    expect(await catalog.houseFor([LAMP])).toMatchObject({ ok: false, fault: { kind: 'refused' } })
+  })
+
+  it('leave nothing to be shown where HomeSeer refuses to say them', async () => {
+    const catalog = await catalogOf('refuses')
+    expect(await catalog.house()).toMatchObject({ ok: false, fault: { kind: 'refused' } })
+  })
+})

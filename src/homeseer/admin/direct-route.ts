@@ -82,7 +82,7 @@ function script(command: string, scriptPage: string): DirectRoute {
         // The script page answers with status 200 whatever happened; only the text tells.
         const complaint = said.value.commands.find(({ value }) => /^error\b/i.test(value.trim()))
         if (complaint === undefined) return ok([...said.value.responseArray])
-        const words = complaint.value.slice(0, 200)
+        const words = complaint.value.slice(0, 200).toWellFormed()
         return { ok: false, fault: { kind: 'refused', reason: 'unsupported', text: words } }
       },
     },

@@ -11,6 +11,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { Json } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import { systemCode } from '../../core/thrown.ts'
+import { receivedJson } from '../wire/received-json.ts'
 import { decodeDefinitions, type DefinitionFault, type EventDefinition } from './event-definition.ts'
 
 export interface EventFilePaths {
@@ -99,11 +100,8 @@ async function readJson(path: string): Promise<Result<Json, EventFileFault>> {
   } catch (error) {
     return fail({ kind: 'unreadable', path, code: errorCode(error) })
   }
-  try {
-    return ok(JSON.parse(text.replace(/^\uFEFF/, '')) as Json)
-  } catch {
-    return fail({ kind: 'not-json', path })
-  }
+  const value = receivedJson(text.replace(/^\uFEFF/, ''))
+  return value === undefined ? fail({ kind: 'not-json', path }) : ok(value)
 }
 
 function errorCode(error: unknown): string {

@@ -28,6 +28,7 @@ import { answer, isoTime, nested, type Homeseer } from './dependencies.ts'
 import { homeseerFamily } from './envelope.ts'
 import { badArgument, HINT, hs4Fault, NEXT, nextJson } from './faults.ts'
 import type { GuardedTool } from './guarded-tool.ts'
+import { cut } from './json-text.ts'
 import { isDry } from './rules.ts'
 
 /** Tools whose calls can be staged, by name. */
@@ -242,7 +243,7 @@ function findTool(preparable: Preparable, given: string): Result<GuardedTool, Fa
   return fail(
     badArgument('toolName', `${given} is no tool whose calls can be prepared`, {
       details: { preparable: [...preparable.keys()] },
-      next: [{ name: 'hs4.help.route', args: { goal: `use ${given}`.slice(0, 200) } }],
+      next: [{ name: 'hs4.help.route', args: { goal: cut(`use ${given}`, 200) } }],
     }),
   )
 }

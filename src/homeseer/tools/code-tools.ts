@@ -17,7 +17,7 @@ import { answer, type Homeseer } from './dependencies.ts'
 import { homeseerFamily } from './envelope.ts'
 import { hs4Fault, readFault, writeFault } from './faults.ts'
 import { BASE_GUARD, GUARDED_OUTPUT, guardedTool, type GuardedTool } from './guarded-tool.ts'
-import { textOf } from './json-text.ts'
+import { cut, textOf } from './json-text.ts'
 import { scriptIdOf } from './rules.ts'
 
 export function pluginList(homeseer: Homeseer): Capability {
@@ -57,8 +57,8 @@ export function scriptRun(homeseer: Homeseer): GuardedTool {
       effect: 'sensitive',
       // The whole command is in the preview that a person approves; this is its short name for limits and lists, and
       // stays in the ledger for good: statements before the first bracket must not leave a password there.
-      target: `homeseer:script:${redactText(scriptId).slice(0, 200)}`,
-      label: `Script ${scriptId.slice(0, 100)}`,
+      target: `homeseer:script:${cut(redactText(scriptId), 200)}`,
+      label: `Script ${cut(scriptId, 100)}`,
       touched: { scriptId },
       preview: { command },
     }),

@@ -8,7 +8,7 @@ import type { Offer } from '../../bus/capability.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { normalise, tokensOf } from '../resolve/normalise.ts'
 import { resolveCameras, resolveDevices, resolveEvents, type Resolver } from '../resolve/resolve.ts'
-import { textOf } from './json-text.ts'
+import { cut, textOf } from './json-text.ts'
 
 export interface KnownHouse {
   readonly resolver: Resolver
@@ -46,7 +46,7 @@ interface Asked {
 type Filler = (asked: Asked) => Json | undefined
 
 /** A goal that names the tool asks how it is used, and says nothing to look for with it. */
-const words: Filler = ({ goal, tool }) => (goal.includes(tool) ? undefined : goal.slice(0, MAX_QUERY))
+const words: Filler = ({ goal, tool }) => (goal.includes(tool) ? undefined : cut(goal, MAX_QUERY))
 
 /** By the argument's name, which means the same thing in every tool of the contract. */
 const FILLERS: Readonly<Record<string, Filler>> = {

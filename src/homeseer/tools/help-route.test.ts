@@ -145,4 +145,9 @@ describe('help route', () => {
   it('falls back to finding out what is wrong', () => {
     expect(top('why is it so dark')?.route).toBe('generic_diagnostics')
   })
+
+  it('leaves no half of a character where it cuts', () => {
+    const goal = `desk lamp on ${'x'.repeat(186)}😀`
+    expect(top(goal)?.steps[0]?.argsTemplate).toEqual({ query: `desk lamp on ${'x'.repeat(186)}\ufffd`, limit: 5 })
+  })
 })

@@ -14,6 +14,7 @@ import { chooseControl, type ControlChoice } from '../catalog/control.ts'
 import { normalise, tokensOf } from '../resolve/normalise.ts'
 import { resolveCameras, resolveDevices, resolveEvents, type Resolver } from '../resolve/resolve.ts'
 import { argumentsFor } from './help-arguments.ts'
+import { cut } from './json-text.ts'
 
 type HelpMode = 'read_only' | 'dry_run' | 'mutate'
 
@@ -82,7 +83,7 @@ function deviceRoute({ goal, mode, resolver }: Goal, words: ReadonlySet<string>)
   if (top === undefined) return kindRoute(words)
   const { target, score } = top
   const look: readonly Step[] = [
-    { tool: 'hs4.resolve.devices', argsTemplate: { query: goal.slice(0, 200), limit: 5 } },
+    { tool: 'hs4.resolve.devices', argsTemplate: { query: cut(goal, 200), limit: 5 } },
     { tool: 'hs4.devices.get', argsTemplate: { refs: [target.ref], includeControls: true } },
   ]
   const wish = wishIn(target, goal)
@@ -106,7 +107,7 @@ function eventRoute({ goal, mode, resolver }: Goal, words: ReadonlySet<string>):
   if (top?.target.id === undefined) return undefined
   const { id } = top.target
   const look: readonly Step[] = [
-    { tool: 'hs4.resolve.events', argsTemplate: { query: goal.slice(0, 200), limit: 5 } },
+    { tool: 'hs4.resolve.events', argsTemplate: { query: cut(goal, 200), limit: 5 } },
     { tool: 'hs4.events.get', argsTemplate: { id } },
   ]
   const steps = mode === 'read_only' ? look : [...look, ...changing('hs4.events.run', { id }, { mode, goal })]
@@ -177,7 +178,7 @@ function diagnosticRoute(words: ReadonlySet<string>): Route {
 
 /** Planning first; what really changes something comes last, and only where that was asked for. */
 function changing(tool: string, args: JsonObject, { mode, goal }: Pick<Goal, 'mode' | 'goal'>): readonly Step[] {
-  const claims = { confirm: true, intent: goal.slice(0, 500), reason: `Asked for: ${goal}`.slice(0, 500) }
+  const claims = { confirm: true, intent: cut(goal, 500), reason: cut(`Asked for: ${goal}`, 500) }
   const dry: Step = { tool, argsTemplate: { ...args, dryRun: true } }
   if (mode === 'dry_run')
     return [dry, { tool: 'hs4.change.prepare', argsTemplate: { toolName: tool, args: { ...args, ...claims } } }]

@@ -1,5 +1,5 @@
 /**
- * JSON text: a member that should be a text, read without trusting that it is one.
+ * JSON text: a member that should be a text, read without trusting that it is one; and texts that are cut.
  *
  * Pure.
  */
@@ -8,4 +8,9 @@ import type { Json } from '../../core/json.ts'
 /** Texts and numbers; anything else is no text. */
 export function textOf(value: Json | undefined): string {
   return typeof value === 'string' || typeof value === 'number' ? String(value) : ''
+}
+
+/** The beginning of a text, without the half of a character at its end: JSON cannot say that. */
+export function cut(text: string, most: number): string {
+  return text.slice(0, most).toWellFormed()
 }

@@ -12,6 +12,7 @@ import type { Fault } from '../../core/fault.ts'
 import { nested, type Homeseer } from './dependencies.ts'
 import { NEXT, nextJson } from './faults.ts'
 import { BASE_GUARD, MAX_WORDS } from './guarded-tool.ts'
+import { cut } from './json-text.ts'
 import { isDry, type Claims } from './rules.ts'
 
 export const INTENT_GUARD = {
@@ -66,7 +67,7 @@ function withDirectCall(fault: Fault, { toolName, args, claims, summary, query }
   const { reasons = [] } = fault
   if (fault.kind !== 'not-permitted' || !reasons.every(({ rule }) => CLAIM_RULES.has(rule))) return fault
   const { intent = summary, reason = `Asked for: ${query}` } = claims
-  const claimed = { confirm: true, intent: intent.slice(0, MAX_WORDS), reason: reason.slice(0, MAX_WORDS) }
+  const claimed = { confirm: true, intent: cut(intent, MAX_WORDS), reason: cut(reason, MAX_WORDS) }
   return {
     ...fault,
     details: { [NEXT]: [nextJson({ name: toolName, args: { ...args, ...claimed } })], ...fault.details },

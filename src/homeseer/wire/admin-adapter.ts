@@ -15,10 +15,11 @@
  * Pure.
  */
 import { base64url, fromBase64url, fromUtf8, utf8 } from '../../core/bytes.ts'
-import { isJsonObject, jsonIn, type JsonObject } from '../../core/json.ts'
+import { isJsonObject, type JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import type { Exchange } from './exchange.ts'
 import { booleanField, numberField, objectField, textField } from './field.ts'
+import { receivedJson } from './received-json.ts'
 import type { Reply, ReplyFault } from './reply.ts'
 import { decodeScriptReply, runScript, SCRIPT_PAGE } from './script.ts'
 
@@ -130,7 +131,7 @@ function decodeAdapterReply(reply: Reply, id: string): Result<AdapterReply, Repl
     return fail({ kind: 'refused', reason: 'unsupported', text: 'no admin adapter answered' })
   if (good) return ok({ id, ok: true, data: objectField(answer, 'data') ?? {} })
   const code = ADAPTER_CODES.find((known) => known === textField(answer, 'code')) ?? 'failed'
-  return ok({ id, ok: false, code, message: (textField(answer, 'message') ?? '').slice(0, 500) })
+  return ok({ id, ok: false, code, message: (textField(answer, 'message') ?? '').slice(0, 500).toWellFormed() })
 }
 
 function pack(members: JsonObject): string {
@@ -139,6 +140,6 @@ function pack(members: JsonObject): string {
 
 function unpack(packed: string): JsonObject | undefined {
   const bytes = fromBase64url(packed.slice(MARK.length))
-  const value = jsonIn(bytes && fromUtf8(bytes))
+  const value = receivedJson(bytes && fromUtf8(bytes))
   return isJsonObject(value) && numberField(value, 'v') === VERSION ? value : undefined
 }

@@ -11,9 +11,10 @@
  * Pure.
  */
 import { fromUtf8 } from '../../core/bytes.ts'
-import { isJsonObject, jsonIn, type Json } from '../../core/json.ts'
+import { isJsonObject, type Json } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import { textField } from './field.ts'
+import { receivedJson } from './received-json.ts'
 
 export type Reply =
   | { readonly kind: 'word'; readonly word: 'ok' }
@@ -53,7 +54,7 @@ export function decodeReply(body: Uint8Array): Result<Reply, ReplyFault> {
   const text = readableText(body).trim()
   if (/^ok$/i.test(text)) return ok({ kind: 'word', word: 'ok' })
   if (/^"?error/i.test(text)) return fail(refusal(text.replaceAll('"', '')))
-  const value = jsonIn(text)
+  const value = receivedJson(text)
   if (value === undefined) return decodeText(text)
   const response = isJsonObject(value) ? textField(value, 'Response') : undefined
   if (response !== undefined && /^error/i.test(response.trim())) return fail(refusal(response.trim()))
@@ -80,7 +81,7 @@ export function unexpected(reply: Reply, due: string): Malformed {
 }
 
 function refusal(text: string): ReplyFault {
-  const quoted = text.slice(0, MAX_QUOTED)
+  const quoted = text.slice(0, MAX_QUOTED).toWellFormed()
   if (/\b(log ?in|password|unauthori[sz]ed|not authori[sz]ed|access denied)\b/i.test(text))
     return { kind: 'unauthorised' }
   if (/\bjson\b.*\b(disabled|not enabled|off)\b/i.test(text)) return { kind: 'json-disabled', text: quoted }

@@ -7,10 +7,11 @@
  * Pure.
  */
 import { fromUtf8 } from '../../core/bytes.ts'
-import { isJsonObject, jsonIn } from '../../core/json.ts'
+import { isJsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import { decodeWireDate, encodeWireDate } from './date.ts'
 import { numberField, objectField, textField } from './field.ts'
+import { receivedJson } from './received-json.ts'
 import type { Malformed } from './reply.ts'
 
 export interface HookedChange {
@@ -25,7 +26,7 @@ export interface HookedChange {
 
 /** `undefined` for a hook of another type, which is not ours to refuse. */
 export function decodeWebhook(body: Uint8Array): Result<HookedChange | undefined, Malformed> {
-  const value = jsonIn(fromUtf8(body))
+  const value = receivedJson(fromUtf8(body))
   if (!isJsonObject(value)) return fail({ kind: 'malformed', detail: 'a web hook body that is not an object' })
   if (textField(value, 'type')?.toLowerCase() !== 'devicechange') return ok(undefined)
   const data = objectField(value, 'data') ?? {}

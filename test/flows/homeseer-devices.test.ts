@@ -232,13 +232,50 @@ describe('intents', () => {
     expect(await house.call(next.name, next.args)).toMatchObject({ result: { applied: true } })
   })
 
-  it('say of a token without claims that these cannot be added to it', async () => {
+  it('take what a token was prepared without from its commit', async () => {
     await using house = await openHouse(world)
-    const staged = await house.call('hs4.intent.device_set_by_name', { query: 'Hall Lamp', value: 40 })
+    const staged = await house.call('hs4.intent.device_set_by_name', { query: 'Hall Lamp', value: 41 })
     const token = String(at(staged, 'result', 'prepared', 'token'))
-    expect(at(await house.call('hs4.change.commit', { token }), 'error', 'fixHint')).toBe(
-      'A token keeps the arguments it was prepared with. Prepare the change again, or call its tool, with what `details.reasons` asks for.',
-    )
+    const commit = (claims: JsonObject) => house.call('hs4.change.commit', { token, ...claims })
+    expect(await commit({})).toMatchObject({
+      error: {
+        details: { rules: ['confirm', 'intent', 'reason'] },
+        fixHint:
+          'Give confirm, intent and reason with the commit; for anything else in `details.reasons`, prepare the change again, or call its tool.',
+      },
+    })
+    expect(await commit({ ...CLAIMS, confirm: false })).toMatchObject({ error: { details: { rules: ['confirm'] } } })
+    expect(await commit({ ...CLAIMS, dryRun: true })).toMatchObject({ result: { committed: false, dryRun: true } })
+    expect(await commit(CLAIMS)).toMatchObject({ result: { committed: true, data: { applied: true, value: 41 } } })
+  })
+
+  it('name the commit with what was said with it, where a person is asked first', async () => {
+    await using house = await openHouse(world)
+    const args = { ref: 141, value: 0 }
+    const staged = await house.call('hs4.change.prepare', { toolName: 'hs4.devices.set', args })
+    const token = String(at(staged, 'result', 'token'))
+    const asked = await house.call('hs4.change.commit', { token, ...CLAIMS })
+    const next = at(asked, 'error', 'suggestedNextToolCalls', 0) as { name: string; args: JsonObject }
+    expect(next).toEqual({ name: 'hs4.change.commit', args: { token, ...CLAIMS } })
+    expect(await house.approveAll()).toBe(1)
+    expect(await house.call(next.name, next.args)).toMatchObject({ result: { committed: true } })
+  })
+
+  it('hold a commit to what it says itself, and a plan to being one', async () => {
+    const prepare = async (claims: JsonObject) => {
+      const args = { ref: 120, value: 255, ...CLAIMS, ...claims }
+      return String(
+        at(await house.call('hs4.change.prepare', { toolName: 'hs4.devices.set', args }), 'result', 'token'),
+      )
+    }
+    const confirmed = await prepare({})
+    expect(await house.call('hs4.change.commit', { token: confirmed, confirm: false })).toMatchObject({
+      error: { code: 'POLICY_DENY', details: { rules: ['confirm'] } },
+    })
+    const planned = await prepare({ dryRun: true })
+    expect(await house.call('hs4.change.commit', { token: planned, dryRun: false })).toMatchObject({
+      result: { committed: false, dryRun: true },
+    })
   })
 
   it('say of a token that nobody knows where tokens come from', async () => {

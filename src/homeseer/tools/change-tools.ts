@@ -27,9 +27,9 @@ import { denied } from '../../guard/refusal.ts'
 import { answer, isoTime, nested, type Homeseer } from './dependencies.ts'
 import { homeseerFamily } from './envelope.ts'
 import { badArgument, HINT, hs4Fault, NEXT, nextJson } from './faults.ts'
-import type { GuardedTool } from './guarded-tool.ts'
+import { BASE_GUARD, type GuardedTool } from './guarded-tool.ts'
 import { cut } from './json-text.ts'
-import { isDry } from './rules.ts'
+import { isDry, type Claims } from './rules.ts'
 
 /** Tools whose calls can be staged, by name. */
 export type Preparable = ReadonlyMap<string, GuardedTool>
@@ -47,7 +47,10 @@ function prepareTool(homeseer: Homeseer, preparable: Preparable): Capability {
       'Checks a call of a tool that changes something, as a dry run, and keeps it under a token. Nothing in the house changes. `policy` says what would refuse it as it stands.',
     input: z.strictObject({
       toolName: z.string().min(1).max(128).describe('A tool that changes something, such as hs4.devices.set.'),
-      args: z.record(z.string(), z.json()).default({}).describe('Its arguments, with confirm, intent and reason.'),
+      args: z
+        .record(z.string(), z.json())
+        .default({})
+        .describe('Its arguments; confirm, intent and reason may also come with the commit.'),
       summary: z
         .union([z.string().max(1_000), z.record(z.string(), z.json())])
         .default({})
@@ -115,8 +118,8 @@ function commitTool(homeseer: Homeseer, preparable: Preparable): Capability {
     name: 'hs4.change.commit',
     title: 'Commit a prepared change',
     description:
-      'Carries out a prepared change, once, if policy still allows it. Only whoever prepared it can. The change itself is checked, guarded and recorded as if it had been called directly.',
-    input: z.strictObject({ token: z.string().min(1).max(128).describe('From hs4.change.prepare.') }),
+      'Carries out a prepared change, once, if policy still allows it. Only whoever prepared it can. confirm, intent and reason are those that it was prepared with, unless they are given here. The change itself is checked, guarded and recorded as if it had been called directly.',
+    input: z.strictObject({ token: z.string().min(1).max(128).describe('From hs4.change.prepare.'), ...BASE_GUARD }),
     output: z.looseObject({ committed: z.boolean(), toolName: z.string(), preparedAuditRef: z.string() }),
     effect: 'writes',
     // The answer of the inner call is recorded with that call, where it is known which of it is secret.
@@ -124,23 +127,30 @@ function commitTool(homeseer: Homeseer, preparable: Preparable): Capability {
     timeoutSeconds: 90,
     // The act is the inner call, which the guard weighs by itself; here only a record changes hands.
     assess: () => ({ effect: 'records', reasons: [] }),
-  }).handledBy(({ token }, call) => commit(homeseer, preparable, { token, call }))
+  }).handledBy(({ token, ...claims }, call) => commit(homeseer, preparable, { token, claims, call }))
+}
+
+interface Committing {
+  readonly token: string
+  readonly claims: Claims
+  readonly call: Call
 }
 
 async function commit(
   homeseer: Homeseer,
   preparable: Preparable,
-  { token, call }: { readonly token: string; readonly call: Call },
+  { token, claims, call }: Committing,
 ): Promise<Outcome> {
   const { changes } = homeseer.guard
   const principal = callerKey(call.caller)
   const peeked = changes.peek(token, principal)
   if (!peeked.ok) return fail(asToken(peeked.fault))
-  const { tool: name, args } = peeked.value
+  const { tool: name } = peeked.value
+  const args = claimed(peeked.value, claims)
   const found = findTool(preparable, name)
   if (!found.ok) return found
   // Before the token is taken: a rehearsal must not use it up.
-  if (isDry(homeseer.rules, args)) return commitDry(homeseer, { call, change: peeked.value, token })
+  if (isDry(homeseer.rules, args)) return commitDry(homeseer, { call, change: { ...peeked.value, args }, token })
   // A copy: plans are kept by the body they were made from, and this one belongs to this judgement.
   const verdict = await judged(homeseer, found.value, { call, args: { ...args } })
   if (!verdict.ok) return verdict
@@ -148,12 +158,12 @@ async function commit(
   // Durable before the act: of any number of commits of one token, one goes on.
   const taken = await changes.take(token, principal)
   if (!taken.ok) return taken
-  const outcome = await homeseer.bus.call(name, undefined, taken.value.args, nested(homeseer, call))
+  const outcome = await homeseer.bus.call(name, undefined, claimed(taken.value, claims), nested(homeseer, call))
   const preparedAuditRef = `ledger:${taken.value.preparedSeq}`
   if (!outcome.ok && REFUSED.has(outcome.fault.kind)) {
     const { releasedSeq } = await changes.release(token)
     const refs = { preparedAuditRef, commitAuditRef: `ledger:${releasedSeq}` }
-    return fail(stillCommittable(outcome.fault, { token, change: taken.value, refs }))
+    return fail(stillCommittable(outcome.fault, { token, claims, change: taken.value, refs }))
   }
   const { finishedSeq } = await changes.finish(token, endOf(outcome))
   const refs = { preparedAuditRef, commitAuditRef: `ledger:${finishedSeq}` }
@@ -166,6 +176,14 @@ async function commit(
     summary: summaryJson(taken.value),
     data: { toolName: name, ...(outcome.value.data as JsonObject) },
   })
+}
+
+/**
+ * What is said with the commit holds for it: whoever looked at the plan first can confirm it then. What was prepared as
+ * a plan stays one, since `dryRun: false` is no more than silence.
+ */
+function claimed({ args }: PreparedChange, { dryRun, ...said }: Claims): JsonObject {
+  return { ...args, ...said, ...(dryRun === true ? { dryRun } : {}) }
 }
 
 /** The usual advice for what is not found is about names, and for what cannot be done twice about arguments. */
@@ -181,14 +199,14 @@ const TOKEN_HINT = 'Prepare the change again: a token ends with its time, and is
 const SPENT_HINT =
   'A token is good for one attempt; `details.state` says what became of it. Prepare the change again only if it is to happen once more.'
 
-/** The token alone cannot put a reason right. */
+/** The same token alone would be refused again. */
 function asPrepared(fault: Fault): Fault {
   if (fault.kind !== 'not-permitted') return fault
   return { ...fault, details: { ...fault.details, [HINT]: PREPARED_HINT } }
 }
 
 const PREPARED_HINT =
-  'A token keeps the arguments it was prepared with. Prepare the change again, or call its tool, with what `details.reasons` asks for.'
+  'Give confirm, intent and reason with the commit; for anything else in `details.reasons`, prepare the change again, or call its tool.'
 
 /** Only the guard and the queue before it say these, and they do so before a tool is reached. */
 const REFUSED: ReadonlySet<Fault['kind']> = new Set(['not-permitted', 'approval-required', 'busy'])
@@ -196,9 +214,17 @@ const REFUSED: ReadonlySet<Fault['kind']> = new Set(['not-permitted', 'approval-
 /** After the person's yes, or a moment later, the very same token will do. */
 function stillCommittable(
   fault: Fault,
-  { token, change, refs }: { readonly token: string; readonly change: PreparedChange; readonly refs: JsonObject },
+  {
+    token,
+    claims,
+    change,
+    refs,
+  }: Omit<Committing, 'call'> & {
+    readonly change: PreparedChange
+    readonly refs: JsonObject
+  },
 ): Fault {
-  const next = nextJson({ name: 'hs4.change.commit', args: { token } })
+  const next = nextJson({ name: 'hs4.change.commit', args: { token, ...claims } })
   const expiresAt = isoTime(change.expiresAtMs)
   return { ...fault, details: { ...fault.details, ...refs, token, expiresAt, [NEXT]: [next] } }
 }

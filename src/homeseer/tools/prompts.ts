@@ -62,7 +62,7 @@ export function prompts(): readonly Capability[] {
             ? 'Find the device with hs4.resolve.devices; go on only if its verdict is `act`, otherwise ask.'
             : `The devices are ${targetRefs.join(', ')}; look at them with hs4.devices.get (includeControls: true).`,
           preferDryRun
-            ? 'Prepare the change with hs4.change.prepare, show it, and commit only after the person agrees.'
+            ? 'Prepare the change with hs4.change.prepare, show it, and commit it, with confirm, intent and reason, only after the person agrees.'
             : 'Call hs4.devices.set with confirm, intent and reason.',
           'Report what `verification` says, not what you expected.',
         ),

@@ -119,6 +119,8 @@ export interface Assessment {
   readonly idempotencyKey?: string
   /** Why the family's own contract refuses this call, all reasons at once; empty means that it does not. */
   readonly reasons: readonly Reason[]
+  /** What a refusal of this call tells beside its reasons, as details of the fault. */
+  readonly refusal?: JsonObject
   /** Before → after, for the approver. */
   readonly preview?: JsonObject
 }

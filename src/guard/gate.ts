@@ -48,13 +48,19 @@ export function createGate(parts: StepParts): Around {
     const passed = await pass(assessed.value, parts)
     switch (passed.kind) {
       case 'answer':
-        return passed.outcome
+        return told(passed.outcome, assessed.value.assessment)
       case 'rehearse':
         return proceed({ ...call, rehearsal: true })
       default:
         return passed.effect === 'reads' ? proceed(call) : carryOut(call, proceed, passed, parts)
     }
   }
+}
+
+/** A refusal, with what the family has to say about the call that was refused. */
+function told(outcome: Outcome, { refusal }: Assessment): Outcome {
+  if (outcome.ok || outcome.fault.reasons === undefined || refusal === undefined) return outcome
+  return fail({ ...outcome.fault, details: { ...refusal, ...outcome.fault.details } })
 }
 
 /** The decision alone. */

@@ -103,7 +103,27 @@ describe('calls', () => {
       operationTier: 'admin',
     })
     expect(answer).toMatchObject({
-      error: { code: 'POLICY_DENY', details: { envelope: { result: 'failed', operationTier: 'admin' } } },
+      error: {
+        code: 'POLICY_DENY',
+        details: {
+          envelope: {
+            result: 'failed',
+            precheck: [
+              { check: 'policy', status: 'fail' },
+              { check: 'maintenance_window', status: 'pass', required: true },
+              { check: 'change_ticket', status: 'fail', required: true },
+            ],
+            steps: [],
+            rollback: 'not_needed',
+            auditRef: expect.stringMatching(/^trace:/),
+            operationTier: 'admin',
+            domain: 'users',
+            maintenanceWindowId: 'x',
+            changeTicket: null,
+            riskLevel: 'medium',
+          },
+        },
+      },
     })
   })
 

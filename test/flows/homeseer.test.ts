@@ -202,11 +202,17 @@ describe.each<{ era: Era }>([{ era: 'modern' }, { era: 'legacy' }])(
       const done = await ask('hs4.admin.system.config.set', set)
       expect(world.simulator.system.settings.get('gLocLabel2')).toBe('Etage')
       const rollbackId = String(at(done, 'result', 'rollbackId'))
+      const plan = await ask('hs4.admin.rollback', { rollbackId, ...ADMIN_CLAIMS, dryRun: true })
+      expect(plan).toMatchObject({ result: { result: 'planned', domain: 'system', changeTicket: 'CHG-1' } })
       const back = await ask('hs4.admin.rollback', { rollbackId, ...ADMIN_CLAIMS })
       expect(back).toMatchObject({ result: { result: 'applied', rolledBack: 'hs4.admin.system.config.set' } })
       expect(world.simulator.system.settings.get('gLocLabel2')).toBe('Floor')
       const again = await ask('hs4.admin.rollback', { rollbackId, ...ADMIN_CLAIMS })
       expect(at(again, 'error', 'code')).toBe('BAD_REQUEST')
+      expect(at(await ask('hs4.admin.rollback', { rollbackId }), 'error', 'details', 'envelope')).toMatchObject({
+        precheck: [{ status: 'fail' }, { status: 'skipped' }, { status: 'skipped' }],
+        domain: null,
+      })
     })
 
     it('waits for a person before it opens the door or runs a script, and then does so once', async () => {

@@ -39,19 +39,41 @@ export interface EnvelopeParts {
 /** Where the change can be taken back, or why it cannot be. */
 export type RollbackOffer = { readonly id: string } | { readonly refusedBecause: string }
 
+/** What every envelope says of the call. `domain` is `null` where an act that is to be taken back was not found. */
+type CallParts = Pick<EnvelopeParts, 'claims' | 'requireTicket' | 'auditRef'> & { readonly domain: AdminDomain | null }
+
+/** Of a call that may be refused; what its refusal comes to, the family adds, which knows the reasons. */
+export function refusedEnvelope(parts: CallParts): JsonObject {
+  return { envelope: { precheck: checksOf(parts), ...callJson(parts) } }
+}
+
 /** Only for calls that passed the guard, so every precheck is passed; a refused call is spelt by the family. */
 export function adminEnvelope(parts: EnvelopeParts): JsonObject {
-  const { result, domain, claims, auditRef, steps, rollback, before, after, discretion, data } = parts
+  const { result, steps, rollback, before, after, discretion, data } = parts
   const seen = before !== undefined || after !== undefined
   return {
     result,
-    precheck: [
-      { check: 'policy', status: 'pass' },
-      { check: 'maintenance_window', status: 'pass', required: true },
-      { check: 'change_ticket', status: 'pass', required: parts.requireTicket },
-    ],
+    precheck: checksOf(parts).map(({ check, ...more }) => ({ check, status: 'pass', ...more })),
     steps: [...steps],
     ...rollbackJson(rollback),
+    ...callJson(parts),
+    ...(before === undefined ? {} : { before: discretion.record(before) }),
+    ...(after === undefined ? {} : { after: discretion.record(after) }),
+    ...(seen ? { diff: differenceOf(before ?? {}, after ?? {}, discretion) } : {}),
+    ...(data === undefined ? {} : { data }),
+  }
+}
+
+function checksOf({ requireTicket }: Pick<CallParts, 'requireTicket'>) {
+  return [
+    { check: 'policy' },
+    { check: 'maintenance_window', required: true },
+    { check: 'change_ticket', required: requireTicket },
+  ]
+}
+
+function callJson({ auditRef, domain, claims }: CallParts): JsonObject {
+  return {
     auditRef,
     // Whatever the caller claimed: the tier follows from the tool (ADR 20).
     operationTier: 'admin',
@@ -59,10 +81,6 @@ export function adminEnvelope(parts: EnvelopeParts): JsonObject {
     maintenanceWindowId: claims.maintenanceWindowId ?? null,
     changeTicket: claims.changeTicket ?? null,
     riskLevel: claims.riskLevel,
-    ...(before === undefined ? {} : { before: discretion.record(before) }),
-    ...(after === undefined ? {} : { after: discretion.record(after) }),
-    ...(seen ? { diff: differenceOf(before ?? {}, after ?? {}, discretion) } : {}),
-    ...(data === undefined ? {} : { data }),
   }
 }
 

@@ -19,7 +19,13 @@ import { BASE_GUARD, guardedTool, type GuardedTool } from '../tools/guarded-tool
 import { textOf } from '../tools/json-text.ts'
 import { findDevice } from '../tools/house-client.ts'
 import type { House } from '../catalog/house.ts'
-import { adminEnvelope, ENVELOPE_OUTPUT, type EnvelopeParts, type RollbackOffer } from './admin-envelope.ts'
+import {
+  adminEnvelope,
+  ENVELOPE_OUTPUT,
+  refusedEnvelope,
+  type EnvelopeParts,
+  type RollbackOffer,
+} from './admin-envelope.ts'
 import type { CapabilityCache } from './capability-cache.ts'
 import { actionRefs } from './content-operations.ts'
 import { discretionOf } from './discretion.ts'
@@ -50,6 +56,7 @@ export function adminTools(parts: AdminParts): readonly GuardedTool[] {
 function operationTool(parts: AdminParts, operation: Operation): GuardedTool {
   const { homeseer } = parts
   const { op, domain, title, description, shape, target, touched, secrets } = operation
+  const requireTicket = homeseer.config.admin.requireChangeTicket
   return guardedTool<z.ZodType<AdminInput, unknown>, Plan>(homeseer.rules, {
     name: `hs4.admin.${op}`,
     title,
@@ -62,7 +69,9 @@ function operationTool(parts: AdminParts, operation: Operation): GuardedTool {
     // A plug-in is downloaded and started, a backup packed, while HomeSeer keeps the request open.
     timeoutSeconds: 120,
     ...(secrets === undefined ? {} : { secrets }),
+    alwaysTouched: { domain },
     plan: (input) => planOperation(homeseer, operation, plainArguments(input)),
+    refusal: (claims, call) => refusedEnvelope({ domain, claims, requireTicket, auditRef: auditRef(call) }),
     weigh: ({ args, effect }) => ({
       effect,
       target: `homeseer:${target(args)}`,
@@ -80,7 +89,7 @@ function operationTool(parts: AdminParts, operation: Operation): GuardedTool {
         domain,
         claims,
         discretion,
-        requireTicket: homeseer.config.admin.requireChangeTicket,
+        requireTicket,
         auditRef: auditRef(call),
         // Which of two routes `auto` will take is known only when it has been tried.
         steps: [{ name: 'execute', status: 'planned', route: homeseer.config.admin.executionMode }],
@@ -231,17 +240,33 @@ function unseen(op: string): Fault {
 /** Takes back one act of administration, by the call that undoes it, which passes every gate itself. */
 export function rollbackTool({ homeseer, rollbacks }: AdminParts): GuardedTool {
   const input = z.strictObject({ rollbackId: z.string().min(1).max(64), ...BASE_GUARD, ...ADMIN_CLAIMS })
+  const { requireChangeTicket: requireTicket, executionMode: route } = homeseer.config.admin
   return guardedTool(homeseer.rules, {
     name: 'hs4.admin.rollback',
     title: 'Take an act of administration back',
     description:
       'Brings back what was before an act of administration whose answer said `rollback: "available"`, once.',
     input,
-    output: z.looseObject({}),
+    output: ENVELOPE_OUTPUT,
     effect: 'admin',
     lock: ({ rollbackId }) => `homeseer:rollback:${textOf(rollbackId)}`,
     timeoutSeconds: 120,
     plan: async ({ rollbackId }) => findRollback(rollbacks, rollbackId),
+    refusal: (claims, call, rollback) =>
+      refusedEnvelope({ domain: rollback?.domain ?? null, claims, requireTicket, auditRef: auditRef(call) }),
+    rehearse: ({ id, domain, tool, args, undoes }, claims, call) => {
+      const discretion = discretionOf({}, args)
+      return adminEnvelope({
+        result: 'planned',
+        domain,
+        claims,
+        discretion,
+        requireTicket,
+        auditRef: auditRef(call),
+        steps: [{ name: 'execute', status: 'planned', route }],
+        data: { dryRun: true, rollbackId: id, undoes, by: tool, payload: discretion.payload },
+      })
+    },
     weigh: ({ id, domain, tool, args, undoes }) => ({
       effect: 'admin',
       target: `homeseer:rollback:${id}`,

@@ -21,7 +21,10 @@ export interface Discretion {
 /** What `system.config.set` and its like call what they set; their records have no other member that says it. */
 const INNOCENT = ['value']
 
-export function discretionOf({ secrets = [], setsSecret }: Operation, args: JsonObject): Discretion {
+export function discretionOf(
+  { secrets = [], setsSecret }: Pick<Operation, 'secrets' | 'setsSecret'>,
+  args: JsonObject,
+): Discretion {
   const isSecret = setsSecret?.(args) === true
   const names = isSecret ? [...secrets, ...INNOCENT] : secrets
   return {

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { defineTool } from '../../bus/tool.ts'
 import type { Fault, FaultKind } from '../../core/fault.ts'
+import { refusedEnvelope } from '../admin/admin-envelope.ts'
 import { homeseerFamily } from './envelope.ts'
 import { hs4Fault, readFault, writeFault } from './faults.ts'
 
@@ -64,15 +65,27 @@ describe('envelope', () => {
       { rule: 'admin-enabled', message: 'off' },
       { rule: 'change-ticket', message: 'no ticket' },
     ]
-    expect(error({ kind: 'not-permitted', message: 'x', reasons })).toMatchObject({
+    const claims = { maintenanceWindowId: 'sunday', riskLevel: 'high' } as const
+    const details = refusedEnvelope({ domain: 'users', claims, requireTicket: true, auditRef: 'trace:1' })
+    expect(error({ kind: 'not-permitted', message: 'x', reasons, details })).toMatchObject({
       details: {
         reasons: ['off', 'no ticket'],
         rules: ['admin-enabled', 'change-ticket'],
         envelope: {
           result: 'failed',
-          domain: 'users',
+          precheck: [
+            { check: 'policy', status: 'fail' },
+            { check: 'maintenance_window', status: 'pass', required: true },
+            { check: 'change_ticket', status: 'fail', required: true },
+          ],
+          steps: [],
+          rollback: 'not_needed',
+          auditRef: 'trace:1',
           operationTier: 'admin',
-          precheck: [{ status: 'fail' }, { check: 'maintenance_window', status: 'pass' }, { status: 'fail' }],
+          domain: 'users',
+          maintenanceWindowId: 'sunday',
+          changeTicket: null,
+          riskLevel: 'high',
         },
       },
     })

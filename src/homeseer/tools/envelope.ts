@@ -10,7 +10,7 @@
  */
 import type { Family, JsonSchema, Offer } from '../../bus/capability.ts'
 import type { Fault, FaultKind } from '../../core/fault.ts'
-import type { JsonObject } from '../../core/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
 import { HINT, isHs4Code, NEXT, nextJson, type Hs4Code, type NextCall } from './faults.ts'
 
 /** For faults that the chain or the guard says, which know nothing of the family's ten codes. */
@@ -64,7 +64,7 @@ export const homeseerFamily: Family = {
 function errorJson(fault: Fault, offer: Offer): JsonObject {
   const code = codeOf(fault)
   const { [NEXT]: next, [HINT]: hint, ...known } = fault.details ?? {}
-  const details = { ...known, ...extraDetails(fault), ...adminDetails(fault, offer) }
+  const details = { ...known, ...extraDetails(fault), ...adminDetails(fault) }
   return {
     code,
     message: fault.message,
@@ -126,23 +126,29 @@ function extraDetails({ kind, reasons, retryAfterMs }: Fault): JsonObject {
   }
 }
 
-/** A refused act of administration still answers with the contract's envelope, so that one reader suffices. */
-function adminDetails({ reasons = [] }: Fault, { name, effect }: Offer): JsonObject {
-  if (reasons.length === 0 || effect !== 'admin' || !name.startsWith('hs4.admin.')) return {}
-  const failed = (rule: string): boolean => reasons.some((reason) => reason.rule.startsWith(rule))
-  const check = (label: string, isFailed: boolean): JsonObject => ({ check: label, status: isFailed ? 'fail' : 'pass' })
+/**
+ * A refused act of administration still answers with the contract's envelope, so that one reader suffices. What it says
+ * of the call comes with the fault (admin/admin-envelope.ts); what it came to is said here, where the reasons are known.
+ */
+function adminDetails({ reasons = [], details }: Fault): JsonObject {
+  const envelope = details?.['envelope']
+  if (!isJsonObject(envelope) || envelope['result'] !== undefined) return {}
+  const { precheck, ...call } = envelope
+  const statusOf = (check: Json | undefined): string => {
+    if (check === 'policy') return 'fail'
+    const rule = check === 'change_ticket' ? 'change-ticket' : 'maintenance-window'
+    if (reasons.some((reason) => reason.rule.startsWith(rule))) return 'fail'
+    // Of an act that was not even found nobody has checked it.
+    return call['domain'] === null ? 'skipped' : 'pass'
+  }
+  const checks = Array.isArray(precheck) ? (precheck as readonly JsonObject[]) : []
   return {
     envelope: {
       result: 'failed',
-      precheck: [
-        check('policy', true),
-        check('maintenance_window', failed('maintenance-window')),
-        check('change_ticket', failed('change-ticket')),
-      ],
+      precheck: checks.map(({ check, ...more }) => ({ check: check ?? null, status: statusOf(check), ...more })),
       steps: [],
       rollback: 'not_needed',
-      operationTier: 'admin',
-      domain: name.split('.')[2] ?? null,
+      ...call,
     },
   }
 }

@@ -60,6 +60,10 @@ export interface GuardedDefinition<Input extends z.ZodType<JsonObject & Claims, 
   readonly plan: (input: z.output<Input>, call: Call) => Promise<Result<Plan, Fault>>
   readonly weigh: (plan: Plan, input: z.output<Input>) => Weighed
   readonly act: (plan: Plan, input: z.output<Input>, call: Call) => Promise<Outcome>
+  /** What it touches whatever the plan finds. */
+  readonly alwaysTouched?: Touched
+  /** What a refusal tells beside its reasons; the plan is there unless it found a mistake. */
+  readonly refusal?: (input: z.output<Input>, call: Call, plan: Plan | undefined) => JsonObject
   /** The answer to a dry run, where the usual one does not do. */
   readonly rehearse?: (plan: Plan, input: z.output<Input>, call: Call) => JsonObject
 }
@@ -90,16 +94,17 @@ export function guardedTool<Input extends z.ZodType<JsonObject & Claims, unknown
     const planned = await plan(input, call)
     plans.set(call.body, planned)
     const dryRun = isDry(rules, input)
+    const refusal = definition.refusal?.(input, call, planned.ok ? planned.value : undefined) ?? {}
     if (!planned.ok) {
       // A caller who may not change anything does not learn from mistakes what is in the house.
-      const reasons = refusals(rules, input, {})
-      if (reasons.length > 0) return { effect: definition.effect, dryRun, reasons }
+      const reasons = refusals(rules, input, definition.alwaysTouched ?? {})
+      if (reasons.length > 0) return { effect: definition.effect, dryRun, reasons, refusal }
       // Nothing will be tried: the handler answers with the mistake.
       return { effect: 'reads', reasons: [] }
     }
     const { effect, target, label, touched, reaches = [], preview } = weigh(planned.value, input)
     const touches = reaches.map(deviceTarget)
-    return { effect, target, touches, label, dryRun, preview, reasons: refusals(rules, input, touched) }
+    return { effect, target, touches, label, dryRun, preview, reasons: refusals(rules, input, touched), refusal }
   }
 
   const tool = defineTool({ ...definition, ...unlessDry(rules, definition), family: homeseerFamily, assess })

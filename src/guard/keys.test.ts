@@ -74,6 +74,18 @@ describe('idempotency key', () => {
     expect(valve.calls).toHaveLength(1)
   })
 
+  it('holds for the change where a tool says what that is, however else the call was put', async () => {
+    using house = openHouse()
+    const valve = actuator()
+    const patient = assessedOffer('writes', ({ open = 0 }) => ({ idempotencyKey: 'k1', keyedChange: { open } }))
+    const put = (body: JsonObject): Promise<Outcome> =>
+      house.guard.around(callOf(patient, body), patient, valve.proceed)
+    const first = await put({ open: 40 })
+    expect(await put({ open: 40, timeout_ms: 9_000 })).toEqual(replayOf(first))
+    expect(await put({ open: 50 })).toMatchObject({ fault: { reasons: [{ rule: 'key-mismatch' }] } })
+    expect(valve.calls).toHaveLength(1)
+  })
+
   it('belongs to one caller and one tool', async () => {
     using house = openHouse()
     const valve = actuator()

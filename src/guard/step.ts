@@ -17,7 +17,7 @@ import { LedgerRefuses, ledgerFaultBrief } from '../ledger/fork.ts'
 import type { ActuatorStore } from './actuators-store.ts'
 import { decideOn } from './assessed.ts'
 import type { Assessed, AssessParts } from './assessed.ts'
-import { argumentsHash } from './binding.ts'
+import { argumentsHash, keyedHash } from './binding.ts'
 import type { KeyStore, KeyUse } from './keys-store.ts'
 import { drivenBy } from './limits.ts'
 import type { ApprovalStanding, Decision } from './policy.ts'
@@ -91,7 +91,7 @@ function stepIn(
   // While the step waited for its turn, the caller may have left: then nothing is used up.
   if (call.signal.aborted) return answer(withdrawn(call, parts.monotonic()))
 
-  const key = keyUse(assessed, argsHash)
+  const key = keyUse(assessed, argsHash, parts.hashKey)
   const keyStanding = key === undefined ? FRESH : keys.standingIn(transaction, key)
   const question = asksPerson(assessed, parts) ? questionIn(transaction, { assessed, argsHash }, parts) : undefined
   const approval = question?.standing ?? NOT_ASKED
@@ -116,9 +116,15 @@ function yesOf(standing: ApprovalStanding): UsedYes | undefined {
   return standing.state === 'approved' || standing.state === 'granted' ? standing : undefined
 }
 
-function keyUse({ call, offer, assessment }: Assessed, argsHash: string): KeyUse | undefined {
-  if (assessment.idempotencyKey === undefined) return undefined
-  return { principal: callerKey(call.caller), capability: offer.name, key: assessment.idempotencyKey, argsHash }
+function keyUse({ call, offer, assessment }: Assessed, argsHash: string, hashKey: Uint8Array): KeyUse | undefined {
+  const { idempotencyKey: key, keyedChange: change } = assessment
+  if (key === undefined) return undefined
+  return {
+    principal: callerKey(call.caller),
+    capability: offer.name,
+    key,
+    argsHash: change === undefined ? argsHash : keyedHash(hashKey, change),
+  }
 }
 
 function invalid(message: string): Fault {

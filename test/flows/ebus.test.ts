@@ -584,6 +584,10 @@ describe('rpc.invoke', () => {
       },
       data: { confirmed: { value: true, valid: true }, read_back: { value: 22.5, valid: true } },
     })
+    // More patience, our own address or another spelling of the same bytes make no other change.
+    expect(await invoke('set_ext_register', target('0000b441'), { ...gate, timeout_ms: 9_000 })).toEqual(replay)
+    const spelled = { ...target('0000b441'), source: 113, data: [0x00, 0x00, 0xb4, 0x41] }
+    expect(await invoke('set_ext_register', spelled, { ...gate, bus: 'main' })).toEqual(replay)
     // Somebody at the panel changes it: a replay does not change it back.
     house.simulator.changeHouse((now) => ({
       ...now,

@@ -147,7 +147,16 @@ function assess(house: House, invocation: Invocation): Assessment {
     ...(key === undefined ? {} : { idempotencyKey: key }),
     ...(request === undefined
       ? {}
-      : { preview: { ...change?.values, method: methodName, telegram_data: hex(request.data) } }),
+      : {
+          // Not how long to wait, nor in which of several spellings it was said (docs/adr/0109).
+          keyedChange: {
+            bus: busId,
+            address: invocation.address,
+            method: methodName,
+            telegram_data: hex(request.data),
+          },
+          preview: { ...change?.values, method: methodName, telegram_data: hex(request.data) },
+        }),
   }
 }
 

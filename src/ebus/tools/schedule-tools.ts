@@ -129,6 +129,7 @@ function assess(house: House, id: ProgramId, wish: Wish): Assessment {
     label: `${id.channel === 'dhw' ? 'Hot water' : `Zone ${id.zone + 1}`} schedule, ${WEEKDAYS[wish.weekday] ?? ''}`,
     ...(wish.dryRun === undefined ? {} : { dryRun: wish.dryRun }),
     ...(wish.idempotency_key === undefined ? {} : { idempotencyKey: wish.idempotency_key }),
+    keyedChange: { bus: busId, program: what, weekday: wish.weekday, slots: wish.slots.map((slot) => ({ ...slot })) },
     preview: {
       weekday: WEEKDAYS[wish.weekday] ?? '',
       before: (program?.days[wish.weekday] ?? []).map(slotJson),

@@ -73,7 +73,7 @@ export class Attempt extends Alarm implements Worker {
   /** The provider's own word. */
   settle(outcome: Outcome): void {
     this.#end()
-    this.#say(outcome)
+    this.#say(this.round.ticket.cause === 'deadline' ? outOfTime(outcome, this.round.call) : outcome)
   }
 
   /** The provider threw. Once the call is over that is how most of them stop, and no mistake. */
@@ -137,6 +137,15 @@ const lingering = new WeakMap<AbortSignal, Promise<void>>()
  */
 export function stillWorking(call: Call): Promise<void> | undefined {
   return lingering.get(call.signal)
+}
+
+/**
+ * A provider sees that its signal has aborted, and takes it that somebody withdrew. Nobody did: it was too slow, which
+ * the caller may try again and which counts against the provider.
+ */
+function outOfTime(outcome: Outcome, call: Call): Outcome {
+  if (outcome.ok || outcome.fault.kind !== 'cancelled') return outcome
+  return fail({ ...outcome.fault, ...cutOff(call, 'reads', 'deadline') })
 }
 
 const CHANGES: ReadonlySet<Effect> = new Set(['writes', 'sensitive', 'admin'])

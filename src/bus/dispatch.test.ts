@@ -139,6 +139,21 @@ describe('a deadline', () => {
     expect(await asked).toMatchObject({ fault: { message: 'no answer on the bus for 2 s' } })
   })
 
+  it('is no withdrawal, although a handler that stops at its signal takes it for one', async () => {
+    const { bus, worker, pass, entry } = world({ timeoutSeconds: 2 })
+    const asked = ask(bus)
+    await pass(2_000)
+    worker.finish({
+      ok: false,
+      fault: { kind: 'cancelled', code: 'CANCELLED', message: 'The caller went away.', details: { layer: 'bus' } },
+    })
+    expect(await asked).toEqual({
+      ok: false,
+      fault: { kind: 'timed-out', code: 'timeout', message: 'x.y did not answer in time.', details: { layer: 'bus' } },
+    })
+    expect(entry.health.successRate).toBe(0)
+  })
+
   it('answers the caller even if the handler ignores its signal', async () => {
     const { bus, worker, pass, entry } = world({ timeoutSeconds: 2 })
     const asked = ask(bus)

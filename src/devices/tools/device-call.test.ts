@@ -23,4 +23,12 @@ describe('whoever waited in vain', () => {
     })
     expect(waited).toEqual({ kind: 'expired', afterMs: 1, asleep })
   })
+
+  it('and withdrew has not waited for as long as was allowed', async () => {
+    const leaving = new AbortController()
+    const caller = { kind: 'service', id: 'test' } as const
+    const waited = callsTo('asleep', false).untilReady('d', 60_000, { caller, signal: leaving.signal })
+    leaving.abort()
+    expect(await waited).toEqual({ kind: 'cancelled', sent: false })
+  })
 })

@@ -73,6 +73,7 @@ export class DeviceCalls {
     if (waited === 'gone') return { kind: 'unknown-device', device: deviceId }
     if (waited === 'full') return { kind: 'queue-full', limit: WAITERS_PER_DEVICE }
     if (waited === 'too-many-of-one') return { kind: 'queue-full', limit: WAITERS_PER_CALLER, ofOne: true }
+    if (signal.aborted) return { kind: 'cancelled', sent: false }
     // One that is there and not ready has something else to do.
     return { kind: 'expired', afterMs: waitMs, asleep: this.#fleet.device(deviceId)?.online !== true }
   }

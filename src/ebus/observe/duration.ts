@@ -7,16 +7,17 @@ const SECOND_MS = 1_000
 const MINUTE_MS = 60_000
 const HOUR_MS = 3_600_000
 
-export function durationText(ms: number): string {
-  if (ms < SECOND_MS) return `${trimmed(ms)}ms`
+export function durationText(exactMs: number): string {
+  const ms = rounded(exactMs)
+  if (ms < SECOND_MS) return `${ms}ms`
   const hours = Math.floor(ms / HOUR_MS)
   const minutes = Math.floor((ms % HOUR_MS) / MINUTE_MS)
-  const seconds = `${trimmed((ms % MINUTE_MS) / SECOND_MS)}s`
+  const seconds = `${(ms % MINUTE_MS) / SECOND_MS}s`
   if (hours > 0) return `${hours}h${minutes}m${seconds}`
   return minutes > 0 ? `${minutes}m${seconds}` : seconds
 }
 
-/** At most microseconds, no trailing zeros: nobody measures more finely. */
-function trimmed(value: number): string {
-  return String(Number(value.toFixed(3)))
+/** Nobody measures more finely. Before it is split: almost two minutes are `2m0s`, and not `1m60s`. */
+function rounded(ms: number): number {
+  return ms < SECOND_MS ? Number(ms.toFixed(3)) : Math.round(ms)
 }

@@ -191,8 +191,11 @@ describe('duration', () => {
     [29_000, '29s'],
     [30_500, '30.5s'],
     [90_500, '1m30.5s'],
+    [59_999.98, '1m0s'],
+    [119_999.7, '2m0s'],
+    [999.9999, '1s'],
     [7_200_000, '2h0m0s'],
-  ])('writes %i ms as %s', (ms, text) => {
+  ])('writes %s ms as %s', (ms, text) => {
     expect(durationText(ms)).toBe(text)
   })
 })

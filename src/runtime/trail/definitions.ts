@@ -35,10 +35,7 @@ export const thoughtRecord = defineTool({
 })
 
 /** In the one spelling that times are stored in, so that text compares as time does. */
-const timeArgument = z.iso
-  .datetime()
-  .transform((time) => new Date(time).toISOString())
-  .describe('ISO 8601, UTC.')
+const timeArgument = z.iso.datetime().transform((time) => new Date(time).toISOString())
 
 export const thoughtRecordList = defineTool({
   ...common,
@@ -51,8 +48,8 @@ export const thoughtRecordList = defineTool({
     session_id: id().exactOptional(),
     agent_id: id().exactOptional(),
     type: z.enum(THOUGHT_TYPES).exactOptional(),
-    since: timeArgument.exactOptional(),
-    until: timeArgument.exactOptional(),
+    since: timeArgument.exactOptional().describe('Recorded at this time or later; ISO 8601, UTC.'),
+    until: timeArgument.exactOptional().describe('Recorded before this time; ISO 8601, UTC.'),
     limit: limitArgument,
     cursor: cursorArgument,
   }),

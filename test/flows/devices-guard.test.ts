@@ -61,6 +61,12 @@ describe('a house with devices', () => {
       ],
     })
     for (const device of [speaker, other]) expect(device.state()).toMatchObject({ volume: 33 })
+    const { id } = (await call('devices.get', { device: 'kitchen' }))['structuredContent'] as { id: string }
+    const twice = await call('devices.call_many', {
+      devices: ['kitchen', id.toUpperCase()],
+      tool: 'self.get_device_status',
+    })
+    expect(twice['structuredContent']).toMatchObject({ results: [{ device: 'kitchen', ok: true }] })
 
     await call('devices.announce', { devices: ['kitchen', 'hall'], message: 'Dinner is ready', title: 'Kitchen' })
     // The caller hears that it was sent; it arrives over another connection.

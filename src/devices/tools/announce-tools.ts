@@ -20,7 +20,7 @@ import { urlReasons } from './device-capability.ts'
 import { devicesFamily, errorJson } from './envelope.ts'
 import { deviceArgument } from './list-tools.ts'
 import type { ToolParts } from './open-house.ts'
-import { findDevice, forward, inHouse, unknownDevice } from './open-house.ts'
+import { eachOnce, findDevice, forward, inHouse, unknownDevice } from './open-house.ts'
 import { targetOf } from './slug.ts'
 import { deviceName, visibleText } from './stranger-text.ts'
 import type { UrlRule } from './url-rule.ts'
@@ -80,11 +80,13 @@ async function announced(wanted: Input, call: Call, parts: ToolParts): Promise<O
   const [only, ...others] = wanted.devices
   // Exactly when it was judged as an act: a list of twice the same device was not.
   if (only !== undefined && others.length === 0) return announceTo(only, wanted, call, parts)
-  const results = await inTurns([...new Set(wanted.devices)], AT_ONCE, async (name) => {
-    const outcome = await forward(parts, call, { name: NAME, body: { ...wanted, devices: [name] } })
-    return outcome.ok ? { device: name, ok: true } : { device: name, ok: false, error: errorJson(outcome.fault) }
+  return inHouse(parts, async (house) => {
+    const results = await inTurns(eachOnce(house, wanted.devices, call.caller), AT_ONCE, async (name) => {
+      const outcome = await forward(parts, call, { name: NAME, body: { ...wanted, devices: [name] } })
+      return outcome.ok ? { device: name, ok: true } : { device: name, ok: false, error: errorJson(outcome.fault) }
+    })
+    return ok({ data: { results } })
   })
-  return ok({ data: { results } })
 }
 
 function announceTo(name: string, wanted: Input, { caller }: Call, parts: ToolParts): Promise<Outcome> {

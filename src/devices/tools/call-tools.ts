@@ -21,7 +21,7 @@ import { changedTool } from './device-call.ts'
 import { devicesFamily, errorJson } from './envelope.ts'
 import { deviceArgument } from './list-tools.ts'
 import type { OpenHouse, ToolParts } from './open-house.ts'
-import { findDevice, forward, inHouse, unknownDevice } from './open-house.ts'
+import { eachOnce, findDevice, forward, inHouse, unknownDevice } from './open-house.ts'
 import type { RosterDevice, RosterTool } from './roster.ts'
 
 const MAX_DEVICES = 64
@@ -87,13 +87,15 @@ export function callTools(parts: ToolParts): readonly Capability[] {
     inHouse(parts, (house) => callOne({ parts, house, call }, input))
   return [
     devicesCall.handledBy(one),
-    devicesCallMany.handledBy(async ({ devices, ...input }, call) => {
-      const outcomes = await inTurns([...new Set(devices)], AT_ONCE, async (device) => ({
-        device,
-        outcome: await one({ device, ...input }, call),
-      }))
-      return ok({ data: { results: outcomes.map(resultJson) }, content: contentOf(outcomes) })
-    }),
+    devicesCallMany.handledBy(({ devices, ...input }, call) =>
+      inHouse(parts, async (house) => {
+        const outcomes = await inTurns(eachOnce(house, devices, call.caller), AT_ONCE, async (device) => ({
+          device,
+          outcome: await one({ device, ...input }, call),
+        }))
+        return ok({ data: { results: outcomes.map(resultJson) }, content: contentOf(outcomes) })
+      }),
+    ),
   ]
 }
 

@@ -63,6 +63,16 @@ export function findDevice({ roster }: OpenHouse, name: string, caller: Caller):
   return device !== undefined && seesDevice(caller, targetOf(device.slug)) ? device : undefined
 }
 
+/** In the order asked. A device that is named twice, by short name and by address, is still one device. */
+export function eachOnce(house: OpenHouse, names: readonly string[], caller: Caller): readonly string[] {
+  const first = new Map<string, string>()
+  for (const name of names) {
+    const who = findDevice(house, name, caller)?.slug ?? name
+    if (!first.has(who)) first.set(who, name)
+  }
+  return [...first.values()]
+}
+
 export function unknownDevice(name: string): Fault {
   return {
     kind: 'not-found',

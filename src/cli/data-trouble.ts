@@ -4,6 +4,7 @@
  * Pure.
  */
 import { sep } from 'node:path'
+import { DatabaseTooNew } from '../core/database-store.ts'
 import { LockUnusable } from '../core/process-lock-store.ts'
 
 /** Node's code for whatever SQLite says; the lower eight bits of `errcode` are SQLite's primary result code. */
@@ -13,7 +14,7 @@ const SQLITE_CORRUPT = 11
 
 /** `undefined`: this is not about the data directory, but a mistake of ours. */
 export function troubleSentence(error: unknown, root: string): string | undefined {
-  if (error instanceof LockUnusable) return error.message
+  if (error instanceof LockUnusable || error instanceof DatabaseTooNew) return error.message
   if (!(error instanceof Error) || !('code' in error)) return undefined
   if (error.code === SQLITE_ERROR) return databaseSentence(error, root)
   return 'path' in error && concerns(error.path, root) ? fileSentence(error, root) : undefined

@@ -33,7 +33,7 @@ import { continueAs, successorName } from '../ledger/succession-store.ts'
 import { verifyStored } from '../ledger/verify.ts'
 import type { VerifyReport } from '../ledger/verify.ts'
 import { originIn } from '../main/origin-store.ts'
-import { recordCopies } from '../main/record-copies.ts'
+import { recordCopies, recordMigrations } from '../main/record-copies.ts'
 import { troubleSentence } from './data-trouble.ts'
 
 /** The public key of the ledger in a data directory, whether or not a gateway runs. The fault is a sentence. */
@@ -113,8 +113,9 @@ async function verifyIn(dataRoot: string, config: Config): Promise<Result<Verify
   if (!existsSync(data.database)) return fail(`There is no ledger in ${dataRoot}.`)
   const key = await loadKey(data.nodeKey)
   if (!key.ok) return fail(keyFaultSentence(key.fault))
-  // Read-only and without migrations: checking must not change what it checks.
-  const database = new Database({ path: data.database, migrations: [], readOnly: true })
+  // Read-only, so nothing is migrated: checking must not change what it checks. Tables of a newer program are not
+  // understood, and would only be found changed.
+  const database = new Database({ path: data.database, migrations: recordMigrations, readOnly: true })
   try {
     const checkpoints = new CheckpointStore(database.sql)
     const origin = await originIn(config, data, () => checkpoints.latest()?.note)

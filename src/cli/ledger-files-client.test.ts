@@ -1,0 +1,30 @@
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { readConfig } from '../config/config-file.ts'
+import { dataDirectory } from '../config/data-directory.ts'
+import { Database } from '../core/database-store.ts'
+import { loadOrCreateKey } from '../ledger/key-store.ts'
+import { verifyFiles, withLedger } from './ledger-files-client.ts'
+
+let root: string
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'hearthbus-ledger-files-'))
+  mkdirSync(join(root, 'keys'), { mode: 0o700 })
+})
+afterEach(() => rmSync(root, { recursive: true }))
+
+describe('ledger files', () => {
+  it.each(['ledger', 'guard', 'runtime'])('of a newer program are said to be so: %s', async (room) => {
+    const config = readConfig('inline', '')
+    if (!config.ok) throw new Error('an empty configuration is one')
+    const { database: path, nodeKey } = dataDirectory(root)
+    await loadOrCreateKey(nodeKey)
+    new Database({ path, migrations: [{ room, steps: Array.from({ length: 99 }, () => '') }] }).close()
+    const sentence = expect.stringContaining(`was written by a newer Hearthbus (${room} is at step 99; this program`)
+    expect(await verifyFiles(root, config.value)).toEqual({ ok: false, fault: sentence })
+    const place = { dataRoot: root, config: config.value, state: 'sound', rooms: 'all' } as const
+    expect(await withLedger(place, (ledger) => Promise.resolve(ledger.size()))).toEqual({ ok: false, fault: sentence })
+  })
+})

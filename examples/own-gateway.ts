@@ -1,9 +1,9 @@
 /**
  * A gateway inside one's own program, with a service of one's own beside the built-in families.
  *
- *   node examples/own-gateway.ts /tmp/garden
+ *   node_modules/.bin/node examples/own-gateway.ts /tmp/garden
  *
- * It runs until Ctrl-C and says what to try meanwhile. Where Hearthbus is installed, `node src/cli.ts` is `hearthbus`.
+ * It runs until Ctrl-C and says what to try meanwhile. Where Hearthbus is installed, `bin/hearthbus` is `hearthbus`.
  */
 import { once } from 'node:events'
 // Where the package is installed, this is `from 'hearthbus'`.
@@ -34,9 +34,9 @@ const watered = await gateway.bus.call(
 process.stdout.write(`${JSON.stringify(watered)}\n${gateway.ledger.size()} entries in the ledger
 
 Try, in another terminal:
-  node src/cli.ts --data ${dataRoot} call garden.tap.get
-  node src/cli.ts --data ${dataRoot} call garden.tap.set '{"open": false}'
-  node src/cli.ts --data ${dataRoot} traces
+  bin/hearthbus --data ${dataRoot} call garden.tap.get
+  bin/hearthbus --data ${dataRoot} call garden.tap.set '{"open": false}'
+  bin/hearthbus --data ${dataRoot} traces
 Agents find it at ${gateway.url}/mcp. Ctrl-C stops it.
 `)
 await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')])

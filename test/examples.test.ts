@@ -23,10 +23,8 @@ describe('examples', () => {
     }
     const lines = said.join('').split('\n')
     expect(lines.slice(0, 2)).toEqual(['{"ok":true,"value":{"data":{"open":true}}}', '3 entries in the ledger'])
-    const commands = lines.filter((line) => line.startsWith('  node ')).map((line) => line.slice('  node '.length))
-    const tried = commands.map((command) =>
-      spawnSync('/bin/sh', ['-c', `'${process.execPath}' ${command}`], { cwd: root, encoding: 'utf8' }),
-    )
+    const commands = lines.filter((line) => line.startsWith('  bin/hearthbus '))
+    const tried = commands.map((command) => spawnSync('/bin/sh', ['-c', command], { cwd: root, encoding: 'utf8' }))
     expect(tried.map(({ status, stderr }) => [status, stderr])).toEqual([
       [0, ''],
       [0, ''],

@@ -49,6 +49,22 @@ describe('token store', () => {
     expect(house.events('token.revoked')).toHaveLength(1)
   })
 
+  it('gives the place of an expired token away when a thousand are kept, and of no other', async () => {
+    using house = openHouse()
+    const { tokens } = house.guard
+    const make = (name: string, ttlMs?: number) =>
+      tokens.create(ADMIN, { name, role: 'observer', ...(ttlMs !== undefined && { ttlMs }) })
+    await Promise.all(Array.from({ length: 998 }, (_, index) => make(`t${index}`)))
+    await make('guest', 60_000)
+    await make('plumber', 30_000)
+    expect(await make('new')).toMatchObject({ ok: false, fault: { kind: 'busy' } })
+    house.clock.advance(60_000)
+    expect(await make('new')).toMatchObject({ ok: true })
+    expect(house.events('token.revoked')).toMatchObject([{ name: 'plumber', by: 'owner' }])
+    expect(await make('newer')).toMatchObject({ ok: true })
+    expect(await make('newest')).toMatchObject({ ok: false, fault: { kind: 'busy' } })
+  })
+
   it('tells once who was revoked, who expired and who was replaced, and not who was refused that', async () => {
     using house = openHouse()
     const { tokens } = house.guard

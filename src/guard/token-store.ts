@@ -81,6 +81,21 @@ export function createTokens(options: {
     return true
   }
 
+  /** An expired token stays in the list, so that its owner sees why it is refused, until its place is needed. */
+  function makeRoomIn(transaction: Transaction, author: string): boolean {
+    const { sql, nowMs, record } = transaction
+    const kept = sql.prepare('SELECT COUNT(*) AS n FROM guard_token WHERE revoked_at IS NULL').get()?.['n']
+    if (Number(kept) < MAX_TOKENS) return true
+    const over = sql
+      .prepare('SELECT name FROM guard_token WHERE revoked_at IS NULL AND expires_at <= ? ORDER BY expires_at LIMIT 1')
+      .get(nowMs)
+    if (over === undefined) return false
+    const name = String(over['name'])
+    retireIn(transaction, name)
+    record({ kind: 'token.revoked', name, by: author })
+    return true
+  }
+
   return {
     create: async (by, request) => {
       const { name, role, restrictions, ttlMs } = request
@@ -90,11 +105,12 @@ export function createTokens(options: {
       const hash = hashToken(token)
       return transact((transaction): Result<{ token: string; record: TokenRecord }, Fault> => {
         const { sql, nowMs, record } = transaction
+        const author = callerKey(by)
         const taken = sql.prepare(`SELECT ${COLUMNS} FROM guard_token WHERE name = ? AND revoked_at IS NULL`).get(name)
         if (taken !== undefined && isLive(toRecord(taken), nowMs))
           return fail({ kind: 'conflict', message: `There is a token named ${name}; revoke it first.` })
-        const live = sql.prepare('SELECT COUNT(*) AS n FROM guard_token WHERE revoked_at IS NULL').get()?.['n']
-        if (Number(live) >= MAX_TOKENS) return fail({ kind: 'busy', message: `This node keeps ${MAX_TOKENS} tokens.` })
+        if (!makeRoomIn(transaction, author))
+          return fail({ kind: 'busy', message: `This node keeps ${MAX_TOKENS} tokens.` })
         // An expired token gives its name back.
         retireIn(transaction, name)
         const expiresAtMs = ttlMs === undefined ? undefined : nowMs + ttlMs
@@ -108,7 +124,7 @@ export function createTokens(options: {
             role,
             restrictions === undefined ? null : JSON.stringify(restrictions),
             nowMs,
-            callerKey(by),
+            author,
             expiresAtMs ?? null,
           )
         record({
@@ -116,7 +132,7 @@ export function createTokens(options: {
           name,
           token_hash: hex(hash),
           role,
-          by: callerKey(by),
+          by: author,
           restrictions: restrictions as JsonObject | undefined,
           expires_at: expiresAtMs === undefined ? undefined : new Date(expiresAtMs).toISOString(),
         })
@@ -127,7 +143,7 @@ export function createTokens(options: {
             role,
             restrictions,
             createdAtMs: nowMs,
-            createdBy: callerKey(by),
+            createdBy: author,
             expiresAtMs,
             lastUsedAtMs: undefined,
             revokedAtMs: undefined,

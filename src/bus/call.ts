@@ -75,8 +75,22 @@ export interface Call {
    * Whoever brought it in knows already that it is refused: it takes the way of all calls, is recorded, and not tried.
    */
   readonly refusal?: Fault | undefined
+  /** Whoever records the call hears here what the guard takes it for, before anything is done. */
+  readonly weighed?: ((as: Weighed) => void) | undefined
   /** The bus's own note on this call. It goes wherever the call goes, also through `{ ...call, body }`. */
   readonly ticket?: Ticket | undefined
+}
+
+/** What one call is taken for. Its offer says the most that a call can be; which one it is, its arguments decide. */
+export interface Weighed {
+  readonly effect: Effect
+  /** The actuator, and what a person would call it. */
+  readonly target?: string | undefined
+  readonly label?: string | undefined
+  /** Only a plan was asked for. */
+  readonly dryRun: boolean
+  /** What a person is asked, or has said: the question, or the bounded yes for calls to come. */
+  readonly yes?: { readonly approval: string } | { readonly grant: string } | undefined
 }
 
 /** Where stages and transports leave what the trace of the call shall show. */

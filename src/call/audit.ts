@@ -94,7 +94,7 @@ export function auditExit({ log, redactResult }: AuditOptions): Stage {
     const { entered, call } = passage
     if (passage.outcome === undefined || entered === undefined) throw new Error('audit exit before enter and dispatch')
     const ended = endOf(passage.outcome, call)
-    const durable = log.record(() => exitEvent(passage, ended, entered, redactResult))
+    const durable = log.record(() => weighted(exitEvent(passage, ended, entered, redactResult), passage, redactResult))
     // Works run in the order they were given: the next holder's events come after this one whenever that is written.
     passage.release?.()
     try {
@@ -161,6 +161,23 @@ function exitEvent(
   // What a read answered can be asked again; what a change answered cannot.
   if (passage.offer?.effect === 'reads' || text.length > MAX_STORED_RESULT_LENGTH) return { event }
   return { event, body: { result: redactResult(passage, outcome.value.data) } }
+}
+
+/** With what the enter could not know: it is written before the guard has looked. */
+function weighted(ended: AuditEvent, passage: Passage, redactResult: AuditOptions['redactResult']): AuditEvent {
+  const { offer, weighed } = passage
+  if (weighed === undefined) return ended
+  const { event, body } = ended
+  const { effect, target, label, dryRun, yes } = weighed
+  const fields = {
+    ...(effect === offer?.effect ? {} : { effect }),
+    ...(target === undefined ? {} : { target: recordable(target) }),
+    ...(dryRun ? { dry_run: true } : {}),
+    ...yes,
+  }
+  // What people call their things can be erased, like the sentences.
+  const words = { ...body, ...(label === undefined ? {} : { label: redactResult(passage, recordable(label)) }) }
+  return { event: { ...event, ...fields }, ...(Object.keys(words).length === 0 ? {} : { body: words }) }
 }
 
 function saltedHash(salt: Uint8Array, value: Json): string {

@@ -204,6 +204,31 @@ describe('chain', () => {
     })
   })
 
+  it('says at the end what the guard took a call for, and keeps what people call their things beside it', async () => {
+    const events: AuditEvent[] = []
+    const { parts } = chainWithDiary()
+    const log: AuditLog = {
+      record: async (make, appended) => {
+        const seq = events.push(make())
+        appended?.(seq)
+      },
+    }
+    const around: ChainParts['gate']['around'] = async (call, _, proceed) => {
+      const yes = { approval: '01K' }
+      call.weighed?.({ effect: 'sensitive', target: 'lock:1', label: 'Front door', dryRun: true, yes })
+      return proceed(call)
+    }
+    const chain = createChain({ ...parts, gate: { around }, audit: { ...parts.audit, log } })
+    for (const effect of ['writes', 'sensitive', 'reads'] as const)
+      await chain(callWith({}), offerOf(effect), async () => ok({ data: 1 }))
+    const weight = { target: 'lock:1', dry_run: true, approval: '01K' }
+    const [said, same, read] = events.filter(({ event }) => event.kind === 'call.exit')
+    expect(said).toMatchObject({ event: { effect: 'sensitive', ...weight }, body: { result: 1, label: 'Front door' } })
+    // The enter has said so already, and what only reads is not weighed.
+    expect(same?.event).toMatchObject(weight)
+    expect([same?.event['effect'], read?.event['target'], read?.body]).toEqual([undefined, undefined, undefined])
+  })
+
   it('audits a name that nobody offers', async () => {
     const { diary, run } = chainWithDiary()
     await run(undefined, {}, async () => fail({ kind: 'not-found', message: 'nobody' }))

@@ -4,7 +4,7 @@
  * Pure: the guard and the bus do the work.
  */
 import type { Proceed } from '../bus/admit.ts'
-import type { Call, Outcome } from '../bus/call.ts'
+import type { Call, Outcome, Weighed } from '../bus/call.ts'
 import type { Offer } from '../bus/capability.ts'
 import { fail } from '../core/result.ts'
 import type { Passage, Stage } from './stage.ts'
@@ -15,7 +15,19 @@ export interface Gate {
 }
 
 export function dispatch(gate: Gate): Stage {
-  return async (passage, next) => next({ ...passage, outcome: await outcomeOf(passage, gate) })
+  return async (passage, next) => {
+    const heard: { weighed?: Weighed } = {}
+    const outcome = await outcomeOf(passage.offer?.effect === 'reads' ? passage : hearing(passage, heard), gate)
+    return next({ ...passage, ...heard, outcome })
+  }
+}
+
+/** What is declared to read may do nothing else: there is nothing to weigh, and most calls are spared a copy. */
+function hearing(passage: Passage, heard: { weighed?: Weighed }): Passage {
+  const weighed = (as: Weighed): void => {
+    heard.weighed = as
+  }
+  return { ...passage, call: { ...passage.call, weighed } }
 }
 
 async function outcomeOf({ call, offer, proceed, refusal }: Passage, gate: Gate): Promise<Outcome> {

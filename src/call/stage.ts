@@ -7,7 +7,7 @@
  * Pure.
  */
 import type { Proceed } from '../bus/admit.ts'
-import type { Call, Outcome } from '../bus/call.ts'
+import type { Call, Outcome, Weighed } from '../bus/call.ts'
 import type { Offer } from '../bus/capability.ts'
 import type { Fault } from '../core/fault.ts'
 
@@ -21,6 +21,8 @@ export interface Passage {
   /** Gives the lock back. Safe to call twice. */
   readonly release?: () => void
   readonly entered?: EnterRecord
+  /** What the guard took it for; absent where nobody asked the guard, or nothing had to be weighed. */
+  readonly weighed?: Weighed
   readonly outcome?: Outcome
 }
 

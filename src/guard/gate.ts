@@ -11,7 +11,7 @@
  * Pure: stores and bus do the work.
  */
 import type { Proceed } from '../bus/admit.ts'
-import type { Call, Outcome } from '../bus/call.ts'
+import type { Call, Outcome, Weighed } from '../bus/call.ts'
 import type { Assessment, Offer } from '../bus/capability.ts'
 import type { Fault } from '../core/fault.ts'
 import { fail, ok } from '../core/result.ts'
@@ -46,6 +46,7 @@ export function createGate(parts: StepParts): Around {
     const assessed = await assess(call, offer, parts)
     if (!assessed.ok) return assessed
     const passed = await pass(assessed.value, parts)
+    call.weighed?.(weighedAs(assessed.value, passed))
     switch (passed.kind) {
       case 'answer':
         return told(passed.outcome, assessed.value.assessment)
@@ -61,6 +62,20 @@ export function createGate(parts: StepParts): Around {
 function told(outcome: Outcome, { refusal }: Assessment): Outcome {
   if (outcome.ok || outcome.fault.reasons === undefined || refusal === undefined) return outcome
   return fail({ ...outcome.fault, details: { ...refusal, ...outcome.fault.details } })
+}
+
+/** For the record: what the family said of this very call, and which word of a person it depends on. */
+function weighedAs({ assessment, act }: Assessed, passed: Passed): Weighed {
+  const { target, label, dryRun } = assessment
+  return { effect: act.effect, target, label, dryRun: dryRun === true, yes: yesTo(passed) }
+}
+
+function yesTo(passed: Passed): Weighed['yes'] {
+  if (passed.kind === 'act' && passed.yes !== undefined)
+    return passed.yes.state === 'approved' ? { approval: passed.yes.id } : { grant: passed.yes.id }
+  const asked =
+    passed.kind === 'answer' && !passed.outcome.ok ? passed.outcome.fault.details?.['approval_id'] : undefined
+  return typeof asked === 'string' ? { approval: asked } : undefined
 }
 
 /** The decision alone. */

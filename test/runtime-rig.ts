@@ -20,6 +20,7 @@ import type { ManualClock } from './manual-clock.ts'
 import { Database } from '../src/core/database-store.ts'
 import type { Json, JsonObject } from '../src/core/json.ts'
 import { silentLogger } from '../src/core/logger.ts'
+import type { Guard } from '../src/guard/guard.ts'
 import { guardCopies } from '../src/guard/copies-store.ts'
 import { guardMigrations } from '../src/guard/schema-store.ts'
 import { Ledger } from '../src/ledger/ledger.ts'
@@ -48,6 +49,7 @@ export interface Rig {
   readonly service: Service
   /** With the whole chain: lock, validation, audit, guard. */
   readonly bus: CapabilityBus
+  readonly guard: Guard
   readonly through: (name: string, args?: JsonObject, options?: Partial<CallOptions>) => Promise<Outcome>
   /** What a client sees. */
   readonly answer: (name: string, args?: JsonObject, call?: Partial<Call>) => Promise<Answer>
@@ -83,7 +85,7 @@ export async function runtimeRig(options: RigOptions = {}): Promise<Rig> {
     lastSignedPath: join(folder, 'signed'),
     copies: [...guardCopies(database, clock), ...runtimeCopies(database)],
   })
-  const { bus } = await openSpine({
+  const { bus, guard } = await openSpine({
     database,
     ledger,
     clock,
@@ -96,6 +98,7 @@ export async function runtimeRig(options: RigOptions = {}): Promise<Rig> {
     ledger,
     clock,
     bus,
+    guard,
     config: {
       version: '9.9.9',
       mode: 'full',
@@ -118,6 +121,7 @@ export async function runtimeRig(options: RigOptions = {}): Promise<Rig> {
     clock,
     service,
     bus,
+    guard,
     through: (name, args = {}, call = {}) => bus.call(name, undefined, args, { ...TESTER, ...call }),
     answer,
     data: async (name, args, call) => {

@@ -165,14 +165,16 @@ function exitEvent(
 
 /** With what the enter could not know: it is written before the guard has looked. */
 function weighted(ended: AuditEvent, passage: Passage, redactResult: AuditOptions['redactResult']): AuditEvent {
-  const { offer, weighed } = passage
+  const { offer, weighed, outcome } = passage
   if (weighed === undefined) return ended
   const { event, body } = ended
   const { effect, target, label, dryRun, yes } = weighed
+  const replayed = outcome?.ok === true ? outcome.value.replayed : outcome?.fault.replayed
   const fields = {
     ...(effect === offer?.effect ? {} : { effect }),
     ...(target === undefined ? {} : { target: recordable(target) }),
     ...(dryRun ? { dry_run: true } : {}),
+    ...(replayed === true ? { replayed } : {}),
     ...yes,
   }
   // What people call their things can be erased, like the sentences.

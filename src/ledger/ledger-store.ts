@@ -2,7 +2,7 @@
  * Ledger store: the ledger's tables. Entries are the truth; every other column repeats something that the entries'
  * bytes say, so that it can be looked up, and `verify` holds it against them.
  *
- *   ledger_entry       the leaves; `closes` is the call that a call.exit or call.aborted ends; an index by trace id
+ *   ledger_entry       the leaves; `closes` is the call that a call.exit or call.aborted ends; indexes by trace id and of changes
  *   ledger_body        bodies that may be erased, with the salt of their commitment
  *   ledger_tile        full tiles and their roots; what fills no tile is re-hashed from entries when a node starts
  *   ledger_checkpoint  what this node signed, with the cosignatures it collected
@@ -21,6 +21,26 @@ import { leafHash } from './tree.ts'
 
 /** Bytes that somebody made unreadable have none: `verify` reports them, and an index must not fail over them. */
 const TRACE_ID = `CASE WHEN json_valid(CAST(bytes AS TEXT)) THEN CAST(bytes AS TEXT) ->> '$.trace_id' END`
+/** What people do to the node itself, and to calls that wait for them; those of calls are told by their effect. */
+const DEEDS = [
+  'approval.approved',
+  'approval.denied',
+  'body.erased',
+  'grant.created',
+  'ledger.adopted',
+  'stop.engaged',
+  'stop.released',
+  'token.created',
+  'token.revoked',
+] as const
+/**
+ * When something was changed or was to be; NULL for all other entries, which are the most by far. By time and not by
+ * place, because that is what people ask for, and a clock that was wrong for a while must not end the search.
+ */
+const CHANGED_AT = `CASE WHEN kind IN ('call.enter', '${DEEDS.join("', '")}') THEN
+  CASE WHEN json_valid(CAST(bytes AS TEXT)) THEN
+    CASE WHEN kind <> 'call.enter' OR CAST(bytes AS TEXT) ->> '$.effect' IN ('writes', 'sensitive', 'admin')
+      THEN CAST(bytes AS TEXT) ->> '$.at' END END END`
 /** A client may do everything it ever does under one trace id. */
 const MAX_OF_TRACE = 200
 
@@ -72,6 +92,7 @@ export const ledgerMigrations: Migrations = {
       FROM enter LEFT JOIN ledger_entry AS last ON last.closes = enter.seq;
     `,
     `CREATE INDEX ledger_entry_trace ON ledger_entry (${TRACE_ID}) WHERE ${TRACE_ID} IS NOT NULL;`,
+    `CREATE INDEX ledger_entry_change ON ledger_entry (${CHANGED_AT}) WHERE ${CHANGED_AT} IS NOT NULL;`,
   ],
 }
 
@@ -80,6 +101,21 @@ export interface EntryRow {
   readonly kind: string
   readonly closes: number | null
   readonly bytes: Uint8Array
+}
+
+/** Newest first: from `since` on, and before the entry `seq` at the time `at`. Times as entries spell them. */
+export interface ChangeQuery {
+  readonly since: string
+  readonly before: { readonly at: string; readonly seq: number }
+  readonly limit: number
+}
+
+export interface ChangeRow {
+  readonly seq: number
+  readonly at: string
+  readonly bytes: Uint8Array
+  /** What ended the call. */
+  readonly end: Uint8Array | null
 }
 
 export interface BodyRow {
@@ -178,6 +214,18 @@ export class LedgerStore {
        UNION ALL SELECT seq, kind, closes, bytes FROM ledger_entry WHERE closes IN ours
        ORDER BY seq`,
     ).all(traceId, MAX_OF_TRACE) as unknown as EntryRow[]
+  }
+
+  changes({ since, before, limit }: ChangeQuery): ChangeRow[] {
+    return this.#statement(
+      `WITH ours AS MATERIALIZED (
+         SELECT seq, ${CHANGED_AT} AS at, bytes FROM ledger_entry
+         WHERE ${CHANGED_AT} >= ?1 AND ${CHANGED_AT} <= ?2 AND (${CHANGED_AT} < ?2 OR seq < ?3)
+         ORDER BY ${CHANGED_AT} DESC, seq DESC LIMIT ?4)
+       SELECT ours.seq, ours.at, ours.bytes, ending.bytes AS end
+       FROM ours LEFT JOIN ledger_entry AS ending ON ending.closes = ours.seq
+       ORDER BY ours.at DESC, ours.seq DESC`,
+    ).all(since, before.at, before.seq, limit) as unknown as ChangeRow[]
   }
 
   closersOf(call: number): number[] {

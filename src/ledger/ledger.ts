@@ -21,7 +21,7 @@ import { commitTo, decodeBody, SALT_BYTES } from './body.ts'
 import type { SignedCheckpoint } from './checkpoint.ts'
 import { CheckpointStore } from './checkpoint-store.ts'
 import type { Copies } from './copies.ts'
-import { encodeEntry, readableEntries } from './entry.ts'
+import { decodeEntry, encodeEntry, readableEntries } from './entry.ts'
 import type { Appended, LedgerEntry, LedgerEvent, StoredEntry } from './entry.ts'
 import { eraseBody } from './erase.ts'
 import type { Erased, ErasureNote } from './erase.ts'
@@ -30,6 +30,7 @@ import type { Exported, ExportFault } from './export-store.ts'
 import { LedgerRefuses, SOUND } from './fork.ts'
 import type { LedgerFault, LedgerState, SigningFault } from './fork.ts'
 import { LedgerStore } from './ledger-store.ts'
+import type { ChangeQuery } from './ledger-store.ts'
 import { verifyNote } from './note.ts'
 import type { VerifiedSignature } from './note.ts'
 import type { NoteSigner, VerifierKey } from './note-key.ts'
@@ -64,6 +65,15 @@ export type BodyState =
 export interface LedgerVerifyOptions extends VerifyOptions {
   /** From the checkpoint up to which this process last found nothing wrong; everything, when it has not yet looked. */
   readonly incremental?: boolean
+}
+
+/** Without `entry` where its bytes are none any more, which is for `verify` to say. */
+export interface RecordedChange {
+  readonly seq: number
+  readonly at: string
+  readonly entry?: LedgerEntry
+  /** Absent while the call is under way. */
+  readonly end?: LedgerEntry
 }
 
 export class Ledger {
@@ -167,6 +177,14 @@ export class Ledger {
    */
   entriesOfTrace(traceId: string): readonly LedgerEntry[] {
     return readableEntries(this.#store.entriesOfTrace(traceId)).map(({ entry }) => entry)
+  }
+
+  /** What changed something or was to: calls with what ended them, and what people did; newest first by the clock. */
+  changes(query: ChangeQuery): readonly RecordedChange[] {
+    return this.#store.changes(query).map(({ seq, at, bytes, end }) => {
+      const [entry, ending] = [readable(bytes), end === null ? undefined : readable(end)]
+      return { seq, at, ...(entry && { entry }), ...(ending && { end: ending }) }
+    })
   }
 
   body(seq: number): BodyState {
@@ -313,4 +331,9 @@ export class Ledger {
       this.#state = { kind: 'refusing', fault: signed.fault }
     return signed
   }
+}
+
+function readable(bytes: Uint8Array): LedgerEntry | undefined {
+  const decoded = decodeEntry(bytes)
+  return decoded.ok ? decoded.value : undefined
 }

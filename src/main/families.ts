@@ -64,6 +64,7 @@ function runtimeService({ config, version, data, spine, database }: FamilyParts)
     database,
     ledger: spine.ledger,
     bus: spine.bus,
+    guard: spine.guard,
     clock: systemClock,
     queue: spine.queue,
     config: {

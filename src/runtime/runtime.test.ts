@@ -24,6 +24,7 @@ const BEYOND = [
   'bus_stats',
   'bus_topology',
   'bus_traces',
+  'ledger_changes',
   'ledger_checkpoint',
   'ledger_consistency',
   'ledger_proof',

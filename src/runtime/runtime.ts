@@ -16,6 +16,8 @@ import { createSkillStore } from './skills/skill-store.ts'
 import { skillTools } from './skills/tools.ts'
 import { busTools } from './system/bus-tools.ts'
 import type { ViewedBus } from './system/bus-tools.ts'
+import { changeTools } from './system/change-tools.ts'
+import type { AskedBus, AskedGuard } from './system/change-tools.ts'
 import { ledgerCheck, overall, queueCheck, spelt } from './system/health.ts'
 import type { Check, Queue } from './system/health.ts'
 import { ledgerFacts } from './system/ledger-facts.ts'
@@ -42,13 +44,14 @@ export interface RuntimeConfig {
 
 export interface RuntimeOptions extends Records {
   readonly config: RuntimeConfig
-  readonly bus: ViewedBus & RoutingBus
+  readonly bus: ViewedBus & RoutingBus & AskedBus
+  readonly guard: AskedGuard
   /** Calls that wait for a lock, from the chain. */
   readonly queue: () => Queue
 }
 
 export function createRuntime(options: RuntimeOptions): Service {
-  const { config, queue, bus, ...records } = options
+  const { config, queue, bus, guard, ...records } = options
   const { database, ledger, clock } = records
   const startedMs = clock.monotonic()
   // The `phase` of server_ping and server_health: phase1 until the service has started.
@@ -82,6 +85,7 @@ export function createRuntime(options: RuntimeOptions): Service {
     ...taskTools(records, stores.tasks),
     ...proofTools(records, stores, ledgerProver(ledger)),
     ...ledgerTools(ledger),
+    ...changeTools(records, bus, guard),
     ...busTools(bus),
     ...routerTools(records, bus),
   ]

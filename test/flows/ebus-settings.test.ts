@@ -175,4 +175,27 @@ describe('an agent that knows only the list of tools', () => {
     )
     expect(running.data[0].config).toMatchObject({ quick_veto: true, preset: 'quickveto', quick_veto_duration_h: 2 })
   })
+
+  it('is told afterwards what was changed in the heating, by whom, and what was read is not among it', async () => {
+    const read = { address: 0x15, plane: 'system', intent: 'READ_ONLY', allow_dangerous: false }
+    await call(client, 'ebus.v1.rpc.invoke', {
+      ...read,
+      method: 'get_ext_register',
+      params: { group: 3, instance: 0, addr: 0x22 },
+    })
+    const { data } = await call(client, 'ledger_changes', { family: 'ebus', limit: 200 })
+    const told = data.changes as { readonly label?: string; readonly result: string }[]
+    expect(told.findLast(({ result }) => result === 'done')).toMatchObject({
+      caller: 'local',
+      channel: 'mcp-http',
+      capability: 'ebus.v1.rpc.invoke',
+      title: 'Call a method of a device',
+      label: 'BASV2 at 0x15: day setpoint of zone 1',
+      arguments: { intent: 'MUTATE', params: { value: 22 } },
+      answer: { data: { confirmed: { value: true }, read_back: { value: 22 } } },
+    })
+    expect(told.at(-1)).toMatchObject({ result: 'asked', approval: { state: 'requested' } })
+    expect(told.findLast(({ result }) => result === 'refused')).toMatchObject({ rules: ['idempotency-key'] })
+    expect(JSON.stringify(told)).not.toContain('READ_ONLY')
+  })
 })

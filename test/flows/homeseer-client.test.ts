@@ -79,6 +79,32 @@ describe('a person behind the client', () => {
     expect(world.state()).toEqual(before)
     await client.close()
   })
+
+  it('hears afterwards what was done, once each, and what waits for somebody', async () => {
+    const { client } = await connectPerson(gateway.url, 'legacy', '141')
+    const told = async (args: object): Promise<unknown> => {
+      const { structuredContent } = await client.callTool({ name: 'ledger_changes', arguments: { ...args } })
+      return at(structuredContent, 'data', 'changes')
+    }
+    expect(await told({ family: 'homeseer', result: 'asked' })).toMatchObject([
+      {
+        caller: 'local',
+        client: expect.stringContaining('person'),
+        capability: 'hs4.devices.set',
+        title: 'Set a device',
+        target: 'homeseer:ref:141',
+        label: expect.stringContaining('Lock'),
+        approval: { state: 'requested' },
+        trace_id: expect.any(String),
+      },
+    ])
+    const done = { result: 'done', target: 'homeseer:ref:191', verification: { matched: true } }
+    expect(await told({ text: 'homeseer:ref:191' })).toMatchObject([done, done, done, done])
+    const [last] = (await told({ limit: 1 })) as { log_index: number }[]
+    const proved = await client.callTool({ name: 'ledger_proof', arguments: { log_index: last?.log_index ?? -1 } })
+    expect(at(proved.structuredContent, 'data', 'leaf')).toContain('"tool":"hs4.devices.set"')
+    await client.close()
+  })
 })
 
 describe('values', () => {

@@ -41,6 +41,7 @@ const TOOLS = [
   'bus_stats',
   'bus_topology',
   'bus_traces',
+  'ledger_changes',
   'ledger_checkpoint',
   'ledger_consistency',
   'ledger_proof',
@@ -180,6 +181,8 @@ describe.each(WAYS)('the runtime over $transport, $era', ({ transport, era }) =>
   })
 
   it('shows the ledger, the bus and its router', async () => {
+    // Tasks and sessions are records of the agent's own; nothing in the house was changed.
+    expect(await data('ledger_changes')).toEqual({ now: expect.any(String), changes: [] })
     const checkpoint = await data('ledger_checkpoint')
     expect(await data('ledger_consistency', { from_size: checkpoint['size'] })).toMatchObject({
       from_root: checkpoint['root'],

@@ -1,0 +1,84 @@
+import type { DatabaseSync } from 'node:sqlite'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { LedgerFixture } from '../../test/ledger-fixture.ts'
+import { LedgerStore } from './ledger-store.ts'
+import type { ChangeQuery } from './ledger-store.ts'
+import type { Ledger } from './ledger.ts'
+
+const ALL: ChangeQuery = { since: '', before: { at: '9999', seq: 0 }, limit: 100 }
+
+let fixture: LedgerFixture
+let ledger: Ledger
+
+beforeEach(async () => {
+  fixture = await LedgerFixture.open()
+  ledger = fixture.ledger
+})
+
+afterEach(() => fixture.remove())
+
+function seqsOf(query: Partial<ChangeQuery> = {}): readonly number[] {
+  return ledger.changes({ ...ALL, ...query }).map(({ seq }) => seq)
+}
+
+async function enter(effect?: string): Promise<void> {
+  await ledger.append({ kind: 'call.enter', tool: 'a', effect })
+}
+
+describe('the changes of a ledger', () => {
+  it('are calls that may change something, with what ended them, and what people did', async () => {
+    for (const effect of ['reads', 'records', 'writes', 'sensitive', 'admin', undefined]) await enter(effect)
+    await ledger.append({ kind: 'token.created', name: 'tablet' })
+    await ledger.append({ kind: 'approval.requested', effect: 'sensitive' })
+    await ledger.append({ kind: 'call.exit', call: 2, outcome: 'ok' })
+    expect(seqsOf()).toEqual([6, 4, 3, 2])
+    expect(ledger.changes(ALL).at(-1)).toMatchObject({ entry: { effect: 'writes' }, end: { outcome: 'ok' } })
+    expect(ledger.changes(ALL)[1]).not.toHaveProperty('end')
+  })
+
+  it('are found by time also where the clock was wrong for a while', async () => {
+    const { clock } = fixture
+    const beganMs = clock.now()
+    const at = (ms: number): string => new Date(beganMs + ms).toISOString()
+    for (const ms of [1_000, 2_000, -86_400_000, 3_000, 3_000]) {
+      clock.advance(beganMs + ms - clock.now())
+      await enter('writes')
+    }
+    expect(seqsOf()).toEqual([4, 3, 1, 0, 2])
+    expect(seqsOf({ since: at(2_000) })).toEqual([4, 3, 1])
+    expect(seqsOf({ since: at(1_000), before: { at: at(3_000), seq: 0 } })).toEqual([1, 0])
+    expect(seqsOf({ before: { at: at(3_000), seq: 4 }, limit: 2 })).toEqual([3, 1])
+  })
+
+  it('keep the place of one that somebody made unreadable', async () => {
+    await enter('writes')
+    await enter('writes')
+    await enter('writes')
+    ledger = await fixture.reopen((sql) => {
+      sql.exec(`UPDATE ledger_entry SET bytes = x'7b' WHERE seq = 0`)
+      sql.exec(
+        `UPDATE ledger_entry SET bytes = CAST(replace(CAST(bytes AS TEXT), '"tool"', ' "tool"') AS BLOB) WHERE seq = 1`,
+      )
+    })
+    expect(seqsOf()).toEqual([2, 1])
+    expect(ledger.changes(ALL)[1]).not.toHaveProperty('entry')
+  })
+
+  it('are looked up in an index, and nothing else is read', () => {
+    const { sql } = fixture.database
+    const texts: string[] = []
+    const heard = {
+      prepare: (text: string) => {
+        texts.push(text)
+        return sql.prepare(text)
+      },
+    }
+    new LedgerStore(heard as unknown as DatabaseSync).changes(ALL)
+    const plan = sql.prepare(`EXPLAIN QUERY PLAN ${texts.at(-1)}`).all(ALL.since, '9999', 0, 100)
+    expect(plan.map(({ detail }) => detail).slice(1)).toEqual([
+      'SEARCH ledger_entry USING INDEX ledger_entry_change (<expr>>? AND <expr><?)',
+      'SCAN ours',
+      'SEARCH ending USING INDEX ledger_entry_closes (closes=?) LEFT-JOIN',
+    ])
+  })
+})

@@ -1,0 +1,168 @@
+/**
+ * Change tools: ledger_changes, what was changed in the house or was to be, by whom, and what became of it.
+ *
+ * Reads through the ledger.
+ */
+import { z } from 'zod'
+import type { CapabilityBus } from '../../bus/bus.ts'
+import type { Caller } from '../../bus/call.ts'
+import type { Capability } from '../../bus/capability.ts'
+import { defineTool } from '../../bus/tool.ts'
+import { isJsonObject } from '../../core/json.ts'
+import type { JsonObject } from '../../core/json.ts'
+import type { Approvals } from '../../guard/approvals.ts'
+import type { Grants } from '../../guard/grants-store.ts'
+import type { RecordedChange } from '../../ledger/ledger.ts'
+import { answer, isoTime, RUNTIME_LOCK } from '../dependencies.ts'
+import type { Records } from '../dependencies.ts'
+import { runtimeFamily } from '../envelope.ts'
+import { cursorArgument, decodeCursor, encodeCursor, limitArgument, listScope, page } from '../paging.ts'
+import { id } from '../text.ts'
+import { CHANGE_RESULTS, changeOf, changeOutput, fits, NODE_FAMILY } from './change.ts'
+import type { Change, ChangeFilter, Surroundings } from './change.ts'
+
+/** In the one spelling that the ledger has, so that text compares as time does. */
+const timeArgument = z.iso
+  .datetime({ offset: true })
+  .transform((time) => new Date(time).toISOString())
+  .describe('ISO 8601, such as 2026-01-31T22:00:00Z or with an offset.')
+
+const ledgerChanges = defineTool({
+  family: runtimeFamily,
+  lock: RUNTIME_LOCK,
+  effect: 'reads',
+  name: 'ledger_changes',
+  title: 'What was changed, and by whom',
+  description:
+    'Answers “what changed in my home last night, and who did it?” and “what did the agent do today?” for everything behind this gateway: heating, HomeSeer, voice devices, other nodes, and what people did to the gateway (approvals, devices let in, tokens, the emergency stop). Lists calls that changed something or were to, newest first, from the signed ledger: when, who asked, what, on what, how it ended, who approved it. What somebody switched by hand, or a device did by itself, is not in it. Reads and plain records are left out. Prove any of them with ledger_proof.',
+  input: z.strictObject({
+    since: timeArgument.exactOptional(),
+    until: timeArgument.exactOptional(),
+    family: id()
+      .exactOptional()
+      .describe(`Such as \`ebus\`, \`homeseer\`, \`devices\`; \`${NODE_FAMILY}\` for the gateway itself.`),
+    caller: id().exactOptional().describe('A name as in `caller`, `node`, `actor` or `client`.'),
+    result: z.enum(CHANGE_RESULTS).exactOptional(),
+    text: id().exactOptional().describe('Part of the tool’s name, its title, the target or the arguments.'),
+    limit: limitArgument,
+    cursor: cursorArgument,
+  }),
+  output: z.object({
+    now: z.string().describe('What the clock of this node says.'),
+    changes: z.array(changeOutput),
+    next_cursor: z
+      .string()
+      .exactOptional()
+      .describe('There may be more: also after a short page, where a filter fitted few of those that were looked at.'),
+  }),
+})
+
+/** Rows per look, and the most that one question looks at: a filter that fits nothing must not read a year. */
+const STRIDE = 250
+const MAX_LOOKED_AT = 2_000
+/** A page of long answers ends early rather than flood a model. */
+const MAX_PAGE_CHARACTERS = 60_000
+/** After every time that an entry can have. */
+const END_OF_TIME = '9999-12-31T23:59:59.999Z'
+
+export type AskedBus = Pick<CapabilityBus, 'offer' | 'offers' | 'nodeName'>
+export interface AskedGuard {
+  readonly approvals: Pick<Approvals, 'get'>
+  readonly grants: Pick<Grants, 'list'>
+}
+
+export function changeTools(records: Records, bus: AskedBus, guard: AskedGuard): readonly Capability[] {
+  return [
+    ledgerChanges.handledBy(async ({ limit, cursor, since, until, ...filter }, { caller }) => {
+      const scope = listScope('ledger_changes', { since, until, ...filter })
+      const after = decodeCursor<[number, number]>(cursor, scope, 2)
+      if (!after.ok) return after
+      const [atMs, seq] = after.value ?? [Date.parse(until ?? END_OF_TIME), 0]
+      const around = surroundings(records, { bus, guard, caller })
+      const range = { since: since ?? '', before: { at: timeText(atMs), seq } }
+      const { found, lookedTo } = look(records, range, { filter, around, wanted: limit + 1 })
+      const cursorOf = (last: Place): string => encodeCursor(scope, [Date.parse(last.at), last.seq])
+      const { rows, ...next } = page(found, fitting(found, limit), ({ place }) => cursorOf(place))
+      return answer({
+        now: isoTime(records.clock),
+        changes: rows.map(({ change }) => change as JsonObject),
+        ...(lookedTo === undefined ? {} : { next_cursor: cursorOf(lookedTo) }),
+        ...next,
+      })
+    }),
+  ]
+}
+
+type Place = Pick<RecordedChange, 'at' | 'seq'>
+
+interface Found {
+  readonly place: Place
+  readonly change: Change
+}
+
+/** `lookedTo`: the bound was reached, and there may be more behind that place. */
+function look(
+  { ledger }: Records,
+  { since, before }: { readonly since: string; readonly before: Place },
+  { filter, around, wanted }: { readonly filter: ChangeFilter; readonly around: Surroundings; readonly wanted: number },
+): { readonly found: readonly Found[]; readonly lookedTo?: Place } {
+  const found: Found[] = []
+  let place = before
+  for (let looked = 0; looked < MAX_LOOKED_AT; looked += STRIDE) {
+    const rows = ledger.changes({ since, before: place, limit: STRIDE })
+    for (const { at, seq, entry, end } of rows) {
+      place = { at, seq }
+      const change = entry && changeOf(entry, end, around)
+      if (change !== undefined && fits(change, filter)) found.push({ place, change })
+      if (found.length >= wanted) return { found }
+    }
+    if (rows.length < STRIDE) return { found }
+  }
+  return { found, lookedTo: place }
+}
+
+/** How many of them a page takes; always one, so that paging goes on. */
+function fitting(found: readonly Found[], limit: number): number {
+  let characters = 0
+  const tooMuch = found.findIndex(({ change }) => (characters += JSON.stringify(change).length) > MAX_PAGE_CHARACTERS)
+  return tooMuch === -1 ? limit : Math.max(1, Math.min(limit, tooMuch))
+}
+
+function surroundings(
+  { ledger }: Records,
+  { bus, guard, caller }: { readonly bus: AskedBus; readonly guard: AskedGuard; readonly caller: Caller },
+): Surroundings {
+  // What stands beside the entries is for whoever may look into this house. Another node hears what a proof would tell
+  // it: the entries.
+  const mayHearWords = caller.kind !== 'peer'
+  // Both are needed seldom, and then often.
+  const families = once(() => new Map(bus.offers().map(({ name, family }) => [firstPart(name), family.name])))
+  const givers = once(() => new Map(guard.grants.list('all').map((grant) => [grant.id, grant.grantedBy])))
+  return {
+    offer: (name) => bus.offer(name),
+    familyOf: (name) => families().get(firstPart(name)),
+    nodeName: (node) => bus.nodeName(node),
+    approval: (approval) => guard.approvals.get(approval),
+    grantedBy: (grant) => givers().get(grant),
+    words: (seq) => {
+      const body = mayHearWords ? ledger.body(seq) : undefined
+      return body?.kind === 'kept' && isJsonObject(body.body) ? body.body : {}
+    },
+  }
+}
+
+function once<Value extends object>(make: () => Value): () => Value {
+  let made: Value | undefined
+  return () => (made ??= make())
+}
+
+/** `device` of `device.desk-lamp.set`: what names of one family share. */
+function firstPart(name: string): string {
+  return name.split('.', 1)[0] ?? name
+}
+
+/** A cursor may name any number; of those that are no time, none is before the first entry. */
+function timeText(ms: number): string {
+  const time = new Date(ms)
+  return Number.isNaN(time.getTime()) ? '' : time.toISOString()
+}

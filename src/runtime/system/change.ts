@@ -1,0 +1,239 @@
+/**
+ * Change: one change as the ledger has it, told so that a person understands it.
+ *
+ *   call.enter ⋈ call.exit | call.aborted ─▶ who, what, on what, how it ended      token.created, stop.engaged … ─▶ done
+ *
+ * Pure: it asks what it is given.
+ */
+import { z } from 'zod'
+import { accountOf, peerOf } from '../../bus/caller-key.ts'
+import type { Offer } from '../../bus/capability.ts'
+import { isUntried } from '../../core/fault.ts'
+import type { FaultKind } from '../../core/fault.ts'
+import { isJsonObject } from '../../core/json.ts'
+import type { Json, JsonObject } from '../../core/json.ts'
+import type { LedgerEntry } from '../../ledger/entry.ts'
+
+export const CHANGE_RESULTS = [
+  'done',
+  'repeated',
+  'planned',
+  'asked',
+  'refused',
+  'failed',
+  'unknown',
+  'running',
+] as const
+type ChangeResult = (typeof CHANGE_RESULTS)[number]
+
+/** What people do to the node itself is no family's. */
+export const NODE_FAMILY = 'node'
+
+export const changeOutput = z.object({
+  log_index: z.int().describe('Where the ledger has it; ledger_proof proves it.'),
+  end_log_index: z.int().exactOptional().describe('The same for how it ended.'),
+  at: z.string(),
+  caller: z.string().describe('Who asked: a token’s name, `service:…` or `peer:<node>[/<for whom>]`.'),
+  node: z.string().exactOptional().describe('What people call the node that asked.'),
+  actor: z.string().exactOptional().describe('For whom that node says it asked: its word.'),
+  client: z.string().exactOptional().describe('What the program calls itself; nobody proves it.'),
+  channel: z.string().exactOptional(),
+  capability: z.string(),
+  title: z.string(),
+  family: z.string().nullable().describe('`null` where nothing of that kind is here any more.'),
+  effect: z.string(),
+  target: z.string().exactOptional(),
+  label: z.string().exactOptional().describe('What people call the target.'),
+  arguments: z.unknown().exactOptional().describe('As recorded, without secrets.'),
+  result: z
+    .enum(CHANGE_RESULTS)
+    .describe(
+      'done; repeated: an earlier answer was given again, and nothing done; planned: a dry run; asked: a person had to be asked, see `approval`; refused: nothing was tried; failed: it was tried and did not work; unknown: it may have happened; running.',
+    ),
+  code: z.string().exactOptional(),
+  rules: z.array(z.string()).exactOptional().describe('Which rules refused it.'),
+  reasons: z.array(z.string()).exactOptional(),
+  approval: z
+    .object({ id: z.string(), state: z.string().exactOptional(), by: z.string().exactOptional() })
+    .exactOptional()
+    .describe('The question to a person as it stands now: requested, approved, denied, expired or used, and by whom.'),
+  grant: z
+    .object({ id: z.string(), by: z.string().exactOptional() })
+    .exactOptional()
+    .describe('The standing yes that it was covered by.'),
+  before: z.unknown().exactOptional(),
+  after: z.unknown().exactOptional(),
+  diff: z.unknown().exactOptional(),
+  verification: z.unknown().exactOptional().describe('What was looked at afterwards.'),
+  answer: z.unknown().exactOptional().describe('What the tool answered, where it says none of these and is short.'),
+  trace_id: z.string().exactOptional(),
+})
+export type Change = z.output<typeof changeOutput>
+
+/** What is known beside the ledger. */
+export interface Surroundings {
+  readonly offer: (name: string) => Pick<Offer, 'title' | 'family'> | undefined
+  /** Of a name that is offered by nobody now. */
+  readonly familyOf: (name: string) => string | undefined
+  readonly nodeName: (id: string) => string | undefined
+  readonly approval: (id: string) => { readonly state: string; readonly decidedBy: string | undefined } | undefined
+  readonly grantedBy: (id: string) => string | undefined
+  /** What is kept beside an entry and may be told to whoever asks; empty where it was erased. */
+  readonly words: (seq: number) => JsonObject
+}
+
+/** `undefined` for a call that turned out to change nothing: it only read, or passed on what has an entry of its own. */
+export function changeOf(entry: LedgerEntry, end: LedgerEntry | undefined, around: Surroundings): Change | undefined {
+  return entry.kind === 'call.enter' ? callChange(entry, end, around) : deed(entry, around)
+}
+
+function callChange(entry: LedgerEntry, end: LedgerEntry | undefined, around: Surroundings): Change | undefined {
+  const effect = textOf(end?.['effect']) ?? textOf(entry['effect']) ?? ''
+  if (effect === 'reads' || effect === 'records') return undefined
+  const capability = textOf(entry['tool']) ?? ''
+  const offer = around.offer(capability)
+  const { args } = around.words(entry.seq)
+  return {
+    log_index: entry.seq,
+    ...(end === undefined ? {} : { end_log_index: end.seq }),
+    at: entry.at,
+    ...whoOf(entry, textOf(entry['principal']) ?? '', around),
+    capability,
+    title: offer?.title ?? capability,
+    family: offer?.family.name ?? around.familyOf(capability) ?? null,
+    effect,
+    ...texts({ target: end?.['target'] }),
+    ...(args === undefined ? {} : { arguments: args }),
+    result: resultOf(end),
+    ...(end === undefined ? {} : endOf(end, around)),
+    ...texts({ trace_id: entry['trace_id'] }),
+  }
+}
+
+function endOf(end: LedgerEntry, around: Surroundings): Partial<Change> {
+  const { label, reasons, result } = around.words(end.seq)
+  const rules = strings(end['reasons'])
+  const sentences = strings(reasons)
+  return {
+    ...texts({ label, code: end['error_code'] }),
+    ...(rules.length === 0 ? {} : { rules }),
+    ...(sentences.length === 0 ? {} : { reasons: sentences }),
+    ...yesOf(end, around),
+    ...(result === undefined ? {} : effectOf(result)),
+  }
+}
+
+/** A page of answers is no page of changes: a list of a hundred devices says little about the lamp. */
+const MAX_ANSWER_LENGTH = 1_500
+
+function effectOf(result: Json): JsonObject {
+  const { before, after, diff, verification } = isJsonObject(result) ? result : {}
+  const told = Object.entries({ before, after, diff, verification }).filter(([, value]) => value !== undefined)
+  if (told.length > 0) return Object.fromEntries(told) as JsonObject
+  return JSON.stringify(result).length > MAX_ANSWER_LENGTH ? {} : { answer: result }
+}
+
+function yesOf(end: LedgerEntry, { approval, grantedBy }: Surroundings): Pick<Change, 'approval' | 'grant'> {
+  const [asked, granted] = [textOf(end['approval']), textOf(end['grant'])]
+  if (granted !== undefined) return { grant: { id: granted, ...texts({ by: grantedBy(granted) }) } }
+  if (asked === undefined) return {}
+  const known = approval(asked)
+  return { approval: { id: asked, ...texts({ state: known?.state, by: known?.decidedBy }) } }
+}
+
+/** Kinds that say nothing about whether it was tried are failures: of a change, silence is `unknown-outcome` by then. */
+function resultOf(end: LedgerEntry | undefined): ChangeResult {
+  if (end === undefined) return 'running'
+  if (end.kind === 'call.aborted') return 'unknown'
+  if (end['replayed'] === true) return 'repeated'
+  if (end['outcome'] === 'ok') return end['dry_run'] === true ? 'planned' : 'done'
+  const fault = textOf(end['fault']) as FaultKind | undefined
+  if (fault === 'approval-required') return 'asked'
+  if (fault === 'unknown-outcome') return 'unknown'
+  if (end['outcome'] === 'denied') return 'refused'
+  return fault !== undefined && isUntried({ kind: fault, message: '' }) ? 'refused' : 'failed'
+}
+
+/** What a person did beside calls: the kind of the entry is the name of it. */
+const TITLES: Readonly<Record<string, string>> = {
+  'approval.approved': 'A person said yes',
+  'approval.denied': 'A person said no',
+  'body.erased': 'Words were erased from the ledger',
+  'grant.created': 'A person said yes to calls to come',
+  'ledger.adopted': 'This copy of the ledger was declared the newest',
+  'stop.engaged': 'Everything was stopped',
+  'stop.released': 'The stop was lifted',
+  'token.created': 'A token was made',
+  'token.revoked': 'A token was revoked',
+}
+
+/** Told already, or numbers that mean something to a verifier only. */
+const UNTOLD = /^(?:v|seq|at|kind|by|body_hash|trace_id|policy_version|.*_hash)$/
+
+function deed(entry: LedgerEntry, around: Surroundings): Change | undefined {
+  // A yes that is given back is nobody's new decision. Of what was done past the gateway, nobody knows who did it.
+  const by = textOf(entry['by']) ?? (entry.kind.startsWith('approval.') ? undefined : 'not recorded')
+  if (by === undefined) return undefined
+  const told = Object.entries(entry).filter(([field]) => !UNTOLD.test(field))
+  return {
+    log_index: entry.seq,
+    at: entry.at,
+    ...whoOf(entry, by, around),
+    capability: entry.kind,
+    title: TITLES[entry.kind] ?? entry.kind,
+    family: NODE_FAMILY,
+    effect: 'admin',
+    ...texts({ target: entry['target'] ?? entry['name'] }),
+    arguments: { ...Object.fromEntries(told), ...around.words(entry.seq) },
+    result: 'done',
+    ...texts({ trace_id: entry['trace_id'] }),
+  }
+}
+
+function whoOf(entry: LedgerEntry, caller: string, { nodeName }: Surroundings): Pick<Change, 'caller'> {
+  const peer = peerOf(caller)
+  return {
+    caller,
+    ...(peer === undefined ? {} : texts({ node: nodeName(peer.node), actor: peer.actor })),
+    ...texts({ client: entry['client'], channel: entry['channel'] }),
+  }
+}
+
+export interface ChangeFilter {
+  readonly family?: string
+  readonly caller?: string
+  readonly result?: ChangeResult
+  readonly text?: string
+}
+
+/** Compared with what is shown and nothing else: a filter must not tell what the answer does not. */
+export function fits(change: Change, { family, caller, result, text }: ChangeFilter): boolean {
+  if (family !== undefined && change.family !== family) return false
+  if (result !== undefined && change.result !== result) return false
+  if (caller !== undefined && ![...names(change)].includes(caller)) return false
+  return text === undefined || JSON.stringify(subject(change)).toLowerCase().includes(text.toLowerCase())
+}
+
+/** A node is meant with everybody it speaks for. */
+function names({ caller, node, actor, client }: Change): readonly (string | undefined)[] {
+  return [caller, accountOf(caller), node, actor, client]
+}
+
+function subject({ capability, title, target, label, arguments: args }: Change): readonly unknown[] {
+  return [capability, title, target, label, args]
+}
+
+function texts<Name extends string>(
+  fields: Readonly<Record<Name, Json | undefined>>,
+): { readonly [field in Name]?: string } {
+  const told = Object.entries(fields).filter(([, value]) => typeof value === 'string')
+  return Object.fromEntries(told) as { readonly [field in Name]?: string }
+}
+
+function textOf(value: Json | undefined): string | undefined {
+  return typeof value === 'string' ? value : undefined
+}
+
+function strings(value: Json | undefined): string[] {
+  return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : []
+}

@@ -1,0 +1,302 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { answering, echo } from '../../../test/bus-village.ts'
+import { ADMIN, APPROVER } from '../../../test/guard-house.ts'
+import { runtimeRig } from '../../../test/runtime-rig.ts'
+import type { Rig } from '../../../test/runtime-rig.ts'
+import type { Caller } from '../../bus/call.ts'
+import type { Assessment } from '../../bus/capability.ts'
+import type { JsonObject } from '../../core/json.ts'
+import { fail } from '../../core/result.ts'
+
+const CLAUDE: Caller = { kind: 'principal', id: 'claude', role: 'agent', client: 'Desktop' }
+const KITCHEN: Caller = { kind: 'peer', id: 'ed25519:kitchen', level: 'trusted', actor: 'claude' }
+const lamp = (more: Partial<Assessment> = {}): Assessment => ({
+  effect: 'writes',
+  target: 'lamp:7',
+  label: 'Desk lamp (Study)',
+  reasons: [],
+  ...more,
+})
+
+let rig: Rig
+beforeEach(async () => {
+  rig = await runtimeRig()
+  const shown = { name: 'light.set', title: 'Set a lamp', effect: 'writes', trustRequired: 'member' } as const
+  rig.bus.registerCapability(
+    answering(
+      {
+        ...shown,
+        assess: ({ body }) =>
+          lamp({
+            ...(body['dryRun'] === true ? { dryRun: true } : {}),
+            ...(typeof body['key'] === 'string' ? { idempotencyKey: body['key'] } : {}),
+          }),
+      },
+      async ({ body }) => {
+        if (body['lost'] === true) return fail({ kind: 'unknown-outcome', message: 'No answer.' })
+        if (body['away'] === true) return fail({ kind: 'offline', message: 'The lamp is away.' })
+        if (body['broken'] === true) return fail({ kind: 'failed', code: 'BULB', message: 'The bulb is broken.' })
+        return { ok: true, value: { data: { before: { on: false }, after: { on: true }, noise: 'much' } } }
+      },
+    ),
+  )
+  rig.bus.registerCapability(
+    answering({ name: 'light.look', effect: 'writes', assess: () => ({ effect: 'reads', reasons: [] }) }, echo),
+  )
+  rig.bus.registerCapability(
+    answering(
+      {
+        name: 'door.open',
+        title: 'Open a door',
+        effect: 'sensitive',
+        assess: () => lamp({ effect: 'sensitive', target: 'door:1' }),
+      },
+      echo,
+    ),
+  )
+  rig.bus.registerCapability(answering({ name: 'light.read' }, echo))
+})
+afterEach(() => rig.close())
+
+async function changes(args: JsonObject = {}, caller: Caller = CLAUDE): Promise<readonly JsonObject[]> {
+  return (await rig.data('ledger_changes', args, { caller }))['changes'] as JsonObject[]
+}
+
+function open(door = 1): ReturnType<Rig['through']> {
+  return rig.through('door.open', { door }, { caller: CLAUDE })
+}
+
+async function approvalId(door?: number): Promise<string> {
+  const asked = await open(door)
+  const id = asked.ok ? undefined : asked.fault.details?.['approval_id']
+  if (typeof id !== 'string') throw new Error('nobody was asked')
+  return id
+}
+
+describe('ledger_changes', () => {
+  it('says when, who, what, on what and what became of it, with where the ledger has it', async () => {
+    rig.clock.advance(1_000)
+    await rig.through(
+      'light.set',
+      { lamp: 7, password: 'hunter2' },
+      { caller: CLAUDE, traceId: '01K9Z3N8QK6R3M0V6V5A8B4C2E' },
+    )
+    expect(await rig.data('ledger_changes')).toEqual({
+      now: '2026-01-01T00:00:01.000Z',
+      changes: [
+        {
+          log_index: 0,
+          end_log_index: 1,
+          at: '2026-01-01T00:00:01.000Z',
+          caller: 'claude',
+          client: 'Desktop',
+          channel: 'api',
+          capability: 'light.set',
+          title: 'Set a lamp',
+          family: 'bus',
+          effect: 'writes',
+          target: 'lamp:7',
+          label: 'Desk lamp (Study)',
+          arguments: { lamp: 7, password: '[redacted]' },
+          result: 'done',
+          before: { on: false },
+          after: { on: true },
+          trace_id: '01K9Z3N8QK6R3M0V6V5A8B4C2E',
+        },
+      ],
+    })
+  })
+
+  it('tells a short answer where nothing says more, and no long one', async () => {
+    const answers = [true, 'x'.repeat(1_500)]
+    rig.bus.registerCapability(
+      answering({ name: 'light.blink', effect: 'writes' }, async () => ({
+        ok: true,
+        value: { data: answers.shift() ?? null },
+      })),
+    )
+    for (const _ of [1, 2]) await rig.through('light.blink')
+    const [long, short] = await changes()
+    expect(long).not.toHaveProperty('answer')
+    expect(short).toMatchObject({ answer: true })
+  })
+
+  it('leaves out what only read, wrote a record, or passed something on', async () => {
+    for (const tool of ['light.read', 'light.look', 'light.nowhere']) await rig.through(tool)
+    await rig.through('task_create', { title: 'x' })
+    expect(await changes()).toEqual([])
+  })
+
+  it.each([
+    [{ dryRun: true }, { result: 'planned' }],
+    [{ lost: true }, { result: 'unknown', code: 'unknown-outcome' }],
+    [{ away: true }, { result: 'refused', code: 'offline' }],
+    [{ broken: true }, { result: 'failed', code: 'BULB' }],
+  ])('tells how %j ended', async (args, expected) => {
+    await rig.through('light.set', args)
+    expect(await changes()).toMatchObject([expected])
+  })
+
+  it('does not call done what only got the answer to an earlier call', async () => {
+    for (const _ of [1, 2]) await rig.through('light.set', { key: 'once' })
+    for (const _ of [1, 2]) await rig.through('light.set', { key: 'not at all', broken: true })
+    expect((await changes()).map(({ result }) => result)).toEqual(['repeated', 'failed', 'repeated', 'done'])
+  })
+
+  it('tells what is under way from what a crash cut off', async () => {
+    await rig.ledger.append({ kind: 'call.enter', tool: 'light.set', principal: 'claude', effect: 'writes' })
+    expect(await changes()).toMatchObject([{ result: 'running', log_index: 0 }])
+    await rig.ledger.abortOpenCalls()
+    expect(await changes()).toMatchObject([{ result: 'unknown', end_log_index: 1 }])
+  })
+
+  it('tells a refusal with its rules, and their sentences', async () => {
+    await rig.through('light.set', {}, { caller: { kind: 'principal', id: 'screen', role: 'observer' } })
+    expect(await changes()).toMatchObject([
+      {
+        caller: 'screen',
+        result: 'refused',
+        rules: ['role'],
+        reasons: ['The role observer does not cover what writes.'],
+      },
+    ])
+  })
+
+  it('tells a question, the answer to it, and who gave the yes that a call used', async () => {
+    const id = await approvalId()
+    expect(await changes()).toMatchObject([{ result: 'asked', approval: { id, state: 'requested' }, target: 'door:1' }])
+    await rig.guard.approvals.approve(id, APPROVER)
+    await open()
+    const used = { id, state: 'used', by: 'anna' }
+    expect(await changes()).toMatchObject([
+      { result: 'done', caller: 'claude', approval: used },
+      {
+        result: 'done',
+        caller: 'anna',
+        capability: 'approval.approved',
+        family: 'node',
+        arguments: { tool: 'door.open' },
+      },
+      { result: 'asked', caller: 'claude', approval: used },
+    ])
+  })
+
+  it('tells a no, with its reason, and a standing yes', async () => {
+    await rig.guard.approvals.deny(await approvalId(), APPROVER, 'Not at night.')
+    expect(await changes()).toMatchObject([
+      { caller: 'anna', title: 'A person said no', target: 'door:1', arguments: { reason: 'Not at night.' } },
+      { result: 'asked', approval: { state: 'denied', by: 'anna' } },
+    ])
+    const id = await approvalId(2)
+    const grant = { durationMs: 60_000, maxUses: 2, bounds: {}, free: [], target: 'same' } as const
+    expect(await rig.guard.approvals.approve(id, APPROVER, { grant })).toMatchObject({ ok: true })
+    for (const _ of [1, 2]) await open(2)
+    expect(await changes({ limit: 1 })).toMatchObject([{ result: 'done', grant: { by: 'anna' } }])
+  })
+
+  it('tells what people did to the gateway itself', async () => {
+    await rig.guard.tokens.create(ADMIN, { name: 'tablet', role: 'observer' })
+    await rig.guard.stop.engage(ADMIN, 'Smoke.')
+    const said = await changes({ family: 'node' })
+    expect(said).toMatchObject([
+      { caller: 'owner', title: 'Everything was stopped', arguments: { reason: 'Smoke.' } },
+      { caller: 'owner', title: 'A token was made', target: 'tablet', arguments: { name: 'tablet', role: 'observer' } },
+    ])
+    expect(JSON.stringify(said)).not.toMatch(/hash/)
+  })
+
+  it('tells another node what the entries say, and no words that are kept beside them, not even by a filter', async () => {
+    await rig.through('light.set', { lamp: 7, note: 'Anna sleeps' }, { caller: CLAUDE })
+    const [told] = await changes({}, KITCHEN)
+    expect(told).toMatchObject({ capability: 'light.set', caller: 'claude', target: 'lamp:7', result: 'done' })
+    for (const word of ['arguments', 'label', 'before', 'after']) expect(told).not.toHaveProperty(word)
+    expect(await changes({ text: 'sleeps' }, KITCHEN)).toEqual([])
+    expect(await changes({ text: 'sleeps' })).toHaveLength(1)
+  })
+
+  it('names the node that asked, and for whom it says so', async () => {
+    await rig.through('light.set', {}, { caller: KITCHEN, channel: 'mesh' })
+    expect(await changes()).toMatchObject([
+      { caller: 'peer:ed25519:kitchen/claude', actor: 'claude', channel: 'mesh', result: 'done' },
+    ])
+    for (const caller of ['peer:ed25519:kitchen', 'peer:ed25519:kitchen/claude', 'claude'])
+      expect(await changes({ caller })).toHaveLength(1)
+    expect(await changes({ caller: 'peer:ed25519:attic' })).toEqual([])
+  })
+
+  it('knows the family of a tool that is gone by the names that are left', async () => {
+    await rig.through('light.set', {})
+    rig.bus.deregister('light.set', [1, 0])
+    expect(await changes({ family: 'bus' })).toMatchObject([{ title: 'light.set' }])
+    for (const name of ['light.look', 'light.read']) rig.bus.deregister(name, [1, 0])
+    expect(await changes()).toMatchObject([{ family: null }])
+  })
+
+  it('blanks what was erased and keeps the rest', async () => {
+    await rig.through('light.set', { note: 'Anna sleeps' })
+    for (const seq of [0, 1]) await rig.ledger.eraseBody(seq)
+    const [told] = await changes({ family: 'bus' })
+    expect(told).toMatchObject({ capability: 'light.set', target: 'lamp:7', result: 'done' })
+    expect(told).not.toHaveProperty('arguments')
+  })
+})
+
+describe('asking ledger_changes for some', () => {
+  it('takes times, a caller, a result and words', async () => {
+    await rig.through('light.set', { lamp: 7, room: 'Study' })
+    rig.clock.advance(3_600_000)
+    await rig.through('light.set', { lamp: 8, broken: true }, { caller: CLAUDE })
+    const at = async (args: JsonObject): Promise<unknown[]> => (await changes(args)).map(({ log_index }) => log_index)
+    expect(await at({})).toEqual([2, 0])
+    expect(await at({ since: '2026-01-01T02:00:00+01:00' })).toEqual([2])
+    expect(await at({ until: '2026-01-01T01:00:00Z' })).toEqual([0])
+    expect(await at({ caller: 'Desktop' })).toEqual([2])
+    expect(await at({ result: 'failed' })).toEqual([2])
+    expect(await at({ text: 'study' })).toEqual([2, 0])
+    expect(await at({ text: '"room"' })).toEqual([0])
+    expect(await at({ family: 'homeseer' })).toEqual([])
+    expect(await rig.error('ledger_changes', { since: 'yesterday' })).toMatchObject({ code: 'INVALID_PARAMS' })
+  })
+
+  it('pages through all of them once, whatever comes meanwhile', async () => {
+    for (let lampNumber = 0; lampNumber < 5; lampNumber++) await rig.through('light.set', { lampNumber })
+    const seen: unknown[] = []
+    let cursor: string | undefined
+    do {
+      const answered = await rig.data('ledger_changes', { limit: 2, ...(cursor === undefined ? {} : { cursor }) })
+      seen.push(...(answered['changes'] as JsonObject[]).map(({ log_index }) => log_index))
+      cursor = answered['next_cursor'] as string | undefined
+      await rig.through('light.read')
+    } while (cursor !== undefined)
+    expect(seen).toEqual([8, 6, 4, 2, 0])
+    const first = await rig.data('ledger_changes', { limit: 2 })
+    expect(
+      await rig.error('ledger_changes', { limit: 2, result: 'done', cursor: String(first['next_cursor']) }),
+    ).toMatchObject({ code: 'INVALID_PARAMS' })
+  })
+
+  it('looks at two thousand at most, and says where to go on', async () => {
+    await rig.through('light.set', { lamp: 7 })
+    await rig.database.commit(() => {
+      for (let count = 0; count < 2_000; count++)
+        rig.ledger.appendIn({ kind: 'call.enter', tool: 'x', principal: 'claude', effect: 'writes' })
+    })
+    const first = await rig.data('ledger_changes', { caller: 'tester' })
+    expect(first['changes']).toEqual([])
+    const next = await rig.data('ledger_changes', { caller: 'tester', cursor: String(first['next_cursor']) })
+    expect(next).toMatchObject({ changes: [{ log_index: 0 }] })
+    expect(next).not.toHaveProperty('next_cursor')
+  })
+
+  it('ends a page early where the answers are long', async () => {
+    const note = 'n'.repeat(2_000)
+    const long = Object.fromEntries(Array.from({ length: 3 }, (_, index) => [`note${index}`, note]))
+    await rig.database.commit(() => {
+      for (let count = 0; count < 60; count++)
+        rig.ledger.appendIn({ kind: 'call.enter', tool: 'x', principal: 'claude', effect: 'writes' }, { args: long })
+    })
+    const { changes: told, next_cursor: cursor } = await rig.data('ledger_changes')
+    expect((told as unknown[]).length).toBeLessThan(20)
+    expect(cursor).toEqual(expect.any(String))
+  })
+})

@@ -1,6 +1,7 @@
+import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import { connect } from 'node:net'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { concat, hex, utf8 } from '../../core/bytes.ts'
 import { encodeConnect, encodePublish, PINGREQ } from '../wire/mqtt-packet.ts'
 import type { DeviceLink, LinkEars } from './fleet.ts'
@@ -44,6 +45,7 @@ beforeEach(async () => {
   })
 })
 afterEach(async () => {
+  vi.useRealTimers()
   for (const socket of sockets) socket.destroy()
   await devices.close()
 })
@@ -118,6 +120,20 @@ describe('MQTT server', () => {
     expect(closed).toEqual([])
     socket.write(concat(...Array.from({ length: 5_000 }, () => PINGREQ)))
     await expect.poll(() => closed).toEqual(['too many packets'])
+  })
+
+  it('stops at once, also while somebody has connected and not yet said who it is', async () => {
+    // Nobody's patience ends: what waits for a timer would wait for ever.
+    vi.useFakeTimers({ toFake: ['setTimeout'] })
+    const silent = connect(devices.port, '127.0.0.1').resume()
+    sockets.push(silent)
+    const gone = once(silent, 'close')
+    // Whoever came later is in, so the silent one is, too.
+    dial('right')
+    await vi.waitUntil(() => links.length === 1, { timeout: 30_000 })
+    await devices.close()
+    await gone
+    expect(devices.connections()).toBe(0)
   })
 
   it('notices that a device is gone', async () => {

@@ -127,7 +127,10 @@ export async function acceptMqttDevices(options: MqttServerOptions): Promise<Mqt
   broker.on('clientError', () => undefined)
   broker.on('connectionError', () => undefined)
 
+  const sockets = new Set<Socket>()
   const server = createServer((socket) => {
+    sockets.add(socket)
+    socket.once('close', () => sockets.delete(socket))
     socket.setNoDelay(true)
     socket.setKeepAlive(true, TCP_KEEPALIVE_MS)
     broker.handle(new PacketGuard(socket))
@@ -142,6 +145,8 @@ export async function acceptMqttDevices(options: MqttServerOptions): Promise<Mqt
       close: async () => {
         const stopped = new Promise<void>((resolve) => server.close(() => resolve()))
         await closeBroker()
+        // The broker closes those it knows by name; others would keep the port, and the stop, waiting for them.
+        for (const socket of sockets) socket.destroy()
         await stopped
       },
     }

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { capability, recordedBus } from '../../test/mcp-house.ts'
 import { announce } from '../bus/peer.ts'
 import { ok } from '../core/result.ts'
@@ -7,6 +7,10 @@ import { watchChanges } from './changes.ts'
 const tool = capability({ name: 'tool' }, () => ok({ data: 1 }))
 const prompt = capability({ name: 'prompt', face: { kind: 'prompt', arguments: [] } }, () => ok({ data: 1 }))
 const service = capability({ name: 'service', face: { kind: 'service' } }, () => ok({ data: 1 }))
+
+afterEach(() => {
+  vi.useRealTimers()
+})
 
 describe('changes', () => {
   it('tell which list changed, once for what happens at once, until stopped', async () => {
@@ -36,6 +40,20 @@ describe('changes', () => {
     }
     await expect.poll(() => heard.at(-1)).toBe(1_000)
     expect(heard.length).toBeLessThan(100)
+    stop()
+  })
+
+  it('tell twice a second of devices that come back one by one, at once of the first and at last of the last', async () => {
+    vi.useFakeTimers()
+    const { bus } = recordedBus()
+    const heard: number[] = []
+    const stop = watchChanges(bus, { onList: () => heard.push(bus.offers().length), onResource: () => undefined })
+    for (let each = 0; each < 120; each++) {
+      bus.registerCapability(capability({ name: `device${each}` }, () => ok({ data: 1 })))
+      await vi.advanceTimersByTimeAsync(25)
+    }
+    await vi.advanceTimersByTimeAsync(500)
+    expect(heard).toEqual([1, 20, 40, 60, 80, 100, 120])
     stop()
   })
 

@@ -17,8 +17,11 @@ export interface Changes {
 }
 
 const KINDS: readonly ListKind[] = ['tool', 'prompt', 'resource']
-/** Between two looks. A thousand devices that come at once are a few announcements, not thousands. */
-const REST_MS = 50
+/**
+ * Between two looks; the first change after a rest is told at once. Every client answers with a request for the whole
+ * list: after a power cut, devices that come back one by one are a few of them, not one for each device.
+ */
+const REST_MS = 500
 
 /** Returns how to stop. */
 export function watchChanges(

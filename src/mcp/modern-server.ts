@@ -41,9 +41,8 @@ export function isServedByHand({ method }: ModernRequest): boolean {
 export async function serveModern(serving: ModernServing, visit: Visit, asked: ModernRequest): Promise<void> {
   const reply = replyTransport(visit.response, serving)
   const said = await answered(serving, visit, asked, reply)
-  const id = JSON.stringify(asked.id)
-  if ('result' in said) reply.finish(`{"jsonrpc":"2.0","id":${id},"result":${serving.text(asked.method, said.result)}}`)
-  else reply.finish(`{"jsonrpc":"2.0","id":${id},"error":${JSON.stringify(said.error)}}`, statusOf(said.error))
+  if ('result' in said) reply.finish(serving.text(asked, said.result))
+  else reply.finish(JSON.stringify({ jsonrpc: '2.0', id: asked.id, error: said.error }), statusOf(said.error))
 }
 
 async function answered(

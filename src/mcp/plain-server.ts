@@ -67,10 +67,8 @@ export async function servePlain(serving: PlainServing, visit: PlainVisit, asked
     return false
   }
   for (const { method, params } of said) reply.notify(method, params)
-  const id = JSON.stringify(asked.id)
-  if ('result' in found)
-    reply.finish(`{"jsonrpc":"2.0","id":${id},"result":${serving.text(asked.method, found.result)}}`)
-  else reply.finish(`{"jsonrpc":"2.0","id":${id},"error":${JSON.stringify(found.error)}}`)
+  if ('result' in found) reply.finish(serving.text(asked, found.result))
+  else reply.finish(JSON.stringify({ jsonrpc: '2.0', id: asked.id, error: found.error }))
   return true
 }
 

@@ -8,13 +8,15 @@
  * Does I/O.
  */
 import type { ServerResponse } from 'node:http'
+import { utf8 } from '../core/bytes.ts'
 import type { JsonObject } from '../core/json.ts'
+import type { Message } from './result-text.ts'
 
 export interface ReplyTransport {
   /** Progress and logs are lossy: to a client that does not read them they are not queued without end. */
   readonly notify: (method: string, params: JsonObject) => void
-  /** `text` is the whole JSON-RPC message. The status counts only while nothing was streamed. */
-  readonly finish: (text: string, status?: number) => void
+  /** The status counts only while nothing was streamed. */
+  readonly finish: (message: Message, status?: number) => void
   /** Ends it without an answer, as a request ends that its client has withdrawn. */
   readonly abandon: () => void
 }
@@ -57,11 +59,11 @@ export function replyTransport(response: ServerResponse, { keepAliveMs, headers 
       beginStream()
       response.write(event(JSON.stringify({ jsonrpc: '2.0', method, params })))
     },
-    finish: (text, status = 200) => {
+    finish: (message, status = 200) => {
       clearInterval(heartbeat)
       if (isOver()) return
-      if (isStream) response.end(event(text))
-      else sendJson(response, status, text, headers)
+      if (isStream) endWith(response, inEvent(message))
+      else sendJson(response, status, message, headers)
     },
     abandon: () => {
       clearInterval(heartbeat)
@@ -75,17 +77,38 @@ export function replyTransport(response: ServerResponse, { keepAliveMs, headers 
 export function sendJson(
   response: ServerResponse,
   status: number,
-  text: string,
+  message: Message,
   headers: Readonly<Record<string, string>> = {},
 ): void {
   response.writeHead(status, {
     'content-type': 'application/json',
-    'content-length': Buffer.byteLength(text),
+    'content-length': lengthOf(message),
     ...headers,
   })
-  response.end(text)
+  endWith(response, message)
 }
 
+function lengthOf(message: Message): number {
+  if (typeof message === 'string') return Buffer.byteLength(message)
+  return message.reduce((sum, { length }) => sum + length, 0)
+}
+
+function endWith(response: ServerResponse, message: Message): void {
+  if (typeof message === 'string') {
+    response.end(message)
+    return
+  }
+  for (const piece of message) response.write(piece)
+  response.end()
+}
+
+function inEvent(message: Message): Message {
+  return typeof message === 'string' ? event(message) : [utf8(EVENT_HEAD), ...message, utf8(EVENT_END)]
+}
+
+const EVENT_HEAD = 'event: message\ndata: '
+const EVENT_END = '\n\n'
+
 function event(text: string): string {
-  return `event: message\ndata: ${text}\n\n`
+  return `${EVENT_HEAD}${text}${EVENT_END}`
 }

@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs'
 import { createServer as createHttpServer } from 'node:http'
 import { createServer, connect } from 'node:net'
 import type { Socket } from 'node:net'
-import type { Browser } from 'playwright-core'
+import type { Browser, Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { listenLocally } from '../local-port.ts'
 import { stringAt } from '../../console/src/core/json.ts'
@@ -73,7 +73,7 @@ describe.skipIf(chromium === undefined)('console', () => {
     await expect.poll(() => page.title()).toMatch(/^\(\d+\) [A-Z][a-z]+ – Hearthbus$/)
     expect(await request.innerText()).toContain('open for 30 s')
     await request.getByRole('button', { name: 'Approve once' }).click()
-    await expect.poll(() => request.count()).toBe(0)
+    await request.getByText('Approved by console.').waitFor()
 
     const before = front.opened.length
     const done = await agentAsks('north gate')
@@ -128,11 +128,40 @@ describe.skipIf(chromium === undefined)('console', () => {
     await request.getByRole('button', { name: 'Deny …' }).click()
     await request.getByLabel(/Why not/).fill('Nobody is at home.')
     await request.getByRole('button', { name: 'Deny', exact: true }).click()
-    await expect.poll(() => request.count()).toBe(0)
+    await request.getByText('Denied by console: Nobody is at home.').waitFor()
     await page.getByRole('row').filter({ hasText: 'Nobody is at home.' }).waitFor()
     const again = await agentAsks('cellar')
     expect([again.outcome, again.fault?.message]).toEqual(['denied', expect.stringContaining('Nobody is at home.')])
     await page.context().close()
+  })
+
+  it('leaves every question in its place, with its answer, whoever answers it and whatever else is asked', async () => {
+    const [mine, theirs] = [await signedInPage(browser, house), await signedInPage(browser, house)]
+    const gates = ['first gate', 'second gate', 'third gate']
+    const request = (page: Page, gate: string): Locator => page.getByRole('article').filter({ hasText: gate })
+    const places = async (): Promise<readonly string[]> => {
+      const texts = await mine.page.getByRole('article').allInnerTexts()
+      return texts.flatMap((text) => gates.filter((gate) => text.includes(gate)))
+    }
+    for (const { page } of [mine, theirs]) await walkTo(page, 'approvals')
+    for (const gate of gates.slice(0, 2)) await agentAsks(gate)
+    await request(mine.page, 'second gate').waitFor()
+    await request(mine.page, 'first gate').getByRole('button', { name: 'Approve more …' }).press('Enter')
+    await mine.page.getByRole('dialog').waitFor()
+
+    await request(theirs.page, 'first gate').getByRole('button', { name: 'Deny …' }).click()
+    await request(theirs.page, 'first gate')
+      .getByLabel(/Why not/)
+      .fill('Not today.')
+    await request(theirs.page, 'first gate').getByRole('button', { name: 'Deny', exact: true }).click()
+    const answer = request(mine.page, 'first gate').getByText('Denied by console: Not today.')
+    await answer.waitFor()
+    expect(await mine.page.getByRole('dialog').count()).toBe(0)
+    expect(await mine.page.evaluate<string>('document.activeElement.textContent')).toBe('Denied by console: Not today.')
+    await agentAsks('third gate')
+    await request(mine.page, 'third gate').waitFor()
+    expect(await places()).toEqual(gates)
+    for (const { page } of [mine, theirs]) await page.context().close()
   })
 
   it('grants bounded calls beforehand', async () => {

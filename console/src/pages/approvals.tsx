@@ -4,6 +4,7 @@
  * Does I/O: it decides.
  */
 import type { JSX } from 'preact'
+import { useRef } from 'preact/hooks'
 import type { ApprovalView, GrantView } from '../../../src/web/views.ts'
 import { get, remove } from '../core/api.ts'
 import { useAttempt } from '../core/attempt.ts'
@@ -12,6 +13,7 @@ import { approvals, mayDecide, openApprovals } from '../core/live.ts'
 import { useLoad } from '../core/load.ts'
 import { href } from '../core/route.ts'
 import { line } from '../core/text.ts'
+import { waitingNow } from '../core/waiting.ts'
 import { Page, Section } from '../parts/frame.tsx'
 import { Request } from '../parts/request.tsx'
 import { Empty, Flaw, Loading, Shown } from '../parts/states.tsx'
@@ -28,19 +30,20 @@ const STATE_TONES: Readonly<Record<ApprovalView['state'], Tone>> = {
 }
 
 export function ApprovalsPage(): JSX.Element {
-  const open = openApprovals.value
+  const open = openApprovals.value.length
+  const shown = useShown()
   return (
     <Page title="Approvals" lead="What an agent asks for and only a person can allow.">
-      <Section title="Waiting" note={open.length === 0 ? undefined : `${open.length}`}>
+      <Section title="Waiting" note={open > 0 ? `${open}` : shown.length > 0 ? 'Nothing waits for you.' : undefined}>
         {approvals.value === undefined ? (
           <Loading what="What waits" />
-        ) : open.length === 0 ? (
+        ) : shown.length === 0 ? (
           <Empty title="Nothing waits for you.">
             <p>When an agent wants to open a lock, or anything else that is sensitive, it appears here at once.</p>
           </Empty>
         ) : (
           <ul class="cards wide">
-            {open.map((approval) => (
+            {shown.map((approval) => (
               <li key={approval.id}>
                 <Request approval={approval} />
               </li>
@@ -52,6 +55,14 @@ export function ApprovalsPage(): JSX.Element {
       <Past />
     </Page>
   )
+}
+
+/** Oldest first: what comes is put after what somebody may be about to answer. */
+function useShown(): readonly ApprovalView[] {
+  const ids = useRef<ReadonlySet<string>>(new Set())
+  const all = approvals.value ?? []
+  ids.current = waitingNow(ids.current, all)
+  return all.filter(({ id }) => ids.current.has(id)).toReversed()
 }
 
 function Grants(): JSX.Element | null {

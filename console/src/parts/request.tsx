@@ -1,6 +1,6 @@
 /**
  * Request: one thing that waits for a person's yes or no: who asks for what, exactly, what it would change, and the
- * answer.
+ * answer, whoever gives it.
  *
  * Does I/O: it decides.
  */
@@ -22,19 +22,23 @@ export function Request({ approval }: { readonly approval: ApprovalView }): JSX.
   const { shown, binding, id } = approval
   const [denying, setDenying] = useState(false)
   const [granting, setGranting] = useState(false)
-  const { flaw, attempt } = useAttempt()
-  const leftMs = approval.expiresAtMs - now.value
-  const total = Math.max(1, approval.expiresAtMs - approval.requestedAtMs)
+  const { flaw, busy, attempt } = useAttempt()
+  const isOpen = approval.state === 'requested'
   const mine = binding.principal === me.value?.principal
+  const { card, verdict } = useFocusOnVerdict(approval.state)
 
-  const decide = (path: 'approve' | 'deny', body: unknown): Promise<void> =>
-    attempt(async () => {
-      rememberApproval(await post<ApprovalView>(`/api/approvals/${encodeURIComponent(id)}/${path}`, body))
-      // The button that had the focus is gone with its request.
-      document.querySelector<HTMLElement>('main h1')?.focus()
-    })
+  const decide = async (path: 'approve' | 'deny', body: unknown): Promise<void> => {
+    if (busy) return
+    await attempt(async () =>
+      rememberApproval(await post<ApprovalView>(`/api/approvals/${encodeURIComponent(id)}/${path}`, body)),
+    )
+  }
   return (
-    <article class="card request" aria-label={`${line(shown.title)} by ${line(askerOf(approval))}`}>
+    <article
+      ref={card}
+      class={isOpen ? 'card request open' : 'card request'}
+      aria-label={`${line(shown.title)} by ${line(askerOf(approval))}`}
+    >
       <header>
         <h3>
           <Words text={shown.title} />
@@ -69,12 +73,15 @@ export function Request({ approval }: { readonly approval: ApprovalView }): JSX.
       <Arguments of={shown.arguments} />
       {shown.preview === undefined ? null : <Preview preview={shown.preview} />}
       <div class="time-left">
-        <progress max={total} value={Math.max(0, leftMs)} aria-label="Time left to answer" />
-        <span>{leftMs > 0 ? `${leftText(leftMs)} left` : 'lapsed'}</span>
+        {isOpen ? <TimeLeft approval={approval} /> : null}
         <a href={href('calls', shown.traceId)}>The call</a>
       </div>
       <Flaw text={flaw} />
-      {mine ? (
+      {!isOpen ? (
+        <p class="note" role="status" tabIndex={-1} ref={verdict}>
+          <Verdict approval={approval} />
+        </p>
+      ) : mine ? (
         <p class="note">
           You asked for this yourself. It takes another credential: <code>hearthbus approvals approve {id}</code>
         </p>
@@ -88,7 +95,7 @@ export function Request({ approval }: { readonly approval: ApprovalView }): JSX.
       ) : (
         <div class="buttons">
           <button type="button" class="primary" onClick={() => void decide('approve', {})}>
-            Approve once
+            {busy ? 'Sending …' : 'Approve once'}
           </button>
           <button type="button" onClick={() => setGranting(true)}>
             Approve more …
@@ -98,7 +105,7 @@ export function Request({ approval }: { readonly approval: ApprovalView }): JSX.
           </button>
         </div>
       )}
-      {granting ? (
+      {granting && isOpen ? (
         <GrantDialog
           approval={approval}
           onClose={() => setGranting(false)}
@@ -109,6 +116,60 @@ export function Request({ approval }: { readonly approval: ApprovalView }): JSX.
         />
       ) : null}
     </article>
+  )
+}
+
+/** Whoever was on a button that went with the question goes on reading at the answer, also where others gave it. */
+function useFocusOnVerdict(state: ApprovalView['state']) {
+  const card = useRef<HTMLElement>(null)
+  const verdict = useRef<HTMLParagraphElement>(null)
+  // Asked while the button is still there.
+  const isWithin = card.current?.contains(document.activeElement) === true
+  useLayoutEffect(() => {
+    if (isWithin && document.activeElement === document.body) verdict.current?.focus({ preventScroll: true })
+  }, [state])
+  return { card, verdict }
+}
+
+function TimeLeft({ approval: { requestedAtMs, expiresAtMs } }: { readonly approval: ApprovalView }): JSX.Element {
+  const leftMs = expiresAtMs - now.value
+  return (
+    <>
+      <progress
+        max={Math.max(1, expiresAtMs - requestedAtMs)}
+        value={Math.max(0, leftMs)}
+        aria-label="Time left to answer"
+      />
+      <span>{leftMs > 0 ? `${leftText(leftMs)} left` : 'lapsed'}</span>
+    </>
+  )
+}
+
+function Verdict({ approval }: { readonly approval: ApprovalView }): JSX.Element {
+  const { state, expiresAtMs, usedAtMs, reason = '' } = approval
+  const by = <Words text={approval.decidedBy ?? 'somebody'} />
+  if (state === 'approved')
+    return (
+      <>
+        Approved by {by}. The call can be made until <Time ms={expiresAtMs} />.
+      </>
+    )
+  if (state === 'used')
+    return (
+      <>
+        Approved by {by}, and the call was made at <Time ms={usedAtMs ?? NaN} />.
+      </>
+    )
+  if (state === 'denied')
+    return (
+      <>
+        Denied by {by}: <Words text={reason} max={1_000} />
+      </>
+    )
+  return (
+    <>
+      Lapsed: <Words text={reason} max={1_000} />.
+    </>
   )
 }
 

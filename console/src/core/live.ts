@@ -24,6 +24,8 @@ export const me = signal<MeView | null | undefined>(undefined)
 /** Whether the last session ended without its page being asked: too old, too quiet, or ended by somebody. */
 export const wasEnded = signal(false)
 export const connection = signal<Connection>('connecting')
+/** When the gateway was last heard: of a laptop that slept, when it fell asleep and not when it noticed. */
+let heardAtMs = Date.now()
 export const lostAtMs = signal<number | undefined>(undefined)
 export const status = signal<StatusView | undefined>(undefined)
 export const tools = signal<readonly ToolSummaryView[] | undefined>(undefined)
@@ -130,12 +132,15 @@ function leave(ended: boolean): void {
 
 function listen(): void {
   closeStream?.()
+  heardAtMs = Date.now()
   closeStream = openStream({
     onConnection: (next) => {
       if (next === 'signed-out') return leave(true)
-      if (next === 'live') lostAtMs.value = undefined
-      else lostAtMs.value ??= Date.now()
+      lostAtMs.value = next === 'lost' ? heardAtMs : undefined
       connection.value = next
+    },
+    onHeard: () => {
+      heardAtMs = Date.now()
     },
     onEvent: (name, data) => {
       const apply = (): void => HANDLERS[name]?.(data as never)

@@ -1,7 +1,9 @@
 /**
  * Stream: server-sent events read with `fetch`, because an EventSource cannot show the key of the session.
  *
- *   connecting ──200──▶ live ──end, error, silence──▶ lost ──1, 2, 4 … 15 s──▶ connecting, from the last event heard
+ *   connecting ──200──▶ live ──end, error, silence──▶ lost ──1, 2, 4 … 15 s, then 200──▶ live, from the last event heard
+ *
+ * Lost it is until it is live again: an attempt at a gateway that hangs takes longer than the pauses between them.
  *
  * Does I/O.
  */
@@ -16,6 +18,8 @@ export type Connection = 'connecting' | 'live' | 'lost' | 'signed-out'
 export interface StreamListener {
   readonly onEvent: <Name extends keyof StreamEvents>(name: Name, data: StreamEvents[Name]) => void
   readonly onConnection: (connection: Connection) => void
+  /** Something came, if only a sign of life. */
+  readonly onHeard: () => void
 }
 
 const FIRST_PAUSE_MS = 1_000
@@ -30,8 +34,8 @@ export function openStream(listener: StreamListener): () => void {
   let pauseMs = FIRST_PAUSE_MS
 
   const run = async (): Promise<void> => {
+    listener.onConnection('connecting')
     while (!ended.signal.aborted) {
-      listener.onConnection('connecting')
       const verdict = await once()
       if (ended.signal.aborted) return
       if (verdict === 'refused') return listener.onConnection('signed-out')
@@ -72,6 +76,7 @@ export function openStream(listener: StreamListener): () => void {
       for await (const chunk of response.body) {
         clearTimeout(watchdog)
         watchdog = setTimeout(stop, SILENCE_MS)
+        listener.onHeard()
         parse(decoder.decode(chunk, { stream: true }))
       }
       return heard

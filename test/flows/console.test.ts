@@ -317,6 +317,7 @@ describe.skipIf(chromium === undefined)('console', () => {
     const page = await (await newProfile(browser)).newPage()
     await page.goto((await house.link()).replace(house.url, line.url))
     await page.getByText('Live', { exact: true }).waitFor()
+    await page.locator('.device-row').first().waitFor()
     line.cut()
     const banner = page.getByRole('alert').filter({ hasText: 'the page comes back by itself' })
     await banner.waitFor()
@@ -325,8 +326,14 @@ describe.skipIf(chromium === undefined)('console', () => {
     expect(await banner.count()).toBe(1)
     // Heard after the fact: what happened while nobody could listen.
     await agentAsks('roof')
+    // As if for so long that nobody knows any more what there was to be heard: then everything is read again.
+    await page.route('**/api/events', (route) =>
+      route.continue({ headers: { ...route.request().headers(), 'last-event-id': 'long-ago-1' } }),
+    )
+    const read = page.waitForRequest((request) => request.postData()?.includes('hs4.devices.list') === true)
     line.mend()
     await page.getByText('Live', { exact: true }).waitFor()
+    await read
     await walkTo(page, 'approvals')
     await page.getByRole('article').filter({ hasText: 'roof' }).waitFor()
     expect(await page.getByText('the page comes back by itself').count()).toBe(0)

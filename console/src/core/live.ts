@@ -48,10 +48,13 @@ export const mayDecide = computed(() => me.value?.role === 'approver' || me.valu
 export const mayAct = computed(() => me.value?.role === 'agent' || me.value?.role === 'admin')
 export const isAdmin = computed(() => me.value?.role === 'admin')
 
-type ResourceListener = (uris: readonly string[]) => void
+type ResourceListener = (uris: readonly string[] | 'any') => void
 const resourceListeners = new Set<ResourceListener>()
 
-/** Told when something behind one of the resources changed. */
+/**
+ * Told when something behind one of the resources changed. `any`: what was read may be old although nobody says so,
+ * because the page was away, or because the house has been quiet for a while.
+ */
 export function onResources(listener: ResourceListener): () => void {
   resourceListeners.add(listener)
   return () => resourceListeners.delete(listener)
@@ -180,9 +183,7 @@ const HANDLERS: { readonly [Name in keyof StreamEvents]: (data: StreamEvents[Nam
     registryTurn.value++
     scheduleTools()
   },
-  resource: ({ uris }) => {
-    for (const listener of resourceListeners) listener(uris)
-  },
+  resource: ({ uris }) => tellResources(uris),
   ledger: (view) => {
     ledger.value = view
   },
@@ -200,7 +201,12 @@ const HANDLERS: { readonly [Name in keyof StreamEvents]: (data: StreamEvents[Nam
   },
   history: () => {
     historyTurn.value++
+    tellResources('any')
   },
+}
+
+function tellResources(changed: Parameters<ResourceListener>[0]): void {
+  for (const listener of resourceListeners) listener(changed)
 }
 
 /** Whatever was known may be old: the stream did not continue. */
@@ -215,9 +221,11 @@ async function refresh(): Promise<void> {
       reloadTools(),
     ])
     if (turn !== refreshTurn) return
+    const wasAway = approvals.peek() !== undefined
     calls.value = traces
     approvals.value = known
     registryTurn.value++
+    if (wasAway) tellResources('any')
   } catch {
     // A gateway that is busy, or gone: the page is not left with half of it.
     setTimeout(() => turn === refreshTurn && me.peek() && void refresh(), RETRY_MS)

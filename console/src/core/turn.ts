@@ -1,5 +1,6 @@
 /**
- * Turn: counts up whenever something that a part shows was announced as changed, so that it can be read again.
+ * Turn: counts up whenever something that a part shows was announced as changed, or may be old, so that it can be read
+ * again.
  *
  * Does I/O: it listens.
  */
@@ -20,7 +21,7 @@ export function useResourceTurn({
   useEffect(() => {
     if (held) return
     const isIt = (uri: string): boolean => uri.startsWith(prefix) && uri.endsWith(suffix)
-    return onResources((uris) => uris.some(isIt) && setTurn((old) => old + 1))
+    return onResources((uris) => (uris === 'any' || uris.some(isIt)) && setTurn((old) => old + 1))
   }, [prefix, suffix, held])
   return turn
 }

@@ -9,7 +9,7 @@ import { ask } from '../core/ask.ts'
 import { useAttempt } from '../core/attempt.ts'
 import { booleanAt, listAt, numberAt, stringAt } from '../core/json.ts'
 import type { Json } from '../core/json.ts'
-import { isAdmin, registryTurn, toolNames } from '../core/live.ts'
+import { historyTurn, isAdmin, registryTurn, toolNames } from '../core/live.ts'
 import { useLoad } from '../core/load.ts'
 import { asItIs, readPages } from '../core/pages.ts'
 import { href, route } from '../core/route.ts'
@@ -50,7 +50,7 @@ export function DevicesPage(): JSX.Element {
 }
 
 function Fleet(): JSX.Element {
-  const devices = useLoad(readFleet, [registryTurn.value], REST_MS)
+  const devices = useLoad(readFleet, [registryTurn.value, historyTurn.value], REST_MS)
   const text = searched()
   const shown = (devices.value ?? []).filter((device) => fits(device, text))
   return (
@@ -244,7 +244,8 @@ function Enrolment(): JSX.Element {
 }
 
 function OneDevice({ device }: { readonly device: string }): JSX.Element {
-  const facts = useLoad(async () => (await ask('devices.get', { device })).data, [device, registryTurn.value], REST_MS)
+  const turns = [device, registryTurn.value, historyTurn.value]
+  const facts = useLoad(async () => (await ask('devices.get', { device })).data, turns, REST_MS)
   return (
     <Page title={line(stringAt(facts.value, 'name') ?? device, 60)} actions={<a href={href('devices')}>All devices</a>}>
       <Shown of={facts} what="The device">

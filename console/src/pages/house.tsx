@@ -61,7 +61,7 @@ function HeatingPart(): JSX.Element {
       const { data, fieldAtMs } = await ask(HEATING_TOOL, wish)
       return heatingOf(data, fieldAtMs)
     },
-    [turn, historyTurn.value],
+    [turn],
     REST_MS,
   )
   const history = useLoad(() => get<readonly SeriesView[]>('/api/history'), [historyTurn.value])

@@ -6,7 +6,7 @@
 import type { JSX } from 'preact'
 import { ask } from '../core/ask.ts'
 import { booleanAt, listAt, stringAt } from '../core/json.ts'
-import { registryTurn } from '../core/live.ts'
+import { historyTurn, registryTurn } from '../core/live.ts'
 import { useLoad } from '../core/load.ts'
 import { href } from '../core/route.ts'
 import { line } from '../core/text.ts'
@@ -15,8 +15,9 @@ import { Empty, Shown } from './states.tsx'
 import { Age, Badge } from './words.tsx'
 
 export function HouseVoices(): JSX.Element {
-  // A device that comes or goes brings or takes its tools.
-  const devices = useLoad(async () => (await ask('devices.list', { limit: 500 })).data, [registryTurn.value], 2_000)
+  // A device that comes or goes brings or takes its tools; one that stays is heard again and again, and nobody says so.
+  const turns = [registryTurn.value, historyTurn.value]
+  const devices = useLoad(async () => (await ask('devices.list', { limit: 500 })).data, turns, 2_000)
   return (
     <Section title="Voice devices" note={<a href={href('devices')}>All of them</a>}>
       <Shown of={devices} what="The devices">

@@ -185,6 +185,19 @@ describe.skipIf(chromium === undefined)('console', () => {
     await page.context().close()
   })
 
+  it('draws a trend once, and not again whenever an age is renewed', async () => {
+    const { page } = await signedInPage(browser, house)
+    const room = page.getByRole('article', { name: 'Bedroom' })
+    await room.getByRole('button', { name: /^Trend of Bedroom/ }).click()
+    await page.locator('dialog canvas').waitFor()
+    await page.evaluate("document.querySelector('dialog canvas').id = 'drawn'")
+    const age = (): Promise<string | null> => room.locator('.source').textContent()
+    const before = await age()
+    await expect.poll(age, { timeout: 30_000 }).not.toBe(before)
+    expect(await page.locator('dialog canvas').getAttribute('id')).toBe('drawn')
+    await page.context().close()
+  })
+
   it('runs a tool from the form that its schema makes, and hands it over as text', async () => {
     const { page } = await signedInPage(browser, house)
     await walkTo(page, 'tools/task_create')

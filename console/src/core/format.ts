@@ -5,6 +5,7 @@
  */
 import type { ApprovalView } from '../../../src/web/views.ts'
 
+const CLOCK = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' })
 const TIME = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit' })
 const DAY_TIME = new Intl.DateTimeFormat(undefined, {
   day: 'numeric',
@@ -34,6 +35,11 @@ export function leftText(ms: number): string {
 
 export function timeText(ms: number, nowMs: number): string {
   return Math.abs(nowMs - ms) < DAY_MS / 2 ? TIME.format(ms) : DAY_TIME.format(ms)
+}
+
+/** The time of the day alone. */
+export function clockText(ms: number): string {
+  return CLOCK.format(ms)
 }
 
 export function exactText(ms: number): string {

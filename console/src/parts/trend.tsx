@@ -7,12 +7,15 @@ import type { JSX } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import uPlot from 'uplot'
 import type { SeriesView } from '../../../src/web/views.ts'
+import { clockText } from '../core/format.ts'
 import { now } from '../core/live.ts'
 
 const DAY_MS = 86_400_000
 const [WIDTH, HEIGHT] = [160, 36]
 /** A line across a longer silence would claim something that nobody measured. */
 const GAP_MS = 15 * 60_000
+/** `-12.5 °C`, and its tick: what does not fit loses its first digits. */
+const AXIS_PX = 72
 
 export function Sparkline({
   series,
@@ -58,6 +61,7 @@ export function Chart({
   readonly unit: string
 }): JSX.Element {
   const host = useRef<HTMLDivElement>(null)
+  const drawn = useRef<uPlot | null>(null)
   useEffect(() => {
     const element = host.current
     if (element === null) return
@@ -65,17 +69,22 @@ export function Chart({
     const [ink, grid] = [style.getPropertyValue('--ink-soft').trim(), style.getPropertyValue('--line').trim()]
     const strokes = ['--accent', '--ink-soft', '--good', '--warn'].map((name) => style.getPropertyValue(name).trim())
     const axis = { stroke: ink, grid: { stroke: grid, width: 1 }, ticks: { stroke: grid, width: 1 } }
+    const atSeconds = (seconds: number): string => clockText(seconds * 1_000)
     const plot = new uPlot(
       {
         width: element.clientWidth,
         height: 220,
         cursor: { drag: { x: false, y: false } },
         legend: { live: true },
-        axes: [axis, { ...axis, size: 52, values: (_, ticks) => ticks.map((tick) => `${tick} ${unit}`) }],
+        axes: [
+          { ...axis, values: (_, ticks) => ticks.map(atSeconds) },
+          { ...axis, size: AXIS_PX, values: (_, ticks) => ticks.map((tick) => `${tick} ${unit}`) },
+        ],
         series: [
-          {},
+          { label: 'Time', value: (_, seconds: number | null) => (seconds === null ? '–' : atSeconds(seconds)) },
           ...names.map((name, index) => ({
             label: name,
+            value: (_: uPlot, value: number | null) => (value === null ? '–' : `${value.toFixed(1)} ${unit}`),
             stroke: strokes[index % strokes.length] ?? ink,
             width: 2,
             points: { show: false },
@@ -85,13 +94,17 @@ export function Chart({
       alignedData(series),
       element,
     )
+    drawn.current = plot
     const observer = new ResizeObserver(() => plot.setSize({ width: element.clientWidth, height: 220 }))
     observer.observe(element)
     return () => {
       observer.disconnect()
       plot.destroy()
     }
-  }, [series, names, unit])
+    // oxlint-disable-next-line exhaustive-deps -- what is measured is put in below: somebody may be pointing at it
+  }, [names.join(), unit])
+  // oxlint-disable-next-line exhaustive-deps -- the list is made anew each second, what is in it is not
+  useEffect(() => drawn.current?.setData(alignedData(series)), series)
   return <div class="chart" ref={host} role="img" aria-label={`${names.join(', ')} over the last 24 hours`} />
 }
 

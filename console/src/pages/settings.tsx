@@ -10,6 +10,7 @@ import type { LinkView, SessionView, SettingsView, TokenView } from '../../../sr
 import { get, post, remove } from '../core/api.ts'
 import { useAttempt } from '../core/attempt.ts'
 import { browserText } from '../core/format.ts'
+import { linkFrom } from '../core/link.ts'
 import { calls, isAdmin, me } from '../core/live.ts'
 import { useLoad } from '../core/load.ts'
 import { href } from '../core/route.ts'
@@ -239,7 +240,7 @@ function Sessions(): JSX.Element {
       {link === undefined ? null : (
         <>
           <p class="aside">Signs in once, as {link.role}, within 15 minutes:</p>
-          <Code text={link.url} label="The link" />
+          <Code text={linkFrom(link.url, location.origin)} label="The link" />
         </>
       )}
       <Shown of={sessions} what="Sessions">
@@ -273,7 +274,7 @@ function Sessions(): JSX.Element {
               { name: 'Seen', width: '8rem', minor: true, cell: ({ seenAtMs }) => <Age ms={seenAtMs} /> },
               {
                 name: 'End',
-                width: '5.5rem',
+                width: '7rem',
                 cell: ({ id }) => (
                   <button
                     type="button"

@@ -23,7 +23,7 @@ export function SignInPage(): JSX.Element {
     setFlaw('')
     try {
       await signIn(credential)
-      location.replace('#/house')
+      if (page === 'sign-in') location.replace('#/house')
       await start()
     } catch (error) {
       // The code is spent or wrong: it has no business in the address any longer.
@@ -45,12 +45,13 @@ export function SignInPage(): JSX.Element {
       <Flaw text={flaw} />
       {wasEnded.value && flaw === '' ? (
         <p class="note" role="status">
-          You are signed out: nobody touched the page for long, or somebody ended the session.
+          You are signed out: the gateway was started anew, nobody touched the page for long, or somebody ended the
+          session.
         </p>
       ) : null}
       <p>
         On the machine that runs the gateway, type <code>hearthbus console</code> and open the link that it prints. It
-        works once.
+        works once. An admin who is signed in can make you one, too, under Settings.
       </p>
       <form
         onSubmit={(event) => {
@@ -59,10 +60,10 @@ export function SignInPage(): JSX.Element {
         }}
       >
         <label class="field">
-          Or sign in with a token of yours
+          Or sign in with a token of yours, which your browser can keep
           <input
             type="password"
-            autocomplete="off"
+            autocomplete="current-password"
             placeholder="hb_…"
             value={token}
             onInput={({ currentTarget }) => setToken(currentTarget.value)}

@@ -130,7 +130,8 @@ function Past(): JSX.Element {
             name: 'What',
             width: 'minmax(0,3fr)',
             cell: ({ shown }) => (
-              <Words text={shown.label === undefined ? shown.title : `${shown.title} – ${shown.label}`} />
+              // The device first: on a phone there is no room for more.
+              <Words text={shown.label === undefined ? shown.title : `${shown.label} – ${shown.title}`} />
             ),
           },
           {

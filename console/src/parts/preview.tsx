@@ -4,9 +4,8 @@
  * Pure.
  */
 import type { JSX } from 'preact'
-import { isObject } from '../core/json.ts'
-import type { Json, JsonObject } from '../core/json.ts'
-import { nameText, valueText } from '../core/text.ts'
+import type { JsonObject } from '../core/json.ts'
+import { previewOf } from '../core/preview.ts'
 import { Facts } from './frame.tsx'
 import { JsonTree } from './json-tree.tsx'
 
@@ -20,9 +19,7 @@ export function Preview({ preview }: { readonly preview: JsonObject }): JSX.Elem
       </div>
     )
   }
-  const rows = rowsOf(before ?? null, after ?? null)
-  const changes = rows.filter(({ was }) => was !== undefined)
-  const beside = rows.filter(({ was }) => was === undefined)
+  const { changes, beside } = previewOf(before ?? null, after ?? null)
   return (
     <div class="preview">
       <h4>What it would change</h4>
@@ -37,15 +34,15 @@ export function Preview({ preview }: { readonly preview: JsonObject }): JSX.Elem
           </thead>
           <tbody>
             {changes.map(({ name, was, will }) => (
-              <tr key={name} class={was === will || will === undefined ? undefined : 'changes'}>
+              <tr key={name} class={was === will ? undefined : 'changes'}>
                 <th scope="row">
-                  <bdi>{nameText(name)}</bdi>
+                  <bdi>{name}</bdi>
                 </th>
                 <td>
                   <bdi>{was}</bdi>
                 </td>
                 <td>
-                  <bdi>{will ?? 'not said'}</bdi>
+                  <bdi>{will}</bdi>
                 </td>
               </tr>
             ))}
@@ -53,26 +50,8 @@ export function Preview({ preview }: { readonly preview: JsonObject }): JSX.Elem
         </table>
       )}
       {beside.length === 0 ? null : (
-        <Facts of={beside.map(({ name, will }) => [nameText(name), <bdi key={name}>{will}</bdi>])} small />
+        <Facts of={beside.map(({ name, value }) => [name, <bdi key={name}>{value}</bdi>])} small />
       )}
     </div>
   )
-}
-
-/** `undefined`: that side does not say. */
-interface Row {
-  readonly name: string
-  readonly was: string | undefined
-  readonly will: string | undefined
-}
-
-function rowsOf(before: Json, after: Json): readonly Row[] {
-  if (!isObject(before) && !isObject(after)) return [{ name: 'value', was: valueText(before), will: valueText(after) }]
-  const [was, will] = [isObject(before) ? before : {}, isObject(after) ? after : {}]
-  const names = [...new Set([...Object.keys(was), ...Object.keys(will)])].slice(0, 40)
-  return names.map((name) => ({
-    name,
-    was: Object.hasOwn(was, name) ? valueText(was[name]) : undefined,
-    will: Object.hasOwn(will, name) ? valueText(will[name]) : undefined,
-  }))
 }

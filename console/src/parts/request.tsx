@@ -70,8 +70,8 @@ export function Request({ approval }: { readonly approval: ApprovalView }): JSX.
           </>
         )}
       </p>
-      <Arguments of={shown.arguments} />
       {shown.preview === undefined ? null : <Preview preview={shown.preview} />}
+      <Arguments of={shown.arguments} />
       <div class="time-left">
         {isOpen ? <TimeLeft approval={approval} /> : null}
         <a href={href('calls', shown.traceId)}>The call</a>

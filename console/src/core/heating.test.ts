@@ -1,7 +1,9 @@
-import { describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { heatingOf, targetArguments, targetSetting } from './heating.ts'
 import type { Json } from './json.ts'
 import { timesOf } from './times.ts'
+
+afterEach(() => vi.unstubAllGlobals())
 
 describe('heating', () => {
   it('reads the planes that are there and leaves the others open', () => {
@@ -72,6 +74,12 @@ describe('heating', () => {
         intent: 'MUTATE',
       })
       expect(sent['idempotency_key']).not.toBe(targetArguments(found, 21.5)['idempotency_key'])
+    })
+
+    it('can be set from a phone, whose browser keeps randomUUID from a page over plain HTTP', () => {
+      vi.stubGlobal('crypto', { getRandomValues: crypto.getRandomValues.bind(crypto) })
+      const sent = targetArguments({ minimum: 15, maximum: 30, call: {} }, 21.5)
+      expect(sent['idempotency_key']).toMatch(/^console-[0-9a-f]{32}$/)
     })
 
     it('has no limits where nothing on the bus says so', () => {

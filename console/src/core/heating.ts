@@ -63,7 +63,13 @@ export function targetSetting({ id }: Room, methods: Json): TargetSetting | unde
 /** The arguments of `ebus.v1.rpc.invoke` that set a room's target. */
 export function targetArguments({ call }: TargetSetting, celsius: number): JsonObject {
   const params = { ...objectAt(call, 'params'), value: celsius }
-  return { ...call, params, idempotency_key: `console-${crypto.randomUUID()}` }
+  return { ...call, params, idempotency_key: `console-${randomHex()}` }
+}
+
+/** `randomUUID` is only for pages from HTTPS or from this machine, and a phone comes over plain HTTP. */
+function randomHex(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16))
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
 }
 
 /** `fieldAtMs` by the paths of the tool's answer: a value is as old as itself, not as the oldest one beside it. */

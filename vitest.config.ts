@@ -8,8 +8,8 @@ export default defineConfig({
   test: {
     // Generous on purpose: these machines are shared, and no test may fail because a neighbour is busy.
     // A command takes a tenth of a second here and ten there, and a flow types a dozen of them.
-    testTimeout: 180_000,
-    hookTimeout: 180_000,
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
     expect: { poll: { timeout: 60_000 } },
     pool: 'forks',
     coverage: { provider: 'v8', include: ['src/**/*.ts'], exclude: ['src/**/*.test.ts'] },

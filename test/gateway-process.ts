@@ -15,6 +15,9 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 
 export const CLI = fileURLToPath(new URL('../src/cli.ts', import.meta.url))
 
+/** What runs, for whoever waited in vain and has to find out why. */
+export const running = new Set<{ readonly name: string; readonly log: () => string }>()
+
 export type Era = 'modern' | 'legacy'
 
 export interface Home {
@@ -73,10 +76,15 @@ export async function startGatewayProcess(
   })
   let log = ''
   child.stderr.on('data', (chunk: Buffer) => (log += chunk.toString()))
+  const speaker = { name: 'the gateway', log: () => log }
+  running.add(speaker)
   // Closed, not only gone: what it said last has been read, too.
-  const ended = once(child, 'close').then(([code]: unknown[]) => (typeof code === 'number' ? code : null))
-  await new Promise<void>((resolve, reject) => {
-    let said = ''
+  const ended = once(child, 'close').then(([code]: unknown[]) => {
+    running.delete(speaker)
+    return typeof code === 'number' ? code : null
+  })
+  let said = ''
+  const up = new Promise<void>((resolve, reject) => {
     child.stdout.on('data', (chunk: Buffer) => {
       said += chunk.toString()
       if (said.includes('Ctrl-C stops it')) resolve()
@@ -85,6 +93,7 @@ export async function startGatewayProcess(
       reject(new Error(`the gateway ended with ${code} instead of starting:\n${said}${log}`)),
     )
   })
+  await inTime(up, () => `the gateway has not started, and said:\n${said}${log}`)
   const dataRoot = flags.includes('--demo') ? join(home.data, 'demo') : home.data
   const { url } = JSON.parse(readFileSync(join(dataRoot, 'gateway.json'), 'utf8')) as { url: string }
   return {
@@ -96,6 +105,15 @@ export async function startGatewayProcess(
     },
     log: () => log,
   }
+}
+
+/** Before the test itself runs out of time, which could not say what was waited for. */
+export async function inTime<Value>(awaited: Promise<Value>, otherwise: () => string): Promise<Value> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(otherwise())), 250_000)
+  })
+  return Promise.race([awaited, late]).finally(() => clearTimeout(timer))
 }
 
 /** A client as an agent has it, over HTTP. */

@@ -15,14 +15,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { listenLocally } from './local-port.ts'
 import type { JsonObject } from '../src/core/json.ts'
-import { CLI, createHome } from './gateway-process.ts'
+import { CLI, createHome, inTime, running } from './gateway-process.ts'
 import type { Home } from './gateway-process.ts'
 import type { Network } from './mesh-network.ts'
 
 const NODE = fileURLToPath(new URL('./mesh-node.ts', import.meta.url))
-
-/** What runs, for whoever waited in vain and has to find out why. */
-const running = new Set<{ readonly name: string; readonly log: () => string }>()
 
 export interface MeshNode {
   readonly name: string
@@ -99,7 +96,7 @@ export async function startNode(name: string, home: Home, { namespace }: NodeSet
     if (line.done === true) throw new Error(`${name} ended:\n${log}`)
     return JSON.parse(line.value) as Record<string, unknown>
   }
-  const ready = await next()
+  const ready = await inTime(next(), () => `${name} has not started, and said:\n${log}`)
   const [socket] = door
   const relay = socket === undefined ? undefined : await openRelay(socket)
   return {

@@ -19,7 +19,9 @@ let home: Home
 let gateway: GatewayProcess
 let token: string
 beforeAll(async () => {
-  home = createHome('  anonymous: off\nguard:\n  rules: [{ tool: task_creat, says: forbid }]\n')
+  // Nothing is signed by itself while these tests look, however long they take.
+  const seldom = 'ledger:\n  checkpointSeconds: 86400\n'
+  home = createHome(`  anonymous: off\nguard:\n  rules: [{ tool: task_creat, says: forbid }]\n${seldom}`)
   gateway = await startGatewayProcess(home)
   token = (await hearthbus(['token', 'create', 'claude', '--role', 'agent'])).said.split('\n')[0] ?? ''
 })

@@ -26,7 +26,7 @@ const SATURDAY_MORNING = Date.UTC(2026, 0, 3, 8)
 /** A room in which one can see it getting warmer. */
 const COLD_CELSIUS = 15
 /** A regulator tells at the speed of its wire, and these machines are shared. */
-const PATIENT = { timeout: 240_000 }
+const PATIENT = { timeout: 600_000 }
 
 let heating: EbusSimulator
 let homeseer: HomeseerSimulator

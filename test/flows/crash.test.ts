@@ -8,7 +8,7 @@ import { cutPower } from '../power-cuts.ts'
 describe('after a power cut', () => {
   it(
     'no acknowledged call is missing, every unfinished one is aborted, and the ledger verifies',
-    { timeout: 300_000 },
+    { timeout: 600_000 },
     async () => {
       const aftermath = await cutPower({ kills: 50, callers: 8, longestLoadMs: 250, budgetMs: 60_000 })
       process.stderr.write(

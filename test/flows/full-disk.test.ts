@@ -4,10 +4,10 @@
  */
 import { spawnSync } from 'node:child_process'
 import { renameSync, rmSync } from 'node:fs'
-import { setTimeout as rest } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { CLI, createHome, startGatewayProcess } from '../gateway-process.ts'
 import type { GatewayProcess, Home } from '../gateway-process.ts'
+import { until } from '../mesh-house.ts'
 import { callTool } from '../modern-request.ts'
 
 const canLimit = spawnSync('prlimit', ['--version']).status === 0
@@ -39,11 +39,13 @@ async function ready(): Promise<unknown> {
 
 /** It looks every few seconds; how soon is not what this is about. */
 async function untilReady(wanted: boolean): Promise<unknown> {
-  for (;;) {
+  let said: unknown
+  await until(`it says that it is ${wanted ? '' : 'not '}ready`, async () => {
     const answer = await fetch(`${gateway.url}/ready`)
-    if (answer.ok === wanted) return answer.json()
-    await rest(200)
-  }
+    said = await answer.json()
+    return answer.ok === wanted
+  })
+  return said
 }
 
 describe('a disk that is full', () => {

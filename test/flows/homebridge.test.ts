@@ -42,9 +42,9 @@ beforeAll(async () => {
   })
   homebridge.stdout?.on('data', (piece: Buffer) => (log += piece.toString()))
   homebridge.stderr?.on('data', (piece: Buffer) => (log += piece.toString()))
-  await vi.waitUntil(() => log.includes('Successfully authorized Telnet port'), { timeout: 170_000 })
+  await vi.waitUntil(() => log.includes('Successfully authorized Telnet port'), { timeout: 250_000 })
   // Homebridge loads slowly on a machine that others use, too.
-}, 180_000)
+})
 
 afterAll(async () => {
   // Homebridge waits five seconds before it obeys a polite request.

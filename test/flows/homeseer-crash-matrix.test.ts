@@ -3,7 +3,6 @@
  * a refusal, a plan stays a plan, and what is executed is executed once.
  */
 import { join } from 'node:path'
-import { setTimeout as wait } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from 'vitest'
 import { Database } from '../../src/core/database-store.ts'
 import type { JsonObject } from '../../src/core/json.ts'
@@ -21,12 +20,13 @@ import {
   verdictOf,
 } from '../homeseer-rig.ts'
 import type { Answer, MatrixRow, World } from '../homeseer-rig.ts'
+import { until } from '../mesh-house.ts'
 
 const LAMP = HOME_REFS.kitchenSwitch
 /** Long enough to cut the power meanwhile. Where the machine is too slow for that, the row holds all the same. */
 const SLOW_MS = 5_000
 /** Three starts of a gateway each, on a machine that others use, too. */
-const PATIENCE_MS = 300_000
+const PATIENCE_MS = 600_000
 
 let world: World
 let home: Home
@@ -89,7 +89,7 @@ describe('the policy matrix across power cuts', () => {
       world.simulator.faults.replyDelayMs = SLOW_MS
       const before = begun('hs4.change.commit')
       const lost = ask('hs4.change.commit', { token }).catch(() => undefined)
-      while (begun('hs4.change.commit') === before) await wait(10)
+      await until('the commit has begun', () => begun('hs4.change.commit') > before)
       await powerCut()
       await lost
       const again = await ask('hs4.change.commit', { token })

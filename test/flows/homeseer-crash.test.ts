@@ -2,7 +2,6 @@
  * The power goes out between preparing, committing and acting: a change is never carried out twice, and one whose
  * outcome nobody can know is called unknown.
  */
-import { setTimeout as wait } from 'node:timers/promises'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../src/core/json.ts'
@@ -11,6 +10,7 @@ import { connectHttp, startGatewayProcess } from '../gateway-process.ts'
 import type { GatewayProcess, Home } from '../gateway-process.ts'
 import { at, callTool, CLAIMS, homeseerHome, openWorld } from '../homeseer-rig.ts'
 import type { Answer, World } from '../homeseer-rig.ts'
+import { until } from '../mesh-house.ts'
 
 const LAMP = 120
 const BLIND = 196
@@ -53,18 +53,13 @@ function controls(): number {
 }
 
 /** Reads the database beside the running gateway until it says what was waited for. */
-async function untilChangeIs(state: string): Promise<void> {
-  for (;;) {
+function untilChangeIs(state: string): Promise<void> {
+  return until(`the change is ${state}`, () => {
     const database = new Database({ path: join(home.data, 'hearthbus.db'), migrations: [], readOnly: true })
     const row = database.sql.prepare('SELECT state FROM guard_change').get()
     database.close()
-    if (row?.['state'] === state) return
-    await wait(20)
-  }
-}
-
-async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await wait(10)
+    return row?.['state'] === state
+  })
 }
 
 afterEach(async () => {
@@ -105,13 +100,13 @@ describe('a power cut', () => {
     // The blind moves three seconds after it was told, and until then the gateway looks for it.
     const token = await prepare(BLIND)
     const lost = ask('hs4.change.commit', { token }).catch(() => undefined)
-    await until(() => controls() > 0)
+    await until('the blind is told', () => controls() > 0)
     await gateway?.kill()
     await lost
     await start()
     const again = await ask('hs4.change.commit', { token })
     expect(again).toMatchObject({ error: { code: 'UNKNOWN', retryable: false } })
-    await until(() => world.simulator.house.hardware(BLIND)?.value === 255)
+    await until('it has moved', () => world.simulator.house.hardware(BLIND)?.value === 255)
     expect(controls()).toBe(1)
     const audit = await ask('hs4.audit.query', { action: 'change.unknown' })
     expect(at(audit, 'result', 'entries', 'length')).toBe(1)

@@ -55,5 +55,5 @@ describe.skipIf(network === undefined)('two gateways whose router gives them oth
     await until('one reaches the other', () => reaches(one, 'test.only.attic'), 120_000)
     await until('and the other the one', () => reaches(other, 'test.only.cellar'), 60_000)
     expect((await call(one, 'test.only.attic')).structured.data).toMatchObject({ node: 'attic' })
-  }, 300_000)
+  }, 600_000)
 })

@@ -17,7 +17,7 @@ const FRAMES = Number(process.env['HEARTHBUS_FUZZ_FRAMES'] ?? 5_000)
 const BATCH = 250
 
 describe('mutated frames', () => {
-  it('ninety thousand of them leave a session whole', () => {
+  it('ninety thousand of them leave a session whole', { timeout: 600_000 }, () => {
     const random = chance(5)
     let session: Session = newSession('a0:b1:c2:d3:e4:f5', { ...DEFAULT_SESSION_SETTINGS, firstId: 1 })
     let atMs = 0
@@ -85,7 +85,7 @@ describe('over real sockets', () => {
     return (await Promise.all(calls)).every(({ ok }) => ok)
   }
 
-  const patience = { timeout: 180_000 + FRAMES * 10 }
+  const patience = { timeout: 300_000 + FRAMES * 10 }
   it.each(['websocket', 'mqtt'] as const)('frames over %s disturb nobody else', patience, async (transport) => {
     const random = chance(7)
     const mad = await house.enrol(transport)

@@ -3,7 +3,7 @@
  * what is said of them at the very next question.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:http'
+import { createServer, type ServerResponse } from 'node:http'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../src/core/json.ts'
 import { BINARY_SWITCH, part } from '../../src/sim/homeseer/part.ts'
@@ -124,31 +124,60 @@ describe('lists', () => {
   })
 })
 
+/** The simulated HomeSeer, except for a question about controls that `meets` wants: `answer` decides about that one. */
+async function homeseerBehind(
+  meets: RegExp,
+  answer: (response: ServerResponse) => void,
+): Promise<{ readonly url: string; readonly [Symbol.dispose]: () => void }> {
+  const { httpPort } = world.simulator
+  const server = createServer(({ url = '', headers }, response) => {
+    if (meets.test(url)) return answer(response)
+    const login = { authorization: headers.authorization ?? '' }
+    return void fetch(`http://127.0.0.1:${httpPort}${url}`, { headers: login })
+      .then((reply) => reply.text())
+      .then((text) => response.end(text))
+  })
+  const url = `http://127.0.0.1:${await listenLocally(server)}`
+  const close = (): void => {
+    server.close()
+    server.closeAllConnections()
+  }
+  return { url, [Symbol.dispose]: close }
+}
+
 describe('the self-test', () => {
   it('does not call a HomeSeer well that will not say what its devices can be told', async () => {
-    const { httpPort } = world.simulator
-    const silent = createServer(({ url = '', headers }, response) => {
-      if (/request=getcontrol(&|$)/.test(url)) return response.end('error\r\n')
-      const login = { authorization: headers.authorization ?? '' }
-      return void fetch(`http://127.0.0.1:${httpPort}${url}`, { headers: login })
-        .then((reply) => reply.text())
-        .then((text) => response.end(text))
-    })
-    const port = await listenLocally(silent)
-    try {
-      await using mute = await openHouse(world, { homeseer: { url: `http://127.0.0.1:${port}`, push: {} } })
-      expect(await mute.call('hs4.devices.list')).toMatchObject({ error: { code: 'HS4_ERROR' } })
-      const { checks } = at(await mute.call('hs4.selftest.run'), 'result') as { checks: readonly JsonObject[] }
-      expect(checks).toContainEqual(expect.objectContaining({ check: 'devices_read', status: 'pass' }))
-      expect(checks).toContainEqual(
-        expect.objectContaining({ check: 'controls_read', status: 'fail', code: 'HS4_ERROR' }),
-      )
-      expect(checks).toContainEqual(
-        expect.objectContaining({ check: 'alias_refresh', status: 'warn', missing: ['devices'] }),
-      )
-    } finally {
-      silent.close()
-      silent.closeAllConnections()
-    }
+    using mute = await homeseerBehind(/request=getcontrol(&|$)/, (response) => response.end('error\r\n'))
+    await using house = await openHouse(world, { homeseer: { url: mute.url, push: {} } })
+    expect(await house.call('hs4.devices.list')).toMatchObject({ error: { code: 'HS4_ERROR' } })
+    const { checks } = at(await house.call('hs4.selftest.run'), 'result') as { checks: readonly JsonObject[] }
+    expect(checks).toContainEqual(expect.objectContaining({ check: 'devices_read', status: 'pass' }))
+    expect(checks).toContainEqual(
+      expect.objectContaining({ check: 'controls_read', status: 'fail', code: 'HS4_ERROR' }),
+    )
+    expect(checks).toContainEqual(
+      expect.objectContaining({ check: 'alias_refresh', status: 'warn', missing: ['devices'] }),
+    )
   })
+})
+
+describe('a HomeSeer that cannot say in time what all its devices can be told', () => {
+  it('has its devices shown and set all the same, and its lock guarded', async () => {
+    using slow = await homeseerBehind(/request=getcontrol2?$/, () => undefined)
+    const homeseer = { url: slow.url, push: {}, timeoutMs: 6_000, readRetries: 0 }
+    await using house = await openHouse(world, { homeseer })
+    expect(await house.call('hs4.devices.list', { limit: 1 })).toMatchObject({ result: { total: 31 } })
+    expect(await house.call('hs4.devices.get', { refs: [120], includeControls: true })).toMatchObject({
+      result: { items: [{ capabilities: ['on_off'], controlPairs: [{ label: 'Off' }, { label: 'On' }] }] },
+    })
+    expect(await house.call('hs4.devices.set', { ref: 120, value: 255, ...CLAIMS })).toMatchObject({
+      result: { applied: true },
+    })
+    expect(await house.call('hs4.devices.set', { ref: 141, value: 0, ...CLAIMS })).toMatchObject({
+      error: { code: 'POLICY_DENY', details: { approval: 'required' } },
+    })
+    expect(await house.call('hs4.devices.controls.get', {})).toMatchObject({
+      error: { code: 'TIMEOUT', fixHint: expect.stringContaining('refs') },
+    })
+  }, 60_000)
 })

@@ -12,12 +12,13 @@ import { CAPABILITIES } from '../catalog/capability.ts'
 import type { Device } from '../catalog/device.ts'
 import { withChildren } from '../catalog/house.ts'
 import { otherRequest } from '../wire/exchange.ts'
+import { asksForTooMuch, type LinkFault } from '../wire/fault.ts'
 import { answer, type Homeseer } from './dependencies.ts'
 import { statusTool } from './device-status.ts'
 import { capOf, fits } from './device-filter.ts'
 import { cap, includeControls, includeRaw, items, place, refs } from './device-arguments.ts'
 import { homeseerFamily } from './envelope.ts'
-import { readFault } from './faults.ts'
+import { HINT, readFault } from './faults.ts'
 import { controlsUnknown, freshen, readControls, readHouse, readHouseWith, viewOf } from './house-client.ts'
 import { cursorArgument, pageOf } from './paging.ts'
 
@@ -168,10 +169,18 @@ function controls(homeseer: Homeseer): Capability {
     // `getcontrol2` also has what a control is for (ControlUse).
     const raw = await homeseer.link.json.call(otherRequest('getcontrol2', { ref: asked }, 'reads'))
     if (raw.ok) return answer({ refs: asked ?? null, raw: raw.value })
+    if (asksForTooMuch(raw.fault)) return fail(tooMuchAtOnce(raw.fault))
     // Older HomeSeers know only the first of the two.
     const older = await homeseer.link.json.call(otherRequest('getcontrol', { ref: asked }, 'reads'))
     return older.ok
       ? answer({ refs: asked ?? null, raw: older.value })
       : fail(readFault(older.fault, 'reading control pairs'))
   })
+}
+
+/** The other request would take as long, and the caller's time would be over. */
+function tooMuchAtOnce(fault: LinkFault): Fault {
+  const plain = readFault(fault, 'reading control pairs')
+  const hint = 'Name the devices (`refs`), a few at a time: this HomeSeer takes too long to tell them all.'
+  return { ...plain, details: { ...plain.details, [HINT]: hint } }
 }

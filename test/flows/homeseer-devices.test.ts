@@ -208,8 +208,9 @@ describe('intents', () => {
     expect(event).toMatchObject({
       result: { path: 'event', selection: { reason: 'prefer_path_event', topEventScore: 1 } },
     })
-    const none = await scene({ objective: 'xylophone', preferPath: 'event' })
-    expect(at(none, 'error', 'code')).toBe('NOT_FOUND')
+    expect(await scene({ objective: 'Dining Dimmer', preferPath: 'event' })).toMatchObject({
+      error: { code: 'NOT_FOUND', message: 'No event in this house is called anything like "Dining Dimmer".' },
+    })
     const value = await scene({ objective: 'Dining Dimmer', preferPath: 'device_fallback', fallbackDeviceValue: 30 })
     expect(at(value, 'result', 'prepared', 'preview', 'after', 'value')).toBe(30)
   })

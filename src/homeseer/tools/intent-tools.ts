@@ -296,7 +296,7 @@ function warningsOf(one: DeviceCandidate, { candidates }: Resolution<DeviceCandi
 
 function nothingCalled({ kind, query }: Pick<Intent<never>, 'kind' | 'query'>): Fault {
   const list = kind === 'event' ? 'hs4.events.list' : 'hs4.devices.list'
-  return hs4Fault('NOT_FOUND', `Nothing in this house is called anything like ${JSON.stringify(query)}.`, {
+  return hs4Fault('NOT_FOUND', `No ${kind} in this house is called anything like ${JSON.stringify(query)}.`, {
     details: { query },
     next: [{ name: list, args: { limit: 50 } }],
   })

@@ -132,10 +132,20 @@ async function build(
     const signed = await ledger.checkpoint()
     if (!signed.ok) throw new Error(ledgerFaultSentence(signed.fault))
   })
-  const families = await createFamilies({ config, version, data, spine, database, logger })
+  const reporters: Pick<Service, 'name' | 'health' | 'examine'>[] = []
+  const families = await createFamilies({
+    config,
+    version,
+    data,
+    spine,
+    database,
+    logger,
+    reporters: () => reporters,
+  })
   if (!families.ok) return families
   const services = [...families.value, ...(await modelsServices(config, logger)), ...(options.services?.(spine) ?? [])]
   for (const service of services) await startService(service, spine, undo)
+  reporters.push(...services)
   undo.push(everyMs(SWEEP_MS, () => spine.guard.sweep(), logger))
   // Signs regularly even without witnesses: `ledger.checkpointSeconds` is a promise of its own.
   const cosign = createCosigning(config, ledger, logger)
@@ -145,13 +155,15 @@ async function build(
   if (meshed?.ok === false) return meshed
   // Once more, later in the list: it has to say goodbye while the rest still runs.
   if (mesh.value !== undefined) undo.push(mesh.value.stop)
-  if (meshed !== undefined) undo.push(everyMs(COSIGN_MS, meshed.value.cosign, logger))
+  if (meshed !== undefined) {
+    undo.push(everyMs(COSIGN_MS, meshed.value.cosign, logger))
+    reporters.push(meshed.value.reporter)
+  }
 
   // From what is offered, not from what was configured: a family of a service of one's own counts, too.
   const familyNames = [...new Set(spine.bus.offers().map((offer) => offer.family.name))].toSorted()
   const gateway = { ...spine, nodeId: id, families: familyNames, mesh: meshed?.value.state }
   if (!options.listen) return ok({ ...gateway, url: undefined })
-  const reporters = meshed === undefined ? services : [...services, meshed.value.reporter]
   const faces = await startFaces({ config, version, logger, data, spine, families: familyNames, reporters })
   if (!faces.ok) return faces
   undo.push(faces.value.stop)

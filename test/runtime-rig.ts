@@ -28,6 +28,7 @@ import { ledgerMigrations } from '../src/ledger/ledger-store.ts'
 import { noteSigner } from '../src/ledger/note-key.ts'
 import { runtimeCopies } from '../src/runtime/copies.ts'
 import { runtimeMigrations } from '../src/runtime/migrations.ts'
+import type { Reporter } from '../src/runtime/system/attention.ts'
 import { createRuntime } from '../src/runtime/runtime.ts'
 import type { RuntimeConfig } from '../src/runtime/runtime.ts'
 import { GUARD_CONFIG } from './guard-house.ts'
@@ -67,6 +68,7 @@ export interface RigOptions {
   readonly folder?: string
   readonly config?: Partial<RuntimeConfig>
   readonly waiting?: () => number
+  readonly reporters?: () => readonly Reporter[]
 }
 
 export async function runtimeRig(options: RigOptions = {}): Promise<Rig> {
@@ -99,6 +101,7 @@ export async function runtimeRig(options: RigOptions = {}): Promise<Rig> {
     clock,
     bus,
     guard,
+    reporters: options.reporters ?? (() => []),
     config: {
       version: '9.9.9',
       mode: 'full',

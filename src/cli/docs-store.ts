@@ -81,7 +81,8 @@ async function offersOf(config: Config, root: string, database: Database): Promi
     guard: guardConfig(config),
     bus: { nodeId: 'docs', config: config.bus },
   })
-  const services = await createFamilies({ config, version: 'docs', data, spine, database, logger: silentLogger })
+  const parts = { config, version: 'docs', data, spine, database, logger: silentLogger, reporters: () => [] }
+  const services = await createFamilies(parts)
   if (!services.ok) throw new Error(services.fault.message)
   return [...services.value, ...(await modelsServices(config, silentLogger))]
     .flatMap((service) => service.capabilities())

@@ -31,6 +31,8 @@ export interface FamilyParts {
   readonly spine: Spine
   readonly database: Database
   readonly logger: Logger
+  /** Whoever says how it is, as far as they have started. */
+  readonly reporters: () => readonly Pick<Service, 'name' | 'health'>[]
 }
 
 /** All of them, whatever is switched on: a family that is switched off and on again finds its records. */
@@ -59,7 +61,7 @@ export async function createFamilies(parts: FamilyParts): Promise<Result<readonl
   ])
 }
 
-function runtimeService({ config, version, data, spine, database }: FamilyParts): Service {
+function runtimeService({ config, version, data, spine, database, reporters }: FamilyParts): Service {
   return createRuntime({
     database,
     ledger: spine.ledger,
@@ -67,6 +69,8 @@ function runtimeService({ config, version, data, spine, database }: FamilyParts)
     guard: spine.guard,
     clock: systemClock,
     queue: spine.queue,
+    // Its own checks are in the answer already.
+    reporters: () => reporters().filter(({ name }) => name !== 'runtime'),
     config: {
       version,
       mode: config.mode,

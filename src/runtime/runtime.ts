@@ -14,6 +14,7 @@ import { createSkillRegistry } from './skills/registry.ts'
 import { createSkillScanner } from './skills/skill-folder-store.ts'
 import { createSkillStore } from './skills/skill-store.ts'
 import { skillTools } from './skills/tools.ts'
+import type { Watched } from './system/attention.ts'
 import { busTools } from './system/bus-tools.ts'
 import type { ViewedBus } from './system/bus-tools.ts'
 import { changeTools } from './system/change-tools.ts'
@@ -45,13 +46,15 @@ export interface RuntimeConfig {
 export interface RuntimeOptions extends Records {
   readonly config: RuntimeConfig
   readonly bus: ViewedBus & RoutingBus & AskedBus
-  readonly guard: AskedGuard
+  readonly guard: AskedGuard & Watched['guard']
+  /** Everybody else who says how it is; asked each time, since they start one after the other. */
+  readonly reporters: Watched['reporters']
   /** Calls that wait for a lock, from the chain. */
   readonly queue: () => Queue
 }
 
 export function createRuntime(options: RuntimeOptions): Service {
-  const { config, queue, bus, guard, ...records } = options
+  const { config, queue, bus, guard, reporters, ...records } = options
   const { database, ledger, clock } = records
   const startedMs = clock.monotonic()
   // The `phase` of server_ping and server_health: phase1 until the service has started.
@@ -64,6 +67,7 @@ export function createRuntime(options: RuntimeOptions): Service {
     started: () => started,
     uptimeMs: () => clock.monotonic() - startedMs,
     queue,
+    watched: { guard, reporters },
   }
   // Shared: a session's seal and its records are written and checked together, and so are the tasks they are about.
   const stores = {

@@ -197,5 +197,10 @@ describe('an agent that knows only the list of tools', () => {
     expect(told.at(-1)).toMatchObject({ result: 'asked', approval: { state: 'requested' } })
     expect(told.findLast(({ result }) => result === 'refused')).toMatchObject({ rules: ['idempotency-key'] })
     expect(JSON.stringify(told)).not.toContain('READ_ONLY')
+    const health = await call(client, 'server_health')
+    expect(health.data.attention).toContainEqual({
+      about: 'approvals',
+      sentence: '1 call waits for a person: hearthbus approvals.',
+    })
   })
 })

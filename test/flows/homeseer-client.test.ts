@@ -122,6 +122,12 @@ describe('values', () => {
     // Nobody answers any more: what is known is told, older every time.
     const first = Number(at(await lamp(), 'ageMs'))
     await expect.poll(async () => Number(at(await lamp(), 'ageMs'))).toBeGreaterThan(first + 1_000)
+    const attention = async (): Promise<unknown> => {
+      const { structuredContent } = await client.callTool({ name: 'server_health', arguments: {} })
+      return at(structuredContent, 'data', 'attention')
+    }
+    const sentence = expect.stringContaining('HomeSeer') as string
+    await expect.poll(attention).toContainEqual({ about: 'homeseer', sentence })
     await client.close()
     await gateway.stop()
     polled.remove()

@@ -10,6 +10,8 @@ import type { JsonObject } from '../../core/json.ts'
 import { answer, RUNTIME_LOCK } from '../dependencies.ts'
 import type { Records } from '../dependencies.ts'
 import { runtimeFamily } from '../envelope.ts'
+import { attention, attentionOutput } from './attention.ts'
+import type { Watched } from './attention.ts'
 import { checkOutput, ledgerCheck, overall, queueCheck, spelt } from './health.ts'
 import type { Queue } from './health.ts'
 import { ledgerFacts } from './ledger-facts.ts'
@@ -38,12 +40,15 @@ const serverHealth = defineTool({
   name: 'server_health',
   title: 'How is the server?',
   description:
-    'Checks that the database takes durable writes, that the ledger still extends what was signed and is signed often enough, that the disk has room and that calls are not piling up. `status` is that of the worst check: ok, degraded or failing; each check says what is wrong.',
+    'Answers “is there anything I should look at?”: `attention` lists what needs a person (calls and devices that wait for a yes, a heating bus without signal, a HomeSeer or a node that is away, tokens that end soon, a full disk), each with what to do; empty when nothing does. Checks that the database takes durable writes, that the ledger still extends what was signed and is signed often enough, that the disk has room and that calls are not piling up. `status` is that of the worst check: ok, degraded or failing; each check says what is wrong.',
   output: z.object({
     status: z.enum(['ok', 'degraded', 'failing']),
     ...standing,
     db_tables: z.int(),
     checks: z.object({ database: checkOutput, ledger: checkOutput, disk: checkOutput, queue: checkOutput }),
+    attention: attentionOutput
+      .exactOptional()
+      .describe('What needs a person; another node is not told, it has its own.'),
   }),
 })
 
@@ -54,6 +59,7 @@ export interface ServerFacts {
   readonly started: () => boolean
   readonly uptimeMs: () => number
   readonly queue: () => Queue
+  readonly watched: Watched
 }
 
 export function serverTools(records: Records, facts: ServerFacts, probe: Probe): readonly Capability[] {
@@ -65,7 +71,7 @@ export function serverTools(records: Records, facts: ServerFacts, probe: Probe):
   })
   return [
     serverPing.handledBy(async () => answer({ pong: true, ...now() })),
-    serverHealth.handledBy(async () => {
+    serverHealth.handledBy(async (_, { caller }) => {
       const [database, disk] = await Promise.all([probe.database(), probe.disk()])
       const ledger = ledgerCheck(ledgerFacts(records, facts.checkpointSeconds))
       const checks = { database, ledger, disk, queue: queueCheck(facts.queue()) }
@@ -74,6 +80,7 @@ export function serverTools(records: Records, facts: ServerFacts, probe: Probe):
         ...now(),
         db_tables: probe.tables(),
         checks: spelt(checks),
+        ...(caller.kind === 'peer' ? {} : { attention: attention(facts.watched, checks, records.clock.now()) }),
       })
     }),
   ]

@@ -1,0 +1,84 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { answering, echo } from '../../../test/bus-village.ts'
+import { ADMIN } from '../../../test/guard-house.ts'
+import { runtimeRig } from '../../../test/runtime-rig.ts'
+import type { Rig } from '../../../test/runtime-rig.ts'
+import type { Reporter } from './attention.ts'
+
+const DAY_MS = 86_400_000
+
+let rig: Rig
+let reporters: readonly Reporter[]
+let waiting: number
+beforeEach(async () => {
+  reporters = []
+  waiting = 0
+  rig = await runtimeRig({ reporters: () => reporters, waiting: () => waiting })
+})
+afterEach(() => rig.close())
+
+async function told(): Promise<unknown> {
+  const { attention } = await rig.data('server_health')
+  // How full the disk of the tests is, is nobody's business.
+  return (attention as { about: string }[]).filter(({ about }) => about !== 'disk')
+}
+
+describe('what needs a person', () => {
+  it('is nothing in a house that is well', async () => {
+    reporters = [{ name: 'homeseer', health: () => ({ status: 'ok', details: { devices: 7 } }) }]
+    await rig.guard.tokens.create(ADMIN, { name: 'tablet', role: 'observer' })
+    expect(await told()).toEqual([])
+  })
+
+  it('is what each part of the house advises, also where it is well enough to work', async () => {
+    reporters = [
+      { name: 'ebus', health: () => ({ status: 'degraded', details: { advice: 'The adapter is away.' } }) },
+      { name: 'devices', health: () => ({ status: 'ok', details: { advice: '1 waiting to be let in.' } }) },
+    ]
+    expect(await told()).toEqual([
+      { about: 'ebus', sentence: 'The adapter is away.' },
+      { about: 'devices', sentence: '1 waiting to be let in.' },
+    ])
+  })
+
+  it('is a call that waits, until somebody has said yes or no', async () => {
+    rig.bus.registerCapability(answering({ name: 'door.open', effect: 'sensitive' }, echo))
+    for (const door of [1, 2]) await rig.through('door.open', { door })
+    expect(await told()).toEqual([{ about: 'approvals', sentence: '2 calls wait for a person: hearthbus approvals.' }])
+    for (const { id } of rig.guard.approvals.list()) await rig.guard.approvals.deny(id, ADMIN, 'No.')
+    expect(await told()).toEqual([])
+  })
+
+  it('is the emergency stop', async () => {
+    await rig.guard.stop.engage(ADMIN, 'Smoke.')
+    expect(await told()).toEqual([
+      { about: 'stop', sentence: 'Everything is stopped; every change is refused until an admin resumes.' },
+    ])
+  })
+
+  it('is a token in its last week, without its name', async () => {
+    await rig.guard.tokens.create(ADMIN, { name: 'tablet', role: 'observer', ttlMs: 8 * DAY_MS })
+    await rig.guard.tokens.create(ADMIN, { name: 'phone', role: 'observer', ttlMs: 2 * DAY_MS })
+    const soon = [{ about: 'tokens', sentence: '1 token ends within a week: hearthbus token list.' }]
+    expect(await told()).toEqual(soon)
+    await rig.guard.tokens.revoke(ADMIN, 'phone')
+    expect(await told()).toEqual([])
+    rig.clock.advance(DAY_MS)
+    await rig.ledger.checkpoint()
+    expect(await told()).toEqual(soon)
+    rig.clock.advance(8 * DAY_MS)
+    expect(await told()).not.toContainEqual(expect.objectContaining({ about: 'tokens' }))
+  })
+
+  it('is whatever a check of the node itself found', async () => {
+    waiting = 32
+    expect(await told()).toEqual([
+      { about: 'queue', sentence: 'Many calls wait for their turn; some may be turned away.' },
+    ])
+  })
+
+  it('is not told to another node', async () => {
+    const caller = { kind: 'peer', id: 'ed25519:kitchen', level: 'trusted' } as const
+    expect(await rig.data('server_health', {}, { caller })).not.toHaveProperty('attention')
+  })
+})

@@ -1,0 +1,59 @@
+/**
+ * Attention: what waits for a person, from everybody who knows of something, in sentences.
+ *
+ * Pure.
+ */
+import { z } from 'zod'
+import type { Service } from '../../bus/capability.ts'
+import type { Approvals } from '../../guard/approvals.ts'
+import type { EmergencyStop } from '../../guard/stop-store.ts'
+import type { Tokens } from '../../guard/token-store.ts'
+import type { Check } from './health.ts'
+
+export const attentionOutput = z.array(z.object({ about: z.string(), sentence: z.string() }))
+export type Attention = z.output<typeof attentionOutput>
+
+/** Whoever says how it is: the families, and the mesh. */
+export type Reporter = Pick<Service, 'name' | 'health'>
+
+/** Whoever knows what waits. */
+export interface Watched {
+  readonly guard: {
+    readonly approvals: Pick<Approvals, 'list'>
+    readonly stop: Pick<EmergencyStop, 'state'>
+    readonly tokens: Pick<Tokens, 'list'>
+  }
+  readonly reporters: () => readonly Reporter[]
+}
+
+/** Time enough to make another before an agent is locked out. */
+const SOON_MS = 7 * 86_400_000
+
+export function attention(
+  { guard, reporters }: Watched,
+  checks: Readonly<Record<string, Check>>,
+  nowMs: number,
+): Attention {
+  const waiting = guard.approvals.list({ state: 'requested' }).length
+  const ending = guard.tokens.list().filter((token) => isEnding(token, nowMs)).length
+  return [
+    ...said('stop', guard.stop.state() && 'Everything is stopped; every change is refused until an admin resumes.'),
+    ...said('approvals', count(waiting, 'call waits', 'calls wait', 'for a person: hearthbus approvals.')),
+    ...said('tokens', count(ending, 'token ends', 'tokens end', 'within a week: hearthbus token list.')),
+    ...reporters().flatMap(({ name, health }) => said(name, health().details['advice'])),
+    ...Object.entries(checks).flatMap(([name, { status, message }]) => said(name, status !== 'skipped' && message)),
+  ]
+}
+
+/** Not whose: only admins see the tokens. */
+function isEnding({ revokedAtMs, expiresAtMs }: ReturnType<Tokens['list']>[number], nowMs: number): boolean {
+  return revokedAtMs === undefined && expiresAtMs !== undefined && expiresAtMs > nowMs && expiresAtMs <= nowMs + SOON_MS
+}
+
+function count(number: number, one: string, more: string, rest: string): string | undefined {
+  return number === 0 ? undefined : `${number} ${number === 1 ? one : more} ${rest}`
+}
+
+function said(about: string, sentence: unknown): Attention {
+  return typeof sentence === 'string' ? [{ about, sentence }] : []
+}

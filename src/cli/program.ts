@@ -6,6 +6,7 @@
  */
 import { Command, Option } from 'commander'
 import { addAskingCommands } from './asking.ts'
+import { addChangesCommand } from './changes.ts'
 import { addConsoleCommands } from './console.ts'
 import { addDecidingCommands } from './deciding.ts'
 import { addDevicesCommands } from './devices.ts'
@@ -31,6 +32,7 @@ export const program = new Command('hearthbus')
 
 addRunningCommands(program)
 addAskingCommands(program)
+addChangesCommand(program)
 addDecidingCommands(program)
 addConsoleCommands(program)
 addDevicesCommands(program)

@@ -75,6 +75,18 @@ describe('what is looked at', () => {
     expect((await hearthbus(['history'])).said).toContain('Nothing was measured yet')
   })
 
+  it('is what was changed, by whom, and since when one likes', async () => {
+    const { code, said } = await hearthbus(['changes', '--since', '12h'])
+    expect([code, said]).toEqual([
+      0,
+      expect.stringMatching(/^entry +when +who .*\n\d+ +\S+Z +owner +A token was made +claude +done +–\n$/),
+    ])
+    expect(await hearthbus(['changes', '--json', '--limit', '1'])).toMatchObject({
+      said: expect.stringContaining('"capability":"token.created"'),
+    })
+    expect(await hearthbus(['changes', '--since', 'yesterday'])).toMatchObject({ code: 2 })
+  })
+
   it('is one tool with its arguments, or the news that there is none', async () => {
     const { said } = await hearthbus(['tools', 'task_create'])
     expect(said).toContain('Puts a new task on record')

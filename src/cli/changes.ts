@@ -1,0 +1,98 @@
+/**
+ * Changes: the command that says what was changed in the house, by whom, and what became of it.
+ *
+ * Pure: the asking is `ask`'s.
+ */
+import { InvalidArgumentError } from 'commander'
+import type { Command } from 'commander'
+import type { CallView } from '../web/api.ts'
+import { ask } from './command-client.ts'
+import { harmless, table } from './print.ts'
+import type { Answer } from './print.ts'
+import { callAnswer } from './remote.ts'
+import { wholeNumber } from './whole-number.ts'
+
+export function addChangesCommand(program: Command): void {
+  program
+    .command('changes')
+    .description('what was changed in the house or was to be, by whom, and what became of it')
+    .option('--since <time>', 'from then on: 90m, 12h, 7d, or a date and time', (text) => sinceTime(text, Date.now()))
+    .option('--limit <n>', 'how many', wholeNumber(1, 200), 20)
+    .action((options: { since?: string; limit: number }, command: Command) => {
+      const body = { tool: 'ledger_changes', arguments: { ...options } }
+      return ask(command, { method: 'POST', path: '/api/call', body, asOwner: true }, (value) =>
+        changesAnswer(value as unknown as CallView),
+      )
+    })
+}
+
+const UNITS_MS = { m: 60_000, h: 3_600_000, d: 86_400_000 } as const
+
+/** As the tool takes it. */
+export function sinceTime(text: string, nowMs: number): string {
+  const { number, unit } = /^(?<number>\d{1,6})(?<unit>[mhd])$/.exec(text)?.groups ?? {}
+  const time = new Date(
+    unit === undefined ? dateMs(text) : nowMs - Number(number) * UNITS_MS[unit as keyof typeof UNITS_MS],
+  )
+  if (!Number.isNaN(time.getTime()) && time.getTime() <= nowMs) return time.toISOString()
+  throw new InvalidArgumentError('It is an age such as 90m, 12h or 7d, or a time in the past such as 2026-01-31T22:00.')
+}
+
+/** Without a zone it is a time of this machine, also for a day alone. Other forms are guesses of JavaScript's. */
+function dateMs(text: string): number {
+  if (/^\d{4}-\d\d-\d\d$/.test(text)) return Date.parse(`${text}T00:00`)
+  return /^\d{4}-\d\d-\d\dT/.test(text) ? Date.parse(text) : NaN
+}
+
+/** As far as a line of a terminal has room for it; the rest is in --json. */
+interface ChangeLine {
+  readonly log_index: number
+  readonly at: string
+  readonly caller: string
+  readonly node?: string
+  readonly actor?: string
+  readonly title: string
+  readonly target?: string
+  readonly label?: string
+  readonly result: string
+  readonly code?: string
+  readonly approval?: { readonly state?: string; readonly by?: string }
+  readonly grant?: { readonly by?: string }
+}
+
+export function changesAnswer(view: CallView): Answer {
+  if (view.outcome !== 'ok') return callAnswer(view)
+  const { data } = view.structured as unknown as {
+    readonly data: { readonly changes: readonly ChangeLine[]; readonly next_cursor?: string }
+  }
+  const rows = data.changes.map((change) => [
+    String(change.log_index),
+    change.at,
+    who(change),
+    change.title,
+    change.label ?? change.target ?? '–',
+    change.code === undefined ? change.result : `${change.result} (${change.code})`,
+    word(change),
+  ])
+  const lines = [
+    rows.length === 0
+      ? 'Nothing was changed.'
+      : table(['entry', 'when', 'who', 'what', 'on', 'result', 'a person'], rows),
+    ...(data.next_cursor === undefined ? [] : ['There is more: --limit shows up to 200.']),
+  ]
+  return { json: view.structured, text: harmless(lines.join('\n')) }
+}
+
+/** Never the names alone: a node may be called like somebody, and so may those for whom it says that it asks. */
+function who({ caller, node, actor }: ChangeLine): string {
+  if (node === undefined) return caller
+  return actor === undefined ? `the node ${node}` : `${actor}, says the node ${node}`
+}
+
+function word({ approval, grant }: ChangeLine): string {
+  if (grant !== undefined) return `granted by ${grant.by ?? 'somebody'}`
+  if (approval === undefined) return '–'
+  if (approval.state === 'requested') return 'is asked: hearthbus approvals'
+  if (approval.by === undefined) return approval.state ?? '–'
+  return `${approval.state === 'denied' ? 'denied' : 'approved'} by ${approval.by}`
+}

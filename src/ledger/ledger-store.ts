@@ -19,8 +19,11 @@ import { decodeEntry } from './entry.ts'
 import { TILE_BYTES, TILE_HEIGHT, tileNode } from './tile.ts'
 import { leafHash } from './tree.ts'
 
-/** Bytes that somebody made unreadable have none: `verify` reports them, and an index must not fail over them. */
-const TRACE_ID = `CASE WHEN json_valid(CAST(bytes AS TEXT)) THEN CAST(bytes AS TEXT) ->> '$.trace_id' END`
+/**
+ * Spelt as in the index, which SQLite uses for nothing else. Bytes that somebody made unreadable have none: `verify`
+ * reports them, and an index must not fail over them.
+ */
+export const TRACE_ID = `CASE WHEN json_valid(CAST(bytes AS TEXT)) THEN CAST(bytes AS TEXT) ->> '$.trace_id' END`
 /** What people do to the node itself, and to calls that wait for them; those of calls are told by their effect. */
 const DEEDS = [
   'approval.approved',

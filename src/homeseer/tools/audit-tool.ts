@@ -6,9 +6,11 @@
 import { z } from 'zod'
 import type { Capability } from '../../bus/capability.ts'
 import { defineTool } from '../../bus/tool.ts'
+import { ok } from '../../core/result.ts'
 import { AUDIT_RESULTS } from './audit.ts'
 import { answer, type Homeseer } from './dependencies.ts'
 import { homeseerFamily } from './envelope.ts'
+import { encodeCursor, numberIn, scopeOf } from './paging.ts'
 
 export function auditQuery({ audit }: Homeseer): Capability {
   return defineTool({
@@ -17,7 +19,7 @@ export function auditQuery({ audit }: Homeseer): Capability {
     name: 'hs4.audit.query',
     title: 'Query the audit',
     description:
-      'Calls of the HomeSeer tools, newest first, from the signed ledger: who, what, when, and whether it was allowed. Secrets are hidden. `traceId` is what auditRef names.',
+      'Calls of the HomeSeer tools, newest first, from the signed ledger: who, what, when, and whether it was allowed. Secrets are hidden. `traceId` is what auditRef names. Where `nextCursor` is not null, older calls were not looked at yet, even if there are no entries.',
     input: z.strictObject({
       tool: z.string().max(128).exactOptional(),
       action: z.string().max(128).exactOptional(),
@@ -26,7 +28,23 @@ export function auditQuery({ audit }: Homeseer): Capability {
       traceId: z.string().max(64).exactOptional(),
       // The contract's bounds; what a question looks at is bounded by the store as well.
       limit: z.int().min(1).max(10_000).default(100),
+      cursor: z
+        .string()
+        .min(1)
+        .max(200)
+        .exactOptional()
+        .describe('`nextCursor` of the answer before, with the same filters: goes on where it stopped.'),
     }),
-    output: z.looseObject({ entries: z.array(z.looseObject({ id: z.string(), result: z.enum(AUDIT_RESULTS) })) }),
-  }).handledBy(async (filter) => answer({ entries: [...audit.query(filter)] }))
+    output: z.looseObject({
+      entries: z.array(z.looseObject({ id: z.string(), result: z.enum(AUDIT_RESULTS) })),
+      nextCursor: z.string().nullable(),
+    }),
+  }).handledBy(async ({ cursor, limit, ...filter }) => {
+    const scope = scopeOf('audit', filter)
+    const before = cursor === undefined ? ok(undefined) : numberIn(cursor, scope)
+    if (!before.ok) return before
+    const place = before.value === undefined ? {} : { before: before.value }
+    const { entries, next } = await audit.query({ ...filter, ...place, limit })
+    return answer({ entries: [...entries], nextCursor: next === undefined ? null : encodeCursor(scope, next) })
+  })
 }

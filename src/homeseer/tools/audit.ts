@@ -29,12 +29,20 @@ export interface AuditFilter {
   /** ISO 8601. */
   readonly since?: string
   readonly traceId?: string
+  /** A place in the ledger: only what is older. */
+  readonly before?: number
   readonly limit: number
 }
 
-export interface AuditTrail {
+export interface AuditPage {
   /** Newest first. */
-  readonly query: (filter: AuditFilter) => readonly JsonObject[]
+  readonly entries: readonly JsonObject[]
+  /** Where to go on; `undefined` when nothing older is left to look at. */
+  readonly next: number | undefined
+}
+
+export interface AuditTrail {
+  readonly query: (filter: AuditFilter) => Promise<AuditPage>
 }
 
 /** One call or event as the ledger keeps it. */

@@ -42,8 +42,7 @@ export function pageOf<Item>(
   numberOf: (item: Item) => number,
   asked: Asked,
 ): Result<Page<Item>, Fault> {
-  // A cursor belongs to its list and filters. 64 bits are enough to notice a mistake; it is no secret.
-  const scope = `${asked.list}:${hash('sha256', canonicalJson(asked.filters)).slice(0, 16)}`
+  const scope = scopeOf(asked.list, asked.filters)
   const start = startOf(items, numberOf, { ...asked, scope })
   if (!start.ok) return start
   const offset = start.value
@@ -59,15 +58,27 @@ function startOf<Item>(
   { cursor, scope, offset }: Asked & { readonly scope: string },
 ): Result<number, Fault> {
   if (cursor === undefined) return ok(offset)
-  const [owner, after] = decodeCursor(cursor)
-  if (typeof after !== 'number') return fail(badArgument('cursor', 'is no cursor of this server'))
-  if (owner !== scope) return fail(badArgument('cursor', 'belongs to another list or to other filters'))
+  const after = numberIn(cursor, scope)
+  if (!after.ok) return after
   // Behind the number, not at a position: devices that came or went meanwhile shift nothing.
-  const next = items.findIndex((item) => numberOf(item) > after)
+  const next = items.findIndex((item) => numberOf(item) > after.value)
   return ok(next < 0 ? items.length : next)
 }
 
-function encodeCursor(scope: string, number: number): string {
+/** A cursor belongs to its list and filters. 64 bits are enough to notice a mistake; it is no secret. */
+export function scopeOf(list: string, filters: unknown): string {
+  return `${list}:${hash('sha256', canonicalJson(filters)).slice(0, 16)}`
+}
+
+/** The last number seen. */
+export function numberIn(cursor: string, scope: string): Result<number, Fault> {
+  const [owner, number] = decodeCursor(cursor)
+  if (typeof number !== 'number') return fail(badArgument('cursor', 'is no cursor of this server'))
+  if (owner !== scope) return fail(badArgument('cursor', 'belongs to another list or to other filters'))
+  return ok(number)
+}
+
+export function encodeCursor(scope: string, number: number): string {
   return base64url(utf8(JSON.stringify([scope, number])))
 }
 

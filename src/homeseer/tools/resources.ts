@@ -117,7 +117,7 @@ export const RESOURCES: readonly ResourceDefinition[] = [
     path: 'audit/recent',
     title: 'Recent calls',
     description: 'The last 200 calls of the HomeSeer tools.',
-    read: async ({ audit }) => ok({ entries: [...audit.query({ limit: 200 })] }),
+    read: async ({ audit }) => ok({ entries: [...(await audit.query({ limit: 200 })).entries] }),
   },
   {
     path: 'state/summary',
@@ -142,7 +142,7 @@ export const RESOURCES: readonly ResourceDefinition[] = [
     title: 'Recent acts of administration',
     description: 'What acts of administration changed lately: before, after, difference.',
     read: async ({ audit }) => {
-      const entries = audit.query({ limit: 500 })
+      const { entries } = await audit.query({ limit: 500 })
       const changes = entries.filter((one) => textOf(one['tool']).startsWith('hs4.admin.') && one['diff'] !== undefined)
       return ok({ entries: [...changes] })
     },
@@ -190,7 +190,7 @@ async function summaryJson(homeseer: Homeseer): Promise<Result<Json, Fault>> {
     catalog.events(),
     catalog.cameras(),
   ])
-  const recent = audit.query({ limit: RECENT })
+  const { entries: recent } = await audit.query({ limit: RECENT })
   const groups = house.ok
     ? (name: 'location' | 'interfaceName') => groupDevices(house.value, (one) => one[name])
     : () => []

@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import type { ServerResponse } from 'node:http'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { silentLogger } from '../core/logger.ts'
@@ -68,6 +69,26 @@ describe('listener', () => {
     expect(await said(impatient, 'POST /reads HTTP/1.1\r\nhost: 127')).toMatch(/^HTTP\/1\.1 408 /)
     const hasty = await said(impatient, `POST /hasty HTTP/1.1\r\n${slow}`)
     expect(hasty).not.toMatch(/[^]HTTP\/1\.1 408/)
+    await impatient.stop()
+  })
+
+  it('does not keep an answer for ever that nobody takes', async () => {
+    const responses: ServerResponse[] = []
+    const impatient = await startListener({
+      host: '127.0.0.1',
+      port: 0,
+      rules: { allowedHosts: [], allowedOrigins: [] },
+      logger: silentLogger,
+      takingTimeoutMs: 200,
+      // More than what systems keep for a reader.
+      routes: [{ prefix: '/', handle: (_, response) => void responses.push(response.end(Buffer.alloc(64 * 2 ** 20))) }],
+    })
+    const sleeper = connect(impatient.port, '127.0.0.1').pause()
+    sleeper.write('GET / HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n')
+    await expect
+      .poll(() => responses.map(({ destroyed, writableFinished }) => [destroyed, writableFinished]))
+      .toEqual([[true, false]])
+    sleeper.destroy()
     await impatient.stop()
   })
 

@@ -27,6 +27,8 @@ export interface ListenerOptions {
   readonly logger: Logger
   /** A minute unless told: for a request to arrive whole, its body included. */
   readonly requestTimeoutMs?: number
+  /** A minute unless told: for a client to take some of an answer that has been given. */
+  readonly takingTimeoutMs?: number
 }
 
 export interface Listener {
@@ -39,6 +41,8 @@ export interface Listener {
 const HEADERS_TIMEOUT_MS = 20_000
 /** The largest body at the pace of the slowest link that one would call a network; whoever drips is not one of ours. */
 const REQUEST_TIMEOUT_MS = 60_000
+/** What a client does not read stays in our memory; one that sleeps, or never meant to read, is cut off. */
+const TAKING_TIMEOUT_MS = 60_000
 /** How late the clocks above may be. */
 const LATENESS_MS = 1_000
 const KEEP_ALIVE_MS = 65_000
@@ -55,7 +59,7 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
   // Longest prefix first, so that `/` comes last whatever order they were given in.
   const routes = options.routes.toSorted((a, b) => b.prefix.length - a.prefix.length)
   const underWay = new WeakMap<Duplex, ServerResponse>()
-  const requestTimeout = options.requestTimeoutMs ?? REQUEST_TIMEOUT_MS
+  const { requestTimeoutMs: requestTimeout = REQUEST_TIMEOUT_MS, takingTimeoutMs = TAKING_TIMEOUT_MS } = options
   const server = createServer(
     {
       headersTimeout: Math.min(HEADERS_TIMEOUT_MS, requestTimeout),
@@ -66,6 +70,8 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
     },
     (request, response) => {
       underWay.set(request.socket, response)
+      // Streams that are still written to look after themselves. Node begins the time anew whenever something was taken.
+      response.once('prefinish', () => response.setTimeout(takingTimeoutMs, () => response.destroy()))
       dispatch(routes, options, request, response).catch((error: unknown) => {
         options.logger.error({ err: error, path: request.url }, 'a request failed')
         if (!response.headersSent) answer(response, 500, 'Something went wrong here. The log says what.')

@@ -124,6 +124,8 @@ export async function signedInPage(
     colorScheme: dark ? 'dark' : 'light',
     locale: 'en-GB',
   })
+  // As in Safari, for which we have no browser here.
+  await context.addInitScript('delete ReadableStream.prototype[Symbol.asyncIterator]')
   const page = await context.newPage()
   const complaints: string[] = []
   page.on('pageerror', (error) => complaints.push(String(error)))

@@ -73,11 +73,13 @@ export function openStream(listener: StreamListener): () => void {
         deliver(frame, listener)
       })
       const decoder = new TextDecoder()
-      for await (const chunk of response.body) {
+      // With a reader: most Safaris, and so all of an iPhone's browsers, cannot iterate over a stream.
+      const reader = response.body.getReader()
+      for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
         clearTimeout(watchdog)
         watchdog = setTimeout(stop, SILENCE_MS)
         listener.onHeard()
-        parse(decoder.decode(chunk, { stream: true }))
+        parse(decoder.decode(piece.value, { stream: true }))
       }
       return heard
     } catch {

@@ -110,6 +110,8 @@ function Side({ page }: { readonly page: string }): JSX.Element {
   const [open, setOpen] = useState(false)
   const menu = useRef<HTMLButtonElement>(null)
   const waiting = openApprovals.value.length
+  // Also when one got there by other ways than through it.
+  useEffect(() => setOpen(false), [page])
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.key !== 'Escape' || !open) return
     setOpen(false)

@@ -98,7 +98,7 @@ describe.skipIf(chromium === undefined)('access', () => {
     }
   })
 
-  it('closes the menu of a phone with Escape, and says in the title where one is', async () => {
+  it('closes the menu of a phone with Escape and on another page, and says in the title where one is', async () => {
     await page.setViewportSize({ width: 380, height: 780 })
     await walkTo(page, 'ledger')
     expect(await page.title()).toMatch(/^(\(\d+\) )?Ledger – Hearthbus$/)
@@ -108,6 +108,10 @@ describe.skipIf(chromium === undefined)('access', () => {
     await page.keyboard.press('Escape')
     expect(await menu.getAttribute('aria-expanded')).toBe('false')
     expect(await page.evaluate<string>('document.activeElement.className')).toContain('menu')
+    // By the browser's own way back, past the menu.
+    await menu.click()
+    await walkTo(page, 'house')
+    await expect.poll(() => menu.getAttribute('aria-expanded')).toBe('false')
   })
 
   it('names the room that a button changes, and begins its dialog with the room and not with Close', async () => {

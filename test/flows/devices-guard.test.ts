@@ -90,6 +90,10 @@ describe('a house with devices', () => {
           }),
         ]),
       })
+    const lately = await call('devices.events.list', { device: 'kitchen', limit: 1 })
+    expect(lately['structuredContent']).toMatchObject({ events: [{ kind: 'notification' }] })
+    const paged = await call('devices.events.list', { device: 'kitchen', after: 0, limit: 1 })
+    expect(paged['structuredContent']).toMatchObject({ events: [{ kind: 'online' }] })
   })
 
   it('names tools so that clients without dots can call them', async () => {

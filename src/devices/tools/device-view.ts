@@ -87,7 +87,8 @@ function definitionJson(tool: DeviceTool): JsonObject {
 
 interface EventQuery {
   readonly caller: Caller
-  readonly after: number
+  /** `undefined`: the newest. */
+  readonly after: number | undefined
   readonly limit: number
   readonly only: string | undefined
 }
@@ -101,7 +102,8 @@ export function eventsJson({ roster, events }: OpenHouse, { caller, after, limit
       )
       .map(({ slug, enrolled }) => [enrolled.deviceId, slug]),
   )
-  const listed = events.list({ after, isWanted: (device) => slugs.has(device) }).slice(0, limit)
+  const wanted = events.list({ after: after ?? 0, isWanted: (device) => slugs.has(device) })
+  const listed = after === undefined ? wanted.slice(-limit) : wanted.slice(0, limit)
   return {
     events: listed.map(({ seq, atMs, device, kind, details }) => ({
       seq,

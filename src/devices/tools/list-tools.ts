@@ -112,7 +112,11 @@ const eventsList = defineTool({
     'Lists what happened to devices lately, oldest first: coming and going, changed tools, and notifications that devices sent by themselves. Kept in memory, about a hundred for each device.',
   input: z.strictObject({
     device: deviceArgument.exactOptional(),
-    after: z.int().min(0).default(0).describe('Only events with a higher number.'),
+    after: z
+      .int()
+      .min(0)
+      .exactOptional()
+      .describe('Only events with a higher number, beginning there; without it the newest.'),
     limit: z.int().min(1).max(500).default(100),
   }),
   output: z.object({

@@ -61,6 +61,19 @@ describe('a session of the 2025 family', () => {
     expect((await post(level)).messages).toEqual([{ jsonrpc: '2.0', id: 2, result: {} }])
   })
 
+  it.each([
+    ['logging/setLevel', { level: 'loud' }, '"level" is one of debug, info, notice, '],
+    ['resources/subscribe', { uri: 7 }, '"uri" is a text'],
+    ['resources/unsubscribe', {}, '"uri" is a text'],
+  ])('says of %s what its parameters are', async (method, params, shape) => {
+    const { url } = await open([echo])
+    const { post } = await legacyClient(url)
+    const message = expect.stringContaining(`Invalid params for ${method}: ${shape}`)
+    expect((await post({ id: 2, method, params })).messages).toMatchObject([
+      { id: 2, error: { code: -32_602, message } },
+    ])
+  })
+
   it('belongs to the principal and the door that opened it', async () => {
     let principal: Principal = agent
     const { url } = await open([echo], { authenticate: () => ok(principal) })

@@ -18,7 +18,7 @@ import type { Connection } from './connection.ts'
 import { headerMismatch } from './header-mismatch.ts'
 import { instructionsFor } from './instructions.ts'
 import { speaking } from './interaction.ts'
-import { isLogLevel } from './log-level.ts'
+import { isLogLevel, LOG_LEVELS } from './log-level.ts'
 import { CACHE_HINTS } from './modern-result.ts'
 import type { ServerInfo } from './modern-result.ts'
 import { nodeIn } from './node-pin.ts'
@@ -55,12 +55,14 @@ export function createSdkServer(parts: Answering, serverInfo: ServerInfo, connec
       checkHeaders(request, asker, context)
       return respond(parts, request, asker)
     })
-  server.setRequestHandler('logging/setLevel', ({ params: { level } }) => {
+  server.setRequestHandler('logging/setLevel', { params: anything }, ({ level }) => {
+    if (!isLogLevel(level)) throw wrongParams('logging/setLevel', `"level" is one of ${LOG_LEVELS.join(', ')}`)
     connection.logLevel = level
     return {}
   })
-  server.setRequestHandler('resources/subscribe', ({ params: { uri } }) => subscribe(connection, uri))
-  server.setRequestHandler('resources/unsubscribe', ({ params: { uri } }) => {
+  server.setRequestHandler('resources/subscribe', { params: anything }, ({ uri }) => subscribe(connection, uri))
+  server.setRequestHandler('resources/unsubscribe', { params: anything }, ({ uri }) => {
+    if (typeof uri !== 'string') throw wrongParams('resources/unsubscribe', URI_SHAPE)
     connection.subscriptions.delete(uri)
     return {}
   })
@@ -99,7 +101,14 @@ async function respond(parts: Answering, request: McpRequest, asker: Asker): Pro
   throw new ProtocolError(said.error.code, said.error.message, said.error.data)
 }
 
-function subscribe({ catalogue, subscriptions }: Connection, uri: string): Record<string, never> {
+const URI_SHAPE = '"uri" is a text'
+
+function wrongParams(method: string, shape: string): ProtocolError {
+  return new ProtocolError(INVALID_PARAMS, `Invalid params for ${method}: ${shape}`)
+}
+
+function subscribe({ catalogue, subscriptions }: Connection, uri: unknown): Record<string, never> {
+  if (typeof uri !== 'string') throw wrongParams('resources/subscribe', URI_SHAPE)
   if (catalogue().resource(uri) === undefined)
     throw new ProtocolError(INVALID_PARAMS, `Resource not found: ${uri}`, { uri })
   if (subscriptions.size >= MAX_SUBSCRIPTIONS)

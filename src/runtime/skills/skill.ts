@@ -12,7 +12,7 @@
  * Pure.
  */
 import { hash } from 'node:crypto'
-import { parse } from 'yaml'
+import { isScalar, parseDocument } from 'yaml'
 import { z } from 'zod'
 import { fromUtf8 } from '../../core/bytes.ts'
 import { isJsonObject } from '../../core/json.ts'
@@ -31,8 +31,7 @@ const frontmatterSchema = z.looseObject({
     .max(64)
     .regex(/^[a-z][a-z0-9-]+$/, 'lower-case letters, digits and dashes, at least two'),
   description: z.string().min(1).max(4_000),
-  // YAML reads `1.0` as a number.
-  version: z.union([z.string(), z.number()]).transform(String).nullish(),
+  version: z.union([z.string(), z.number()]).nullish(),
   entrypoint: z.string().nullish(),
   capabilities: z.array(z.enum(SKILL_CAPABILITIES)).nullish(),
   greekLetter: z.enum(GREEK_LETTERS).nullish(),
@@ -60,31 +59,43 @@ export function parseSkill(bytes: Uint8Array): Result<Skill, string> {
   if (match === null) return fail('does not begin with frontmatter between two lines of three dashes')
   const frontmatter = parseYaml(match[1] ?? '')
   if (!frontmatter.ok) return frontmatter
-  const parsed = frontmatterSchema.safeParse(frontmatter.value)
+  const { value, version } = frontmatter.value
+  const parsed = frontmatterSchema.safeParse(value)
   if (!parsed.success) return fail(parsed.error.issues.map(sentence).join('; '))
-  const { name, description, version, entrypoint, capabilities, greekLetter } = parsed.data
+  const { name, description, entrypoint, capabilities, greekLetter } = parsed.data
   return ok({
     name,
     description,
-    version: version ?? null,
+    version: version ?? parsed.data.version?.toString() ?? null,
     entrypoint: entrypoint ?? null,
     capabilities: capabilities ?? [],
     greek_letter: greekLetter ?? null,
-    frontmatter: frontmatter.value,
+    frontmatter: value,
     body: match[2] ?? '',
     // Over the bytes, not the text: what `sha256sum` says.
     content_hash: hash('sha256', bytes),
   })
 }
 
-function parseYaml(text: string): Result<JsonObject, string> {
+interface Frontmatter {
+  readonly value: JsonObject
+  /** As it is written: to YAML, `1.10` is the number 1.1. */
+  readonly version: string | undefined
+}
+
+function parseYaml(text: string): Result<Frontmatter, string> {
   try {
+    const document = parseDocument(text, { logLevel: 'error' })
+    const [error] = document.errors
+    if (error !== undefined) throw error
     // JSON and back: YAML knows numbers and keys that no other reader of the frontmatter would.
     // The alias limit keeps nested references from growing into gigabytes.
-    const value: unknown = JSON.parse(JSON.stringify(parse(text, { maxAliasCount: 20, logLevel: 'error' }) ?? null))
+    const value: unknown = JSON.parse(JSON.stringify(document.toJS({ maxAliasCount: 20 }) ?? null))
     if (!isJsonObject(value)) return fail('has frontmatter that is not a mapping')
     // YAML's escapes can spell what no answer can carry: one file would take all the others with it.
-    return isWellFormed(value) ? ok(value) : fail('has half a character in its frontmatter')
+    if (!isWellFormed(value)) return fail('has half a character in its frontmatter')
+    const version = document.get('version', true)
+    return ok({ value, version: isScalar(version) && typeof version.value === 'number' ? version.source : undefined })
   } catch (error) {
     return fail(`has frontmatter that is not YAML: ${error instanceof Error ? firstLine(error.message) : 'unreadable'}`)
   }

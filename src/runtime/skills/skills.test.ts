@@ -64,6 +64,17 @@ describe('skill_list', () => {
     expect(await list({ include_body: true })).toMatchObject({ skills: [{ body: 'Open the valve.\n' }] })
   })
 
+  it.each([
+    ['1.10', '1.10'],
+    ['1.0', '1.0'],
+    ['"2.0"', '2.0'],
+    ['1.2.3', '1.2.3'],
+    ['7', '7'],
+  ])('shows the version %s as it is written', async (written, version) => {
+    write('vent', `---\nname: vent\ndescription: Open the windows\nversion: ${written} # since May\n---\n`)
+    expect(await list()).toMatchObject({ skills: [{ version }] })
+  })
+
   it('searches names and descriptions in any case, and capabilities exactly', async () => {
     write('bleed', BLEED)
     write('vent', '---\nname: vent\ndescription: Open the windows\ncapabilities: [audit]\n---\n')

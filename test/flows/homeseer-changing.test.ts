@@ -128,9 +128,11 @@ describe('lists', () => {
 async function homeseerBehind(
   meets: RegExp,
   answer: (response: ServerResponse) => void,
-): Promise<{ readonly url: string; readonly [Symbol.dispose]: () => void }> {
+): Promise<{ readonly url: string; readonly asked: string[]; readonly [Symbol.dispose]: () => void }> {
   const { httpPort } = world.simulator
+  const asked: string[] = []
   const server = createServer(({ url = '', headers }, response) => {
+    asked.push(url)
     if (meets.test(url)) return answer(response)
     const login = { authorization: headers.authorization ?? '' }
     return void fetch(`http://127.0.0.1:${httpPort}${url}`, { headers: login })
@@ -142,7 +144,7 @@ async function homeseerBehind(
     server.close()
     server.closeAllConnections()
   }
-  return { url, [Symbol.dispose]: close }
+  return { url, asked, [Symbol.dispose]: close }
 }
 
 describe('the self-test', () => {
@@ -158,6 +160,35 @@ describe('the self-test', () => {
     expect(checks).toContainEqual(
       expect.objectContaining({ check: 'alias_refresh', status: 'warn', missing: ['devices'] }),
     )
+  })
+})
+
+describe('a HomeSeer that pushes nothing', () => {
+  it('is asked about one device and what belongs to it, not about all, for one of them', async () => {
+    const { house: simulated } = world.simulator
+    using homeseer = await homeseerBehind(/^$/, () => undefined)
+    const quiet = { url: homeseer.url, push: { pollSeconds: 86_400 }, statusCacheMs: 0 }
+    await using house = await openHouse(world, { homeseer: quiet })
+    const root = { ref: 710, name: 'Tower', relationship: 2 }
+    const feature = { name: 'Tower Lamp', relationship: 4, associatedRefs: [710], pairs: BINARY_SWITCH }
+    simulated.add(part({ ...root, associatedRefs: [711] }))
+    simulated.add(part({ ...feature, ref: 711 }))
+    try {
+      expect(await house.call('hs4.devices.list', { limit: 1 })).toMatchObject({ result: { total: 33 } })
+      homeseer.asked.length = 0
+      const get = () => house.call('hs4.devices.get', { refs: [710] })
+      expect(await get()).toMatchObject({ result: { resolvedRefs: [710, 711] } })
+      simulated.remove(710)
+      simulated.add(part({ ...root, associatedRefs: [711, 712] }))
+      simulated.add(part({ ...feature, ref: 712 }))
+      expect(await get()).toMatchObject({ result: { resolvedRefs: [710, 711, 712] } })
+      simulated.remove(712)
+      expect(await get()).toMatchObject({ result: { resolvedRefs: [710, 711] } })
+      expect(homeseer.asked.filter((url) => !url.includes('ref='))).toEqual([])
+      expect(homeseer.asked.length).toBeGreaterThan(0)
+    } finally {
+      for (const ref of [710, 711, 712]) simulated.remove(ref)
+    }
   })
 })
 

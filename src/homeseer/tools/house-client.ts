@@ -10,7 +10,7 @@ import type { Fault } from '../../core/fault.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import type { Device } from '../catalog/device.ts'
-import type { House } from '../catalog/house.ts'
+import { withRelatives, type House } from '../catalog/house.ts'
 import type { MirrorEntry } from '../wire/mirror.ts'
 import type { Homeseer } from './dependencies.ts'
 import { deviceView, type Seen, type ViewOptions } from './device-view.ts'
@@ -34,18 +34,26 @@ async function knownHouse({ catalog }: Homeseer): Promise<Result<House, Fault>> 
 }
 
 /**
- * The same with some devices asked about that are not known, or are to be fresh: one may be newer than the last look at
- * all of them, or gone since. Refs that HomeSeer does not know are no fault here.
+ * The house with some devices no older than the owner allows, or fresh, and with all that belongs to them. Only these
+ * are asked about: one of two thousand must not cost a question about all. One may be newer than the last look at all of
+ * them, or gone since. Refs that HomeSeer does not know are no fault here.
  */
 export async function readHouseWith(
   homeseer: Homeseer,
   refs: readonly number[],
   fresh = false,
 ): Promise<Result<House, Fault>> {
-  const house = await readHouse(homeseer)
+  const before = await knownHouse(homeseer)
+  if (!before.ok) return before
+  const asked = await freshen(homeseer, [...new Set([...refs, ...withRelatives(before.value, refs)])], fresh)
+  const house = asked.ok ? await knownHouse(homeseer) : asked
   if (!house.ok) return house
-  const asked = await freshen(homeseer, refs, fresh)
-  return asked.ok ? knownHouse(homeseer) : asked
+  // A root may have got features since.
+  const features = refs.flatMap((ref) => house.value.byRef.get(ref)?.associatedRefs ?? [])
+  const unheard = features.filter((ref) => !house.value.byRef.has(ref))
+  if (unheard.length === 0) return house
+  const heard = await freshen(homeseer, unheard)
+  return heard.ok ? knownHouse(homeseer) : heard
 }
 
 /** The house, in which it is known what some devices can be told. */

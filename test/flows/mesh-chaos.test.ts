@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { seeded } from '../bus-village.ts'
 import { call, closeAll, formCommunity, until } from '../mesh-house.ts'
 import type { MeshNode } from '../mesh-house.ts'
@@ -12,6 +12,11 @@ const CHAOS_MS = 7_000
 
 let [nodes, broker]: [readonly MeshNode[], NatsProcess | undefined] = [[], undefined]
 
+beforeAll(async () => {
+  broker = NATS_SERVER === '' ? undefined : await startNats()
+  const mesh = broker === undefined ? '' : `  nats: { servers: ['${broker.url}'] }`
+  nodes = await formCommunity(['home', 'left', 'right'], { mesh, yaml: 'bus: { preferLocal: false }' })
+})
 afterAll(async () => {
   await closeAll(nodes)
   await broker?.stop()
@@ -23,9 +28,6 @@ describe('nodes, and the broker, that die and come back under load', () => {
   let report: ChaosReport
 
   it('leave no call without an end and nothing in flight', async () => {
-    broker = NATS_SERVER === '' ? undefined : await startNats()
-    const mesh = broker === undefined ? '' : `  nats: { servers: ['${broker.url}'] }`
-    nodes = await formCommunity(['home', 'left', 'right'], { mesh, yaml: 'bus: { preferLocal: false }' })
     report = await chaos({ nodes, broker, ms: CHAOS_MS, callers: 6, random: seeded(42) })
     nodes = report.nodes
     expect(report.kills).toBeGreaterThan(0)

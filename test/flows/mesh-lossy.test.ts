@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { call, closeAll, formCommunity, until } from '../mesh-house.ts'
 import type { MeshNode } from '../mesh-house.ts'
 import { openNetwork } from '../mesh-network.ts'
@@ -11,18 +11,23 @@ describe.skipIf(network === undefined)('a node behind a cable that loses every o
   let nodes: readonly MeshNode[] = []
   let spoilt: Spoilt | undefined
 
+  beforeAll(async () => {
+    nodes = await formCommunity(['home', 'left', 'right'], { network, yaml: 'bus: { preferLocal: false }' })
+  })
   afterAll(async () => {
     await closeAll(nodes)
     network?.remove()
   })
 
   it('is quarantined while others answer, and comes back when the cable is mended', async (context) => {
-    nodes = await formCommunity(['home', 'left', 'right'], { network, yaml: 'bus: { preferLocal: false }' })
     const [home, left] = nodes
     if (home === undefined || left === undefined) throw new Error('the community was not formed')
     const quarantinedMs = async (): Promise<number | undefined> =>
       (await providers(home, 'test.quick')).get(left.nodeId)
     await until('everybody answers', async () => {
+      // Whoever was too slow for its deadline on a busy machine is left alone for a minute, which passes at once.
+      const slowestMs = Math.max(...(await providers(home, 'test.quick')).values())
+      if (slowestMs > 0) await home.say({ do: 'leap', ms: slowestMs })
       const by = await routed(home, 'test.quick', 12)
       return by.size === 3 && !by.has('undefined')
     })
@@ -39,8 +44,11 @@ describe.skipIf(network === undefined)('a node behind a cable that loses every o
       await Promise.all(insisting)
       return ((await quarantinedMs()) ?? 0) > 0
     })
-    const around = await routed(home, 'test.quick', 12)
-    expect([around.has('left'), around.has('undefined')]).toEqual([false, false])
+    await until('the others answer instead', async () => {
+      const around = await routed(home, 'test.quick', 6)
+      expect(around.has('left')).toBe(false)
+      return !around.has('undefined')
+    })
 
     spoilt.mend()
     // The minute that it has to wait is not waited for here: to this node it passes at once.

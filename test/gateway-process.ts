@@ -78,9 +78,13 @@ export async function startGatewayProcess(
   child.stderr.on('data', (chunk: Buffer) => (log += chunk.toString()))
   const speaker = { name: 'the gateway', log: () => log }
   running.add(speaker)
+  // Also when a test is cut short, nothing is left running that would make the others slow.
+  const abandon = (): void => void child.kill('SIGKILL')
+  process.once('exit', abandon)
   // Closed, not only gone: what it said last has been read, too.
   const ended = once(child, 'close').then(([code]: unknown[]) => {
     running.delete(speaker)
+    process.off('exit', abandon)
     return typeof code === 'number' ? code : null
   })
   let said = ''
@@ -127,13 +131,13 @@ export async function connectHttp(url: string, era: Era, path = '/mcp', token?: 
 /** The same over stdio: the client starts the gateway itself. */
 export async function connectStdio(home: Home, era: Era, flags: readonly string[] = []): Promise<Client> {
   const client = new Client({ name: 'test', version: '1.0.0' }, negotiation(era))
-  await client.connect(
-    new StdioClientTransport({
-      command: process.execPath,
-      args: [CLI, 'mcp', '--data', home.data, '--config', home.config, ...flags],
-      stderr: 'inherit',
-    }),
-  )
+  const transport = new StdioClientTransport({
+    command: process.execPath,
+    args: [CLI, 'mcp', '--data', home.data, '--config', home.config, ...flags],
+    stderr: 'inherit',
+  })
+  // It has to start first, on a machine that is busy with something else.
+  await client.connect(transport, { timeout: 240_000 })
   return client
 }
 

@@ -200,6 +200,8 @@ for await (const line of createInterface({ input: process.stdin })) {
     ...done,
   })
 }
+// Nobody is left to say anything: the test was cut short, and nothing is left running that would make the others slow.
+process.exit(1)
 
 function textOf(value: Json | undefined): string {
   if (typeof value !== 'string') throw new TypeError('a command lacks a text')

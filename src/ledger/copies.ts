@@ -75,6 +75,8 @@ export type CopyFinding = CopyName &
     | { readonly kind: 'copy-missing'; readonly seq: number }
     /** The table has it, the ledger does not. */
     | { readonly kind: 'copy-unfounded' }
+    /** The table has it, and lacked it, or had another, when that entry was written. */
+    | { readonly kind: 'copy-evaded'; readonly seq: number }
   )
 
 /** Not wrong, and not right either: the words it would be compared with were erased. */

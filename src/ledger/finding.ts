@@ -85,6 +85,8 @@ export function findingSentence(finding: Finding): string {
       return `The ${finding.what} ${finding.id} was removed; the ledger has it (entry ${finding.seq}).`
     case 'copy-unfounded':
       return `The ${finding.what} ${finding.id} was added; the ledger does not have it.`
+    case 'copy-evaded':
+      return `Entry ${finding.seq} was written while the ${finding.what} ${finding.id} was not what the ledger says.`
     default:
       return `The ledger could not be read to its end: ${finding.reason}.`
   }

@@ -14,7 +14,7 @@ import { createSkillStore } from './skills/skill-store.ts'
 import { createTaskAudit } from './tasks/task-audit.ts'
 import { createTaskEraser } from './tasks/task-eraser.ts'
 import { createTaskStore } from './tasks/task-store.ts'
-import { auditedAgentKeys } from './trail/agent-key-audit.ts'
+import { createAgentKeyAudit } from './trail/agent-key-audit.ts'
 import { createThoughtAudit } from './trail/thought-audit.ts'
 import { createThoughtStore } from './trail/thought-store.ts'
 
@@ -26,7 +26,7 @@ export function runtimeCopies({ sql }: Pick<Database, 'sql'>): readonly Copies[]
       eraser: (entry, leaves) => createTaskEraser(entry, { leaves, tasks: () => createTaskStore(sql) }),
     },
     { audit: (leaves, news) => createThoughtAudit({ thoughts: createThoughtStore(sql), leaves, news }) },
-    { audit: (leaves, news) => createNamedAudit(auditedAgentKeys(createThoughtStore(sql)), { leaves, news }) },
+    { audit: (leaves, news) => createAgentKeyAudit(createThoughtStore(sql), { leaves, news }) },
     { audit: (leaves, news) => createNamedAudit(auditedSkills(createSkillStore(sql)), { leaves, news }) },
     {
       audit: (leaves, news) => createSessionAudit({ sessions: createSessionStore(sql), leaves, news }),

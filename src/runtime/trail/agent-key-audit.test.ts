@@ -42,7 +42,19 @@ describe('the keys of agents, held against the ledger', () => {
     await signs('ada', 'Two.')
     rig.tamper(`DELETE FROM agent_keys`)
     await rig.data('thought_record', { agent_id: 'ada', content: 'Not hers.', task_id: 'T-1', type: 'plan' })
-    expect(await findings()).toEqual(['The agent key ada was removed; the ledger has it (entry 0).'])
+    expect(await findings()).toEqual([
+      'Entry 2 was written while the agent key ada was not what the ledger says.',
+      'The agent key ada was removed; the ledger has it (entry 0).',
+    ])
+  })
+
+  it('are found out when one was away for a moment, and is back', async () => {
+    await signs('ada', 'One.')
+    rig.tamper(`CREATE TABLE aside AS SELECT * FROM agent_keys; DELETE FROM agent_keys`)
+    await rig.data('thought_record', { agent_id: 'ada', content: 'Not hers.', task_id: 'T-1', type: 'plan' })
+    rig.tamper(`INSERT INTO agent_keys SELECT * FROM aside; DROP TABLE aside`)
+    await signs('ada', 'Two.')
+    expect(await findings()).toEqual(['Entry 1 was written while the agent key ada was not what the ledger says.'])
   })
 
   it('are found out when one was exchanged, also by one that signs from then on', async () => {
@@ -52,7 +64,10 @@ describe('the keys of agents, held against the ledger', () => {
     const finding = 'The agent key ada is not what the ledger says (entry 0): public_key.'
     expect(await findings()).toEqual([finding])
     await signs('ada', 'Not hers.', thief)
-    expect(await findings()).toEqual([finding])
+    expect(await findings()).toEqual([
+      'Entry 1 was written while the agent key ada was not what the ledger says.',
+      finding,
+    ])
   })
 
   it('are found out when one says another entry, or was added for an agent that never signed', async () => {

@@ -11,13 +11,15 @@ import type { Json } from '../core/json.ts'
 import { BLANK } from '../ledger/copies.ts'
 import type { CommittedBody } from '../ledger/copies.ts'
 import type { LedgerEntry } from '../ledger/entry.ts'
+import { wrongOf } from '../ledger/row-audit.ts'
+import type { AuditedTable, Columns, Flaws, Said } from '../ledger/row-audit.ts'
 import type { ApprovalState } from './approval.ts'
 import { sha256 } from './binding.ts'
 import type { Binding } from './binding.ts'
-import { agrees, isSame, millis, parsed, wrongOf } from './row-audit.ts'
-import type { AuditedTable, Flaws, Row, Said, Told } from './row-audit.ts'
+import { agrees, isSame, millis, parsed } from './row-audit.ts'
+import type { ToldForAWhile } from './row-audit.ts'
 
-interface ToldApproval extends Told {
+interface ToldApproval extends ToldForAWhile {
   readonly state: ApprovalState
   /** The entry of the question, and of the yes or no. */
   readonly asked: number
@@ -74,7 +76,7 @@ interface Entries {
   readonly last: LedgerEntry
 }
 
-function rightFacts(row: Row, { state }: ToldApproval, { asked, decided, last }: Entries): Record<string, boolean> {
+function rightFacts(row: Columns, { state }: ToldApproval, { asked, decided, last }: Entries): Record<string, boolean> {
   const approved = decided?.kind === 'approval.approved' ? decided : undefined
   // Yeses of old do not say until when they hold.
   const expiresAtMs = millis((approved ?? asked)['expires_at'])
@@ -106,7 +108,7 @@ function isBoundTo(binding: Json | undefined, asked: LedgerEntry): boolean {
 }
 
 /** What a person reads before they decide, and what a grant would be made from. */
-function flawsOfQuestion(row: Row, asked: LedgerEntry, said: Said): Flaws {
+function flawsOfQuestion(row: Columns, asked: LedgerEntry, said: Said): Flaws {
   const [shown, leaves] = [parsed(row['shown']), parsed(row['leaves'])]
   if (!isJsonObject(shown)) return { wrong: ['shown'] }
   const words = said.words(asked)
@@ -126,7 +128,7 @@ function flawsOfQuestion(row: Row, asked: LedgerEntry, said: Said): Flaws {
 }
 
 function flawsOfReason(
-  { reason }: Row,
+  { reason }: Columns,
   { last, state }: { readonly last: LedgerEntry; readonly state: ApprovalState },
   said: Said,
 ): Flaws {

@@ -8,11 +8,13 @@
  */
 import { isJsonObject } from '../core/json.ts'
 import { BLANK } from '../ledger/copies.ts'
+import { wrongOf } from '../ledger/row-audit.ts'
+import type { AuditedTable } from '../ledger/row-audit.ts'
 import type { ChangeState } from './change.ts'
-import { millis, wrongOf } from './row-audit.ts'
-import type { AuditedTable, Told } from './row-audit.ts'
+import { millis } from './row-audit.ts'
+import type { ToldForAWhile } from './row-audit.ts'
 
-interface ToldChange extends Told {
+interface ToldChange extends ToldForAWhile {
   readonly state: ChangeState
   /** The entry that prepared it. */
   readonly prepared: number

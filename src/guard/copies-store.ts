@@ -16,19 +16,21 @@ import { decodeBody } from '../ledger/body.ts'
 import { BLANK } from '../ledger/copies.ts'
 import type { Copies, Eraser, KeptLeaves } from '../ledger/copies.ts'
 import type { LedgerEntry } from '../ledger/entry.ts'
+import { createRowAudit } from '../ledger/row-audit.ts'
+import type { AuditedTable, Columns, Rows } from '../ledger/row-audit.ts'
 import type { ShownCall } from './approval.ts'
 import { auditedApprovals } from './approval-audit.ts'
 import { auditedChanges } from './change-audit.ts'
 import { auditedGrants, auditedStop, auditedTokens } from './rights-audit.ts'
-import { createRowAudit } from './row-audit.ts'
-import type { AuditedTable, Rows, Told } from './row-audit.ts'
+import type { ToldForAWhile } from './row-audit.ts'
 
 /** What the ledger calls a change. */
 const CHANGE_NAME = 'lower(hex(substr(hash, 1, 16)))'
 
 export function guardCopies({ sql }: Pick<Database, 'sql'>, { now }: Pick<Clock, 'now'>): readonly Copies[] {
-  const compared = <Of extends Told>(table: AuditedTable<Of>, from: string, id: string): Copies => ({
-    audit: (leaves, news) => createRowAudit(table, { rows: rowsOf(sql, from, id), leaves, news, now }),
+  const isDue = ({ keptUntilMs }: ToldForAWhile): boolean => keptUntilMs > now()
+  const compared = <Of extends ToldForAWhile>(table: AuditedTable<Of>, from: string, id: string): Copies => ({
+    audit: (leaves, news) => createRowAudit(table, { rows: rowsOf(sql, from, id), leaves, news, isDue }),
   })
   return [
     compared(auditedApprovals, 'guard_approval', 'id'),
@@ -49,10 +51,15 @@ export function guardCopies({ sql }: Pick<Database, 'sql'>, { now }: Pick<Clock,
 }
 
 /** Prepared when they are needed: a table that is missing then was dropped. */
-function rowsOf(sql: DatabaseSync, from: string, id: string): Rows {
+function rowsOf(sql: DatabaseSync, from: string, id: string): Rows<Columns> {
   const rows = `SELECT * FROM (SELECT rowid AS row_at, ${id} AS row_id, * FROM ${from})`
   return {
-    after: (rowAt, limit) => sql.prepare(`${rows} WHERE row_at > ? ORDER BY row_at LIMIT ?`).all(rowAt, limit),
+    idOf: ({ row_id: name }) => String(name),
+    after: (last, limit) => {
+      // Whoever adds a row may number it as he likes.
+      const rowAt = Number(last?.['row_at'] ?? Number.MIN_SAFE_INTEGER)
+      return sql.prepare(`${rows} WHERE row_at > ? ORDER BY row_at LIMIT ?`).all(rowAt, limit)
+    },
     has: (name) => sql.prepare(`${rows} WHERE row_id = ? LIMIT 1`).get(name) !== undefined,
   }
 }

@@ -9,11 +9,13 @@
 import { hex } from '../core/bytes.ts'
 import { isJsonObject } from '../core/json.ts'
 import { BLANK } from '../ledger/copies.ts'
+import { wrongOf } from '../ledger/row-audit.ts'
+import type { AuditedTable } from '../ledger/row-audit.ts'
 import { sha256 } from './binding.ts'
-import { agrees, isSame, millis, parsed, wrongOf } from './row-audit.ts'
-import type { AuditedTable, Told } from './row-audit.ts'
+import { agrees, isSame, millis, parsed } from './row-audit.ts'
+import type { ToldForAWhile } from './row-audit.ts'
 
-interface ToldGrant extends Told {
+interface ToldGrant extends ToldForAWhile {
   readonly created: number
   readonly uses: number
   readonly ended: boolean
@@ -59,7 +61,7 @@ export const auditedGrants: AuditedTable<ToldGrant> = {
   },
 }
 
-interface ToldToken extends Told {
+interface ToldToken extends ToldForAWhile {
   readonly revoked: boolean
 }
 
@@ -91,7 +93,7 @@ export const auditedTokens: AuditedTable<ToldToken> = {
 }
 
 /** "The emergency stop was removed": there is one at most. */
-export const auditedStop: AuditedTable<Told> = {
+export const auditedStop: AuditedTable<ToldForAWhile> = {
   what: 'emergency',
   subject: ({ kind }) => (kind === 'stop.engaged' || kind === 'stop.released' ? 'stop' : undefined),
   tell: (_, { seq, kind }) => (kind === 'stop.engaged' ? { seq, keptUntilMs: Infinity } : undefined),

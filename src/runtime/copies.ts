@@ -5,11 +5,11 @@
  */
 import type { Database } from '../core/database-store.ts'
 import type { Copies } from '../ledger/copies.ts'
-import { createNamedAudit } from './named-audit.ts'
+import { createRowAudit } from '../ledger/row-audit.ts'
 import { createSessionAudit } from './proofs/session-audit.ts'
 import { createSessionEraser } from './proofs/session-eraser.ts'
 import { createSessionStore } from './proofs/session-store.ts'
-import { auditedSkills } from './skills/skill-audit.ts'
+import { auditedSkills, skillRows } from './skills/skill-audit.ts'
 import { createSkillStore } from './skills/skill-store.ts'
 import { createTaskAudit } from './tasks/task-audit.ts'
 import { createTaskEraser } from './tasks/task-eraser.ts'
@@ -27,7 +27,9 @@ export function runtimeCopies({ sql }: Pick<Database, 'sql'>): readonly Copies[]
     },
     { audit: (leaves, news) => createThoughtAudit({ thoughts: createThoughtStore(sql), leaves, news }) },
     { audit: (leaves, news) => createAgentKeyAudit(createThoughtStore(sql), { leaves, news }) },
-    { audit: (leaves, news) => createNamedAudit(auditedSkills(createSkillStore(sql)), { leaves, news }) },
+    {
+      audit: (leaves, news) => createRowAudit(auditedSkills, { rows: skillRows(createSkillStore(sql)), leaves, news }),
+    },
     {
       audit: (leaves, news) => createSessionAudit({ sessions: createSessionStore(sql), leaves, news }),
       eraser: (entry) => createSessionEraser(entry, () => createSessionStore(sql)),

@@ -6,23 +6,29 @@
  *
  * Pure: it reads through what it is given.
  */
-import type { NamedTable } from '../named-audit.ts'
+import { wrongOf } from '../../ledger/row-audit.ts'
+import type { AuditedTable, Rows, Told } from '../../ledger/row-audit.ts'
 import { SKILL_CHANGE } from './registry.ts'
 import type { SeenSkill, SkillStore } from './skill-store.ts'
 
-export function auditedSkills(skills: Pick<SkillStore, 'after' | 'has'>): NamedTable<SeenSkill> {
-  return {
-    what: 'skill',
-    nameOf: ({ name }) => name,
-    after: skills.after,
-    has: skills.has,
-    subject: ({ kind, name }) => (kind === SKILL_CHANGE && typeof name === 'string' ? name : undefined),
-    tell: (_, { seq, change }) => (change === 'removed' ? undefined : seq),
-    wrong: (row, entry) => [
-      ...(row.source_path === entry['source_path'] ? [] : ['source_path']),
-      ...(row.content_hash === entry['content_hash'] ? [] : ['content_hash']),
-      ...(row.loaded_at === entry.at ? [] : ['loaded_at']),
-      ...(row.log_index === entry.seq ? [] : ['log_index']),
-    ],
-  }
+export const auditedSkills: AuditedTable<Told, SeenSkill> = {
+  what: 'skill',
+  subject: ({ kind, name }) => (kind === SKILL_CHANGE && typeof name === 'string' ? name : undefined),
+  tell: (_, { seq, change }) => (change === 'removed' ? undefined : { seq }),
+  compare: (row, { seq }, said) => {
+    const seen = said.entry(seq)
+    if (seen === undefined) return { wrong: [] }
+    return {
+      wrong: wrongOf({
+        source_path: row.source_path === seen['source_path'],
+        content_hash: row.content_hash === seen['content_hash'],
+        loaded_at: row.loaded_at === seen.at,
+        log_index: row.log_index === seq,
+      }),
+    }
+  },
+}
+
+export function skillRows(skills: Pick<SkillStore, 'after' | 'has'>): Rows<SeenSkill> {
+  return { idOf: ({ name }) => name, after: (last, limit) => skills.after(last?.name, limit), has: skills.has }
 }

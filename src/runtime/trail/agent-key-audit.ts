@@ -8,15 +8,35 @@
  * Pure: it reads through what it is given.
  */
 import type { CopyAudit } from '../../ledger/copies.ts'
-import { createNamedAudit } from '../named-audit.ts'
-import type { NamedAuditParts, NamedTable } from '../named-audit.ts'
+import { createRowAudit, wrongOf } from '../../ledger/row-audit.ts'
+import type { AuditedTable, RowAuditParts, Told } from '../../ledger/row-audit.ts'
 import { THOUGHT_EVENT } from './leaf.ts'
 import type { AgentKeyRow, ThoughtStore } from './thought-store.ts'
 
-type KeyedThoughts = Pick<ThoughtStore, 'keyOf' | 'keysAfter'>
+const auditedAgentKeys: AuditedTable<Told, AgentKeyRow> = {
+  what: 'agent key',
+  subject: ({ kind, agent_id: name, public_key: key }) =>
+    kind === THOUGHT_EVENT && key !== undefined && typeof name === 'string' ? name : undefined,
+  tell: (before, { seq }) => before ?? { seq },
+  compare: ({ public_key, log_index }, { seq }, said) => {
+    const signed = said.entry(seq)
+    if (signed === undefined) return { wrong: [] }
+    return { wrong: wrongOf({ public_key: public_key === signed['public_key'], log_index: log_index === seq }) }
+  },
+}
 
-export function createAgentKeyAudit(thoughts: KeyedThoughts, parts: NamedAuditParts): CopyAudit {
-  const rows = createNamedAudit(auditedAgentKeys(thoughts), parts)
+export function createAgentKeyAudit(
+  thoughts: Pick<ThoughtStore, 'keyOf' | 'keysAfter'>,
+  parts: Pick<RowAuditParts<Told, AgentKeyRow>, 'leaves' | 'news'>,
+): CopyAudit {
+  const rows = createRowAudit(auditedAgentKeys, {
+    ...parts,
+    rows: {
+      idOf: ({ agent_id: name }) => name,
+      after: (last, limit) => thoughts.keysAfter(last?.agent_id, limit),
+      has: (name) => thoughts.keyOf(name) !== undefined,
+    },
+  })
   const keys = new Map<string, unknown>()
   return {
     read: (entry, bytes) => {
@@ -29,21 +49,5 @@ export function createAgentKeyAudit(thoughts: KeyedThoughts, parts: NamedAuditPa
       if (own !== key) parts.news.found({ kind: 'copy-evaded', what: 'agent key', id: name, seq })
     },
     compare: rows.compare,
-  }
-}
-
-function auditedAgentKeys(thoughts: KeyedThoughts): NamedTable<AgentKeyRow> {
-  return {
-    what: 'agent key',
-    nameOf: ({ agent_id: name }) => name,
-    after: thoughts.keysAfter,
-    has: (name) => thoughts.keyOf(name) !== undefined,
-    subject: ({ kind, agent_id: name, public_key: key }) =>
-      kind === THOUGHT_EVENT && key !== undefined && typeof name === 'string' ? name : undefined,
-    tell: (before, { seq }) => before ?? seq,
-    wrong: ({ public_key, log_index }, entry) => [
-      ...(public_key === entry['public_key'] ? [] : ['public_key']),
-      ...(log_index === entry.seq ? [] : ['log_index']),
-    ],
   }
 }

@@ -81,7 +81,7 @@ describe('the policy matrix', () => {
       const token = at(staged, 'result', 'token')
       const commits =
         typeof token === 'string'
-          ? await Promise.all(Array.from({ length: 100 }, () => house.call('hs4.change.commit', { token })))
+          ? await Promise.all(Array.from({ length: 100 }, () => insist(house, 'hs4.change.commit', { token })))
           : [staged]
       expect(deeds()).toEqual(row.commit === 'X' ? ['control'] : [])
       const executed = commits.filter((answer) => at(answer, 'result', 'committed') === true)
@@ -92,7 +92,7 @@ describe('the policy matrix', () => {
       expect(new Set(said)).toEqual(new Set([row.commit === 'X' ? 'done' : row.commit]))
 
       world.simulator.system.deeds.length = 0
-      const calls = await Promise.all(Array.from({ length: 20 }, () => house.call('hs4.devices.set', args)))
+      const calls = await Promise.all(Array.from({ length: 20 }, () => insist(house, 'hs4.devices.set', args)))
       expect(deeds()).toHaveLength(row.direct === 'X' ? 20 : 0)
       expect(new Set(calls.map((answer) => verdictOf(answer, at(answer, 'result', 'applied') === true)))).toEqual(
         new Set([row.direct]),
@@ -100,6 +100,14 @@ describe('the policy matrix', () => {
     },
   )
 })
+
+/** Of so many calls at once some wait for longer than a call may, where the machine is busy: they are made again. */
+async function insist(house: House, name: string, args: JsonObject): ReturnType<House['call']> {
+  for (;;) {
+    const answer = await house.call(name, args)
+    if (at(answer, 'error', 'code') !== 'POLICY_DENY' || at(answer, 'error', 'retryable') !== true) return answer
+  }
+}
 
 describe('the defects of an earlier implementation', () => {
   let house: House
@@ -145,7 +153,7 @@ describe('the defects of an earlier implementation', () => {
   it('4: a hundred commits of one token at once execute once', async () => {
     const target = hardware(120) === 0 ? 255 : 0
     const token = await prepared(house, 'hs4.devices.set', { ref: 120, value: target, ...CLAIMS })
-    const answers = await Promise.all(Array.from({ length: 100 }, () => house.call('hs4.change.commit', { token })))
+    const answers = await Promise.all(Array.from({ length: 100 }, () => insist(house, 'hs4.change.commit', { token })))
     expect(answers.filter((answer) => at(answer, 'result', 'committed') === true)).toHaveLength(1)
     expect(deeds()).toEqual(['control'])
     const others = new Set(answers.map((answer) => at(answer, 'error', 'code')))

@@ -12,6 +12,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Feed, FeedEvent } from './feed.ts'
 import { isFromElsewhere } from './sign-in.ts'
 import type { SignIn } from './sign-in.ts'
+import type { StreamEvents } from './views.ts'
 
 export interface EventsOptions {
   readonly feed: Feed
@@ -56,7 +57,8 @@ export function eventsHandler({ feed, signIn, node }: EventsOptions): EventsHand
     const missed = typeof lastId === 'string' ? feed.since(lastId) : undefined
     // Whoever is cut off before the first event came must be able to go on from here.
     const id = missed === undefined ? feed.latestId() : String(lastId)
-    send(frame({ id, name: 'hello', data: JSON.stringify({ node, resumed: missed !== undefined }) }))
+    const hello: StreamEvents['hello'] = { node, resumed: missed !== undefined, atMs: Date.now() }
+    send(frame({ id, name: 'hello', data: JSON.stringify(hello) }))
     for (const event of missed ?? []) send(frame(event))
     // Asked before every word: whoever was signed out hears nothing more.
     const tell = (text: string): void => {

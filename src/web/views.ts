@@ -197,7 +197,12 @@ export interface FindingView {
 /** What the stream says, by event name. */
 export interface StreamEvents {
   /** The start of every stream that does not continue another one: whatever was known before is to be asked again. */
-  readonly hello: { readonly node: string; readonly resumed: boolean }
+  readonly hello: {
+    readonly node: string
+    readonly resumed: boolean
+    /** What time it is here: the clock of who looks may be another. */
+    readonly atMs: number
+  }
   readonly calls: { readonly calls: readonly TraceView[]; readonly skipped: number }
   readonly approval: ApprovalView
   /** Capabilities came, changed or went. */

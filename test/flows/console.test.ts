@@ -164,6 +164,21 @@ describe.skipIf(chromium === undefined)('console', () => {
     for (const { page } of [mine, theirs]) await page.context().close()
   })
 
+  it('tells ages and what is left by the gateway’s clock, whatever that of the browser says', async () => {
+    const page = await (await browser.newContext()).newPage()
+    await page.clock.install({ time: Date.now() + 3_600_000 })
+    await page.goto(await house.link())
+    await page
+      .getByRole('article', { name: 'Bedroom' })
+      .getByText(/just now| s ago/)
+      .waitFor()
+    await walkTo(page, 'approvals')
+    await agentAsks('tower')
+    const request = page.getByRole('article').filter({ hasText: 'tower' })
+    await expect.poll(() => request.innerText()).toMatch(/\d min left/)
+    await page.context().close()
+  })
+
   it('grants bounded calls beforehand', async () => {
     const { page } = await signedInPage(browser, house)
     await walkTo(page, 'approvals')

@@ -3,6 +3,7 @@
  *
  * Does I/O.
  */
+import { gatewayMs } from './clock.ts'
 import { isObject, listAt, numberAt, stringAt } from './json.ts'
 import type { Json, JsonObject } from './json.ts'
 import { readPages } from './pages.ts'
@@ -51,7 +52,7 @@ function deviceOf(item: Json): HomeseerDevice {
     sensitive: listAt(item, 'sensitive').length > 0,
     interfaceName: line(stringAt(item, 'interfaceName') ?? '', 40),
     changedMs: Number.isFinite(changed) ? changed : undefined,
-    seenMs: ageMs === undefined ? undefined : Date.now() - ageMs,
+    seenMs: ageMs === undefined ? undefined : gatewayMs() - ageMs,
     controls: listAt(item, 'controlPairs').flatMap((pair) => {
       const value = numberAt(pair, 'value')
       return isObject(pair) && value !== undefined ? [{ label: line(stringAt(pair, 'label') ?? '', 40), value }] : []

@@ -9,6 +9,7 @@ import { computed, signal } from '@preact/signals'
 import type { StatusView, ToolSummaryView } from '../../../src/web/views.ts'
 import type { ApprovalView, MeView, StreamEvents, TraceView, VerificationView } from '../../../src/web/views.ts'
 import { Failure, forgetKey, get, hasKey, remove, whenSignedOut } from './api.ts'
+import { gatewayMs, setClock } from './clock.ts'
 import { ring } from './notice.ts'
 import { openStream } from './stream.ts'
 import type { Connection } from './stream.ts'
@@ -25,7 +26,7 @@ export const me = signal<MeView | null | undefined>(undefined)
 export const wasEnded = signal(false)
 export const connection = signal<Connection>('connecting')
 /** When the gateway was last heard: of a laptop that slept, when it fell asleep and not when it noticed. */
-let heardAtMs = Date.now()
+let heardAtMs = gatewayMs()
 export const lostAtMs = signal<number | undefined>(undefined)
 export const status = signal<StatusView | undefined>(undefined)
 export const tools = signal<readonly ToolSummaryView[] | undefined>(undefined)
@@ -39,8 +40,10 @@ export const registryTurn = signal(0)
 /** Counts up with every look at the calls. */
 export const callsTurn = signal(0)
 export const historyTurn = signal(0)
-/** Wall time, once a second, for ages. */
-export const now = signal(Date.now())
+/** The gateway's time, once a second, for ages. */
+export const now = signal(gatewayMs())
+/** The same, to the hour, for what need not be renewed each second. */
+export const hour = computed(() => now.value - (now.value % 3_600_000))
 
 export const openApprovals = computed(() => (approvals.value ?? []).filter(({ state }) => state === 'requested'))
 export const toolNames = computed(() => new Set((tools.value ?? []).map(({ name }) => name)))
@@ -135,7 +138,7 @@ function leave(ended: boolean): void {
 
 function listen(): void {
   closeStream?.()
-  heardAtMs = Date.now()
+  heardAtMs = gatewayMs()
   closeStream = openStream({
     onConnection: (next) => {
       if (next === 'signed-out') return leave(true)
@@ -143,7 +146,7 @@ function listen(): void {
       connection.value = next
     },
     onHeard: () => {
-      heardAtMs = Date.now()
+      heardAtMs = gatewayMs()
     },
     onEvent: (name, data) => {
       const apply = (): void => HANDLERS[name]?.(data as never)
@@ -159,7 +162,9 @@ let held: (() => void)[] | undefined
 let refreshTurn = 0
 
 const HANDLERS: { readonly [Name in keyof StreamEvents]: (data: StreamEvents[Name]) => void } = {
-  hello: ({ resumed }) => {
+  hello: ({ resumed, atMs }) => {
+    setClock(atMs)
+    now.value = gatewayMs()
     if (!resumed) void refresh()
   },
   calls: ({ calls: came }) => {
@@ -262,5 +267,5 @@ whenSignedOut(() => leave(true))
 
 // Ages need no second hand that nobody sees.
 setInterval(() => {
-  if (!document.hidden) now.value = Date.now()
+  if (!document.hidden) now.value = gatewayMs()
 }, 1_000)

@@ -9,6 +9,7 @@
 import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { sentenceOf } from './attempt.ts'
+import { gatewayMs } from './clock.ts'
 
 export interface Loaded<Value> {
   readonly value: Value | undefined
@@ -73,7 +74,7 @@ export function useLoad<Value>(
   const attempt = async (job: typeof run.current): Promise<void> => {
     try {
       const value = await latest.current(job.abort.signal)
-      if (job.alive) state.value = { value, error: undefined, loading: false, atMs: Date.now() }
+      if (job.alive) state.value = { value, error: undefined, loading: false, atMs: gatewayMs() }
     } catch (error) {
       if (job.alive) state.value = { ...state.peek(), error: sentenceOf(error), loading: false }
     }

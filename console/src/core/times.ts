@@ -3,6 +3,7 @@
  *
  * Pure, but for the clock where an answer says nothing.
  */
+import { gatewayMs } from './clock.ts'
 import { stringAt } from './json.ts'
 import type { Json } from './json.ts'
 
@@ -19,6 +20,6 @@ export function timesOf(structured: Json): Times {
     return Number.isFinite(ms) ? ms : undefined
   }
   // When it was measured counts; when it was put together comes second.
-  const atMs = parsed('freshness', 'observed_at') ?? parsed('data_timestamp') ?? Date.now()
+  const atMs = parsed('freshness', 'observed_at') ?? parsed('data_timestamp') ?? gatewayMs()
   return { atMs, fieldAtMs: (path) => parsed('freshness', 'fields', path, 'observed_at') ?? atMs }
 }

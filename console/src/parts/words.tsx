@@ -5,7 +5,7 @@
  */
 import type { ComponentChildren, JSX } from 'preact'
 import { ageText, exactText, timeText } from '../core/format.ts'
-import { now } from '../core/live.ts'
+import { hour, now } from '../core/live.ts'
 import { line, plain } from '../core/text.ts'
 
 /** Text that somebody else wrote. Its direction is its own and does not spill over. */
@@ -39,7 +39,7 @@ export function Time({ ms }: { readonly ms: number }): JSX.Element {
   if (!Number.isFinite(ms)) return <span>–</span>
   return (
     <time dateTime={new Date(ms).toISOString()} title={exactText(ms)}>
-      {timeText(ms, now.peek())}
+      {timeText(ms, hour.value)}
     </time>
   )
 }

@@ -1,50 +1,19 @@
 /** Prepared changes that somebody wrote who is not the guard: found when the ledger is verified. */
-import { generateKeyPairSync } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { GUARD_CONFIG } from '../../test/guard-house.ts'
-import { manualClock } from '../../test/manual-clock.ts'
-import type { ManualClock } from '../../test/manual-clock.ts'
-import { Database } from '../core/database-store.ts'
+import { openGuardLedger } from '../../test/guard-ledger.ts'
+import type { GuardLedger } from '../../test/guard-ledger.ts'
 import { findingSentence } from '../ledger/finding.ts'
-import { Ledger } from '../ledger/ledger.ts'
-import { ledgerMigrations } from '../ledger/ledger-store.ts'
-import { noteSigner } from '../ledger/note-key.ts'
-import { guardCopies } from './copies-store.ts'
-import { createGuard } from './guard.ts'
-import type { Guard } from './guard.ts'
-import { guardMigrations } from './schema-store.ts'
 
-const ORIGIN = 'hearthbus.test/change-audit'
-const signer = noteSigner(ORIGIN, generateKeyPairSync('ed25519').privateKey)
-
-let folder: string
-let clock: ManualClock
-let database: Database
-let ledger: Ledger
-let guard: Guard
-
+let clock: GuardLedger['clock']
+let database: GuardLedger['database']
+let ledger: GuardLedger['ledger']
+let guard: GuardLedger['guard']
+let close: GuardLedger['close']
 beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'hearthbus-change-audit-'))
-  clock = manualClock()
-  database = new Database({ path: join(folder, 'house.db'), migrations: [ledgerMigrations, guardMigrations] })
-  const copies = guardCopies(database, clock)
-  ledger = await Ledger.open({
-    database,
-    signer,
-    clock,
-    origin: ORIGIN,
-    lastSignedPath: join(folder, 'signed'),
-    copies,
-  })
-  guard = createGuard({ database, log: ledger, clock, config: GUARD_CONFIG })
+  ;({ clock, database, ledger, guard, close } = await openGuardLedger(GUARD_CONFIG))
 })
-afterEach(() => {
-  database.close()
-  rmSync(folder, { recursive: true })
-})
+afterEach(() => close())
 
 async function prepare(principal = 'ada'): Promise<string> {
   const request = { principal, tool: 'test.dim', args: { ref: 141 }, summary: 'Dim the hall', ttlMs: 60_000 }

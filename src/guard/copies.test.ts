@@ -1,28 +1,15 @@
 /** Rows of the guard that somebody wrote who is not the guard: found when the ledger is verified. */
-import { generateKeyPairSync } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { actuator, ADMIN, APPROVER, assessedOffer, callOf, GUARD_CONFIG } from '../../test/guard-house.ts'
-import { manualClock } from '../../test/manual-clock.ts'
-import type { ManualClock } from '../../test/manual-clock.ts'
-import { Database } from '../core/database-store.ts'
+import { openGuardLedger } from '../../test/guard-ledger.ts'
+import type { GuardLedger } from '../../test/guard-ledger.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { fail } from '../core/result.ts'
 import type { LedgerEvent } from '../ledger/entry.ts'
 import { findingSentence } from '../ledger/finding.ts'
-import { Ledger } from '../ledger/ledger.ts'
-import { ledgerMigrations } from '../ledger/ledger-store.ts'
-import { noteSigner } from '../ledger/note-key.ts'
-import { guardCopies } from './copies-store.ts'
 import type { GrantRequest } from './grant.ts'
 import { createGuard } from './guard.ts'
-import type { Guard } from './guard.ts'
-import { guardMigrations } from './schema-store.ts'
 
-const ORIGIN = 'hearthbus.test/guard-copies'
-const signer = noteSigner(ORIGIN, generateKeyPairSync('ed25519').privateKey)
 const GRANT: GrantRequest = {
   target: 'same',
   bounds: { celsius: { min: 18, max: 22 } },
@@ -47,26 +34,17 @@ const NEWER: Readonly<Record<string, readonly string[]>> = {
 }
 const BODY = { zone: 1, celsius: 20, mode: 'day' }
 
-let folder: string
-let clock: ManualClock
-let database: Database
-let ledger: Ledger
-let guard: Guard
+const CONFIG = { ...GUARD_CONFIG, approvals: { ...GUARD_CONFIG.approvals, maxKept: 2 } }
 
+let clock: GuardLedger['clock']
+let database: GuardLedger['database']
+let ledger: GuardLedger['ledger']
+let guard: GuardLedger['guard']
+let close: GuardLedger['close']
 beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'hearthbus-guard-copies-'))
-  clock = manualClock()
-  database = new Database({ path: join(folder, 'house.db'), migrations: [ledgerMigrations, guardMigrations] })
-  const copies = guardCopies(database, clock)
-  const lastSignedPath = join(folder, 'signed')
-  ledger = await Ledger.open({ database, signer, clock, origin: ORIGIN, lastSignedPath, copies })
-  const config = { ...GUARD_CONFIG, approvals: { ...GUARD_CONFIG.approvals, maxKept: 2 } }
-  guard = createGuard({ database, log: ledger, clock, config })
+  ;({ clock, database, ledger, guard, close } = await openGuardLedger(CONFIG))
 })
-afterEach(() => {
-  database.close()
-  rmSync(folder, { recursive: true })
-})
+afterEach(() => close())
 
 async function tries(changes: JsonObject = {}): Promise<string> {
   const outcome = await guard.around(callOf(heat, { ...BODY, ...changes }), heat, actuator().proceed)

@@ -99,7 +99,7 @@ export function createGuard({ database, log, clock, config, logger }: GuardOptio
     grants,
     report,
   })
-  const keys = createKeys({ database, transact, config: config.keys, hashKey })
+  const keys = createKeys({ database, transact, clock, config: config.keys, hashKey })
   const changes = createChanges({ database, transact, clock, config: config.changes, hashKey })
   const tokens = createTokens({
     database,

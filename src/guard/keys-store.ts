@@ -10,6 +10,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { Outcome } from '../bus/call.ts'
 import { accountOf } from '../bus/caller-key.ts'
+import type { Clock } from '../core/clock.ts'
 import type { Database } from '../core/database-store.ts'
 import { fromHex } from '../core/bytes.ts'
 import type { Json } from '../core/json.ts'
@@ -60,13 +61,17 @@ export interface KeyStore extends Keys {
   readonly sweepIn: (transaction: Transaction) => void
 }
 
+/** Less than this a clock is set without anybody noticing; the two clocks also drift. */
+const JUMP_MS = 60_000
+
 export function createKeys(options: {
   readonly database: Database
   readonly transact: Transact
+  readonly clock: Clock
   readonly config: KeysConfig
   readonly hashKey: Uint8Array
 }): KeyStore {
-  const { database, transact, config, hashKey } = options
+  const { database, transact, clock, config, hashKey } = options
   const select = database.sql.prepare('SELECT args_hash, state, outcome, expires_at FROM guard_key WHERE hash = ?')
   const count = database.sql.prepare('SELECT COUNT(*) AS n FROM guard_key WHERE ?1 IS NULL OR principal = ?1')
   const countOwn = database.sql.prepare(`SELECT COUNT(*) AS n FROM guard_key WHERE ${OF_ACCOUNT}`)
@@ -91,9 +96,27 @@ export function createKeys(options: {
     return Number(count.get(null)?.['n']) < config.maxKeys
   }
 
+  let aheadMs = clock.now() - clock.monotonic()
+
+  /**
+   * A clock that was set forward has let no time pass: what was reserved before lasts as long as it would have. Rows
+   * from after the moment that the clock showed are of a run in which it was right, and stay as they are.
+   */
+  function followClockIn({ sql, nowMs }: Transaction): void {
+    const jumpMs = nowMs - clock.monotonic() - aheadMs
+    aheadMs += jumpMs
+    if (jumpMs < JUMP_MS) return
+    sql
+      .prepare(
+        `UPDATE guard_key SET reserved_at = reserved_at + ?1, expires_at = expires_at + ?1 WHERE reserved_at <= ?2`,
+      )
+      .run(jumpMs, nowMs - jumpMs)
+  }
+
   const store: KeyStore = {
     standingIn: (transaction, use) => {
       const { sql, nowMs } = transaction
+      followClockIn(transaction)
       // What a node did before it said for whom it calls is not done again because it says so now.
       for (const principal of new Set([use.principal, accountOf(use.principal)])) {
         const hash = hashOf({ ...use, principal })
@@ -123,7 +146,9 @@ export function createKeys(options: {
       }),
 
     finish: (use, outcome) =>
-      transact(({ sql, nowMs }) => {
+      transact((transaction) => {
+        const { sql, nowMs } = transaction
+        followClockIn(transaction)
         const fate = keyFate(outcome)
         const hash = hashOf(use)
         if (fate === 'free') return free(sql, hash)
@@ -142,7 +167,9 @@ export function createKeys(options: {
       return Number(found.changes)
     },
 
-    sweepIn: ({ sql, nowMs }) => {
+    sweepIn: (transaction) => {
+      const { sql, nowMs } = transaction
+      followClockIn(transaction)
       // What is in flight is not forgotten, however long it takes.
       sql.prepare(`DELETE FROM guard_key WHERE expires_at <= ? AND state <> 'in-flight'`).run(nowMs)
     },

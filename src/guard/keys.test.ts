@@ -225,6 +225,30 @@ describe('idempotency key', () => {
     expect(house.database.sql.prepare('SELECT COUNT(*) AS n FROM guard_key').get()).toEqual({ n: 0 })
   })
 
+  it('lasts its time and no longer although the clock was set forward, before its call ended or after', async () => {
+    using house = openHouse({ keys: { ...GUARD_CONFIG.keys, ttlMs: 600_000 } })
+    const year = 31_536_000_000
+    await send(house, actuator(), { key: 'k0' })
+    // A clock that nobody has set yet, as after the start of a computer that has none of its own.
+    house.clock.set(-year)
+    const valve = actuator(async () => {
+      if (valve.calls.length === 1) house.clock.set(year)
+      return ok({ data: 'done' })
+    })
+    await send(house, valve, { key: 'k1' })
+    await send(house, valve, { key: 'k1' })
+    house.clock.set(year)
+    house.clock.advance(599_999)
+    await house.guard.sweep()
+    await send(house, valve, { key: 'k1' })
+    expect(valve.calls).toHaveLength(1)
+    house.clock.advance(1)
+    await send(house, valve, { key: 'k1' })
+    expect(valve.calls).toHaveLength(2)
+    await house.guard.sweep()
+    expect(house.database.sql.prepare('SELECT COUNT(*) AS n FROM guard_key').get()).toEqual({ n: 1 })
+  })
+
   it('says that a long answer was not kept, and hides secrets in the others', async () => {
     using house = openHouse()
     const long = actuator(() => ok({ data: 'x'.repeat(5_000) }))

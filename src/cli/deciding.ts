@@ -103,7 +103,7 @@ function addApprovals(program: Command): void {
     )
   approvals
     .command('deny <id> <reason...>')
-    .description('refuse it, and say why')
+    .description('refuse it, or take a yes back whose call was not made yet, and say why')
     .action((id: string, reason: string[], _, command: Command) =>
       ask(
         command,

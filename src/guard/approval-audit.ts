@@ -49,7 +49,8 @@ export const auditedApprovals: AuditedTable<ToldApproval> = {
     if (before === undefined) return undefined
     // A yes that is given back is nobody's new decision.
     const decided = entry['by'] === undefined ? before.decided : seq
-    return { ...before, seq, state, decided, keptUntilMs: keptUntil(state, before.lapsesAtMs) }
+    const lapsesAtMs = state === 'denied' ? (millis(entry['expires_at']) ?? before.lapsesAtMs) : before.lapsesAtMs
+    return { ...before, seq, state, decided, lapsesAtMs, keptUntilMs: keptUntil(state, lapsesAtMs) }
   },
   compare: (row, told, said) => {
     const [asked, last] = [said.entry(told.asked), said.entry(told.seq)]
@@ -77,9 +78,9 @@ interface Entries {
 }
 
 function rightFacts(row: Columns, { state }: ToldApproval, { asked, decided, last }: Entries): Record<string, boolean> {
-  const approved = decided?.kind === 'approval.approved' ? decided : undefined
-  // Yeses of old do not say until when they hold.
-  const expiresAtMs = millis((approved ?? asked)['expires_at'])
+  // A yes, or the no that takes it back, says until when it holds. Yeses of old do not.
+  const bounding = decided?.kind === 'approval.approved' || decided?.['expires_at'] !== undefined ? decided : asked
+  const expiresAtMs = millis(bounding?.['expires_at'])
   return {
     state: row['state'] === state,
     principal: row['principal'] === asked['principal'],

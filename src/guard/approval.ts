@@ -2,7 +2,7 @@
  * Approval: a person's yes or no to one exact call.
  *
  *   requested ──yes──▶ approved ──the call──▶ used ──a person is asked further on──▶ approved
- *       ├─────no──▶ denied
+ *       ├─────no──▶ denied ◀──no after all── approved
  *       └──time──▶ expired ◀──time── approved
  *
  * Pure.

@@ -137,10 +137,12 @@ export function createApprovals(options: {
         transaction.record({ kind: 'approval.refused', approval: id, by: callerKey(by), rule })
         return fail(flaw)
       }
-      if (approval.state !== 'requested')
-        return fail({ kind: 'conflict', message: `Approval ${id} is already ${approval.state}.` } as const)
       return work(transaction, approval)
     })
+  }
+
+  function alreadyDecided({ id, state }: Approval): Result<never, Fault> {
+    return fail({ kind: 'conflict', message: `Approval ${id} is already ${state}.` })
   }
 
   const store: ApprovalStore = {
@@ -164,6 +166,7 @@ export function createApprovals(options: {
 
     approve: (id, by, { grant } = {}) =>
       decide(id, by, (transaction, approval) => {
+        if (approval.state !== 'requested') return alreadyDecided(approval)
         const { sql, nowMs } = transaction
         const granted = grant === undefined ? ok(undefined) : grants.createIn(transaction, { grant, approval, by })
         if (!granted.ok) return granted
@@ -178,14 +181,20 @@ export function createApprovals(options: {
       }),
 
     deny: (id, by, reason) =>
-      decide(id, by, (transaction) => {
+      decide(id, by, (transaction, approval) => {
+        const { state, grantId, expiresAtMs } = approval
+        if (state !== 'requested' && state !== 'approved') return alreadyDecided(approval)
+        if (grantId !== undefined) grants.takeBackIn(transaction, grantId, by)
         const kept = redactText(reason.slice(0, MAX_REASON)).toWellFormed()
         transaction.sql
           .prepare(
             `UPDATE guard_approval SET state = 'denied', decided_at = ?, decided_by = ?, reason = ? WHERE id = ?`,
           )
           .run(transaction.nowMs, callerKey(by), kept, id)
-        return ok(announce(transaction, id, { by: callerKey(by) }, { reason: kept }))
+        // A yes that is taken back is a no for as long as the yes would have held.
+        const instead =
+          state === 'approved' ? { grant: grantId ?? null, expires_at: new Date(expiresAtMs).toISOString() } : {}
+        return ok(announce(transaction, id, { by: callerKey(by), ...instead }, { reason: kept }))
       }),
 
     subscribe: (listener) => {

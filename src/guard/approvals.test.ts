@@ -216,20 +216,51 @@ describe('approval', () => {
       ['anna', 'token-devices'],
     ])
     expect(await approvals.approve(id, APPROVER)).toMatchObject({ ok: true, value: { decidedBy: 'anna' } })
-    expect(await approvals.deny(id, ADMIN, 'too late')).toMatchObject({ fault: { kind: 'conflict' } })
+    expect(await approvals.approve(id, ADMIN)).toMatchObject({ fault: { kind: 'conflict' } })
     expect(await approvals.approve('01K00000000000000000000000', APPROVER)).toMatchObject({
       fault: { kind: 'not-found' },
     })
   })
 
-  it('of two approvers at once has one', async () => {
+  it('of two approvers at once is a no, whoever was first', async () => {
     using house = openHouse()
-    const id = await ask(house, lockOffer())
-    const [yes, no] = await Promise.all([
-      house.guard.approvals.approve(id, APPROVER),
-      house.guard.approvals.deny(id, ADMIN, 'no'),
+    const { approvals } = house.guard
+    const [first, second] = [await ask(house, lockOffer()), await ask(house, lockOffer(), { ref: 2 })]
+    const [yes, no] = await Promise.all([approvals.approve(first, APPROVER), approvals.deny(first, ADMIN, 'no')])
+    const [sooner, later] = await Promise.all([
+      approvals.deny(second, ADMIN, 'no'),
+      approvals.approve(second, APPROVER),
     ])
-    expect([yes.ok, no.ok]).toEqual([true, false])
+    expect([yes.ok, no.ok, sooner.ok, later.ok]).toEqual([true, true, true, false])
+    expect([known(house, first), known(house, second)]).toMatchObject([{ state: 'denied' }, { state: 'denied' }])
+  })
+
+  it('is taken back until the call is made, for as long as it would have held', async () => {
+    using house = openHouse()
+    const { approvals, grants } = house.guard
+    const offer = lockOffer()
+    const id = await ask(house, offer)
+    const grant = { durationMs: 3_600_000, maxUses: 3, target: 'same', bounds: {}, free: [] } as const
+    await approvals.approve(id, APPROVER, { grant })
+    expect(await approvals.deny(id, APPROVER, 'the wrong door')).toMatchObject({ ok: true, value: { state: 'denied' } })
+    expect(grants.list()).toEqual([])
+    const refused = faultOf(await house.guard.around(callOf(offer), offer, neverCalled))
+    expect(refused).toMatchObject({ reasons: [{ rule: 'approval-denied' }] })
+    const yes = house.events('approval.approved')[0]
+    expect(house.events('approval.denied')).toMatchObject([{ expires_at: yes?.['expires_at'], grant: yes?.['grant'] }])
+    expect(await approvals.approve(id, APPROVER)).toMatchObject({
+      fault: { message: `Approval ${id} is already denied.` },
+    })
+  })
+
+  it('is not taken back once the call was made', async () => {
+    using house = openHouse()
+    const offer = lockOffer()
+    const id = await ask(house, offer)
+    await house.guard.approvals.approve(id, APPROVER)
+    await house.guard.around(callOf(offer), offer, actuator().proceed)
+    const late = await house.guard.approvals.deny(id, APPROVER, 'too late')
+    expect(late).toMatchObject({ fault: { kind: 'conflict', message: `Approval ${id} is already used.` } })
   })
 
   it('denied, refuses with the reason until the question would have lapsed', async () => {

@@ -86,6 +86,10 @@ describe('rows of the guard, held against the ledger', () => {
     expect(guard.approvals.get(lapsed)).toMatchObject({ state: 'approved' })
     await guard.around(callOf(heat, { ...BODY, celsius: 18 }), heat, async () => askedOn)
     expect(guard.grants.list()).toMatchObject([{ uses: 1 }])
+    const [regretted, granted] = [await tries({ zone: 10 }), await tries({ zone: 11 })]
+    await approve(regretted)
+    await approve(granted, GRANT)
+    for (const id of [regretted, granted]) await guard.approvals.deny(id, APPROVER, 'A mistake')
     expect(await problems()).toEqual([])
     clock.advance(700_000)
     await guard.sweep()
@@ -202,6 +206,17 @@ describe('rows of the guard, held against the ledger', () => {
     await approve(open)
     tamper(`UPDATE guard_approval SET expires_at = expires_at + 86400000 WHERE id = '${open}'`)
     expect(await problems()).toEqual([expect.stringContaining(`${open} is not what the ledger says`)])
+  })
+
+  it('are found out when a yes that was taken back is one again, or gone while the no holds', async () => {
+    const { open } = await history()
+    await approve(open)
+    clock.advance(100_000)
+    await guard.approvals.deny(open, APPROVER, 'A mistake')
+    tamper(`UPDATE guard_approval SET state = 'approved', expires_at = expires_at + 1 WHERE id = '${open}'`)
+    expect(await problems()).toEqual([expect.stringMatching(/: state, expires_at\.$/)])
+    tamper(`DELETE FROM guard_approval WHERE id = '${open}'`)
+    expect(await problems()).toEqual([expect.stringContaining(`The approval ${open} was removed`)])
   })
 
   it('are found out when a question, a yes or a no that still holds was removed', async () => {

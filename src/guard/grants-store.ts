@@ -45,6 +45,8 @@ export interface GrantStore extends Grants {
   readonly useIn: (transaction: Transaction, id: string, call: { readonly traceId: string }) => void
   /** Of a call that used it, under which nothing was tried: one use more, for no longer than before. */
   readonly giveBackIn: (transaction: Transaction, id: string, call: { readonly traceId: string }) => void
+  /** With the yes that it came from. One that has ended already stays as it is. */
+  readonly takeBackIn: (transaction: Transaction, id: string, by: Caller) => void
   /** Ends what has lapsed or was given under other rules. */
   readonly sweepIn: (transaction: Transaction) => number
   /** Ends everything of a caller whose credential is gone. */
@@ -196,6 +198,11 @@ export function createGrants(options: {
       if (returned === undefined) return
       const { uses, ended_because: because } = returned as { uses: number; ended_because: string | null }
       record({ kind: 'grant.given-back', grant: id, trace_id: traceId, uses, because })
+    },
+
+    takeBackIn: (transaction, id, by) => {
+      const inForce = transaction.sql.prepare('SELECT id FROM guard_grant WHERE id = ? AND ended_at IS NULL').get(id)
+      if (inForce !== undefined) endIn(transaction, id, `ended by ${callerKey(by)}`)
     },
 
     sweepIn: (transaction) => {

@@ -135,6 +135,21 @@ describe.skipIf(chromium === undefined)('console', () => {
     await page.context().close()
   })
 
+  it('lets a person take a yes back before the call is made', async () => {
+    const { page } = await signedInPage(browser, house)
+    await walkTo(page, 'approvals')
+    await agentAsks('west gate')
+    const request = page.getByRole('article').filter({ hasText: 'west gate' })
+    await request.getByRole('button', { name: 'Approve once' }).click()
+    await request.getByRole('button', { name: 'Take it back …' }).click()
+    await request.getByLabel(/Why not/).fill('I meant the other gate.')
+    await request.getByRole('button', { name: 'Deny', exact: true }).click()
+    await request.getByText('Denied by console: I meant the other gate.').waitFor()
+    expect(await request.getByRole('button').count()).toBe(0)
+    expect((await agentAsks('west gate')).fault?.message).toContain('I meant the other gate.')
+    await page.context().close()
+  })
+
   it('leaves every question in its place, with its answer, whoever answers it and whatever else is asked', async () => {
     const [mine, theirs] = [await signedInPage(browser, house), await signedInPage(browser, house)]
     const gates = ['first gate', 'second gate', 'third gate']

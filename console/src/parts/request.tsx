@@ -24,7 +24,8 @@ export function Request({ approval }: { readonly approval: ApprovalView }): JSX.
   const [granting, setGranting] = useState(false)
   const { flaw, busy, attempt } = useAttempt()
   const isOpen = approval.state === 'requested'
-  const mine = binding.principal === me.value?.principal
+  const isYes = approval.state === 'approved'
+  const cannot = obstacleTo(approval)
   const { card, verdict } = useFocusOnVerdict(approval.state)
 
   const decide = async (path: 'approve' | 'deny', body: unknown): Promise<void> => {
@@ -77,31 +78,31 @@ export function Request({ approval }: { readonly approval: ApprovalView }): JSX.
         <a href={href('calls', shown.traceId)}>The call</a>
       </div>
       <Flaw text={flaw} />
-      {!isOpen ? (
+      {isOpen ? null : (
         <p class="note" role="status" tabIndex={-1} ref={verdict}>
           <Verdict approval={approval} />
         </p>
-      ) : mine ? (
-        <p class="note">
-          You asked for this yourself. It takes another credential: <code>hearthbus approvals approve {id}</code>
-        </p>
-      ) : !mayDecide.value ? (
-        <p class="note">Your role, {me.value?.role}, does not decide about approvals.</p>
-      ) : denying ? (
+      )}
+      {isOpen && cannot !== undefined ? <p class="note">{cannot}</p> : null}
+      {cannot !== undefined || (!isOpen && !isYes) ? null : denying ? (
         <Denial
           onDeny={(why) => void decide('deny', { reason: why === '' ? 'no reason given' : why })}
           onBack={() => setDenying(false)}
         />
       ) : (
         <div class="buttons">
-          <button type="button" class="primary" onClick={() => void decide('approve', {})}>
-            {busy ? 'Sending …' : 'Approve once'}
-          </button>
-          <button type="button" onClick={() => setGranting(true)}>
-            Approve more …
-          </button>
+          {isOpen ? (
+            <>
+              <button type="button" class="primary" onClick={() => void decide('approve', {})}>
+                {busy ? 'Sending …' : 'Approve once'}
+              </button>
+              <button type="button" onClick={() => setGranting(true)}>
+                Approve more …
+              </button>
+            </>
+          ) : null}
           <button type="button" class="danger" onClick={() => setDenying(true)}>
-            Deny …
+            {isOpen ? 'Deny …' : 'Take it back …'}
           </button>
         </div>
       )}
@@ -117,6 +118,17 @@ export function Request({ approval }: { readonly approval: ApprovalView }): JSX.
       ) : null}
     </article>
   )
+}
+
+/** Why whoever looks cannot answer this one. */
+function obstacleTo({ id, binding }: ApprovalView): JSX.Element | undefined {
+  if (binding.principal === me.value?.principal)
+    return (
+      <>
+        You asked for this yourself. It takes another credential: <code>hearthbus approvals approve {id}</code>
+      </>
+    )
+  return mayDecide.value ? undefined : <>Your role, {me.value?.role}, does not decide about approvals.</>
 }
 
 /** Whoever was on a button that went with the question goes on reading at the answer, also where others gave it. */

@@ -7,7 +7,7 @@ const village = { name: 'village', members, revoked: new Map<string, string>() }
 const NATS = { servers: ['nats://127.0.0.1:4222'], downSinceMs: undefined }
 
 function health(facts: Partial<MeshFacts>): ReturnType<typeof meshHealth> {
-  const well = { self: 'cellar', community: village, reached: new Set(['attic', 'shed']), nats: NATS }
+  const well = { self: 'cellar', community: village, reached: new Set(['attic', 'shed']), nats: NATS, untold: 0 }
   return meshHealth({ ...well, ...facts })
 }
 
@@ -17,6 +17,13 @@ describe('the health of the mesh', () => {
       status: 'ok',
       details: { community: 'village', members: 2, reached: 2, nats: 'up' },
     })
+  })
+
+  it('says so where others do not hear of everything that this node offers', () => {
+    const told = health({ untold: 3_280 })
+    expect(told).toMatchObject({ status: 'degraded', details: { reached: 2 } })
+    expect(told.details['advice']).toMatch(/^This node offers more than others take of one: they hear nothing of 3280 /)
+    expect(told.details['away']).toBe(undefined)
   })
 
   it('has a node that is off as a warning, and nobody at all as a failure', () => {

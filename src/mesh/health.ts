@@ -20,13 +20,15 @@ export interface MeshFacts {
   readonly reached: ReadonlySet<string>
   /** `undefined` where no broker is configured. */
   readonly nats: { readonly servers: readonly string[]; readonly downSinceMs: number | undefined } | undefined
+  /** Capabilities of this node that others do not hear of. */
+  readonly untold: number
 }
 
 /** Whoever lists hundreds of members has `topology`. */
 const MAX_NAMED = 5
 
 export function meshHealth(facts: MeshFacts): ServiceHealth {
-  const { self, community, reached, nats } = facts
+  const { self, community, reached, nats, untold } = facts
   if (community === undefined)
     return degraded(
       { community: null },
@@ -51,10 +53,10 @@ export function meshHealth(facts: MeshFacts): ServiceHealth {
       : [
           `NATS (${nats.servers.map(shownServer).join(', ')}) has been out of reach since ${new Date(nats.downSinceMs).toISOString()}. Is the server running, and does it let this node in?`,
         ]
-  const advice = [...broker, ...missingAdvice(missing, others.length)].join(' ')
+  const advice = [...broker, ...missingAdvice(missing, others.length), ...untoldAdvice(untold)].join(' ')
   if (advice === '') return { status: 'ok', details }
   // One node that is switched off is nobody's trouble; a broker that is down, or nobody at all, is.
-  const isAway = broker.length > 0 || missing.length === others.length
+  const isAway = broker.length > 0 || (missing.length > 0 && missing.length === others.length)
   return degraded(isAway ? { ...details, away: true } : details, advice)
 }
 
@@ -64,6 +66,13 @@ function missingAdvice(missing: readonly string[], others: number): readonly str
   const rest = missing.length > MAX_NAMED ? ` and ${missing.length - MAX_NAMED} more` : ''
   return [
     `${others - missing.length} of ${others} other members are reached; not: ${named}${rest}. Do they run, and can the machines see each other?`,
+  ]
+}
+
+function untoldAdvice(untold: number): readonly string[] {
+  if (untold === 0) return []
+  return [
+    `This node offers more than others take of one: they hear nothing of ${untold} of its capabilities. Tools of devices among them are still reached from there, through devices.call.`,
   ]
 }
 

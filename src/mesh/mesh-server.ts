@@ -178,7 +178,8 @@ export class Mesh {
     const { identity, config } = this.#options
     const nats = this.#nats && { servers: config.nats.servers, downSinceMs: this.#nats.downSinceMs }
     const reached = new Set(this.peers.filter(({ isOnBus }) => isOnBus).map(({ nodeId }) => nodeId))
-    return meshHealth({ self: identity.id, community: this.community, reached, nats })
+    const untold = this.#self?.untold() ?? 0
+    return meshHealth({ self: identity.id, community: this.community, reached, nats, untold })
   }
 
   get peers(): readonly Peer[] {

@@ -4,14 +4,15 @@
  * Pure: time and numbers come from outside.
  */
 import type { CapabilityBus } from '../bus/bus.ts'
+import type { CapabilityEntry } from '../bus/entry.ts'
 import { announce } from '../bus/peer.ts'
 import type { PeerCapability } from '../bus/peer.ts'
 import type { Clock } from '../core/clock.ts'
 import type { JsonObject } from '../core/json.ts'
 import { inFlightTotal } from '../bus/topology.ts'
-import { encodeSchemas } from './identity/capability-wire.ts'
+import { encodeCapability, encodeSchemas } from './identity/capability-wire.ts'
 import type { NodeIdentity } from './identity/node-key.ts'
-import { issueManifest, slim } from './identity/node-manifest.ts'
+import { issueManifest, MAX_CAPABILITIES, slim } from './identity/node-manifest.ts'
 import type { Endpoint } from './identity/node-manifest.ts'
 import type { SignedDocument } from './identity/signed-document.ts'
 
@@ -33,6 +34,8 @@ export interface OwnManifest {
 
 /** A third of a manifest's life: two may get lost. */
 export const RENEW_MS = 10_000
+/** The whole manifest fits into the largest answer between nodes, and into one message of NATS, as they come. */
+const MAX_TOLD_BYTES = 900_000
 
 export class Self {
   readonly #parts: SelfParts
@@ -41,6 +44,7 @@ export class Self {
   #endpoints: readonly Endpoint[] = []
   #current: OwnManifest | undefined
   #issuedMs = -Infinity
+  #untold = 0
 
   constructor(parts: SelfParts) {
     this.#parts = parts
@@ -86,11 +90,28 @@ export class Self {
     return this.#capabilities()
   }
 
+  /** How many of our capabilities others do not hear of. */
+  untold(): number {
+    return this.#untold
+  }
+
+  /** Those that were there first, the families' own among them. A list that is too long is refused whole. */
   #capabilities(): readonly PeerCapability[] {
-    return this.#parts.bus.registry
-      .allLocal()
-      .filter(({ offer }) => offer.trustRequired !== 'self')
-      .map(({ offer }) => announce(offer))
+    const all = this.#forOthers()
+    const told: PeerCapability[] = []
+    let bytes = 0
+    for (const { offer } of all.slice(0, MAX_CAPABILITIES)) {
+      const capability = announce(offer)
+      bytes += Buffer.byteLength(JSON.stringify(encodeCapability(capability)))
+      if (bytes > MAX_TOLD_BYTES) break
+      told.push(capability)
+    }
+    this.#untold = all.length - told.length
+    return told
+  }
+
+  #forOthers(): readonly CapabilityEntry[] {
+    return this.#parts.bus.registry.allLocal().filter(({ offer }) => offer.trustRequired !== 'self')
   }
 
   #issue(lifeMs?: number): OwnManifest | undefined {

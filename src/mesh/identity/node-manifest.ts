@@ -31,7 +31,7 @@ export const MANIFEST_LIFE_MS = 30_000
 /** Signed apart, through `capabilities_hash`. */
 const APART: readonly string[] = ['capabilities']
 /** What the bus believes of one peer at most; a longer list is refused whole, since its hash would not fit. */
-const MAX_CAPABILITIES = 2_000
+export const MAX_CAPABILITIES = 2_000
 
 export interface Endpoint {
   readonly transport: 'http' | 'nats'

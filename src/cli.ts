@@ -4,7 +4,8 @@
  *
  * Does I/O.
  */
-// Here and with nothing imported before it: an older Node would stop at the first thing that it lacks, and say only that.
+// Here and with nothing imported before it: an older Node would stop at the first thing that it lacks, and say only
+// that.
 if (Number.parseInt(process.version.slice(1), 10) < 24) {
   process.stderr.write(`Hearthbus wants Node 24 or newer; this is ${process.version}.\n`)
   process.exit(2)

@@ -1,5 +1,6 @@
 /**
- * Guard ledger: a guard and the ledger that holds its rows against what it said, on a real disk and a clock of the test's.
+ * Guard ledger: a guard and the ledger that holds its rows against what it said, on a real disk and a clock of the
+ * test's.
  *
  * Does I/O.
  */

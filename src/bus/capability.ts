@@ -117,7 +117,9 @@ export interface Assessment {
   /** The caller asked for a plan only. */
   readonly dryRun?: boolean
   readonly idempotencyKey?: string
-  /** The change that the key is for, where the arguments also say how to go about it; otherwise it is for all of them. */
+  /**
+   * The change that the key is for, where the arguments also say how to go about it; otherwise it is for all of them.
+   */
   readonly keyedChange?: JsonObject
   /** Why the family's own contract refuses this call, all reasons at once; empty means that it does not. */
   readonly reasons: readonly Reason[]

@@ -2,7 +2,7 @@
  * Ledger store: the ledger's tables. Entries are the truth; every other column repeats something that the entries'
  * bytes say, so that it can be looked up, and `verify` holds it against them.
  *
- *   ledger_entry       the leaves; `closes` is the call that a call.exit or call.aborted ends; indexes by trace id and of changes
+ *   ledger_entry       the leaves; `closes` is the call that a call.exit or call.aborted ends; found by trace and change
  *   ledger_body        bodies that may be erased, with the salt of their commitment
  *   ledger_tile        full tiles and their roots; what fills no tile is re-hashed from entries when a node starts
  *   ledger_checkpoint  what this node signed, with the cosignatures it collected

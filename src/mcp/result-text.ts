@@ -1,7 +1,7 @@
 /**
- * Result text: the answer to a request as JSON. Lists are the same objects until the catalogue changes, so they are made
- * once, and kept as bytes: a house with many devices has megabytes of tools, and all its clients ask again when one of
- * them comes or goes. They are sent the same bytes, not a copy each.
+ * Result text: the answer to a request as JSON. Lists are the same objects until the catalogue changes, so they are
+ * made once, and kept as bytes: a house with many devices has megabytes of tools, and all its clients ask again when
+ * one of them comes or goes. They are sent the same bytes, not a copy each.
  *
  * Pure; remembers.
  */

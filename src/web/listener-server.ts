@@ -70,7 +70,8 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
     },
     (request, response) => {
       underWay.set(request.socket, response)
-      // Streams that are still written to look after themselves. Node begins the time anew whenever something was taken.
+      // Streams that are still written to look after themselves. Node begins the time anew whenever something was
+      // taken.
       response.once('prefinish', () => response.setTimeout(takingTimeoutMs, () => response.destroy()))
       dispatch(routes, options, request, response).catch((error: unknown) => {
         options.logger.error({ err: error, path: request.url }, 'a request failed')

@@ -5,7 +5,9 @@
  */
 const LOOPBACK = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/
 
-/** `url` is the gateway's: one that listens everywhere names its loopback. Who came by another name knows a better one. */
+/**
+ * `url` is the gateway's: one that listens everywhere names its loopback. Who came by another name knows a better one.
+ */
 export function linkFrom(url: string, origin: string): string {
   return LOOPBACK.test(new URL(origin).hostname) ? url : `${origin}/${new URL(url).hash}`
 }

@@ -1,7 +1,7 @@
 /**
  * Stream: server-sent events read with `fetch`, because an EventSource cannot show the key of the session.
  *
- *   connecting ──200──▶ live ──end, error, silence──▶ lost ──1, 2, 4 … 15 s, then 200──▶ live, from the last event heard
+ *   connecting ──200──▶ live ──end, error, silence──▶ lost ──1, 2, 4 … 15 s, then 200──▶ live, from the last event on
  *
  * Lost it is until it is live again: an attempt at a gateway that hangs takes longer than the pauses between them.
  *

@@ -6,7 +6,9 @@
  */
 import type { ApprovalView } from '../../../src/web/views.ts'
 
-/** `before`: what was shown so far. All that is over goes when nothing of it is open any more and something new came. */
+/**
+ * `before`: what was shown so far. All that is over goes when nothing of it is open any more and something new came.
+ */
 export function waitingNow(
   before: ReadonlySet<string>,
   approvals: readonly Pick<ApprovalView, 'id' | 'state'>[],

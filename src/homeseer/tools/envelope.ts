@@ -128,7 +128,8 @@ function extraDetails({ kind, reasons, retryAfterMs }: Fault): JsonObject {
 
 /**
  * A refused act of administration still answers with the contract's envelope, so that one reader suffices. What it says
- * of the call comes with the fault (admin/admin-envelope.ts); what it came to is said here, where the reasons are known.
+ * of the call comes with the fault (admin/admin-envelope.ts); what it came to is said here, where the reasons are
+ * known.
  */
 function adminDetails({ reasons = [], details }: Fault): JsonObject {
   const envelope = details?.['envelope']

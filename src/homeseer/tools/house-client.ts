@@ -35,8 +35,8 @@ async function knownHouse({ catalog }: Homeseer): Promise<Result<House, Fault>> 
 
 /**
  * The house with some devices no older than the owner allows, or fresh, and with all that belongs to them. Only these
- * are asked about: one of two thousand must not cost a question about all. One may be newer than the last look at all of
- * them, or gone since. Refs that HomeSeer does not know are no fault here.
+ * are asked about: one of two thousand must not cost a question about all. One may be newer than the last look at all
+ * of them, or gone since. Refs that HomeSeer does not know are no fault here.
  */
 export async function readHouseWith(
   homeseer: Homeseer,

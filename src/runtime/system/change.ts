@@ -1,7 +1,7 @@
 /**
  * Change: one change as the ledger has it, told so that a person understands it.
  *
- *   call.enter ⋈ call.exit | call.aborted ─▶ who, what, on what, how it ended      token.created, stop.engaged … ─▶ done
+ *   call.enter ⋈ call.exit | call.aborted ─▶ who, what, on what, how it ended     token.created, stop.engaged … ─▶ done
  *
  * Pure: it asks what it is given.
  */
@@ -82,7 +82,9 @@ export interface Surroundings {
   readonly words: (seq: number) => JsonObject
 }
 
-/** `undefined` for a call that turned out to change nothing: it only read, or passed on what has an entry of its own. */
+/**
+ * `undefined` for a call that turned out to change nothing: it only read, or passed on what has an entry of its own.
+ */
 export function changeOf(entry: LedgerEntry, end: LedgerEntry | undefined, around: Surroundings): Change | undefined {
   return entry.kind === 'call.enter' ? callChange(entry, end, around) : deed(entry, around)
 }
@@ -141,7 +143,9 @@ function yesOf(end: LedgerEntry, { approval, grantedBy }: Surroundings): Pick<Ch
   return { approval: { id: asked, ...texts({ state: known?.state, by: known?.decidedBy }) } }
 }
 
-/** Kinds that say nothing about whether it was tried are failures: of a change, silence is `unknown-outcome` by then. */
+/**
+ * Kinds that say nothing about whether it was tried are failures: of a change, silence is `unknown-outcome` by then.
+ */
 function resultOf(end: LedgerEntry | undefined): ChangeResult {
   if (end === undefined) return 'running'
   if (end.kind === 'call.aborted') return 'unknown'

@@ -93,7 +93,11 @@ export async function startNode(name: string, home: Home, { namespace }: NodeSet
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
   const next = async (): Promise<Record<string, unknown>> => {
     const line = await lines.next()
-    if (line.done === true) throw new Error(`${name} ended:\n${log}`)
+    if (line.done === true) {
+      // What it had to say goes another way, and may come later than the end.
+      await ended
+      throw new Error(`${name} ended:\n${log}`)
+    }
     return JSON.parse(line.value) as Record<string, unknown>
   }
   const ready = await inTime(next(), () => `${name} has not started, and said:\n${log}`)

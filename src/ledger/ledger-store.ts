@@ -36,14 +36,17 @@ const DEEDS = [
   'token.created',
   'token.revoked',
 ] as const
+const AT = `CAST(bytes AS TEXT) ->> '$.at'`
+const atFor = (names: readonly string[]): string => names.map((name) => `WHEN '${name}' THEN ${AT}`).join(' ')
 /**
  * When something was changed or was to be; NULL for all other entries, which are the most by far. By time and not by
- * place, because that is what people ask for, and a clock that was wrong for a while must not end the search.
+ * place, because that is what people ask for, and a clock that was wrong for a while must not end the search. CASE and
+ * not IN: a list is made a table anew for each entry, which takes longer than all the rest of it.
  */
-const CHANGED_AT = `CASE WHEN kind IN ('call.enter', '${DEEDS.join("', '")}') THEN
-  CASE WHEN json_valid(CAST(bytes AS TEXT)) THEN
-    CASE WHEN kind <> 'call.enter' OR CAST(bytes AS TEXT) ->> '$.effect' IN ('writes', 'sensitive', 'admin')
-      THEN CAST(bytes AS TEXT) ->> '$.at' END END END`
+const CHANGED_AT = `CASE WHEN json_valid(CAST(bytes AS TEXT)) THEN
+  CASE kind WHEN 'call.enter' THEN
+    CASE CAST(bytes AS TEXT) ->> '$.effect' ${atFor(['writes', 'sensitive', 'admin'])} END
+  ${atFor(DEEDS)} END END`
 /** A client may do everything it ever does under one trace id. */
 const MAX_OF_TRACE = 200
 

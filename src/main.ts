@@ -40,6 +40,7 @@ import { everyMs } from './main/regular-job-client.ts'
 import type { MeshState } from './mesh/mesh-options.ts'
 import { refused } from './main/start-fault.ts'
 import type { StartFault } from './main/start-fault.ts'
+import { startNotifying } from './web/notifying-client.ts'
 
 export interface GatewayOptions {
   readonly config: Config
@@ -158,6 +159,19 @@ async function build(
   if (meshed !== undefined) {
     undo.push(everyMs(COSIGN_MS, meshed.value.cosign, logger))
     reporters.push(meshed.value.reporter)
+  }
+
+  const notifying = startNotifying({
+    config,
+    approvals: spine.guard.approvals,
+    bus: spine.bus,
+    environment: process.env,
+    clock: systemClock,
+    logger,
+  })
+  if (notifying !== undefined) {
+    undo.push(notifying.stop)
+    reporters.push(notifying.reporter)
   }
 
   // From what is offered, not from what was configured: a family of a service of one's own counts, too.

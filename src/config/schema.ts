@@ -10,6 +10,7 @@ import { ebusSection } from './ebus.ts'
 import { homeseerSection } from './homeseer.ts'
 import { meshSection } from './mesh.ts'
 import { modelsSection } from './models.ts'
+import { notifySection } from './notify.ts'
 
 const effect = z.enum(['reads', 'records', 'writes', 'sensitive', 'admin'])
 
@@ -166,6 +167,7 @@ export const configSchema = z.strictObject({
   console: consoleSection,
   bus: busSection,
   guard: guardSection,
+  notify: notifySection,
   ledger: ledgerSection,
   skills: z
     .strictObject({

@@ -1,0 +1,34 @@
+import { describe, expect, it } from 'vitest'
+import { notifySection } from './notify.ts'
+
+const complaints = (section: unknown): readonly string[] =>
+  notifySection.safeParse(section).error?.issues.map(({ path, message }) => `${path.join('.')}: ${message}`) ?? []
+
+describe('the notify section', () => {
+  it('tells nobody unless told to, and then no names', () => {
+    expect(notifySection.parse(undefined)).toEqual([])
+    expect(notifySection.parse([{ url: 'https://hooks.example/k3x9' }])).toEqual([
+      { url: 'https://hooks.example/k3x9', format: 'json', names: false },
+    ])
+  })
+
+  it('takes no login in an address, and does not repeat it', () => {
+    const sentence = 'without user and password in it: tokenVariable names what holds a token'
+    expect(complaints([{ url: 'https://anna:hunter2@ntfy.example/home' }])).toEqual([`0.url: ${sentence}`])
+    expect(complaints([{ url: 'https://ntfy.example/home', link: 'http://anna@home.example' }])).toEqual([
+      `0.link: ${sentence}`,
+    ])
+  })
+
+  it('takes only what a POST can go to', () => {
+    for (const url of ['ntfy.example/home', 'file:///etc/passwd', 'mailto:anna@example.org', ''])
+      expect(complaints([{ url }])).toEqual(['0.url: Invalid URL'])
+  })
+
+  it('takes the name of a variable, and no token', () => {
+    expect(complaints([{ url: 'https://ntfy.example/home', tokenVariable: 'tk_AgQdq7mVBoFD37zQ' }])).toEqual([
+      '0.tokenVariable: the name of an environment variable',
+    ])
+    expect(complaints([{ url: 'https://ntfy.example/home', token: 'tk_AgQdq7mVBoFD37zQ' }])).toHaveLength(1)
+  })
+})

@@ -29,6 +29,7 @@ import type { LedgerView } from '../web/views.ts'
 import { findGateway, request } from './gateway-client.ts'
 import type { GatewayConnection } from './gateway-client.ts'
 import { verifyFiles } from './ledger-files-client.ts'
+import { notifyFacts } from './notify.ts'
 import { startRefusals } from './start-check-client.ts'
 
 export async function gatherFacts(given: { readonly data?: string; readonly config?: string }): Promise<DoctorFacts> {
@@ -59,7 +60,7 @@ export async function gatherFacts(given: { readonly data?: string; readonly conf
     services:
       running.ok && status?.ok === true
         ? servicesOf(status.value, await failingNow(running.value))
-        : await familiesAlone(config),
+        : [...(await familiesAlone(config)), ...notifyFacts(config?.notify ?? [], process.env)],
     startRefusals: running.ok ? [] : await startRefusals(root),
     configNotes: loaded.ok ? loaded.value.notes : [],
     idleSettings: loaded.ok ? loaded.value.idle : [],

@@ -23,6 +23,7 @@ describe('init', () => {
         mesh: { enabled: true },
         models: { endpoints: [{ chat: ['llama3.2'] }] },
         guard: { rules: [{ says: 'forbid' }] },
+        notify: [{ format: 'ntfy', names: false }],
       },
     })
     expect(readConfig(path, proposed.replace('enh:192.168.1.20:9999', 'ebusd:192.168.1.20:8888')).ok).toBe(true)

@@ -53,6 +53,11 @@ listen:
 #   rules:
 #     - tool: hs4.scripts.run
 #       says: forbid
+
+# Who is told when a call waits for a person: a topic of ntfy, or a web hook. Then: hearthbus notify.
+# notify:
+#   - url: https://ntfy.example/hearthbus-k3x9
+#     format: ntfy
 `
 
 /** Never overwrites: somebody's rules are in that file. */

@@ -12,6 +12,7 @@ import { addDecidingCommands } from './deciding.ts'
 import { addDevicesCommands } from './devices.ts'
 import { addLedgerCommands } from './ledger.ts'
 import { addMeshCommands } from './mesh.ts'
+import { addNotifyCommand } from './notify.ts'
 import { addRunningCommands } from './running.ts'
 import { addSettingUpCommands } from './setting-up.ts'
 import { EXIT } from './print.ts'
@@ -38,6 +39,7 @@ addConsoleCommands(program)
 addDevicesCommands(program)
 addLedgerCommands(program)
 addMeshCommands(program)
+addNotifyCommand(program)
 addSettingUpCommands(program)
 addWatchingCommands(program)
 

@@ -1,0 +1,70 @@
+/**
+ * Notify: the command that sends a trial notice to every place that people are told at, and what the doctor sees of
+ * them without trying.
+ *
+ * Pure: the sending is `bring`'s.
+ */
+import type { Command } from 'commander'
+import type { NotifyDestination } from '../config/notify.ts'
+import type { DoctorFacts } from '../web/doctor.ts'
+import { bring } from '../web/notice-client.ts'
+import { notToldSentences, placeOf } from '../web/notice-place.ts'
+import { trialNotice } from '../web/notice.ts'
+import type { Notice } from '../web/notice.ts'
+import { configOf, say } from './command-client.ts'
+import { EXIT, table } from './print.ts'
+import type { Answer } from './print.ts'
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** What became of the trial at one place; `trouble` as the end of a sentence. */
+interface Tried {
+  readonly host: string
+  readonly format: string
+  readonly trouble: string | undefined
+}
+
+export function addNotifyCommand(program: Command): void {
+  program
+    .command('notify')
+    .description('send a trial notice to every place that people are told at')
+    .action(async (_, command: Command) => {
+      const config = configOf(command)
+      if (config === undefined) return
+      const notice = trialNotice(config.node.name)
+      say(command, notifyAnswer(await Promise.all(config.notify.map((one) => tryOut(notice, one, process.env)))))
+    })
+}
+
+async function tryOut(notice: Notice, destination: NotifyDestination, environment: Environment): Promise<Tried> {
+  const { format } = destination
+  const place = placeOf(destination, environment)
+  if (!place.ok) return { ...place.fault, format }
+  return { host: place.value.host, format, trouble: await bring(notice, place.value) }
+}
+
+export function notifyAnswer(tried: readonly Tried[]): Answer {
+  if (tried.length === 0)
+    return { json: [], text: 'Nobody is to be told: notify in the configuration names no place.', exit: EXIT.usage }
+  return {
+    json: tried.map(({ host, format, trouble }) =>
+      trouble === undefined ? { host, format, ok: true } : { host, format, ok: false, trouble },
+    ),
+    text: table(
+      ['place', 'format', 'trial'],
+      tried.map(({ host, format, trouble }) => [host, format, trouble === undefined ? 'taken' : `failed: ${trouble}`]),
+    ),
+    exit: tried.every(({ trouble }) => trouble === undefined) ? EXIT.ok : EXIT.failed,
+  }
+}
+
+/** For the doctor, while no gateway runs. Nothing is sent: a phone that rings is for whoever asked for a trial. */
+export function notifyFacts(notify: readonly NotifyDestination[], environment: Environment): DoctorFacts['services'] {
+  if (notify.length === 0) return []
+  const unusable = notify
+    .map((destination) => placeOf(destination, environment))
+    .flatMap((place) => (place.ok ? [] : [place.fault]))
+  if (unusable.length > 0) return [{ name: 'notify', status: 'degraded', advice: notToldSentences(unusable) }]
+  const places = notify.length === 1 ? '1 place' : `${notify.length} places`
+  return [{ name: 'notify', status: 'ok', advice: `${places}, not tried; hearthbus notify tries.` }]
+}

@@ -5,6 +5,7 @@ import type { Family, Offer } from '../src/bus/capability.ts'
 import { STATUS_OF_CODE } from '../src/bus/code.ts'
 import { generatedDocuments } from '../src/cli/docs-store.ts'
 import { EXIT } from '../src/cli/print.ts'
+import { readConfig } from '../src/config/config-file.ts'
 import type { FaultKind } from '../src/core/fault.ts'
 import { isJsonObject } from '../src/core/json.ts'
 import { CODES } from '../src/ebus/tools/envelope.ts'
@@ -34,6 +35,8 @@ function codesOf(family: Family): readonly string[] {
   })
 }
 
+const running = readFileSync(new URL('../docs/running.md', import.meta.url), 'utf8')
+
 describe('documents', () => {
   it('are what the offers and the schema say now (npm run docs renews them)', async () => {
     for (const [path, text] of await generatedDocuments())
@@ -48,8 +51,13 @@ describe('documents', () => {
     expect(codes.filter((code) => !listed.has(code))).toEqual([])
   })
 
+  it('show settings that a gateway takes', () => {
+    const examples = [...running.matchAll(/^```yaml\n([\s\S]*?)^```$/gm)].map(([, yaml = '']) => yaml)
+    expect(examples).not.toEqual([])
+    expect(examples.map((yaml) => readConfig('running.md', yaml)).filter(({ ok }) => !ok)).toEqual([])
+  })
+
   it('list the exit codes that the program has', () => {
-    const running = readFileSync(new URL('../docs/running.md', import.meta.url), 'utf8')
     const listed = [...running.matchAll(/^\| (\d) \|/gm)].map(([, code]) => Number(code))
     expect(listed).toEqual(Object.values(EXIT))
   })

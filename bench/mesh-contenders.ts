@@ -26,7 +26,7 @@ export interface Figures extends Pick<Seen, 'perSecond' | 'p50Ms' | 'p99Ms'> {
 const NEAR = fileURLToPath(new URL('far-end/mesh-near-client.ts', import.meta.url))
 const FAR = fileURLToPath(new URL('far-end/mesh-far-server.ts', import.meta.url))
 
-const DIRECT: ReadonlySet<Wire> = new Set(['ours-http', 'moleculer-tcp'])
+const DIRECT: ReadonlySet<Wire> = new Set(['ours-http', 'moleculer-tcp', 'echo-tcp', 'echo-tls'])
 
 type Setting = Omit<Ends, 'url'>
 
@@ -43,6 +43,8 @@ export function contendersFor(hasNats: boolean): ReadonlyMap<string, Setting> {
     ['HTTPS, unsigned', ends('ours-http', { signatures: 'none' })],
     ['HTTPS, both ledgers', ends('ours-http', { ledger: true })],
     ['Moleculer TCP', ends('moleculer-tcp')],
+    ['bare TLS echo', ends('echo-tls')],
+    ['bare TCP echo', ends('echo-tcp')],
   ]
   if (!hasNats) return new Map(direct)
   return new Map([
@@ -96,7 +98,7 @@ export async function startContender(name: string, setting: Setting): Promise<Co
 function launch(path: string, words: readonly string[]): ChildProcess {
   const folder = process.env['MESH_BENCH_PROFILE']
   const profiled = folder === undefined ? [] : ['--cpu-prof', '--cpu-prof-interval=200', `--cpu-prof-dir=${folder}`]
-  const flags = process.env['MESH_BENCH_NODE']?.split(' ') ?? []
+  const flags = process.env['MESH_BENCH_NODE']?.split(' ').filter((flag) => flag !== '') ?? []
   const env = { ...process.env, MESH_BENCH_RUN: String(process.pid) }
   return fork(path, words, { execArgv: [...flags, ...profiled], env, serialization: 'json' })
 }

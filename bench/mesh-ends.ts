@@ -6,6 +6,7 @@
  *               durable audit on both
  *   Moleculer   validator, metrics, circuit breaker, bulkhead and request timeout on both nodes
  *   raw         one NATS subscription for all answers and nothing else; `request` is the client's own nc.request
+ *   echo        a bare socket
  *
  * Does I/O.
  */
@@ -31,8 +32,17 @@ import { answering, echo, manifestOf, ME, node } from '../test/bus-village.ts'
 import { GUARD_CONFIG } from '../test/guard-house.ts'
 import { until } from '../test/mesh-house.ts'
 import { meshSide } from '../test/mesh-pair.ts'
+import { echoCaller, startEcho } from './mesh-echo.ts'
 
-export type Wire = 'ours-http' | 'ours-nats' | 'moleculer-tcp' | 'moleculer-nats' | 'raw' | 'request'
+export type Wire =
+  | 'ours-http'
+  | 'ours-nats'
+  | 'moleculer-tcp'
+  | 'moleculer-nats'
+  | 'raw'
+  | 'request'
+  | 'echo-tcp'
+  | 'echo-tls'
 
 /** What both processes are told. */
 export interface Ends {
@@ -71,6 +81,7 @@ export async function startFar(ends: Ends): Promise<object> {
     provider.bus.registerCapability(OFFER)
     return provider.address
   }
+  if (wire === 'echo-tcp' || wire === 'echo-tls') return startEcho(wire === 'echo-tls')
   if (wire === 'raw' || wire === 'request') {
     const connection = await connect({ servers: url })
     connection.subscribe(NAME, { callback: (_, message) => void message.respond(message.data) })
@@ -109,6 +120,8 @@ export async function startNear(ends: Ends, address: object): Promise<CallOnce> 
     await until('it answers', async () => (await caller.bus.call(NAME, [1, 0], { text: '' }, ME)).ok)
     return call
   }
+  if (wire === 'echo-tcp' || wire === 'echo-tls')
+    return echoCaller(wire === 'echo-tls', address as Awaited<ReturnType<typeof startEcho>>)
   if (wire === 'raw') return rawCaller(url)
   if (wire === 'request') {
     const connection = await connect({ servers: url })

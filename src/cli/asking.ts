@@ -37,6 +37,7 @@ export function addAskingCommands(program: Command): void {
     .description('call a tool; the arguments are a JSON object')
     .option('--node <id>', 'on this node, by id or name')
     .option('--timeout <ms>', 'give up after so many milliseconds', wholeNumber(1, 600_000))
+    .addHelpText('after', `\nExample: hearthbus call hs4.devices.get '{"refs":[101]}'`)
     .action(
       (tool: string, text: string | undefined, options: { node?: string; timeout?: number }, command: Command) => {
         const body = argumentsOf(text, command)

@@ -19,6 +19,10 @@ import { EXIT } from './print.ts'
 import { VERSION } from './version-store.ts'
 import { addWatchingCommands } from './watch-client.ts'
 
+const FIRST_STEPS = `
+To try it: hearthbus up --demo
+For your own house: hearthbus init, then hearthbus doctor, then hearthbus up`
+
 export const program = new Command('hearthbus')
   .description('Safe hands for AI agents in a real home.')
   .version(VERSION)
@@ -31,17 +35,24 @@ export const program = new Command('hearthbus')
     process.exit(error.exitCode === 0 ? EXIT.ok : EXIT.usage)
   })
 
+program.commandsGroup('Run:')
 addRunningCommands(program)
-addAskingCommands(program)
-addChangesCommand(program)
-addDecidingCommands(program)
-addConsoleCommands(program)
-addDevicesCommands(program)
-addLedgerCommands(program)
-addMeshCommands(program)
-addNotifyCommand(program)
-addSettingUpCommands(program)
-addWatchingCommands(program)
-
 /** Its own commands are added by whoever wants them. */
 export const sim = program.command('sim').description('parts of the virtual house, for any client to be tested against')
+program.commandsGroup('Set up:')
+addSettingUpCommands(program)
+addNotifyCommand(program)
+program.commandsGroup('Look and use:')
+addAskingCommands(program)
+addChangesCommand(program)
+addWatchingCommands(program)
+program.commandsGroup('Decide:')
+addDecidingCommands(program)
+addDevicesCommands(program)
+addConsoleCommands(program)
+program.commandsGroup('Records and other nodes:')
+addLedgerCommands(program)
+addMeshCommands(program)
+// Last: commands that are made after it would inherit its heading.
+program.commandsGroup('Set up:').helpCommand('help [command]', 'display help for command')
+program.addHelpText('after', FIRST_STEPS)

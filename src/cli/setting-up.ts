@@ -20,9 +20,21 @@ import { writeFirstConfig } from './init-store.ts'
 
 export function addSettingUpCommands(program: Command): void {
   program
+    .command('init')
+    .description('write a first configuration file')
+    .action((_, command: Command) => {
+      say(command, writeFirstConfig(configPath(globalOptions(command).config, process.env, homedir()).path))
+    })
+  program
+    .command('doctor')
+    .description('what is wrong, and what to do about it')
+    .action(async (_, command: Command) => {
+      say(command, doctorAnswer(diagnose(await gatherFacts(globalOptions(command)))))
+    })
+  program
     .command('connect')
     .description('what to paste into which client')
-    .addArgument(new Argument('<client>').choices(CLIENTS))
+    .addArgument(new Argument('<client>', 'the program that is to use Hearthbus').choices(CLIENTS))
     .option('--profile <name>', 'connect to a profile', 'all')
     .action(async (client: ClientName, { profile }: { profile: string }, command: Command) => {
       const config = configOf(command)
@@ -35,18 +47,6 @@ export function addSettingUpCommands(program: Command): void {
       const self = selfCommand(process.argv[1] ?? '')
       const settings = selfSettings(process.argv.slice(2), process.env, process.cwd())
       say(command, connect(client, { url, command: self, settings, profile, listen: config.listen }))
-    })
-  program
-    .command('init')
-    .description('write a first configuration file')
-    .action((_, command: Command) => {
-      say(command, writeFirstConfig(configPath(globalOptions(command).config, process.env, homedir()).path))
-    })
-  program
-    .command('doctor')
-    .description('what is wrong, and what to do about it')
-    .action(async (_, command: Command) => {
-      say(command, doctorAnswer(diagnose(await gatherFacts(globalOptions(command)))))
     })
   program
     .command('docs', { hidden: true })

@@ -1,19 +1,18 @@
 /**
- * Watch: what happens in the gateway, as it happens: the same stream that the console reads, a line for each event.
- *
- *   12:00:01  calls      hs4.devices.set ok, server_ping ok
- *   12:00:02  approval   requested: Front door, by kitchen-agent
+ * Watch: what happens in the gateway, as it happens: the same stream that the console reads, in words or,
+ * whole, as JSON.
  *
  * Does I/O.
  */
 import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
 import { dataDirectory } from '../config/data-directory.ts'
-import { isJsonObject } from '../core/json.ts'
 import type { Json } from '../core/json.ts'
 import { globalOptions } from './command-client.ts'
 import { findGateway } from './gateway-client.ts'
-import { EXIT, harmless, unbroken } from './print.ts'
+import { EXIT } from './print.ts'
+import { watchLine } from './watch-text.ts'
+import type { Heard } from './watch-text.ts'
 
 /** The gateway says something every five seconds, if only that it is there. */
 const LOOK_MS = 5_000
@@ -22,7 +21,7 @@ const MAX_SILENT_LOOKS = 3
 export function addWatchingCommands(program: Command): void {
   program
     .command('watch')
-    .description('what happens, as it happens: calls, approvals, changes; Ctrl-C ends it')
+    .description('what happens, as it happens: calls, approvals, tools that come and go; Ctrl-C ends it')
     .option('--after <id>', 'go on after this event, as far as the gateway still knows')
     .action((options: { after?: string }, command: Command) => watch(command, options.after))
 }
@@ -51,8 +50,8 @@ async function watch(command: Command, after: string | undefined): Promise<void>
     if (response.status === 401 && given === undefined) response = await open(ownerToken(dataRoot))
     if (!response.ok || response.body === null) return complain(`The gateway answered ${response.status}.`)
     for await (const event of eventsOf(response.body, () => (silentLooks = 0))) {
-      const line = globalOptions(command).json === true ? JSON.stringify(event) : lineOf(event)
-      process.stdout.write(`${line}\n`)
+      const line = globalOptions(command).json === true ? JSON.stringify(event) : watchLine(event, new Date())
+      if (line !== undefined) process.stdout.write(`${line}\n`)
     }
     complain('The gateway ended the stream.')
   } catch {
@@ -61,12 +60,6 @@ async function watch(command: Command, after: string | undefined): Promise<void>
   } finally {
     clearInterval(watching)
   }
-}
-
-interface Heard {
-  readonly id: string
-  readonly event: string
-  readonly data: Json
 }
 
 /** Our own gateway writes the three fields in this order, each on one line. */
@@ -85,26 +78,6 @@ async function* eventsOf(body: ReadableStream<Uint8Array>, heard: () => void): A
         yield { id, event, data: JSON.parse(data) as Json }
     }
   }
-}
-
-function lineOf({ event, data }: Heard): string {
-  return `${new Date().toLocaleTimeString('en-GB')}  ${event.padEnd(12)} ${harmless(unbroken(summaryOf(event, data)))}`
-}
-
-function summaryOf(event: string, data: Json): string {
-  if (!isJsonObject(data)) return ''
-  if (event === 'calls' && Array.isArray(data['calls']))
-    return data['calls'].map((call: Json) => `${field(call, 'capability')} ${field(call, 'result')}`).join(', ')
-  if (event === 'approval') {
-    const [shown, binding] = [data['shown'] ?? null, data['binding'] ?? null]
-    return `${field(data, 'state')}: ${field(shown, 'label') || field(shown, 'title')}, by ${field(binding, 'principal')}`
-  }
-  return JSON.stringify(data).slice(0, 200)
-}
-
-function field(value: Json, name: string): string {
-  const found = isJsonObject(value) ? value[name] : undefined
-  return typeof found === 'string' ? found : ''
 }
 
 function ownerToken(dataRoot: string): string | undefined {

@@ -19,6 +19,13 @@ describe('what was measured', () => {
     ])
   })
 
+  it('is shown to the hundredth, and whole in JSON', () => {
+    const fine = [{ id: 'ebus/zone-1/current_temp_c', atMs: [0, 60_000], values: [19.998, 20.28151] }]
+    const { text, json } = historyAnswer(fine, [], 60_000)
+    expect(text.split('\n')[1]?.split(/ {2,}/).slice(1, 3)).toEqual(['20.28 °C', '20 … 20.28 °C'])
+    expect(json).toEqual(fine)
+  })
+
   it('is shown of the series asked for, and a name of none is said to be none', () => {
     expect(historyAnswer(series, ['homeseer/4711'], 0).json).toEqual([series[2]])
     expect(historyAnswer(series, ['homeseer/4712'], 0)).toMatchObject({

@@ -74,10 +74,11 @@ export function historyAnswer(all: readonly SeriesView[], asked: readonly string
   const rows = series.map(({ id, atMs, values }) => {
     const unit = unitOf(id)
     const known = values.filter((value) => value !== null)
-    const [low, high] = [Math.min(...known), Math.max(...known)]
+    const [low, high] = [Math.min(...known), Math.max(...known)].map(rounded)
+    const last = values.at(-1)
     return [
       id,
-      values.at(-1) === null ? '–' : `${values.at(-1) ?? '–'}${unit}`,
+      last === null || last === undefined ? '–' : `${rounded(last)}${unit}`,
       known.length === 0 ? '–' : `${low} … ${high}${unit}`,
       String(known.length),
       `${ageText(nowMs - (atMs.at(-1) ?? nowMs))} ago`,
@@ -85,6 +86,11 @@ export function historyAnswer(all: readonly SeriesView[], asked: readonly string
   })
   const text = table(['series', 'now', 'in 24 hours', 'points', 'measured'], rows)
   return { json: series as unknown as Json, text: harmless(text) }
+}
+
+/** A regulator sends 20.28151 °C and knows a tenth of a degree. */
+function rounded(value: number): number {
+  return Math.round(value * 100) / 100
 }
 
 /** Of what the heating measures; the units of HomeSeer's devices are in its own settings. */

@@ -193,6 +193,21 @@ describe('a house with devices', () => {
     expect((await toolNames()).filter((name) => name.startsWith('device.vault.'))).toEqual([])
   })
 
+  it('says of which device somebody decided', async () => {
+    await house.asOwner('devices.enrolment.approve', { code: '000000' })
+    await house.asOwner('devices.enrolment.rotate', { device: 'vault' })
+    expect(await house.asOwner('ledger_changes', { limit: 2 })).toMatchObject({
+      structured: {
+        data: {
+          changes: [
+            { title: 'New credentials', label: 'vault' },
+            { title: 'Let a device in', label: 'the device with the code 000000', result: 'refused' },
+          ],
+        },
+      },
+    })
+  })
+
   it('keeps a device’s UUID out of the records: whoever knows it can pass for the device', async () => {
     await house.enrol('Cellar', { transport: 'websocket' })
     const traces = (await house.api('/api/traces?limit=1000')) as unknown as { capability: string; traceId: string }[]

@@ -48,10 +48,26 @@ const enrolledView = z.object({
   booted_at: z.string().nullable(),
 })
 
+interface Subject {
+  readonly device?: string
+  readonly name?: string
+  readonly code?: string
+}
+
+/** So that whoever asks later what was decided reads about whom. */
+function subjectOf({ device, name, code }: Subject): { readonly label?: string } {
+  const label = device ?? name ?? (code === undefined ? undefined : `the device with the code ${code}`)
+  return label === undefined ? {} : { label }
+}
+
 const common = { family: devicesFamily, face: { kind: 'service' }, trustRequired: 'self' } as const
 const judged = (effect: 'reads' | 'admin') => ({
   effect,
-  assess: (_: unknown, { caller }: Call): Assessment => ({ effect, reasons: adminReasons(caller) }),
+  assess: (wanted: Subject, { caller }: Call): Assessment => ({
+    effect,
+    reasons: adminReasons(caller),
+    ...subjectOf(wanted),
+  }),
 })
 // Address and UUID are all that a device shows for its credentials (ADR 13), and records are for whoever may look.
 const secrets = ['client_id']

@@ -194,14 +194,22 @@ describe('a house with devices', () => {
   })
 
   it('says of which device somebody decided', async () => {
-    await house.asOwner('devices.enrolment.approve', { code: '000000' })
-    await house.asOwner('devices.enrolment.rotate', { device: 'vault' })
-    expect(await house.asOwner('ledger_changes', { limit: 2 })).toMatchObject({
+    await house.enrol('Larder', { transport: 'websocket' })
+    await house.asOwner('devices.enrolment.rotate', { device: 'larder' })
+    const newcomer = await fetch(house.ota, {
+      method: 'POST',
+      headers: { 'device-id': '02:5e:00:00:99:01', 'client-id': 'eeeeeeee-0000-4000-8000-eeeeeeeeeeee' },
+      body: '{"board":{"type":"otto-robot"}}',
+    })
+    const { activation } = (await newcomer.json()) as { readonly activation: { readonly code: string } }
+    await house.asOwner('devices.enrolment.approve', { code: activation.code })
+    expect(await house.asOwner('ledger_changes', { limit: 3 })).toMatchObject({
       structured: {
         data: {
           changes: [
-            { title: 'New credentials', label: 'vault' },
-            { title: 'Let a device in', label: 'the device with the code 000000', result: 'refused' },
+            { title: 'Let a device in', label: 'otto-robot' },
+            { title: 'New credentials', label: 'larder' },
+            { title: 'Let a device in', label: 'Larder' },
           ],
         },
       },

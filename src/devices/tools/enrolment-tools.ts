@@ -48,25 +48,14 @@ const enrolledView = z.object({
   booted_at: z.string().nullable(),
 })
 
-interface Subject {
-  readonly device?: string
-  readonly name?: string
-  readonly code?: string
-}
-
-/** So that whoever asks later what was decided reads about whom. */
-function subjectOf({ device, name, code }: Subject): { readonly label?: string } {
-  const label = device ?? name ?? (code === undefined ? undefined : `the device with the code ${code}`)
-  return label === undefined ? {} : { label }
-}
-
 const common = { family: devicesFamily, face: { kind: 'service' }, trustRequired: 'self' } as const
 const judged = (effect: 'reads' | 'admin') => ({
   effect,
-  assess: (wanted: Subject, { caller }: Call): Assessment => ({
+  // The device is named so that whoever asks later what was decided reads about whom.
+  assess: ({ device: label }: { readonly device?: string }, { caller }: Call): Assessment => ({
     effect,
     reasons: adminReasons(caller),
-    ...subjectOf(wanted),
+    ...(label === undefined ? {} : { label }),
   }),
 })
 // Address and UUID are all that a device shows for its credentials (ADR 13), and records are for whoever may look.
@@ -97,14 +86,21 @@ const approveInput = z.strictObject({
   transport: z.enum(['websocket', 'mqtt', 'mqtt-broker']).exactOptional().describe('How it is to connect.'),
 })
 
-const approve = defineTool({
-  ...deciding,
-  name: 'devices.enrolment.approve',
-  title: 'Let a device in',
-  description: 'Approves the device that shows this code. It gets its credentials the next time it asks, in seconds.',
-  input: approveInput,
-  output: enrolledView,
-})
+const approve = ({ house }: EnrolmentParts) =>
+  defineTool({
+    ...deciding,
+    name: 'devices.enrolment.approve',
+    title: 'Let a device in',
+    description: 'Approves the device that shows this code. It gets its credentials the next time it asks, in seconds.',
+    input: approveInput,
+    output: enrolledView,
+    assess: ({ code, name }, call) => {
+      const waiting = house()?.gateway.registrar.pending() ?? []
+      const board = waiting.find((device) => device.code === code)?.board
+      const device = name ?? (board === undefined ? undefined : visibleText(board, 64))
+      return deciding.assess(device === undefined ? {} : { device }, call)
+    },
+  })
 
 const revoke = defineTool({
   ...deciding,
@@ -147,7 +143,7 @@ export function enrolmentTools(parts: EnrolmentParts): readonly Capability[] {
     inHouse(parts, (house) => changed({ parts, house, call }, kind, wanted.device))
   return [
     list.handledBy(() => inHouse(parts, (house) => ok({ data: listJson(house) }))),
-    approve.handledBy((wanted, call) => inHouse(parts, (house) => approved({ parts, house, call }, wanted))),
+    approve(parts).handledBy((wanted, call) => inHouse(parts, (house) => approved({ parts, house, call }, wanted))),
     revoke.handledBy(change('revoke')),
     rotate.handledBy(change('rotate')),
     forget.handledBy(change('forget')),

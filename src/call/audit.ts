@@ -94,7 +94,9 @@ export function auditExit({ log, redactResult }: AuditOptions): Stage {
     const { entered, call } = passage
     if (passage.outcome === undefined || entered === undefined) throw new Error('audit exit before enter and dispatch')
     const ended = endOf(passage.outcome, call)
-    const durable = log.record(() => weighted(exitEvent(passage, ended, entered, redactResult), passage, redactResult))
+    const durable = log.record(() =>
+      weighted(exitEvent({ passage, entered, ended }, redactResult), passage, redactResult),
+    )
     // Works run in the order they were given: the next holder's events come after this one whenever that is written.
     passage.release?.()
     try {
@@ -126,12 +128,14 @@ function endOf(outcome: Outcome, call: Call): Ended {
   }
 }
 
-function exitEvent(
-  passage: Passage,
-  { outcome, text }: Ended,
-  entered: EnterRecord,
-  redactResult: AuditOptions['redactResult'],
-): AuditEvent {
+interface Exit {
+  readonly passage: Passage
+  readonly entered: EnterRecord
+  readonly ended: Ended
+}
+
+function exitEvent({ passage, entered, ended }: Exit, redactResult: AuditOptions['redactResult']): AuditEvent {
+  const { outcome, text } = ended
   const call = entered.sequenceNo()
   // The enter could not be appended, so neither can the exit: an exit without an enter would be a lie.
   if (call === undefined) throw new Error('the enter is not on record')
@@ -163,7 +167,7 @@ function exitEvent(
   return { event, body: { result: redactResult(passage, outcome.value.data) } }
 }
 
-/** With what the enter could not know: it is written before the guard has looked. */
+/** Adds what the enter could not know, because it is written before the guard has looked. */
 function weighted(ended: AuditEvent, passage: Passage, redactResult: AuditOptions['redactResult']): AuditEvent {
   const { offer, weighed, outcome } = passage
   if (weighed === undefined) return ended
@@ -190,14 +194,12 @@ function clientOf(caller: Caller): string | undefined {
   return caller.kind === 'principal' && caller.client !== undefined ? recordable(caller.client) : undefined
 }
 
-/**
- * What a stranger wrote, as an entry can hold it: too long or half a character, it would keep the call off the record.
- */
+/** A stranger's text as an entry can hold it: one that is too long or malformed would keep the call off the record. */
 function recordable(text: string): string {
   return text.slice(0, MAX_RECORDED_TEXT).toWellFormed()
 }
 
-/** What became of a call whose end is not on record. Of a change that was not tried, nobody is told that it was. */
+/** What to say of a call whose end could not be recorded: only what was tried is said to have been. */
 function unheard({ call, offer, refusal }: Passage, outcome: Outcome): string {
   if (offer === undefined || offer.effect === 'reads') return 'The answer is withheld.'
   if (outcome.ok) return `${call.capability} was carried out, but that could not be recorded.`

@@ -22,7 +22,7 @@ export function dispatch(gate: Gate): Stage {
   }
 }
 
-/** What is declared to read may do nothing else: there is nothing to weigh, and most calls are spared a copy. */
+/** Not for reads: there is nothing to classify, and most calls are spared a copy. */
 function hearing(passage: Passage, heard: { weighed?: Weighed }): Passage {
   const weighed = (as: Weighed): void => {
     heard.weighed = as

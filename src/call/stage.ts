@@ -21,7 +21,7 @@ export interface Passage {
   /** Gives the lock back. Safe to call twice. */
   readonly release?: () => void
   readonly entered?: EnterRecord
-  /** What the guard took it for; absent where nobody asked the guard, or nothing had to be weighed. */
+  /** How the guard classified the call; absent for reads, and for calls that never reached the guard. */
   readonly weighed?: Weighed
   readonly outcome?: Outcome
 }

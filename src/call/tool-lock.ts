@@ -2,8 +2,8 @@
  * Tool lock: stage 1. Two handlers that would touch the same thing do not overlap (spec 5 § 4).
  *
  * The key names the thing, not the tool: a HomeSeer ref, a bus, a device, the runtime's database. It is held until the
- * handler is done and the exit has its place in the ledger; waiting for the disk is not the next holder's business, so
- * that those who queue for one thing still share one fsync.
+ * handler is done and the exit has its place in the ledger, but not until that is on the disk: so those who queue for
+ * one thing still share one fsync.
  *
  * Pure.
  */

@@ -1,8 +1,8 @@
 /**
- * Account: who answers for a caller, as the guard's tables find it. What is bounded per caller is bounded for a node
- * together with everybody it speaks for: it can make up any number of names (ADR 94).
+ * Account: who answers for a caller, as a condition on the guard's tables. A node shares one limit with everybody it
+ * speaks for, because it can make up any number of their names (ADR 94).
  *
  * Pure.
  */
-/** A condition on `principal`: the account in ?1 and all who are named after it and a slash, which comes before 0. */
+/** On `principal`: the account in ?1, or a name that begins with it and a slash. `0` is the character after `/`. */
 export const OF_ACCOUNT = `(principal = ?1 OR (principal >= ?1 || '/' AND principal < ?1 || '0'))`

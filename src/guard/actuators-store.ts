@@ -1,9 +1,9 @@
 /**
- * Actuator store: how often each device was changed in the last day, on the disk before the change is made. A restart
- * forgives nothing: the limit of a day wears out no more of a device than a day may.
+ * Actuator store: how often each device was changed in the last day, on the disk before the change is made, so that a
+ * restart does not reset the daily limit.
  *
- * A process counts on its own monotonic clock (limits.ts), so a wall clock that is set meanwhile changes nothing. Only
- * what an earlier process left is dated by the wall; a date that lies ahead is taken for now.
+ * A process counts on its own monotonic clock (limits.ts), so setting the wall clock changes nothing. Only what an
+ * earlier process left is dated by the wall clock; a date in the future counts as now.
  *
  * Does I/O.
  */
@@ -17,7 +17,7 @@ export interface ActuatorStore {
   /** What earlier processes did to each device, on this one's monotonic clock. */
   readonly remembered: () => ReadonlyMap<string, Worn>
   readonly countIn: (transaction: Transaction, target: string) => void
-  /** Before the first call: what is dated ahead of the clock is dated now, so that it lapses some day. */
+  /** Before the first call: rows dated in the future are dated now, or they would never lapse. */
   readonly recoverIn: (transaction: Transaction) => void
   readonly sweepIn: (transaction: Transaction) => void
 }
@@ -40,7 +40,7 @@ export function createActuators(database: Database, clock: Clock): ActuatorStore
       const byTarget = new Map<string, { lastMs: number; acts: [number, number][] }>()
       for (const row of database.sql.prepare('SELECT target, acts, last_at FROM guard_actuator').all()) {
         const target = String(row['target'])
-        // All acts of an hour are taken for as late as its last one: at most an hour too strict.
+        // All acts of an hour count as if made with its last one: at most an hour too strict.
         const atMs = clock.monotonic() - Math.max(0, clock.now() - Number(row['last_at']))
         const worn = byTarget.get(target) ?? { lastMs: -Infinity, acts: [] }
         worn.lastMs = Math.max(worn.lastMs, atMs)

@@ -45,9 +45,9 @@ export const auditedApprovals: AuditedTable<ToldApproval> = {
       const lapsesAtMs = millis(entry['expires_at']) ?? 0
       return { seq, state, asked: seq, decided: undefined, lapsesAtMs, keptUntilMs: Infinity }
     }
-    // An answer to what was never asked answers nothing.
+    // An answer without a question is ignored.
     if (before === undefined) return undefined
-    // A yes that is given back is nobody's new decision.
+    // Giving a yes back is not a decision: whoever gave it stays its author.
     const decided = entry['by'] === undefined ? before.decided : seq
     const lapsesAtMs = state === 'denied' ? (millis(entry['expires_at']) ?? before.lapsesAtMs) : before.lapsesAtMs
     return { ...before, seq, state, decided, lapsesAtMs, keptUntilMs: keptUntil(state, lapsesAtMs) }
@@ -78,7 +78,7 @@ interface Entries {
 }
 
 function rightFacts(row: Columns, { state }: ToldApproval, { asked, decided, last }: Entries): Record<string, boolean> {
-  // A yes, or the no that takes it back, says until when it holds. Yeses of old do not.
+  // A yes, or the no that takes it back, says until when it holds. Entries of earlier versions do not.
   const bounding = decided?.kind === 'approval.approved' || decided?.['expires_at'] !== undefined ? decided : asked
   const expiresAtMs = millis(bounding?.['expires_at'])
   return {
@@ -125,7 +125,7 @@ function flawsOfQuestion(row: Columns, asked: LedgerEntry, said: Said): Flaws {
       (row['leaves'] === null && words.kind === 'gone') ||
       agrees(asked['leaves_hash'], leaves === undefined ? null : sha256(leaves)),
   }
-  return { wrong: wrongOf(right), doubted: doubtOf('shown', asked, words, isBlank) }
+  return { wrong: wrongOf(right), doubted: isDoubtful(words, isBlank) ? [{ seq: asked.seq, field: 'shown' }] : [] }
 }
 
 function flawsOfReason(
@@ -137,14 +137,11 @@ function flawsOfReason(
   if (state !== 'denied') return { wrong: wrongOf({ reason: reason === null }) }
   const words = said.words(last)
   const right = words.kind !== 'kept' || (isJsonObject(words.body) && reason === words.body['reason'])
-  return { wrong: wrongOf({ reason: right }), doubted: doubtOf('reason', last, words, reason === BLANK) }
+  const doubted = isDoubtful(words, reason === BLANK) ? [{ seq: last.seq, field: 'reason' }] : []
+  return { wrong: wrongOf({ reason: right }), doubted }
 }
 
-function doubtOf(
-  field: string,
-  { seq }: LedgerEntry,
-  { kind }: CommittedBody,
-  isBlank: boolean,
-): NonNullable<Flaws['doubted']> {
-  return kind === 'gone' && !isBlank ? [{ seq, field }] : []
+/** Words that the ledger has no longer and the row still shows: nobody can tell whether they are the ones. */
+function isDoubtful({ kind }: CommittedBody, isBlank: boolean): boolean {
+  return kind === 'gone' && !isBlank
 }

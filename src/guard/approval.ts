@@ -36,8 +36,8 @@ export interface ShownCall {
 }
 
 /**
- * What who has to say yes sees instead, while the question is open: what is told by position and code, whole. It may be
- * a door code, so it is held in memory and written nowhere.
+ * What the approver sees instead while the question is open: code, and arguments by position, unredacted. There may be
+ * a door code among them, so this is held in memory and written nowhere.
  */
 export type OpenCall = Pick<ShownCall, 'arguments' | 'preview'>
 

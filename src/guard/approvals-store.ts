@@ -28,7 +28,7 @@ import type { Transact, Transaction } from './transaction-store.ts'
 
 /** What the guard itself uses, inside its transactions. */
 export interface ApprovalStore extends Approvals {
-  /** `leaves` are its arguments one by one: a no holds for the same question in other words, too. */
+  /** `leaves` are its arguments one by one: a no also holds where only the prose among them differs. */
   readonly standingIn: (
     transaction: Transaction,
     binding: Binding,
@@ -43,11 +43,11 @@ export interface ApprovalStore extends Approvals {
       readonly leaves: Leaves | undefined
     },
   ) => Result<Approval, Fault>
-  /** The call was made again: after a restart nobody else knows what the question was about. */
+  /** The call was made again: after a restart only the caller still has what was kept in memory alone. */
   readonly remindIn: (transaction: Transaction, id: string, open: OpenCall) => void
   /** Throws when the approval is not there to be used: the whole step is undone. */
   readonly useIn: (transaction: Transaction, id: string, call: { readonly traceId: string }) => void
-  /** Of a call that used it, under which nothing was tried: good once more, for no longer than before. */
+  /** For a call that used it and was not tried: the yes is good again, until it would have lapsed anyway. */
   readonly giveBackIn: (transaction: Transaction, id: string, call: { readonly traceId: string }) => void
   /** Closes what has lapsed or was given under other rules. */
   readonly sweepIn: (transaction: Transaction) => number
@@ -92,7 +92,7 @@ export function createApprovals(options: {
     return approval
   }
 
-  /** What is durable stays so, whatever becomes of whoever listens. */
+  /** A listener that throws must not undo what is durable. */
   function tell(listener: (event: ApprovalEvent) => void, event: ApprovalEvent): void {
     try {
       listener(event)

@@ -39,7 +39,7 @@ export interface Approvals {
   /** Newest first. */
   readonly list: (query?: ApprovalQuery) => readonly Approval[]
   readonly get: (id: string) => Approval | undefined
-  /** As this caller may see it: whoever may decide about an open question is shown what is kept nowhere. */
+  /** As this caller may see it: who may decide about an open question also sees what only memory holds of it. */
   readonly shownTo: (approval: Approval, by: Caller) => Approval
   readonly approve: (
     id: string,
@@ -47,6 +47,6 @@ export interface Approvals {
     options?: { readonly grant?: GrantRequest },
   ) => Promise<Result<Approval, Fault>>
   readonly deny: (id: string, by: Caller, reason: string) => Promise<Result<Approval, Fault>>
-  /** Heard only when durable. The answer ends the subscription. */
+  /** Told once it is durable. Returns how to stop listening. */
   readonly subscribe: (listener: (event: ApprovalEvent) => void) => () => void
 }

@@ -74,9 +74,7 @@ export function decideOn(
   })
 }
 
-/**
- * Our own services have no budget: nobody outside makes them call more often. A node has one, whomever it speaks for.
- */
+/** Our own services have none, since nobody outside makes them call. A node has one for everybody it speaks for. */
 export function budgetOf({ caller }: Call): string | undefined {
   return caller.kind === 'service' ? undefined : accountKey(caller)
 }

@@ -33,7 +33,7 @@ export const auditedChanges: AuditedTable<ToldChange> = {
   subject: ({ kind, change: id }) => (Object.hasOwn(STATES, kind) && typeof id === 'string' ? id : undefined),
   tell: (before, { seq, kind }) => {
     const state = STATES[kind] ?? 'prepared'
-    // Nobody can commit what has no row, so none is missed: the oldest make room, and all lapse.
+    // A row may be missing: the oldest make room, all lapse, and without a row nothing can be committed.
     if (kind === 'change.prepared') return { seq, state, prepared: seq, keptUntilMs: -Infinity }
     return before && { ...before, seq, state }
   },
@@ -43,7 +43,7 @@ export const auditedChanges: AuditedTable<ToldChange> = {
     const words = said.words(made)
     return {
       wrong: wrongOf({
-        // Taking one is not told: it ends, is released, or is found at the next start.
+        // Taking one has no entry: it ends, is released, or is found at the next start.
         state: row['state'] === state || (row['state'] === 'committing' && state === 'prepared'),
         principal: row['principal'] === made['principal'],
         tool: row['tool'] === made['tool'],

@@ -96,7 +96,7 @@ export function createChanges(options: {
 
   function find(token: string, principal: string, nowMs: number): Result<PreparedChange, Fault> {
     const row = isChangeToken(token) ? select.get(changeHash(token)) : undefined
-    // A token in the wrong hands sounds like one that never was.
+    // To anybody but its owner, a token looks like one that does not exist.
     if (row === undefined || row['principal'] !== principal) return fail(noSuchChange())
     const state = row['state'] as ChangeState
     if (state !== 'prepared') return fail(alreadyTaken(state, row['finished_at']))

@@ -1,7 +1,7 @@
 /**
  * Copies: the guard's tables that repeat what it told the ledger: which of them a verification compares, and how words
- * are erased in them. What a person is still asked about, or a stop still shows, has to be settled first: nobody
- * decides on what cannot be read.
+ * are erased in them. An open question or a stop in force must be settled first: nobody should decide about something
+ * that they cannot read.
  *
  *   approval.requested ─▶ guard_approval.shown     approval.denied ─▶ guard_approval.reason
  *   change.prepared ─▶ guard_change.summary        stop.engaged ─▶ guard_stop.reason
@@ -56,7 +56,7 @@ function rowsOf(sql: DatabaseSync, from: string, id: string): Rows<Columns> {
   return {
     idOf: ({ row_id: name }) => String(name),
     after: (last, limit) => {
-      // Whoever adds a row may number it as he likes.
+      // A row that an intruder added may have any number, a negative one included.
       const rowAt = Number(last?.['row_at'] ?? Number.MIN_SAFE_INTEGER)
       return sql.prepare(`${rows} WHERE row_at > ? ORDER BY row_at LIMIT ?`).all(rowAt, limit)
     },
@@ -80,7 +80,7 @@ function questionEraser(sql: DatabaseSync, id: string, now: () => number): Erase
       if (found === undefined) return []
       const { preview: _, ...shown } = JSON.parse(String(found['shown'])) as ShownCall
       const blanked: ShownCall = { ...shown, arguments: {}, label: BLANK }
-      // Hashes of single arguments could be tried out. Without them a no holds for the exact call, not for other words.
+      // Hashes of single arguments could be guessed. Without them a no holds for the exact call only.
       sql.prepare('UPDATE guard_approval SET shown = ?, leaves = NULL WHERE id = ?').run(JSON.stringify(blanked), id)
       return [{ what: 'approval', id }]
     },

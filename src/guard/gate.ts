@@ -53,7 +53,7 @@ export function createGate(parts: StepParts): Around {
       case 'rehearse':
         return proceed({ ...call, rehearsal: true })
       default:
-        return passed.effect === 'reads' ? proceed(call) : carryOut(call, proceed, passed, parts)
+        return passed.effect === 'reads' ? proceed(call) : carryOut({ call, proceed }, passed, parts)
     }
   }
 }
@@ -108,8 +108,7 @@ async function pass(assessed: Assessed, parts: StepParts): Promise<Passed> {
 }
 
 async function carryOut(
-  call: Call,
-  proceed: Proceed,
+  { call, proceed }: { readonly call: Call; readonly proceed: Proceed },
   { effect, key, yes }: Passed & { readonly kind: 'act' },
   parts: StepParts,
 ): Promise<Outcome> {
@@ -117,8 +116,8 @@ async function carryOut(
   const outcome = withdrawnInTime
     ? fail(withdrawn(call, parts.monotonic()))
     : settle(await attempt(call, proceed, parts), effect)
-  // Whoever would have acted, another node or a call that this one makes, asks a person as well, and nothing was tried:
-  // this yes is for when that one is there.
+  // Another node, or a call made by this one, asks a person of its own, and nothing was tried: this yes is kept until
+  // that one is given.
   if (yes !== undefined && !outcome.ok && outcome.fault.kind === 'approval-required') await giveBack(yes, call, parts)
   if (key !== undefined) await closeKey(key, withdrawnInTime ? undefined : outcome, parts)
   return outcome
@@ -129,7 +128,7 @@ async function closeKey(key: KeyUse, outcome: Outcome | undefined, { keys, repor
   try {
     await (outcome === undefined ? keys.release(key) : keys.finish(key, outcome))
   } catch (error) {
-    // The act is done and its answer true; only a repeat will hear "still under way", and after a restart "unknown".
+    // The act is done and its answer stands; only a repeat hears "still under way", and after a restart "unknown".
     report(error, `the outcome of an idempotency key of ${key.capability} could not be kept`)
   }
 }
@@ -144,7 +143,7 @@ async function giveBack(yes: UsedYes, call: Call, parts: StepParts): Promise<voi
   }
 }
 
-/** Something thrown in the middle of a change is no more than silence about it. */
+/** A throw in the middle of a change says as little about its outcome as no answer would. */
 async function attempt(call: Call, proceed: Proceed, parts: StepParts): Promise<Outcome> {
   try {
     return await proceed(call)

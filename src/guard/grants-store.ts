@@ -43,7 +43,7 @@ export interface GrantStore extends Grants {
   ) => string | undefined
   /** Throws when the grant is used up: the whole step is undone. */
   readonly useIn: (transaction: Transaction, id: string, call: { readonly traceId: string }) => void
-  /** Of a call that used it, under which nothing was tried: one use more, for no longer than before. */
+  /** For a call that used it and was not tried: one use more, until it would have lapsed anyway. */
   readonly giveBackIn: (transaction: Transaction, id: string, call: { readonly traceId: string }) => void
   /** With the yes that it came from. One that has ended already stays as it is. */
   readonly takeBackIn: (transaction: Transaction, id: string, by: Caller) => void

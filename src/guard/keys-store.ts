@@ -61,7 +61,7 @@ export interface KeyStore extends Keys {
   readonly sweepIn: (transaction: Transaction) => void
 }
 
-/** Less than this a clock is set without anybody noticing; the two clocks also drift. */
+/** Smaller steps of the wall clock do not matter here, and the two clocks drift apart by themselves. */
 const JUMP_MS = 60_000
 
 export function createKeys(options: {
@@ -99,8 +99,8 @@ export function createKeys(options: {
   let aheadMs = clock.now() - clock.monotonic()
 
   /**
-   * A clock that was set forward has let no time pass: what was reserved before lasts as long as it would have. Rows
-   * from after the moment that the clock showed are of a run in which it was right, and stay as they are.
+   * Setting the clock forward lets no time pass: keys reserved before it last as long as they would have. Rows dated
+   * later than the clock was then come from a run in which it was right, and stay as they are.
    */
   function followClockIn({ sql, nowMs }: Transaction): void {
     const jumpMs = nowMs - clock.monotonic() - aheadMs
@@ -117,7 +117,7 @@ export function createKeys(options: {
     standingIn: (transaction, use) => {
       const { sql, nowMs } = transaction
       followClockIn(transaction)
-      // What a node did before it said for whom it calls is not done again because it says so now.
+      // A key that the node used before it named its agents is not free because it names one now.
       for (const principal of new Set([use.principal, accountOf(use.principal)])) {
         const hash = hashOf({ ...use, principal })
         const row = select.get(hash)

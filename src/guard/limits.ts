@@ -70,7 +70,7 @@ interface Budget {
 const EVICTION_SCAN = 64
 /** When nothing says how long to wait. */
 const DEFAULT_RETRY_MS = 1_000
-/** What never happens is worth asking again tomorrow: the owner may have changed the limits. */
+/** Also for a limit of zero: by tomorrow the owner may have changed it. */
 const MAX_RETRY_MS = 86_400_000
 const OK: LimitVerdict = { ok: true }
 

@@ -127,7 +127,7 @@ function assessmentReasons({ assessment, rehearsal }: PolicyInput, effect: Effec
     return [{ rule: 'target', message: 'This is no name of a device.' }]
   if (dryRun !== undefined && typeof dryRun !== 'boolean')
     return [{ rule: 'dry-run', message: 'Nobody knows whether this is a dry run.' }]
-  // A handler that was not told in its own words might act.
+  // A handler whose arguments do not say that it is a dry run might act.
   if (rehearsal && dryRun !== true && effect !== 'reads')
     return [{ rule: 'rehearsal', message: 'This tool cannot be rehearsed.' }]
   return []

@@ -22,9 +22,8 @@ const CUT = '[cut]'
 const MAX_SCHEMA_STEPS = 5_000
 
 /**
- * Who reads it. What is kept is read by whoever may look, for years. A person who has to say yes reads it once: they
- * are told no password either, but code and what is told by position they must see, or they would not know what they
- * allow.
+ * Who reads it. A record is read by whoever may look, for years. An approver reads once: passwords are hidden from them,
+ * too, but code and arguments by position are not, or they would not know what they allow.
  */
 export type Reader = 'record' | 'approver'
 
@@ -45,7 +44,7 @@ interface Walk {
   readonly reader: Reader
   readonly secrets: ReadonlySet<string>
   readonly root: JsonSchema | undefined
-  /** A bare `code` among arguments opens something more often than not; in a result it is usually an error's. */
+  /** Among arguments a bare `code` mostly opens something; in a result it is mostly an error's. */
   readonly bareCode: boolean
   left: number
   schemaSteps: number

@@ -1,6 +1,6 @@
 /**
  * Row audit: what the audits of the guard's tables have in common: until when a row has to be there, and how columns
- * are held against entries. A row that lets something pass which nobody let pass is what an intruder would write.
+ * are held against entries. What they look for is a permission in the tables that nobody gave.
  *
  * Pure.
  */

@@ -37,9 +37,8 @@ function redactCredentials(text: string): string {
 }
 
 /**
- * For somebody who has to read the rest, such as a script before it runs: only what cannot be code is hidden. A quote
- * or a bracket would end the literal and begin a call (`"http://"&hs.Unlock(…)&"@"`), and who says yes would not see
- * it.
+ * For an approver, who has to read the rest, such as a script before it runs: only what cannot be code is hidden. With
+ * a quote or a bracket in it, the hidden part could hold a call (`"http://"&hs.Unlock(…)&"@"`).
  */
 export function redactForApprover(text: string): string {
   if (text.length < SHORTEST_CREDENTIAL || !MAY_HOLD_CREDENTIAL.test(text)) return text

@@ -1,5 +1,5 @@
 /**
- * Asked: who was asked about one call so far, and which nodes were not reached, so that the next one is somebody else.
+ * Asked: who was asked about one call so far, and which nodes were not reached, so that the next try goes elsewhere.
  *
  * Made only once a first answer was no good, or takes unusually long: most calls never need it.
  *
@@ -22,7 +22,7 @@ export class Asked {
     this.#entries.add(entry)
   }
 
-  /** Of another node `offline` most likely means all of it; here it is what the provider itself has behind it. */
+  /** From another node, `offline` most likely means the whole node; here it means the device behind the provider. */
   failed(entry: CapabilityEntry, fault: Fault): void {
     if (fault.kind === 'offline' && !entry.isLocal) this.#unreached.add(entry.nodeId)
   }

@@ -132,16 +132,16 @@ export class Attempt extends Alarm implements Worker {
 const lingering = new WeakMap<AbortSignal, Promise<void>>()
 
 /**
- * After a call was answered: `undefined`, or, if its provider was cut off and may still be at work, when that is over.
- * Whoever keeps others from overlapping with it waits for that.
+ * For a call that was answered: resolves when its provider, which was cut off, has stopped working too; `undefined`
+ * where it has already. Locks are held until then.
  */
 export function stillWorking(call: Call): Promise<void> | undefined {
   return lingering.get(call.signal)
 }
 
 /**
- * A provider sees that its signal has aborted, and takes it that somebody withdrew. Nobody did: it was too slow, which
- * the caller may try again and which counts against the provider.
+ * A provider that sees its signal abort says that the call was withdrawn. But it was too slow: that counts against the
+ * provider, and the caller may try again.
  */
 function outOfTime(outcome: Outcome, call: Call): Outcome {
   if (outcome.ok || outcome.fault.kind !== 'cancelled') return outcome

@@ -71,17 +71,15 @@ export interface Call {
   /** Lock keys held by the call that made this one, so that a service calling a service cannot wait for itself. */
   readonly heldLocks: readonly string[]
   readonly interaction?: Interaction | undefined
-  /**
-   * Whoever brought it in knows already that it is refused: it takes the way of all calls, is recorded, and not tried.
-   */
+  /** Refused before it came in: the call still takes all five stages and is recorded, but never tried. */
   readonly refusal?: Fault | undefined
-  /** Whoever records the call hears here what the guard takes it for, before anything is done. */
+  /** Tells the audit how the guard classified the call, before anything is done. */
   readonly weighed?: ((as: Weighed) => void) | undefined
   /** The bus's own note on this call. It goes wherever the call goes, also through `{ ...call, body }`. */
   readonly ticket?: Ticket | undefined
 }
 
-/** What one call is taken for. Its offer says the most that a call can be; which one it is, its arguments decide. */
+/** How the guard classified one call. An offer declares its strongest effect; the arguments decide about this call. */
 export interface Weighed {
   readonly effect: Effect
   /** The actuator, and what a person would call it. */
@@ -93,7 +91,7 @@ export interface Weighed {
   readonly yes?: { readonly approval: string } | { readonly grant: string } | undefined
 }
 
-/** Where stages and transports leave what the trace of the call shall show. */
+/** Where stages and transports note what the trace of the call will show. */
 export interface Ticket {
   /** Adds to the time that a stage of this call took. */
   readonly mark: (stage: string, ms: number) => void

@@ -117,9 +117,7 @@ export interface Assessment {
   /** The caller asked for a plan only. */
   readonly dryRun?: boolean
   readonly idempotencyKey?: string
-  /**
-   * The change that the key is for, where the arguments also say how to go about it; otherwise it is for all of them.
-   */
+  /** The part of the arguments that the key stands for, where others only say how to go about it. Absent: all. */
   readonly keyedChange?: JsonObject
   /** Why the family's own contract refuses this call, all reasons at once; empty means that it does not. */
   readonly reasons: readonly Reason[]

@@ -85,7 +85,7 @@ export class Dispatcher {
     ticket.dismiss(waiter)
     timer.clear(waiter)
     if (hasSlot && ticket.cause === undefined && !entry.removed) return entry
-    // It came too late for the call, or the provider went while it came.
+    // The slot came too late for the call, or its provider is gone.
     if (hasSlot) leave(entry)
     return ticket.cause === undefined ? router.explain(call, timer.nowMs()) : cutOff(call, 'reads', ticket.cause)
   }
@@ -132,7 +132,7 @@ export class Dispatcher {
   async #hedge(round: Round, first: CapabilityEntry): Promise<Outcome> {
     const asked = new Asked(first)
     const outcome = await hedged(round, first, this.#race(round, asked))
-    // Of two that answered, the last one is whose answer this is.
+    // The ticket names the provider whose answer was taken.
     const { entry = first } = round.ticket
     return outcome.ok ? outcome : this.#retry(round, { entry, outcome, asked })
   }
@@ -144,7 +144,7 @@ export class Dispatcher {
       judge: (attempt, given) => judge(attempt, given, this.#options),
       pause: (ms) => pause(ms, timer, ticket),
       another: (than) => {
-        // A session stays where it is: only the second opinion goes elsewhere.
+        // Without the session: it stays with its provider, only this second try goes elsewhere.
         const other = router.route({ ...call, sessionId: undefined }, timer.nowMs(), (entry) => entry === than)
         if (other === undefined || !this.#budget.withdraw(timer.nowMs())) return undefined
         tally.hedges++

@@ -1,6 +1,6 @@
 /**
- * Elsewhere: what another node lets wait for a person. The caller asked here, and has to hear where the person is
- * asked.
+ * Elsewhere: a call that waits for a person on another node. The caller asked here and has to hear where that person
+ * is.
  *
  * Pure.
  */

@@ -3,8 +3,8 @@
  *
  *   answered             success, with its latency
  *   the provider's fault failure, and for routing as slow as PENALTY_MS: a fast failer never looks fast
- *   busy                 no failure, but dearer for a while, and left alone as long as it asked to be; except for what
- *                        is bound to this node: it speaks of one thing in the house, and nobody stands in for the rest
+ *   busy                 no failure, but costs more for a while, and is left alone as long as it asked; except what is
+ *                        bound to this node: one busy device must not keep calls from all others behind it
  *   anything else        the caller's doing: tells nothing
  *
  * Pure: time is an argument.
@@ -70,7 +70,7 @@ export class HealthTracker {
     entry.health.reset()
   }
 
-  /** At most half of those that can stand in for it; what nobody stands in for is never ejected. */
+  /** At most half of those that can replace each other; what nothing can replace is never ejected. */
   #mayEject(entry: CapabilityEntry): boolean {
     if (entry.offer.anywhere !== true) return false
     const others = this.#registry.named(entry.offer.name).filter((other) => other !== entry && standsIn(other, entry))

@@ -15,7 +15,7 @@ import type { LiveTicket, Worker } from './ticket.ts'
 
 /** Below this many answers nobody knows what is unusual. */
 const MIN_SAMPLES = 20
-/** Nobody waits long enough to make a second call worthwhile. */
+/** A shorter wait is not worth a second call. */
 const MIN_DELAY_MS = 10
 
 export interface Race {

@@ -24,21 +24,21 @@ export function judge({ round, entry, isProbe, startedMs }: Attempt, given: Outc
   const { call, ticket } = round
   const { timer, tally, health, log } = parts
   const wrong = given.ok ? wrongReply(entry.offer, given.value) : undefined
-  // Of our own mistakes the log hears as well.
+  // Our own mistakes go to the log as well.
   if (wrong?.kind === 'internal') log.error({ traceId: call.traceId, ...wrong.details }, wrong.message)
   const outcome = wrong === undefined ? given : fail(wrong)
   const nowMs = timer.nowMs()
   ticket.providerMs += nowMs - startedMs
   ticket.entry = entry
   if (ticket.cause !== undefined && stillWorking(call) !== undefined) tally.cutOff++
-  // A slow consumer of frames makes no slow provider.
+  // The time that the consumer took for frames is not the provider's.
   const latencyMs = Math.max(0, nowMs - startedMs - ticket.consumerMs)
   const change = health.record(entry, { outcome, latencyMs, nowMs, isProbe, isCallersDoing: isCallersDoing(ticket) })
   if (change !== undefined) tell(change, entry, parts)
   return outcome
 }
 
-/** That it ended without an answer then says nothing about the provider. */
+/** Then the missing answer says nothing about the provider. */
 function isCallersDoing({ cause, isHurried, isWithConsumer }: LiveTicket): boolean {
   return cause === 'cancelled' || (cause === 'deadline' && (isHurried || isWithConsumer))
 }

@@ -55,10 +55,26 @@ function counters(tally: Tally, registers: Registry[]): void {
       for (const { model, backend, tokens } of tally.tokens.values()) models.inc({ model, backend }, tokens)
     },
   })
-  single(registers, 'hearthbus_quarantines_total', 'Providers put into quarantine.', () => tally.quarantines)
-  single(registers, 'hearthbus_retries_total', 'Calls tried again at another provider.', () => tally.retries)
-  single(registers, 'hearthbus_hedges_total', 'Calls given to a second provider as well.', () => tally.hedges)
-  single(registers, 'hearthbus_cut_off_total', 'Providers that ignored the end of their call.', () => tally.cutOff)
+  single(registers, {
+    name: 'hearthbus_quarantines_total',
+    help: 'Providers put into quarantine.',
+    value: () => tally.quarantines,
+  })
+  single(registers, {
+    name: 'hearthbus_retries_total',
+    help: 'Calls tried again at another provider.',
+    value: () => tally.retries,
+  })
+  single(registers, {
+    name: 'hearthbus_hedges_total',
+    help: 'Calls given to a second provider as well.',
+    value: () => tally.hedges,
+  })
+  single(registers, {
+    name: 'hearthbus_cut_off_total',
+    help: 'Providers that ignored the end of their call.',
+    value: () => tally.cutOff,
+  })
 }
 
 function gauges(bus: Measured, registers: Registry[]): void {
@@ -102,7 +118,13 @@ function gauges(bus: Measured, registers: Registry[]): void {
   })
 }
 
-function single(registers: Registry[], name: string, help: string, value: () => number): void {
+interface Single {
+  readonly name: string
+  readonly help: string
+  readonly value: () => number
+}
+
+function single(registers: Registry[], { name, help, value }: Single): void {
   const counter = new Counter({
     name,
     help,

@@ -13,7 +13,7 @@ export class NodeDirectory {
   readonly #selfId: string
   readonly #selfName: string | undefined
   readonly #peers = new Map<string, { readonly record: PeerRecord; readonly seenMs: number }>()
-  /** The names of nodes that were here and are not now: who asks for one did not make it up. */
+  /** The names of nodes that left, so that asking for one is told from asking for one that never was. */
   readonly #away = new Map<string, string>()
 
   constructor(selfId: string, selfName: string | undefined) {
@@ -25,7 +25,7 @@ export class NodeDirectory {
     return this.#peers.size
   }
 
-  /** Nobody passes for this node, nor for another than its manifest is of. */
+  /** Ignores whoever claims to be this node, or shows the manifest of another one. */
   see(record: PeerRecord, nowMs: number): void {
     if (record.nodeId === this.#selfId || record.manifest.nodeId !== record.nodeId) return
     this.#peers.set(record.nodeId, { record, seenMs: nowMs })

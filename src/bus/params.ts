@@ -36,9 +36,9 @@ export function coversParams(other: Offer, offer: Offer): boolean {
   if (matches === undefined) return true
   if (typeof matches === 'function') return offer.matches !== undefined && matches(other.params, offer.params)
   const own = offer.matches ?? {}
-  // Of what it does not test it serves anything, which `other` does not.
+  // `offer` takes any value of a param that it does not test; `other` does not.
   if (typeof own === 'object' && Object.keys(matches).some((param) => !Object.hasOwn(own, param))) return false
-  // Of a list that one of is asked for, all must be there.
+  // A caller may ask for any one of a list, so `other` must have all of it.
   const whole = Object.entries(matches).map(([param, test]) => [param, test === 'one-of' ? 'subset' : test] as const)
   return matchesParams(Object.fromEntries(whole), other.params, offer.params)
 }
@@ -47,7 +47,7 @@ export function matchesParams(matcher: ParamsMatcher, offered: JsonObject, reque
   for (const param of Object.keys(requested)) {
     const test = Object.hasOwn(matcher, param) ? matcher[param] : undefined
     if (test === undefined) continue
-    // Asked for something that this instance does not speak of: it cannot promise it.
+    // This instance does not say that it has the param, so it cannot promise it.
     if (!Object.hasOwn(offered, param)) return false
     if (!TESTS[test](offered[param] as Json, requested[param] as Json)) return false
   }

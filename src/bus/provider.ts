@@ -60,7 +60,7 @@ function invoke(entry: CapabilityEntry, round: Round, around: Surroundings): Pro
   }
   if (around.remote === undefined) return Promise.resolve(fail(noWay(entry)))
   const onward: Call = { ...call, hopBudget: call.hopBudget - 1 }
-  // Somebody who wants only the end may still want to hear of the progress.
+  // A caller who wants only the end may still want to hear of progress.
   const wantsFrames = round.emit !== undefined || call.interaction?.progress !== undefined
   if (!wantsFrames || entry.offer.streamSchema === undefined) return around.remote.call(entry, onward)
   return around.remote.stream(entry, onward, checkedEmit(entry, round, around.timer))
@@ -110,7 +110,7 @@ function checkedEmit(
     try {
       await emit(frame)
     } catch (error) {
-      // Whatever the consumer's side says: nobody is there to take it.
+      // Whatever the consumer's side threw, it takes no more frames.
       ticket.end('cancelled', error)
       throw new StreamClosed('the consumer is gone')
     }

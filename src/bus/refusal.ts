@@ -43,7 +43,7 @@ export function refusal(call: Call, situation: Situation): Fault {
 
 function nobodyEligible(call: Call, named: readonly CapabilityEntry[], nodes: Situation['nodes']): Fault {
   const name = call.capability
-  // Before its offers are looked for: a node takes them along when it leaves.
+  // First, because the offers of a node leave with it.
   if (call.node !== undefined && nodes.isAway(call.node))
     return unreachable(
       'away',
@@ -109,7 +109,7 @@ function nobodyAvailable(call: Call, { named, eligible, isStale, nowMs }: Situat
       'quarantined',
       `Every provider of ${call.capability} failed too often and is left alone for a while.`,
     ),
-    // Past already while a probe is under way: its outcome decides, shortly.
+    // The time may be past: then a probe is under way and decides shortly.
     retryAfterMs: Math.max(1_000, Math.ceil(backMs - nowMs)),
   }
 }

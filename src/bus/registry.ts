@@ -164,8 +164,8 @@ export class Registry {
   }
 
   /**
-   * The offer that faces show for a name, or the one that a version and a node asked for mean. A node that does not
-   * offer it changes nothing: what would have been called is still the same thing.
+   * The offer that faces show for a name, or the one of the version and node asked for. Where that node does not offer
+   * it, the node is ignored: the call will be refused, and is recorded as what it would have been.
    */
   offer(name: CapabilityName, versionReq?: Version, nodeId?: string): Offer | undefined {
     let best: CapabilityEntry | undefined

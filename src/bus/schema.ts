@@ -96,7 +96,7 @@ function wrongAnswer(offer: Offer, part: Part, value: unknown): Fault | undefine
     }
   const issues = check instanceof Error ? [] : issuesOf(check.errors)
   return {
-    // What we got wrong ourselves is our mistake; what a device or a peer answered is nonsense from the far end.
+    // A wrong answer of our own tool is our mistake; one of a device or a peer is the far end's.
     kind: isOurOwn(offer) ? 'internal' : 'failed',
     code: 'internal_error',
     message: `${offer.name} answered something that its own contract does not allow (${WORDS[part]}). What it did, it did.`,

@@ -61,7 +61,7 @@ export class Tally {
   /** Providers that were cut off because they ignored their signal. */
   cutOff = 0
 
-  /** Which model, a provider's params say. */
+  /** The provider's params say which model it is. */
   countTokens(params: JsonObject, tokens: number): void {
     const model = typeof params['model'] === 'string' ? params['model'] : ''
     const backend = typeof params['backend'] === 'string' ? params['backend'] : ''

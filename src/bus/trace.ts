@@ -120,7 +120,7 @@ export class Trace {
   }
 }
 
-/** For a node that calls for somebody, both. */
+/** The node, and for whom it says that it calls. */
 function callerName(caller: Caller): string {
   return caller.kind === 'peer' && caller.actor !== undefined ? `${caller.id}/${caller.actor}` : caller.id
 }

@@ -56,6 +56,6 @@ const REPLACEMENT = '\uFFFD'
 export function fromUtf8(bytes: Uint8Array, start = 0, end = bytes.length): string | undefined {
   const buffer = bytes instanceof Buffer ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const text = buffer.toString('utf8', start, end)
-  // Whoever means that very character may send it.
+  // The replacement character may also have been sent as such.
   return text.includes(REPLACEMENT) && !isUtf8(buffer.subarray(start, end)) ? undefined : text
 }

@@ -1,5 +1,5 @@
 /**
- * Closest: which known names somebody may have meant who wrote one that is not known.
+ * Closest: which known names somebody may have meant by one that is unknown.
  *
  * Pure.
  */

@@ -5,7 +5,7 @@
  *   commit(work) ─┼─▶ BEGIN IMMEDIATE ▸ work ▸ work ▸ work ▸ COMMIT ─▶ fdatasync of the WAL ─▶ every caller hears
  *   commit(work) ─┘                     the next group runs meanwhile
  *
- * A node that only looks after itself every second writes nothing and syncs nothing: a card wears out by being flushed.
+ * A group that wrote nothing is not synced: a node looks at its tables every second, and each flush wears out a card.
  *
  * Each work runs in its own savepoint: one that throws undoes only itself. Works run in the order they were given, so
  * what a later one reads is what an earlier one wrote. A caller is answered only after its group is on the disk.
@@ -41,7 +41,7 @@ const FORMAT = 1
 /** One group takes at most this many works, so that a flood cannot postpone its own first answer for ever. */
 const GROUP_LIMIT = 512
 
-/** How often it is looked whether the file still has a name. */
+/** How often to check that the file was not removed. */
 const LOOK_EVERY_MS = 1_000
 
 /**
@@ -129,7 +129,7 @@ export class Database {
     this.#followers.push(follower)
   }
 
-  /** Commits and syncs what is queued, then closes the file. Throws, closed, when nobody will find it. */
+  /** Commits and syncs what is queued, then closes the file. Throws, after closing, if the file was removed. */
   close(): void {
     if (this.#closed) return
     while (this.#queue.length > 0) this.#runGroup()

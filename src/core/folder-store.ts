@@ -1,6 +1,6 @@
 /**
- * Folder: makes a folder and whatever it is in. Node's own way of doing so goes round in circles for ever where the
- * system says of a folder that it is there and that nothing can be made in it, as it does under /proc.
+ * Folder: makes a folder and its parents. Node's recursive mkdir never returns where the system says that the parent
+ * exists and also that nothing can be made in it, as under /proc.
  *
  * Does I/O.
  */

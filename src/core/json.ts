@@ -24,7 +24,7 @@ const NOT_PLAIN = Symbol('not plain')
 
 /**
  * Every call is hashed, and nearly all that is hashed is plain data: the engine writes that several times faster than
- * any script, in the very text that RFC 8785 § 3.2.2 took from it, once the keys are in order. `undefined` for
+ * any script, and in the text that RFC 8785 § 3.2.2 prescribes, once the keys are in order. `undefined` for
  * everything that is less than plain; the library knows what to make of it.
  */
 function plainText(value: unknown): string | undefined {
@@ -35,7 +35,7 @@ function plainText(value: unknown): string | undefined {
   return text.includes(String.raw`\ud`) ? undefined : text
 }
 
-/** The names of the object before: the rows of a list have the same ones, and need not be sorted again. */
+/** The keys of the previous object: rows of a list share them, so they need not be sorted again. */
 interface LastNames {
   given: readonly string[]
   names: readonly string[]

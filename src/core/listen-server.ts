@@ -14,8 +14,7 @@ export function listen(
     server.once('error', reject)
     server.listen({ host, port }, () => {
       server.off('error', reject)
-      // Somebody whom the system could not let in has to come again; with nobody to hear of it, it would end the
-      // process.
+      // A connection that the system could not accept is the client's to retry; unheard, the error would end us.
       server.on('error', () => undefined)
       resolve((server.address() as AddressInfo).port)
     })

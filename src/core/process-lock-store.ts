@@ -51,7 +51,7 @@ export function isProcessLockHeld(path: string): boolean {
       file.close()
     }
   } catch (error) {
-    // Anything else than busy is a lock that nobody holds: the leftovers of a killed holder, a file that is no lock.
+    // Any other error means that nobody holds it: leftovers of a killed holder, or a file that is no lock.
     return isBusy(error)
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Spelling: the second way to write a canonical name, as MCP clients list it that refuse dots. Whoever knows a tool
- * only by that name also writes it where a name is an argument.
+ * Spelling: the second way to write a canonical name, for MCP clients that refuse dots. An agent that knows a tool only
+ * by that name also writes it where a name is an argument.
  *
  * Pure.
  */

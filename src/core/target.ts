@@ -6,7 +6,7 @@
  * Pure.
  */
 
-/** What people call a device is not what the guard knows it by: what is said about that name would hold for nothing. */
+/** The guard knows devices by their ids: a rule about what people call one would never apply. */
 export const TARGET_PATTERN = /^(?:[^*:\s]+:[^*]*\*?|\*)$/
 
 export const TARGET_FORM =

@@ -45,11 +45,11 @@ export async function answer(parts: Answering, request: McpRequest, asker: Asker
 async function answered(parts: Answering, request: McpRequest, asker: Asker): Promise<Answer> {
   switch (request.method) {
     case 'tools/call':
-      return callTool(parts, request.name, request.arguments, asker)
+      return callTool(parts, request, asker)
     case 'resources/read':
       return readResource(parts, request.uri, asker)
     case 'prompts/get':
-      return getPrompt(parts, request.name, request.arguments, asker)
+      return getPrompt(parts, request, asker)
     case 'completion/complete':
       return complete(request, asker.catalogue)
     default:
@@ -64,20 +64,21 @@ function listed(parts: Answering, method: ListMethod, asker: Asker): Answer {
   return strange === undefined ? { result: asker.catalogue.list(method) } : refuse(strange)
 }
 
-/** A door to a node that is not here leads to an empty room, and nobody could tell why. */
+/** A list for a node that is not here would be empty, and nobody could tell why. */
 function strangeDoor({ bus }: Answering, { node }: Asker): string | undefined {
   return node === undefined ? undefined : bus.strangeNode(node)
 }
 
-async function callTool(parts: Answering, given: string, body: JsonObject, asker: Asker): Promise<Answer> {
+async function callTool(parts: Answering, { name: given, arguments: body }: Named, asker: Asker): Promise<Answer> {
   const { catalogue } = asker
   const canonical = catalogue.canonicalTool(given)
   const entry = canonical === undefined ? undefined : catalogue.tool(canonical)
   if (entry?.inProfile === true) {
     const { offer } = entry
     const pinned = pinIn(body, offer.requestSchema, asker.node)
-    const round = { method: 'tools/call', target: offer.name, offer, body: pinned.body }
-    return ask(parts, round, { ...asker, node: pinned.node }, (outcome) => ({ result: toolResult(outcome, offer) }))
+    const pinnedAsker = { ...asker, node: pinned.node }
+    const round = { asker: pinnedAsker, method: 'tools/call', target: offer.name, offer, body: pinned.body }
+    return ask(parts, round, (outcome) => ({ result: toolResult(outcome, offer) }))
   }
   await parts.bus.call(attempted(canonical ?? given, catalogue), undefined, body, callOptions(asker))
   const more =
@@ -88,17 +89,22 @@ async function callTool(parts: Answering, given: string, body: JsonObject, asker
   return refuse(strangeDoor(parts, asker) ?? unknown)
 }
 
-/** Whether another profile would show it to this caller. Who is held to one hears of nothing else. */
+/** Whether another profile would show it to this caller. A token narrowed to profiles hears nothing of others. */
 function hasOtherDoors(offer: Offer, { principal }: Asker): boolean {
   return principal.restrictions?.profiles === undefined && isVisible(offer, principal)
+}
+
+interface Named {
+  readonly name: string
+  readonly arguments: JsonObject
 }
 
 const MAX_NAME = 128
 
 /**
- * The name under which the ledger hears of a tool, a resource or a prompt that this caller cannot have here. Never a
- * name that is on the bus, or the call would be made: a tool of another profile, a resource, a service of our own. No
- * capability has `@` or `…` in its name.
+ * The name under which an attempt is recorded at something that this caller cannot have here. It must be no name that is
+ * on the bus (a tool of another profile, a resource, a service of our own), or the call would be made: no capability
+ * has `@` or `…` in its name.
  */
 function attempted(name: string, catalogue: Catalogue): string {
   if (catalogue.isOffered(name)) return `${name}@${catalogue.view.profileName}`
@@ -117,46 +123,49 @@ async function readResource(parts: Answering, uri: string, asker: Asker): Promis
   }
   const { offer, body } = found
   const { mimeType } = found.offer.face
-  return ask(parts, { method: 'resources/read', target: uri, offer, body }, asker, (outcome) =>
+  return ask(parts, { asker, method: 'resources/read', target: uri, offer, body }, (outcome) =>
     outcome.ok ? { result: resourceResult(outcome.value, uri, mimeType) } : { error: protocolFault(outcome.fault) },
   )
 }
 
-async function getPrompt(parts: Answering, given: string, body: JsonObject, asker: Asker): Promise<Answer> {
+async function getPrompt(parts: Answering, { name: given, arguments: body }: Named, asker: Asker): Promise<Answer> {
   const offer = asker.catalogue.prompt(given)
   if (offer === undefined) {
     await parts.bus.call(attempted(given, asker.catalogue), undefined, body, callOptions(asker))
     return refuse(`Unknown prompt: ${given.slice(0, MAX_NAME)}`)
   }
-  return ask(parts, { method: 'prompts/get', target: offer.name, offer, body }, asker, (outcome) =>
+  return ask(parts, { asker, method: 'prompts/get', target: offer.name, offer, body }, (outcome) =>
     outcome.ok ? { result: promptResult(outcome.value, offer) } : { error: protocolFault(outcome.fault) },
   )
 }
 
 /** One round of a call; a call takes several when its handler needs input. */
 interface Round {
+  readonly asker: Asker
   readonly method: string
   readonly target: string
   readonly offer: Offer
   readonly body: JsonObject
 }
 
-async function ask(parts: Answering, round: Round, asker: Asker, spell: (outcome: Outcome) => Answer): Promise<Answer> {
+async function ask(parts: Answering, round: Round, spell: (outcome: Outcome) => Answer): Promise<Answer> {
+  const { asker } = round
   let again: Asker = asker
   if (asker.interaction.requestState !== undefined) {
-    const opened = parts.stateSeal.open(asker.interaction.requestState, bindingOf(round, asker))
+    const opened = parts.stateSeal.open(asker.interaction.requestState, bindingOf(round))
     if (opened === undefined) return refuse('Invalid or expired requestState', { reason: 'invalid_request_state' })
     again = answering(asker, opened)
   }
   const outcome = await parts.bus.call(round.offer.name, undefined, round.body, callOptions(again))
   const wanted = outcome.ok ? outcome.value.inputRequired : undefined
-  return wanted === undefined ? spell(outcome) : askBack(parts, wanted, round, asker)
+  return wanted === undefined ? spell(outcome) : askBack(parts, wanted, round)
 }
 
-function askBack(parts: Answering, wanted: NonNullable<Reply['inputRequired']>, round: Round, asker: Asker): Answer {
-  const { clientCapabilities } = asker.interaction
+function askBack(parts: Answering, wanted: NonNullable<Reply['inputRequired']>, round: Round): Answer {
+  const { era, interaction } = round.asker
+  const { clientCapabilities } = interaction
   // The 2025 family declares capabilities once; there the SDK checks them before it asks.
-  const missing = asker.era === 'modern' ? missingCapability(wanted.requests, clientCapabilities) : undefined
+  const missing = era === 'modern' ? missingCapability(wanted.requests, clientCapabilities) : undefined
   if (missing !== undefined) {
     const { key, method, required } = missing
     const message = `Cannot request input '${key}' (${method}): the request's client capabilities do not declare the required capability`
@@ -164,7 +173,7 @@ function askBack(parts: Answering, wanted: NonNullable<Reply['inputRequired']>, 
   }
   const { state, node } = wanted
   const kept = state === undefined && node === undefined ? undefined : JSON.stringify({ state, node })
-  const sealed = kept === undefined ? undefined : parts.stateSeal.seal(kept, bindingOf(round, asker))
+  const sealed = kept === undefined ? undefined : parts.stateSeal.seal(kept, bindingOf(round))
   return { result: inputRequiredResult(wanted, sealed) }
 }
 
@@ -177,7 +186,8 @@ function answering(asker: Asker, opened: string): Asker {
 }
 
 /** A state that was given for one call of one principal must not open another. */
-function bindingOf({ method, target, body }: Round, { principal, node = '' }: Asker): string {
+function bindingOf({ asker, method, target, body }: Round): string {
+  const { principal, node = '' } = asker
   return [principal.id, method, target, node, hash('sha256', canonicalJson(body))].join('\0')
 }
 

@@ -43,7 +43,7 @@ export interface Catalogue {
   /** The canonical name behind either spelling, whether this view shows it or not. */
   readonly canonicalTool: (given: string) => string | undefined
   readonly tool: (canonical: string) => ToolEntry | undefined
-  /** Tools of this view that somebody may have meant who wrote a name of none, as its list spells them. */
+  /** Tools of this view that may have been meant by an unknown name, as its list spells them. */
   readonly near: (given: string) => readonly string[]
   readonly prompt: (given: string) => Offer | undefined
   readonly resource: (uri: string) => { readonly offer: Offer; readonly body: JsonObject } | undefined
@@ -70,11 +70,14 @@ export function buildCatalogue(offers: readonly Offer[], view: View): Catalogue 
   )
   const resources = byKind('resource').filter(shown).flatMap(resourceEntry)
   const shownTools = byKind('tool').filter(shown)
-  const lists = listsOf(shownTools, [...prompts.values()], resources, {
-    tool: (name) => toolNames.listed(name, view.style),
-    prompt: (name) => promptNames.listed(name, view.style),
-    nodes: view.nodesOffering ?? (() => []),
-  })
+  const lists = listsOf(
+    { tools: shownTools, prompts: [...prompts.values()], resources },
+    {
+      tool: (name) => toolNames.listed(name, view.style),
+      prompt: (name) => promptNames.listed(name, view.style),
+      nodes: view.nodesOffering ?? (() => []),
+    },
+  )
   const names = new Set(offers.map(({ name }) => name))
   return {
     view,
@@ -141,11 +144,15 @@ interface Spelling {
   readonly nodes: (canonical: string) => readonly string[]
 }
 
+interface Shown {
+  readonly tools: readonly Offer[]
+  readonly prompts: readonly Offer[]
+  readonly resources: readonly ResourceEntry[]
+}
+
 /** Made when first asked for: schemas are lazy, and most views never see most lists. */
 function listsOf(
-  tools: readonly Offer[],
-  prompts: readonly Offer[],
-  resources: readonly ResourceEntry[],
+  { tools, prompts, resources }: Shown,
   spelling: Spelling,
 ): Readonly<Record<ListMethod, () => JsonObject>> {
   const fixed = resources.filter(({ template }) => template === undefined)

@@ -30,7 +30,7 @@ export interface Door {
 export interface Catalogues {
   /** `no-such-profile` and `not-for-this-token` are answers, not mistakes. */
   readonly find: (principal: Principal, door: Door) => Catalogue | 'no-such-profile' | 'not-for-this-token'
-  /** For somebody who is inside already: a door that has gone since leads to an empty room. */
+  /** For a session that is open already: where its profile has gone since, the lists are empty. */
   readonly current: (principal: Principal, door: Door) => Catalogue
 }
 

@@ -40,7 +40,7 @@ export function isServedByHand({ method }: ModernRequest): boolean {
 
 export async function serveModern(serving: ModernServing, visit: Visit, asked: ModernRequest): Promise<void> {
   const reply = replyTransport(visit.response, serving)
-  const said = await answered(serving, visit, asked, reply)
+  const said = await answered(serving, visit, { ...asked, notify: reply.notify })
   if ('result' in said) reply.finish(serving.text(asked, said.result))
   else reply.finish(JSON.stringify({ jsonrpc: '2.0', id: asked.id, error: said.error }), statusOf(said.error))
 }
@@ -48,8 +48,7 @@ export async function serveModern(serving: ModernServing, visit: Visit, asked: M
 async function answered(
   serving: ModernServing,
   visit: Visit,
-  asked: ModernRequest,
-  { notify }: ReplyTransport,
+  asked: ModernRequest & Pick<ReplyTransport, 'notify'>,
 ): Promise<Answer> {
   if (asked.method === 'server/discover') return { result: discovered(visit) }
   const wanted = readRequest(asked.method, asked.params)
@@ -65,7 +64,7 @@ async function answered(
     signal: withdrawal(response),
     trace: parseTraceparent(asked.meta['traceparent'] ?? request.headers['traceparent']),
     node: nodeIn(asked.meta, door.node),
-    interaction: { ...speaking({ ...asked, notify }), ...asked.asked },
+    interaction: { ...speaking(asked), ...asked.asked },
   })
 }
 

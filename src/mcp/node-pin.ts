@@ -36,7 +36,7 @@ export function pinIn(body: JsonObject, schema: unknown, otherwise: string | und
   return { node: spelt(given), body: rest }
 }
 
-/** The schema as a list shows it: with the pin where there is something to choose, and nothing in its way. */
+/** The schema as a list shows it: with the pin where there is a choice and the tool has no such argument itself. */
 export function withPin(schema: JsonObject, nodes: readonly string[]): JsonObject {
   const { properties = {} } = schema
   if (nodes.length < 2 || declares(schema) || !isJsonObject(properties)) return schema

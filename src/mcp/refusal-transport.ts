@@ -17,5 +17,6 @@ const SERVER_ERROR = -32_000
 
 export function refuse(response: ServerResponse, { status, message, code = SERVER_ERROR, headers }: Refusal): void {
   if (response.headersSent || response.destroyed) return
-  sendJson(response, status, JSON.stringify({ jsonrpc: '2.0', id: null, error: { code, message } }), headers)
+  const error = JSON.stringify({ jsonrpc: '2.0', id: null, error: { code, message } })
+  sendJson(response, { status, message: error, ...(headers && { headers }) })
 }

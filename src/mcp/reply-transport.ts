@@ -63,7 +63,7 @@ export function replyTransport(response: ServerResponse, { keepAliveMs, headers 
       clearInterval(heartbeat)
       if (isOver()) return
       if (isStream) endWith(response, inEvent(message))
-      else sendJson(response, status, message, headers)
+      else sendJson(response, { status, message, headers })
     },
     abandon: () => {
       clearInterval(heartbeat)
@@ -74,12 +74,13 @@ export function replyTransport(response: ServerResponse, { keepAliveMs, headers 
   }
 }
 
-export function sendJson(
-  response: ServerResponse,
-  status: number,
-  message: Message,
-  headers: Readonly<Record<string, string>> = {},
-): void {
+interface JsonReply {
+  readonly status: number
+  readonly message: Message
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+export function sendJson(response: ServerResponse, { status, message, headers = {} }: JsonReply): void {
   response.writeHead(status, {
     'content-type': 'application/json',
     'content-length': lengthOf(message),

@@ -48,8 +48,10 @@ export function createSdkHttpServer(options: SdkHttpOptions): SdkHttpServer {
   async function listen(visit: Visit, body: JsonObject): Promise<void> {
     const { id } = visit.principal
     const open = subscriptions.get(id) ?? 0
-    const refuse = (status: number, error: ProtocolFault): void =>
-      sendJson(visit.response, status, JSON.stringify({ jsonrpc: '2.0', id: body['id'] ?? null, error }))
+    const refuse = (status: number, error: ProtocolFault): void => {
+      const message = JSON.stringify({ jsonrpc: '2.0', id: body['id'] ?? null, error })
+      sendJson(visit.response, { status, message })
+    }
     if (isTooLongToKeep(body))
       return refuse(413, {
         code: INVALID_PARAMS,

@@ -17,7 +17,7 @@ export type Standing = Pick<Principal, 'role' | 'restrictions'>
 export function isVisible(offer: Offer, { role, restrictions = {} }: Standing): boolean {
   if (offer.face.kind === 'service') return false
   const { effects, devices } = restrictions
-  // A tool that is one device's says so here, in the words of its assessments. Others name theirs in each call.
+  // A tool that belongs to one device names it here, as its assessments do. Others name theirs in each call.
   const device = typeof offer.params['device'] === 'string' ? offer.params['device'] : undefined
   const narrowed = {
     ...(effects === undefined ? {} : { effects }),

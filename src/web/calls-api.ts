@@ -44,7 +44,7 @@ export function addCalls(api: Api, { bus, guard, ledger, history }: ApiOptions):
         ? Response.json(outcome.value.data)
         : faultAnswer(withSuggestion(outcome.fault, tool, visibleNames(context.var.caller)))
     if (outcome.ok) {
-      // What somebody looked at anyway need not be asked for again; of a second bus, or another node, no line is kept.
+      // Numbers that somebody looked at anyway go into the trends; not those of a second bus or of another node.
       const nowMs = Date.now()
       const measured = node === undefined && body['bus'] === undefined ? measurementsIn(tool, outcome.value.data) : []
       for (const { id, value } of measured) history.record(id, value, nowMs)

@@ -45,8 +45,8 @@ interface ServiceFacts {
 }
 
 /**
- * From the health of a running service. One whose far end is out of reach is only degraded, since the gateway itself is
- * well; whoever asks the doctor wants the house to work, and for that it has failed.
+ * From the health of a running service. With its far end out of reach a service is only degraded, since the gateway
+ * itself is well; but the house does not work then, so to the doctor it has failed.
  */
 export function serviceFacts({ name, status, details }: StatusView['services'][number]): ServiceFacts {
   const { advice, away } = details

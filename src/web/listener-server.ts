@@ -39,7 +39,7 @@ export interface Listener {
 
 /** A client that sends its headers more slowly than this is not one of ours. */
 const HEADERS_TIMEOUT_MS = 20_000
-/** The largest body at the pace of the slowest link that one would call a network; whoever drips is not one of ours. */
+/** Enough for the largest body over the slowest network; a client that only drips is not one of ours. */
 const REQUEST_TIMEOUT_MS = 60_000
 /** What a client does not read stays in our memory; one that sleeps, or never meant to read, is cut off. */
 const TAKING_TIMEOUT_MS = 60_000
@@ -70,10 +70,10 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
     },
     (request, response) => {
       underWay.set(request.socket, response)
-      // Streams that are still written to look after themselves. Node begins the time anew whenever something was
-      // taken.
+      // From the end of the answer only: streams look after themselves. Node restarts the time whenever the client
+      // takes something.
       response.once('prefinish', () => response.setTimeout(takingTimeoutMs, () => response.destroy()))
-      dispatch(routes, options, request, response).catch((error: unknown) => {
+      dispatch({ routes, rules: options.rules }, request, response).catch((error: unknown) => {
         options.logger.error({ err: error, path: request.url }, 'a request failed')
         if (!response.headersSent) answer(response, 500, 'Something went wrong here. The log says what.')
         else response.destroy()
@@ -87,8 +87,7 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
 }
 
 async function dispatch(
-  routes: readonly Route[],
-  { rules }: ListenerOptions,
+  { routes, rules }: Pick<ListenerOptions, 'routes' | 'rules'>,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {

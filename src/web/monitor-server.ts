@@ -1,7 +1,7 @@
 /**
  * Monitor server: is it alive, is it ready, and what does it count. The first two are open to whoever can reach the
- * listener. What is counted is counted by capability, and those are called like the devices of the house: beyond this
- * machine it is for known callers, of any role, as on the listener for other nodes (ADR 35).
+ * listener. Metrics name capabilities, and so the devices of the house: from other machines they take a token, of any
+ * role, as on the listener for other nodes (ADR 35).
  *
  * Does I/O.
  */

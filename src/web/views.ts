@@ -200,7 +200,7 @@ export interface StreamEvents {
   readonly hello: {
     readonly node: string
     readonly resumed: boolean
-    /** What time it is here: the clock of who looks may be another. */
+    /** The gateway's own time: the reader's clock may be wrong. */
     readonly atMs: number
   }
   readonly calls: { readonly calls: readonly TraceView[]; readonly skipped: number }

@@ -1,5 +1,6 @@
 /** What a person at a terminal is shown of calls that strangers made. */
 import { describe, expect, it } from 'vitest'
+import type { Json } from '../core/json.ts'
 import { approvalsAnswer, toolsAnswer } from './remote.ts'
 import type { ToolView } from '../web/views.ts'
 import { table } from './print.ts'
@@ -22,6 +23,22 @@ describe('approvals at the terminal', () => {
         '  valid for 15 min',
       ].join('\n'),
     )
+  })
+
+  it('say what would change before they show all of it', () => {
+    const change = (before: Json, after: Json): string | undefined =>
+      approvalsAnswer([{ id: '01A', shown: { arguments: {}, preview: { before, after } } }], 0)
+        .text.split('\n')
+        .find((line) => line.startsWith('  change'))
+    const lock = { path: 'control', label: 'Unlock', value: 0 }
+    expect(change({ value: 255, status: 'Locked' }, lock)).toBe('  change    value 255 → 0, status Locked → Unlock')
+    expect(change(21, 22.5)).toBe('  change    21 → 22.5')
+    expect(change({ mode: 'off', note: 'a' }, { mode: 'on\n  change    nothing', note: 'a' })).toBe(
+      '  change    mode off → on change nothing',
+    )
+    expect(change('a', 'b, lock Locked → Locked')).toBe('  change    a → "b, lock Locked → Locked"')
+    expect(change('x'.repeat(100), '')).toBe(`  change    ${'x'.repeat(60)}… →`)
+    expect(change({ value: 1 }, { value: 1 })).toBeUndefined()
   })
 
   it('let no word of a caller begin a line of its own', () => {

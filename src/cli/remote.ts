@@ -66,12 +66,33 @@ export function approvalsAnswer(approvals: readonly JsonObject[], nowMs: number)
       `${text(approval['id'])}  ${text(approval['state'])}  ${text(binding['tool'])}${shown['label'] === undefined ? '' : `: ${text(shown['label'])}`}`,
       `  asked by  ${asker(approval, text(binding['principal']))}${shown['client'] === undefined ? '' : ` (${text(shown['client'])})`}`,
       ...(binding['target'] === undefined ? [] : [`  target    ${text(binding['target'])}`]),
+      ...changeLine(objectOf(shown['preview'])),
       `  arguments ${JSON.stringify(shown['arguments'])}`,
       ...(shown['preview'] === undefined ? [] : [`  effect    ${JSON.stringify(shown['preview'])}`]),
       `  ${left > 0 ? `valid for ${ageText(left)}` : 'lapsed'}`,
     ].join('\n')
   })
   return { json: approvals, text: harmless(blocks.join('\n\n')) }
+}
+
+/** What a person wants to know first; the whole of it is in `effect`, as the family foresees it. */
+function changeLine({ before, after }: JsonObject): readonly string[] {
+  if (before === undefined || after === undefined) return []
+  const [was, will] = [isJsonObject(before) ? before : { '': before }, isJsonObject(after) ? after : { '': after }]
+  // HomeSeer says in words what a device shows, but of what is to come only what it is told: `Locked` and `Unlock`.
+  const then = 'status' in was && will['label'] !== undefined ? { status: will['label'], ...will } : will
+  const changes = Object.entries(was)
+    .filter(([name, value]) => Object.hasOwn(then, name) && JSON.stringify(value) !== JSON.stringify(then[name]))
+    .map(([name, value]) => `${text(name)} ${brief(value)} → ${brief(then[name])}`.trim())
+  return changes.length === 0 ? [] : [`  change    ${changes.join(', ')}`]
+}
+
+const BRIEF = 60
+
+/** In quotes where it could pass for another change. */
+function brief(value: Json | undefined): string {
+  const whole = typeof value === 'string' && /[,→]/.test(value) ? JSON.stringify(unbroken(value)) : text(value)
+  return whole.length > BRIEF ? `${whole.slice(0, BRIEF)}…` : whole
 }
 
 /** Everything else: the JSON itself is the best form there is. */

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { answering, echo, ME, node, offered, reply, streaming } from '../../test/bus-village.ts'
+import type { JsonObject } from '../core/json.ts'
 import type { JsonSchema, Offer } from './capability.ts'
 import { busFamily } from './family.ts'
 import { schemaHash } from './schema-hash.ts'
@@ -14,6 +15,8 @@ const ADD: JsonSchema = {
   required: ['a', 'b'],
   additionalProperties: false,
 }
+
+const INSIDE = { path: ['inside', 'x'], message: 'must be number', code: 'type' }
 
 function refusalOf(requestSchema: JsonSchema): string | undefined {
   const checked = checkSchemas(offered({ name: 'x.y', requestSchema }))
@@ -148,6 +151,48 @@ describe('requests', () => {
     const digits = offered({ name: 'digits', requestSchema: { properties: { text: { pattern: '^[0-9]+$' } } } })
     expect([letters, digits].map((offer) => validateRequest(offer, { text: 'abc' }).ok)).toEqual([true, false])
     expect([letters, digits].map((offer) => validateRequest(offer, { text: '123' }).ok)).toEqual([false, true])
+  })
+
+  it('takes null for what may be left out as left out, where the contract knows no null', () => {
+    expect(validateRequest(offer, { a: 1, b: 2, note: null })).toEqual({ ok: true, value: { a: 1, b: 2 } })
+    const { offer: own } = defineTool({
+      name: 'own.nulls',
+      title: 'Own',
+      description: 'Ours.',
+      input: z.strictObject({
+        level: z.int().default(3),
+        note: z.string().exactOptional(),
+        owner: z.string().nullable().exactOptional(),
+        way: z.union([z.string(), z.int()]).exactOptional(),
+      }),
+      output: z.object({}),
+      effect: 'reads',
+      family: busFamily,
+    })
+    const nulls = { level: null, note: null, owner: null, way: null }
+    expect(validateRequest(own, nulls)).toEqual({ ok: true, value: { level: 3, owner: null } })
+  })
+
+  it.each<[string, JsonObject, readonly JsonObject[]]>([
+    ['what must be given', { a: 1, b: null }, [{ path: ['b'], message: 'must be number', code: 'type' }]],
+    [
+      'what the contract does not know',
+      { a: 1, b: 2, c: null },
+      [{ path: ['c'], message: 'must NOT have additional properties', code: 'additionalProperties' }],
+    ],
+    ['a place inside of an argument', { a: 1, b: 2, inside: { x: null } }, [INSIDE]],
+    [
+      'what stands beside another mistake, which is all told',
+      { a: 'one', b: 2, note: null },
+      [
+        { path: ['a'], message: 'must be number', code: 'type' },
+        { path: ['note'], message: 'must be string', code: 'type' },
+      ],
+    ],
+  ])('refuses null for %s', (_, body, issues) => {
+    const properties = { ...(ADD['properties'] as object), inside: { properties: { x: { type: 'number' } } } }
+    const strict = offered({ name: 'math.add.more', requestSchema: { ...ADD, properties } })
+    expect(validateRequest(strict, body)).toMatchObject({ ok: false, fault: { details: { issues } } })
   })
 
   it('asks an offer of our own itself, which fills in defaults', () => {

@@ -14,6 +14,7 @@ import type { Result } from '../core/result.ts'
 import type { Frame, Reply } from './call.ts'
 import { versionText } from './capability.ts'
 import type { CapabilityDescriptor, Issue, JsonSchema, Offer } from './capability.ts'
+import { acceptLeavingOut } from './not-given.ts'
 import { outOfBounds } from './schema-bounds.ts'
 import { CompilerMissing, compileSchema, metaSchemaError } from './schema-compiler.ts'
 import { schemaHash } from './schema-hash.ts'
@@ -60,18 +61,24 @@ export function checkSchemas(offer: Offer): Result<void, Fault> {
   return ok(undefined)
 }
 
-/** The chain's validate stage. The value is the body to go on with: the same one, or one with defaults filled in. */
+/**
+ * The chain's validate stage. The value is the body to go on with: the same one, or one with defaults filled in and
+ * without what was not given.
+ */
 export function validateRequest(offer: Offer, body: JsonObject): Result<JsonObject, Fault> {
-  if (offer.accept !== undefined) {
-    const accepted = offer.accept(body)
-    return accepted.ok ? accepted : fail(mismatch(offer, accepted.fault))
-  }
-  const check = checkOf(offer, 'requestSchema')
-  if (check === undefined) return ok(body)
+  const check = offer.accept === undefined ? checkOf(offer, 'requestSchema') : undefined
   if (check instanceof CompilerMissing) throw check
   if (check instanceof Error) return fail(schemaInvalid(offer, check.message))
-  if (passes(check, body)) return ok(body)
-  return fail(mismatch(offer, explain(offer, body, check)))
+  const accepted = acceptLeavingOut(offer.accept ?? ((given) => fitting(offer, given, check)), body)
+  return accepted.ok ? accepted : fail(mismatch(offer, accepted.fault))
+}
+
+function fitting(
+  offer: Offer,
+  body: JsonObject,
+  check: ValidateFunction | undefined,
+): Result<JsonObject, readonly Issue[]> {
+  return check === undefined || passes(check, body) ? ok(body) : fail(explain(offer, body, check))
 }
 
 /** A provider's answer that does not fit its own contract is the provider's failure, never the caller's. */

@@ -12,6 +12,7 @@ import { openSpine } from '../../src/call/spine.ts'
 import type { Spine } from '../../src/call/spine.ts'
 import { systemClock } from '../../src/core/clock.ts'
 import { Database } from '../../src/core/database-store.ts'
+import type { JsonObject } from '../../src/core/json.ts'
 import { silentLogger } from '../../src/core/logger.ts'
 import { ok } from '../../src/core/result.ts'
 import { guardCopies } from '../../src/guard/copies-store.ts'
@@ -111,6 +112,27 @@ describe('guard behind the bus', () => {
       'call.exit denied approval-required',
     ])
     expect(await findings(spine)).toEqual([])
+  })
+
+  it('asks about, allows and records the same call whether what it leaves out is null or absent', async () => {
+    const { spine } = await open('null.db')
+    const bodies: unknown[] = []
+    const requestSchema = { properties: { door: { type: 'string' }, code: { type: 'string' } } }
+    register(spine, {
+      offer: offerOf('sensitive', { name: 'test.lock.open', requestSchema }),
+      handle: async ({ body }) => {
+        bodies.push(body)
+        return ok({ data: null })
+      },
+    })
+    const call = (body: JsonObject) => spine.bus.call('test.lock.open', undefined, body, AS_AGENT)
+    expect(await call({ door: 'front', code: null })).toMatchObject({ fault: { kind: 'approval-required' } })
+    const [approval] = spine.guard.approvals.list({ state: 'requested' })
+    expect(approval?.shown.arguments).toEqual({ door: 'front' })
+    await spine.guard.approvals.approve(approval?.id ?? '', APPROVER)
+    expect(await call({ door: 'front' })).toMatchObject({ ok: true })
+    expect(bodies).toEqual([{ door: 'front' }])
+    expect(spine.ledger.body(0)).toMatchObject({ kind: 'kept', body: { args: { door: 'front' } } })
   })
 
   it('commits a prepared change once for a hundred commits at the same moment', async () => {

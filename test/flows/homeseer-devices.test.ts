@@ -49,6 +49,16 @@ describe('setting a device', () => {
     expect(hardware(175)).toMatchObject({ text: 'Dinner, at 7' })
   })
 
+  it('takes null for what was not said, and a confirmation that is null for none', async () => {
+    const unsaid = { mode: null, label: null, controlUse: null, text: null, verify: null, dryRun: null }
+    expect(await set(131, { value: 43, ...unsaid })).toMatchObject({ result: { applied: true, value: 43 } })
+    const unconfirmed = { ref: 131, value: 44, ...unsaid, confirm: null, intent: null, reason: null }
+    expect(await house.call('hs4.devices.set', unconfirmed)).toMatchObject({
+      error: { code: 'POLICY_DENY', details: { rules: ['confirm', 'intent', 'reason'] } },
+    })
+    expect(hardware(131)).toMatchObject({ value: 43 })
+  })
+
   it.each([
     [131, { value: 100 }, 'value'],
     [131, { value: 41.5 }, 'value'],
@@ -231,6 +241,14 @@ describe('intents', () => {
       },
     })
     expect(await house.call(next.name, next.args)).toMatchObject({ result: { applied: true } })
+  })
+
+  it('take null in what was staged for what was not said', async () => {
+    const args = { ref: 120, value: 255, label: null, ...CLAIMS, dryRun: null }
+    const staged = await house.call('hs4.change.prepare', { toolName: 'hs4.devices.set', args, summary: null })
+    expect(staged).toMatchObject({ result: { prepared: true, policy: { decision: 'allow', reasons: [] } } })
+    const token = String(at(staged, 'result', 'token'))
+    expect(await house.call('hs4.change.commit', { token })).toMatchObject({ result: { committed: true } })
   })
 
   it('take what a token was prepared without from its commit', async () => {

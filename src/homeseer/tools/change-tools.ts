@@ -15,6 +15,7 @@ import { z } from 'zod'
 import type { Call, Outcome } from '../../bus/call.ts'
 import { callerKey } from '../../bus/caller-key.ts'
 import type { Capability, Issue, Offer } from '../../bus/capability.ts'
+import { acceptLeavingOut } from '../../bus/not-given.ts'
 import { defineTool } from '../../bus/tool.ts'
 import type { Fault } from '../../core/fault.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
@@ -75,7 +76,7 @@ async function prepare(homeseer: Homeseer, preparable: Preparable, staging: Stag
   const found = findTool(preparable, staging.toolName)
   if (!found.ok) return found
   const { offer } = found.value.capability
-  const accepted = offer.accept?.(staging.args) ?? ok(staging.args)
+  const accepted = offer.accept === undefined ? ok(staging.args) : acceptLeavingOut(offer.accept, staging.args)
   if (!accepted.ok) return fail(badStagedArguments(offer, accepted.fault))
   const args = accepted.value
   // Twice: as a dry run it must be permitted at all; as it stands, the caller learns what would still refuse it.

@@ -92,10 +92,14 @@ export interface Family {
   readonly name: string
   /** The structured content of a success; `replayed` when it is the answer to an earlier call with the same key. */
   readonly success: (data: Json, offer: Offer, replayed?: boolean) => Json
-  /** The structured content of a failure, and whether MCP shows it as an error. */
+  /**
+   * The structured content of a failure, and whether MCP shows it as an error. `listed` is how the reader's own list
+   * spells a tool, where that is another way than ours.
+   */
   readonly failure: (
     fault: Fault,
     offer: Offer,
+    listed?: (tool: CapabilityName) => string,
   ) => { readonly structured: Json; readonly isError: boolean; readonly content?: readonly ContentBlock[] }
   /**
    * The MCP output schema: what `success`, and a failure that is not `isError`, can look like. Its root is an object.

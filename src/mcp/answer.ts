@@ -78,7 +78,7 @@ async function callTool(parts: Answering, { name: given, arguments: body }: Name
     const pinned = pinIn(body, offer.requestSchema, asker.node)
     const pinnedAsker = { ...asker, node: pinned.node }
     const round = { asker: pinnedAsker, method: 'tools/call', target: offer.name, offer, body: pinned.body }
-    return ask(parts, round, (outcome) => ({ result: toolResult(outcome, offer) }))
+    return ask(parts, round, (outcome) => ({ result: toolResult(outcome, offer, catalogue.listed) }))
   }
   await parts.bus.call(attempted(canonical ?? given, catalogue), undefined, body, callOptions(asker))
   const more =

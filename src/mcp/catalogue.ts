@@ -42,6 +42,8 @@ export interface Catalogue {
   readonly isOffered: (name: string) => boolean
   /** The canonical name behind either spelling, whether this view shows it or not. */
   readonly canonicalTool: (given: string) => string | undefined
+  /** A tool's name as this view spells it, whether its list has it or not. */
+  readonly listed: (canonical: string) => string
   readonly tool: (canonical: string) => ToolEntry | undefined
   /** Tools of this view that may have been meant by an unknown name, as its list spells them. */
   readonly near: (given: string) => readonly string[]
@@ -70,10 +72,11 @@ export function buildCatalogue(offers: readonly Offer[], view: View): Catalogue 
   )
   const resources = byKind('resource').filter(shown).flatMap(resourceEntry)
   const shownTools = byKind('tool').filter(shown)
+  const listed = (name: string): string => toolNames.listed(name, view.style)
   const lists = listsOf(
     { tools: shownTools, prompts: [...prompts.values()], resources },
     {
-      tool: (name) => toolNames.listed(name, view.style),
+      tool: listed,
       prompt: (name) => promptNames.listed(name, view.style),
       nodes: view.nodesOffering ?? (() => []),
     },
@@ -84,15 +87,16 @@ export function buildCatalogue(offers: readonly Offer[], view: View): Catalogue 
     isOffered: (name) => names.has(name),
     list: (method) => lists[method](),
     canonicalTool: toolNames.canonical,
+    listed,
     tool: (canonical) => tools.get(canonical),
     near: (given) => {
       // Dots for underscores are no slip of the pen: either spelling means the tool.
       const plain = (name: string): string => name.replaceAll('.', '_')
-      const listed = new Map(shownTools.map(({ name }) => [plain(name), toolNames.listed(name, view.style)]))
+      const spelt = new Map(shownTools.map(({ name }) => [plain(name), listed(name)]))
       // Texts are short: they say registry.methods.list where the whole name is longer.
-      const ending = [...listed.keys()].filter((name) => name.endsWith(`_${plain(given)}`))
-      const near = ending.length === 1 ? ending : closest(plain(given), listed.keys())
-      return near.map((name) => listed.get(name) ?? name)
+      const ending = [...spelt.keys()].filter((name) => name.endsWith(`_${plain(given)}`))
+      const near = ending.length === 1 ? ending : closest(plain(given), spelt.keys())
+      return near.map((name) => spelt.get(name) ?? name)
     },
     prompt: (given) => prompts.get(canonicalOr(promptNames, given)),
     resource: (uri) => findResource(resources, uri),

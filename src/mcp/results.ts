@@ -10,12 +10,12 @@ import { isJsonObject } from '../core/json.ts'
 import { isResourceContents, mirror, wellFormed } from './content.ts'
 
 /** Structured content for programs, and the same as text for models that only read text. */
-export function toolResult(outcome: Outcome, offer: Offer): JsonObject {
+export function toolResult(outcome: Outcome, offer: Offer, listed?: (tool: string) => string): JsonObject {
   if (outcome.ok) {
     const { data, content, replayed } = outcome.value
     return withStructured(offer.family.success(data, offer, replayed), content)
   }
-  const { structured, isError, content } = offer.family.failure(outcome.fault, offer)
+  const { structured, isError, content } = offer.family.failure(outcome.fault, offer, listed)
   return { ...withStructured(structured, content), ...(isError ? { isError: true } : {}) }
 }
 

@@ -302,6 +302,12 @@ describe('HomeSeer through a client over stdio', () => {
     const set = await callTool(client, 'hs4_devices_set', { ref: 120, label: 'On', ...CLAIMS })
     expect(set.answer).toMatchObject({ result: { applied: true } })
     expect(world.simulator.house.hardware(120)?.value).toBe(255)
+    const { answer } = await callTool(client, 'hs4_devices_set', { ref: 120, label: 'Off' })
+    const suggested = at(answer, 'error', 'suggestedNextToolCalls', 0)
+    expect(suggested).toEqual({
+      name: 'hs4_audit_query',
+      args: { tool: 'hs4.devices.set', result: 'blocked', limit: 10 },
+    })
     await client.close()
     await world.close()
     home.remove()

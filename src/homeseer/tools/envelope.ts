@@ -57,23 +57,33 @@ const LATER_HINT = 'Wait for `details.retryAfterMs`, then make the same call.'
 export const homeseerFamily: Family = {
   name: 'homeseer',
   success: (data) => ({ result: data }),
-  failure: (fault, offer) => ({ structured: { error: errorJson(fault, offer) }, isError: true }),
+  failure: (fault, offer, listed = (tool) => tool) => ({
+    structured: { error: errorJson(fault, offer, listed) },
+    isError: true,
+  }),
   outputSchema,
 }
 
-function errorJson(fault: Fault, offer: Offer): JsonObject {
+function errorJson(fault: Fault, offer: Offer, listed: (tool: string) => string): JsonObject {
   const code = codeOf(fault)
-  const { [NEXT]: next, [HINT]: hint, ...known } = fault.details ?? {}
+  const { [NEXT]: own, [HINT]: hint, ...known } = fault.details ?? {}
+  // The fault's own suggestion has the arguments of the call that failed in it; the usual one only its name.
+  const next = Array.isArray(own) ? own : usualNext(code, offer).map(nextJson)
   const details = { ...known, ...extraDetails(fault), ...adminDetails(fault) }
   return {
     code,
     message: fault.message,
     retryable: RETRYABLE.has(fault.kind),
     fixHint: typeof hint === 'string' ? hint : hintFor(fault, code),
-    // The fault's own suggestion has the arguments of the call that failed in it; the usual one only its name.
-    suggestedNextToolCalls: Array.isArray(next) ? next : usualNext(code, offer).map(nextJson),
+    suggestedNextToolCalls: next.map((call) => spelt(call, listed)),
     ...(Object.keys(details).length === 0 ? {} : { details }),
   }
+}
+
+/** Another node may have suggested it, in whatever form. */
+function spelt(call: Json, listed: (tool: string) => string): Json {
+  if (!isJsonObject(call) || typeof call['name'] !== 'string') return call
+  return { ...call, name: listed(call['name']) }
 }
 
 /** The kind has the last word where the guard has learned more than the family knew. */

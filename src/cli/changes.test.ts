@@ -1,7 +1,8 @@
 /** What a person at a terminal is shown of changes. */
 import { describe, expect, it } from 'vitest'
-import type { Json } from '../core/json.ts'
-import { changesAnswer, sinceTime } from './changes.ts'
+import type { Json, JsonObject } from '../core/json.ts'
+import type { CallView } from '../web/api.ts'
+import { changesAnswer, changesFound, sinceTime } from './changes.ts'
 
 const NOW_MS = Date.UTC(2026, 0, 31, 12)
 const AT = '2026-01-31T11:00:00.000Z'
@@ -22,8 +23,12 @@ describe('the beginning of a search', () => {
   })
 })
 
-function shown(changes: Json, more: object = {}): readonly (readonly string[])[] {
-  const { text } = changesAnswer({ outcome: 'ok', traceId: 'T', structured: { ok: true, data: { changes, ...more } } })
+function page(changes: Json, more: JsonObject = {}): CallView {
+  return { outcome: 'ok', traceId: 'T', structured: { ok: true, data: { changes, ...more } } }
+}
+
+function shown(changes: Json, more: JsonObject = {}): readonly (readonly string[])[] {
+  const { text } = changesAnswer(page(changes, more), 2)
   return text.split('\n').map((line) => line.split(/ {2,}/))
 }
 
@@ -56,9 +61,39 @@ describe('changes', () => {
   })
 
   it('that are none are said to be none, and more to be more', () => {
-    expect(shown([], { next_cursor: 'x' })).toEqual([
-      ['Nothing was changed.'],
-      ['There is more: --limit shows up to 200.'],
+    const one = { log_index: 1, at: AT, caller: 'claude', title: 'Set a device', result: 'done' }
+    const more = { next_cursor: 'x' }
+    expect(shown([])).toEqual([['Nothing was changed.']])
+    expect(shown([one, one], more).at(-1)).toEqual(['There is more: --limit shows up to 200.'])
+    const further = 'was found as far back as was looked; there may be some before that.'
+    expect(shown([one], more).at(-1)).toEqual([`No other ${further}`])
+    expect(shown([], more)).toEqual([[`No change ${further}`]])
+  })
+
+  it('are asked for until there are as many as wanted, however many calls between them changed nothing', async () => {
+    const pages = [page([], { next_cursor: 'a' }), page(['one'], { next_cursor: 'b' }), page(['two', 'three'])]
+    const asked: JsonObject[] = []
+    const answering = async (wanted: JsonObject): Promise<CallView | undefined> => {
+      asked.push(wanted)
+      return pages[asked.length - 1]
+    }
+    expect(await changesFound(answering, { since: AT, limit: 5 })).toMatchObject({
+      structured: { ok: true, data: { changes: ['one', 'two', 'three'] } },
+    })
+    expect(asked).toEqual([
+      { since: AT, limit: 5 },
+      { since: AT, limit: 5, cursor: 'a' },
+      { since: AT, limit: 4, cursor: 'b' },
     ])
+  })
+
+  it('are given up looking for after a while, and a refusal is the answer', async () => {
+    let questions = 0
+    const endless = async (): Promise<CallView> => page([], { next_cursor: String(++questions) })
+    expect(await changesFound(endless, { limit: 5 })).toEqual(page([], { next_cursor: '20' }))
+    const refused: CallView = { outcome: 'denied', traceId: 'T', structured: { ok: false } }
+    const refusing = async (wanted: JsonObject): Promise<CallView> =>
+      wanted['cursor'] === undefined ? page([], { next_cursor: 'a' }) : refused
+    expect(await changesFound(refusing, { limit: 5 })).toBe(refused)
   })
 })

@@ -1,12 +1,13 @@
 /**
  * Changes: the command that says what was changed in the house, by whom, and what became of it.
  *
- * Pure: the asking is `ask`'s.
+ * Pure: the asking is `heard`'s.
  */
 import { InvalidArgumentError } from 'commander'
 import type { Command } from 'commander'
+import type { JsonObject } from '../core/json.ts'
 import type { CallView } from '../web/api.ts'
-import { ask } from './command-client.ts'
+import { heard, say } from './command-client.ts'
 import { harmless, table } from './print.ts'
 import type { Answer } from './print.ts'
 import { callAnswer } from './remote.ts'
@@ -18,12 +19,41 @@ export function addChangesCommand(program: Command): void {
     .description('what was changed in the house or was to be, by whom, and what became of it')
     .option('--since <time>', 'from then on: 90m, 12h, 7d, or a date and time', (text) => sinceTime(text, Date.now()))
     .option('--limit <n>', 'how many', wholeNumber(1, 200), 20)
-    .action((options: { since?: string; limit: number }, command: Command) => {
-      const body = { tool: 'ledger_changes', arguments: { ...options } }
-      return ask(command, { method: 'POST', path: '/api/call', body, asOwner: true }, (value) =>
-        changesAnswer(value as unknown as CallView),
-      )
+    .action(async (options: Wanted, command: Command) => {
+      const asked = async (page: JsonObject): Promise<CallView | undefined> => {
+        const body = { tool: 'ledger_changes', arguments: page }
+        const value = await heard(command, { method: 'POST', path: '/api/call', body, asOwner: true })
+        return value as CallView | undefined
+      }
+      const view = await changesFound(asked, options)
+      if (view !== undefined) say(command, changesAnswer(view, options.limit))
     })
+}
+
+interface Wanted {
+  readonly since?: string
+  readonly limit: number
+}
+
+/** One looks at 2,000 calls at most, and an agent that reads registers all night makes as many that changed nothing. */
+const MAX_QUESTIONS = 20
+
+/** A short page is not the end: it is asked on until there are as many as wanted. */
+export async function changesFound(
+  asked: (page: JsonObject) => Promise<CallView | undefined>,
+  wanted: Wanted,
+): Promise<CallView | undefined> {
+  let view = await asked({ ...wanted })
+  for (let questions = 1; questions < MAX_QUESTIONS && view?.outcome === 'ok'; questions++) {
+    const { changes, next_cursor: cursor } = dataOf(view)
+    const missing = wanted.limit - changes.length
+    if (cursor === undefined || missing <= 0) return view
+    const next = await asked({ ...wanted, limit: missing, cursor })
+    if (next?.outcome !== 'ok') return next
+    const data = dataOf(next)
+    view = { ...next, structured: { ok: true, data: { ...data, changes: [...changes, ...data.changes] } } }
+  }
+  return view
 }
 
 const UNITS_MS = { m: 60_000, h: 3_600_000, d: 86_400_000 } as const
@@ -45,7 +75,7 @@ function dateMs(text: string): number {
 }
 
 /** As far as a line of a terminal has room for it; the rest is in --json. */
-interface ChangeLine {
+interface ChangeLine extends JsonObject {
   readonly log_index: number
   readonly at: string
   readonly caller: string
@@ -60,12 +90,19 @@ interface ChangeLine {
   readonly grant?: { readonly by?: string }
 }
 
-export function changesAnswer(view: CallView): Answer {
+interface ChangesPage extends JsonObject {
+  readonly changes: readonly ChangeLine[]
+  readonly next_cursor?: string
+}
+
+function dataOf({ structured }: CallView): ChangesPage {
+  return (structured as unknown as { readonly data: ChangesPage }).data
+}
+
+export function changesAnswer(view: CallView, limit: number): Answer {
   if (view.outcome !== 'ok') return callAnswer(view)
-  const { data } = view.structured as unknown as {
-    readonly data: { readonly changes: readonly ChangeLine[]; readonly next_cursor?: string }
-  }
-  const rows = data.changes.map((change) => [
+  const { changes, next_cursor: cursor } = dataOf(view)
+  const rows = changes.map((change) => [
     String(change.log_index),
     change.at,
     who(change),
@@ -75,12 +112,15 @@ export function changesAnswer(view: CallView): Answer {
     word(change),
   ])
   const lines = [
-    rows.length === 0
-      ? 'Nothing was changed.'
-      : table(['entry', 'when', 'who', 'what', 'on', 'result', 'a person'], rows),
-    ...(data.next_cursor === undefined ? [] : ['There is more: --limit shows up to 200.']),
+    ...(rows.length > 0 ? [table(['entry', 'when', 'who', 'what', 'on', 'result', 'a person'], rows)] : []),
+    ...(cursor === undefined ? [] : [moreText(rows.length, limit)]),
   ]
-  return { json: view.structured, text: harmless(lines.join('\n')) }
+  return { json: view.structured, text: harmless(lines.join('\n') || 'Nothing was changed.') }
+}
+
+function moreText(found: number, limit: number): string {
+  if (found >= limit) return 'There is more: --limit shows up to 200.'
+  return `No ${found === 0 ? 'change' : 'other'} was found as far back as was looked; there may be some before that.`
 }
 
 /** Never the names alone: a node may be called like somebody, and so may those for whom it says that it asks. */

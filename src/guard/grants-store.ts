@@ -65,9 +65,19 @@ export function createGrants(options: {
 }): GrantStore {
   const { database, transact, policyVersion } = options
 
-  function endIn({ sql, nowMs, record }: Transaction, id: string, because: string): void {
+  function endIn({ sql, nowMs, record }: Transaction, id: string, because: string, said: JsonObject = {}): void {
     sql.prepare('UPDATE guard_grant SET ended_at = ?, ended_because = ? WHERE id = ?').run(nowMs, because, id)
-    record({ kind: 'grant.ended', grant: id, because })
+    record({ kind: 'grant.ended', grant: id, because, ...said })
+  }
+
+  function endedByIn(transaction: Transaction, { id, principal, tool, target = 'any' }: Grant, caller: Caller): void {
+    const by = callerKey(caller)
+    endIn(transaction, id, `ended by ${by}`, { by, principal, tool, target })
+  }
+
+  function inForceIn({ sql }: Transaction, id: string): Grant | undefined {
+    const row = sql.prepare('SELECT * FROM guard_grant WHERE id = ? AND ended_at IS NULL').get(id)
+    return row && toGrant(row)
   }
 
   return {
@@ -79,11 +89,11 @@ export function createGrants(options: {
 
     end: (id, by) =>
       transact((transaction): Result<void, Fault> => {
-        const row = transaction.sql.prepare('SELECT * FROM guard_grant WHERE id = ? AND ended_at IS NULL').get(id)
-        if (row === undefined) return fail({ kind: 'not-found', message: `There is no grant ${id} in force.` })
-        const flaw = approverFlaw(by, toGrant(row))
+        const grant = inForceIn(transaction, id)
+        if (grant === undefined) return fail({ kind: 'not-found', message: `There is no grant ${id} in force.` })
+        const flaw = approverFlaw(by, grant)
         if (flaw !== undefined) return fail(flaw)
-        endIn(transaction, id, `ended by ${callerKey(by)}`)
+        endedByIn(transaction, grant, by)
         return ok(undefined)
       }),
 
@@ -201,8 +211,8 @@ export function createGrants(options: {
     },
 
     takeBackIn: (transaction, id, by) => {
-      const inForce = transaction.sql.prepare('SELECT id FROM guard_grant WHERE id = ? AND ended_at IS NULL').get(id)
-      if (inForce !== undefined) endIn(transaction, id, `ended by ${callerKey(by)}`)
+      const grant = inForceIn(transaction, id)
+      if (grant !== undefined) endedByIn(transaction, grant, by)
     },
 
     sweepIn: (transaction) => {

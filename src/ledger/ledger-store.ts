@@ -30,6 +30,7 @@ const DEEDS = [
   'approval.denied',
   'body.erased',
   'grant.created',
+  'grant.ended',
   'ledger.adopted',
   'stop.engaged',
   'stop.released',
@@ -98,7 +99,12 @@ export const ledgerMigrations: Migrations = {
       FROM enter LEFT JOIN ledger_entry AS last ON last.closes = enter.seq;
     `,
     `CREATE INDEX ledger_entry_trace ON ledger_entry (${TRACE_ID}) WHERE ${TRACE_ID} IS NOT NULL;`,
-    `CREATE INDEX ledger_entry_change ON ledger_entry (${CHANGED_AT}) WHERE ${CHANGED_AT} IS NOT NULL;`,
+    // An index of changes, which the next step makes anew: what counts as a change is spelt in it.
+    '',
+    `
+    DROP INDEX IF EXISTS ledger_entry_change;
+    CREATE INDEX ledger_entry_change ON ledger_entry (${CHANGED_AT}) WHERE ${CHANGED_AT} IS NOT NULL;
+    `,
   ],
 }
 

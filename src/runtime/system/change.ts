@@ -164,6 +164,7 @@ const TITLES: Readonly<Record<string, string>> = {
   'approval.denied': 'A person said no',
   'body.erased': 'Words were erased from the ledger',
   'grant.created': 'A person said yes to calls to come',
+  'grant.ended': 'A person took back a yes to calls to come',
   'ledger.adopted': 'This copy of the ledger was declared the newest',
   'stop.engaged': 'Everything was stopped',
   'stop.released': 'The stop was lifted',
@@ -175,8 +176,9 @@ const TITLES: Readonly<Record<string, string>> = {
 const UNTOLD = /^(?:v|seq|at|kind|by|body_hash|trace_id|policy_version|.*_hash)$/
 
 function deed(entry: LedgerEntry, around: Surroundings): Change | undefined {
-  // A yes that is given back is nobody's new decision. Of what was done past the gateway, nobody knows who did it.
-  const by = textOf(entry['by']) ?? (entry.kind.startsWith('approval.') ? undefined : 'not recorded')
+  // A yes that is given back, or that ends by itself, is nobody's decision. Of what was done past the gateway, nobody
+  // knows who did it.
+  const by = textOf(entry['by']) ?? (/^(?:approval|grant)\./.test(entry.kind) ? undefined : 'not recorded')
   if (by === undefined) return undefined
   const told = Object.entries(entry).filter(([field]) => !UNTOLD.test(field))
   return {

@@ -194,6 +194,25 @@ describe('ledger_changes', () => {
     expect(await changes({ limit: 1 })).toMatchObject([{ result: 'done', grant: { by: 'anna' } }])
   })
 
+  it('tells that a standing yes was taken back, and by whom, and not that one ended by itself', async () => {
+    const grant = { durationMs: 60_000, maxUses: 1, bounds: {}, free: [], target: 'same' } as const
+    await rig.guard.approvals.approve(await approvalId(1), APPROVER, { grant })
+    for (const _ of [1, 2]) await open(1)
+    await rig.guard.sweep()
+    await rig.guard.approvals.approve(await approvalId(2), APPROVER, { grant: { ...grant, maxUses: 2 } })
+    const [second] = rig.guard.grants.list()
+    expect(await rig.guard.grants.end(second?.id ?? '', APPROVER)).toMatchObject({ ok: true })
+    expect(rig.entries('grant.ended').map(({ because }) => because)).toEqual(['used up', 'ended by anna'])
+    expect(await changes({ text: 'grant.ended' })).toMatchObject([
+      {
+        title: 'A person took back a yes to calls to come',
+        caller: 'anna',
+        target: 'door:1',
+        arguments: { grant: second?.id, tool: 'door.open', principal: 'claude', because: 'ended by anna' },
+      },
+    ])
+  })
+
   it('tells what people did to the gateway itself', async () => {
     await rig.guard.tokens.create(ADMIN, { name: 'tablet', role: 'observer' })
     await rig.guard.stop.engage(ADMIN, 'Smoke.')

@@ -1,7 +1,7 @@
 import canonicalize from 'canonicalize'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { canonicalJson } from './json.ts'
+import { canonicalJson, receivedJson } from './json.ts'
 
 describe('canonical JSON', () => {
   it('is RFC 8785: sorted by UTF-16 unit, shortest numbers, no white space', () => {
@@ -67,5 +67,28 @@ describe('canonical JSON', () => {
     expect(() => canonicalJson(loop)).toThrow('Circular')
     expect(canonicalJson({ b: 1, 10: 2, 9: 3 })).toBe('{"10":2,"9":3,"b":1}')
     expect(canonicalJson(JSON.parse('{"z":1,"__proto__":{"a":2}}'))).toBe('{"__proto__":{"a":2},"z":1}')
+  })
+})
+
+describe('received JSON', () => {
+  it('is what JSON says, as long as its characters are whole', () => {
+    expect(receivedJson(String.raw`{"a":"\ud83d\ude00 \u00e4 \\ud83d 😀"}`)).toEqual({ a: '😀 ä \\ud83d 😀' })
+    expect(receivedJson('{"a":')).toBeUndefined()
+    expect(receivedJson(undefined)).toBeUndefined()
+  })
+
+  it.each([
+    [String.raw`"cut \ud83d"`, 'cut \ufffd'],
+    [String.raw`"\uDE00 rest"`, '\ufffd rest'],
+    [String.raw`"\ud83d\ud83d\ude00"`, '\ufffd😀'],
+    [String.raw`"\\\ud83d\n"`, '\\\ufffd\n'],
+    [String.raw`"\ud83d\\ude00"`, '\ufffd\\ude00'],
+    ['"\ud83d"', '\ufffd'],
+  ])('has a mark where half a character was: %s', (text, read) => {
+    expect(receivedJson(text)).toBe(read)
+  })
+
+  it('has a mark in names of members, too', () => {
+    expect(receivedJson(String.raw`{"\ud83d":[{"x":"\ude00"}]}`)).toEqual({ '\ufffd': [{ x: '\ufffd' }] })
   })
 })

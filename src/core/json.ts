@@ -103,6 +103,25 @@ export function jsonIn(text: string | undefined): Json | undefined {
   }
 }
 
+/** Every escape as a whole, a pair as one: what then is half of a pair stands alone. */
+const ESCAPE = /\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|u....|.)/g
+const HALF = /\\u[dD][89a-fA-F]/
+
+/**
+ * What a stranger's text spells. Plug-ins and firmware count in halves of characters: a title that was cut after so
+ * many of them may end in one half of an emoji, which no other wire can carry. It is read as U+FFFD, so that one such
+ * text does not hide all the others.
+ */
+export function receivedJson(text: string | undefined): Json | undefined {
+  const whole = text?.toWellFormed()
+  if (whole === undefined || !HALF.test(whole)) return jsonIn(whole)
+  return jsonIn(whole.replaceAll(ESCAPE, (escape) => (isHalf(escape) ? String.raw`\ufffd` : escape)))
+}
+
+function isHalf(escape: string): boolean {
+  return escape.length === 6 && HALF.test(escape)
+}
+
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -17,7 +17,6 @@ import { faultSentence, mayHaveActed } from '../session/device-fault.ts'
 import type { ToolResult } from '../wire/content.ts'
 import { parseJson } from '../wire/json-text.ts'
 import { visibleText } from './stranger-text.ts'
-import { wellFormed } from './well-formed.ts'
 
 export interface Called {
   readonly slug: string
@@ -133,7 +132,7 @@ const LOOKS_LIKE_JSON = /^\s*(?:[[{"]|(?:-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|f
 function meaning(text: string): Json {
   const value = LOOKS_LIKE_JSON.test(text) ? parseJson(text) : undefined
   if (value === undefined || (typeof value === 'number' && !isExact(value, text.trim()))) return text.toWellFormed()
-  return wellFormed(value)
+  return value
 }
 
 /** A double keeps fifteen digits whatever they are, and some longer numbers. */

@@ -9,7 +9,6 @@
 import { hash } from 'node:crypto'
 import { canonicalJson } from '../../core/json.ts'
 import type { DeviceTool } from '../wire/tool-list.ts'
-import { wellFormed } from './well-formed.ts'
 
 /** Tool name → the definition that somebody, or the first listing, stood for. */
 export type Pins = ReadonlyMap<string, Pin>
@@ -38,7 +37,7 @@ export function definitionHash(tool: DeviceTool): string {
   const known = hashes.get(tool)
   if (known !== undefined) return known
   const { name, description, inputSchema, userOnly } = tool
-  const digest = hash('sha256', canonicalJson(wellFormed({ name, description, inputSchema, userOnly })))
+  const digest = hash('sha256', canonicalJson({ name, description, inputSchema, userOnly }))
   hashes.set(tool, digest)
   return digest
 }

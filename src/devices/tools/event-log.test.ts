@@ -42,13 +42,9 @@ describe('the event log', () => {
     expect(log.list(all)).toHaveLength(4_096)
   })
 
-  it('makes whole what a device broke, and leaves out what is too long', () => {
+  it('leaves out what is too long', () => {
     const log = new EventLog()
-    log.add({ kind: 'notification', device: 'a', atMs: 0, method: '\uD800', params: { '\uD800': '\uDFFF' } })
     log.add({ kind: 'notification', device: 'a', atMs: 0, method: 'm', params: { x: 'y'.repeat(5_000) } })
-    expect(log.list(all).map(({ details }) => details)).toEqual([
-      { method: '\uFFFD', params: { '\uFFFD': '\uFFFD' } },
-      { method: 'm', params_omitted: '5008 characters' },
-    ])
+    expect(log.list(all).map(({ details }) => details)).toEqual([{ method: 'm', params_omitted: '5008 characters' }])
   })
 })

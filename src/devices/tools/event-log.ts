@@ -8,7 +8,6 @@
  */
 import type { JsonObject } from '../../core/json.ts'
 import type { FleetEvent } from '../session/fleet.ts'
-import { wellFormed } from './well-formed.ts'
 
 export interface LoggedEvent {
   /** Grows by one with every event of this run. */
@@ -75,10 +74,8 @@ function detailsOf(event: Exclude<FleetEvent, { kind: 'missed' }>): JsonObject {
     case 'notification': {
       const { method, params } = event
       const length = JSON.stringify(params ?? {}).length
-      // Half a character in it would keep the whole list from being recorded.
-      const named = { method: method.toWellFormed() }
-      if (length > MAX_PARAMS) return { ...named, params_omitted: `${length} characters` }
-      return { ...named, ...(params === undefined ? {} : { params: wellFormed(params) }) }
+      if (length > MAX_PARAMS) return { method, params_omitted: `${length} characters` }
+      return { method, ...(params === undefined ? {} : { params }) }
     }
     default:
       return {}

@@ -29,6 +29,10 @@ describe('JSON text', () => {
     expect(parseJson('"\uD800"')).toBe('�')
   })
 
+  it('keeps a text that only looks like one', () => {
+    expect(parseJson(String.raw`"\\ud83d is half of 😀"`)).toBe('\\ud83d is half of 😀')
+  })
+
   it('can always be written out again and hashed', () => {
     fc.assert(
       fc.property(fc.json({ maxDepth: 40 }), (text) => {

@@ -8,25 +8,15 @@
  * Pure.
  */
 import type { Json, JsonObject } from '../../core/json.ts'
-import { isJsonObject } from '../../core/json.ts'
+import { isJsonObject, receivedJson } from '../../core/json.ts'
 
 const MAX_DEPTH = 32
-
-/** High without low, or low without high, as JSON escapes them. */
-const LONE_SURROGATE =
-  /\\u[dD][89abAB][\da-fA-F]{2}(?!\\u[dD][c-fC-F][\da-fA-F]{2})|(?<!\\u[dD][89abAB][\da-fA-F]{2})\\u[dD][c-fC-F][\da-fA-F]{2}/g
 
 /** `undefined` for what is not JSON, and for JSON that nobody should have to deal with. */
 export function parseJson(text: string): Json | undefined {
   if (depthOf(text) > MAX_DEPTH) return undefined
-  try {
-    const whole = text.toWellFormed()
-    const paired = whole.includes(String.raw`\u`) ? whole.replaceAll(LONE_SURROGATE, String.raw`\ufffd`) : whole
-    const value = JSON.parse(paired) as Json
-    return isSound(value) ? value : undefined
-  } catch {
-    return undefined
-  }
+  const value = receivedJson(text)
+  return value !== undefined && isSound(value) ? value : undefined
 }
 
 export function parseJsonObject(text: string): JsonObject | undefined {

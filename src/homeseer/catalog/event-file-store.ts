@@ -8,10 +8,9 @@
  */
 import { open, stat } from 'node:fs/promises'
 import { setTimeout as wait } from 'node:timers/promises'
-import type { Json } from '../../core/json.ts'
+import { receivedJson, type Json } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import { systemCode } from '../../core/thrown.ts'
-import { receivedJson } from '../wire/received-json.ts'
 import { decodeDefinitions, type DefinitionFault, type EventDefinition } from './event-definition.ts'
 
 export interface EventFilePaths {

@@ -15,11 +15,10 @@
  * Pure.
  */
 import { base64url, fromBase64url, fromUtf8, utf8 } from '../../core/bytes.ts'
-import { isJsonObject, type JsonObject } from '../../core/json.ts'
+import { isJsonObject, receivedJson, type JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import type { Exchange } from './exchange.ts'
 import { booleanField, numberField, objectField, textField } from './field.ts'
-import { receivedJson } from './received-json.ts'
 import type { Reply, ReplyFault } from './reply.ts'
 import { decodeScriptReply, runScript, SCRIPT_PAGE } from './script.ts'
 

@@ -38,6 +38,12 @@ describe('reply', () => {
     expect(decodeReply(fromHex('22 4b fc 63 68 65 22'))).toEqual({ ok: true, value: { kind: 'json', value: 'Küche' } })
   })
 
+  it('reads a title that was cut in the middle of a character', () => {
+    expect(read(String.raw`{"Devices":[{"ref":1,"name":"Song \ud83d"}]}`)).toMatchObject({
+      value: { value: { Devices: [{ name: 'Song \ufffd' }] } },
+    })
+  })
+
   it('knows pictures by their first bytes', () => {
     expect(decodeReply(fromHex('ff d8 ff e0'))).toMatchObject({ value: { kind: 'image', mimeType: 'image/jpeg' } })
     expect(decodeReply(fromHex('89 50 4e 47'))).toMatchObject({ value: { kind: 'image', mimeType: 'image/png' } })

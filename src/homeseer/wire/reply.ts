@@ -11,10 +11,9 @@
  * Pure.
  */
 import { fromUtf8 } from '../../core/bytes.ts'
-import { isJsonObject, type Json } from '../../core/json.ts'
+import { isJsonObject, receivedJson, type Json } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import { textField } from './field.ts'
-import { receivedJson } from './received-json.ts'
 
 export type Reply =
   | { readonly kind: 'word'; readonly word: 'ok' }

@@ -20,6 +20,11 @@ describe('web hook', () => {
     expect(decodeWebhook(utf8('{"type":"eventrun","data":{}}'))).toEqual({ ok: true, value: undefined })
   })
 
+  it('reads a status that was cut in the middle of a character', () => {
+    const hook = String.raw`{"type":"devicechange","data":{"ref":1,"value":0,"status":"\ud83d"}}`
+    expect(decodeWebhook(utf8(hook))).toMatchObject({ value: { status: '\ufffd' } })
+  })
+
   it('refuses a change of nothing', () => {
     expect(decodeWebhook(utf8('{"type":"devicechange","data":{"ref":-4,"value":1}}'))).toMatchObject({ ok: false })
     expect(decodeWebhook(utf8('{"type":"devicechange"}'))).toMatchObject({ ok: false })

@@ -7,11 +7,10 @@
  * Pure.
  */
 import { fromUtf8 } from '../../core/bytes.ts'
-import { isJsonObject } from '../../core/json.ts'
+import { isJsonObject, receivedJson } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import { decodeWireDate, encodeWireDate } from './date.ts'
 import { numberField, objectField, textField } from './field.ts'
-import { receivedJson } from './received-json.ts'
 import type { Malformed } from './reply.ts'
 
 export interface HookedChange {

@@ -64,6 +64,16 @@ export function adminEnvelope(parts: EnvelopeParts): JsonObject {
   }
 }
 
+/** Of a dry run; `route` as configured, since which of two `auto` takes is known only when it has been tried. */
+export function plannedEnvelope(parts: Omit<EnvelopeParts, 'result' | 'steps'>, route: string): JsonObject {
+  return adminEnvelope({
+    ...parts,
+    result: 'planned',
+    steps: [{ name: 'execute', status: 'planned', route }],
+    data: { dryRun: true, ...parts.data, payload: parts.discretion.payload },
+  })
+}
+
 function checksOf({ requireTicket }: Pick<CallParts, 'requireTicket'>) {
   return [
     { check: 'policy' },

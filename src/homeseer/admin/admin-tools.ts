@@ -22,6 +22,7 @@ import type { House } from '../catalog/house.ts'
 import {
   adminEnvelope,
   ENVELOPE_OUTPUT,
+  plannedEnvelope,
   refusedEnvelope,
   type EnvelopeParts,
   type RollbackOffer,
@@ -84,17 +85,8 @@ function operationTool(parts: AdminParts, operation: Operation): GuardedTool {
     act: ({ args }, claims, call) => actOperation(parts, { operation, args, claims, call }),
     rehearse: ({ args }, claims, call) => {
       const discretion = discretionOf(operation, args)
-      return adminEnvelope({
-        result: 'planned',
-        domain,
-        claims,
-        discretion,
-        requireTicket,
-        auditRef: auditRef(call),
-        // Which of two routes `auto` will take is known only when it has been tried.
-        steps: [{ name: 'execute', status: 'planned', route: homeseer.config.admin.executionMode }],
-        data: { dryRun: true, operation: op, payload: discretion.payload },
-      })
+      const said = { domain, claims, discretion, requireTicket, auditRef: auditRef(call) }
+      return plannedEnvelope({ ...said, data: { operation: op } }, homeseer.config.admin.executionMode)
     },
   })
 }
@@ -255,17 +247,8 @@ export function rollbackTool({ homeseer, rollbacks }: AdminParts): GuardedTool {
     refusal: (claims, call, rollback) =>
       refusedEnvelope({ domain: rollback?.domain ?? null, claims, requireTicket, auditRef: auditRef(call) }),
     rehearse: ({ id, domain, tool, args, undoes }, claims, call) => {
-      const discretion = discretionOf({}, args)
-      return adminEnvelope({
-        result: 'planned',
-        domain,
-        claims,
-        discretion,
-        requireTicket,
-        auditRef: auditRef(call),
-        steps: [{ name: 'execute', status: 'planned', route }],
-        data: { dryRun: true, rollbackId: id, undoes, by: tool, payload: discretion.payload },
-      })
+      const said = { domain, claims, discretion: discretionOf({}, args), requireTicket, auditRef: auditRef(call) }
+      return plannedEnvelope({ ...said, data: { rollbackId: id, undoes, by: tool } }, route)
     },
     weigh: ({ id, domain, tool, args, undoes }) => ({
       effect: 'admin',

@@ -22,19 +22,34 @@ const common = { family: runtimeFamily, lock: RUNTIME_LOCK, effect: 'reads' } as
 /** Figures grow with the bus; each is spelt where it is made. */
 const figures = z.record(z.string(), z.unknown())
 
+/** A house has two hundred; a community of many nodes has thousands, more than a model reads with profit. */
+const DEFAULT_CAPABILITIES = 250
+const MAX_CAPABILITIES = 1_000
+
 const busTopology = defineTool({
   ...common,
   name: 'bus_topology',
   title: 'What is on the bus',
   description:
-    'Shows every capability that this node and its peers offer, with load, latency, success rate and quarantine, and the peers themselves. Use it to see where something runs and how well. With `prefix` each is shown whole; without, what is zero or empty is left out.',
-  input: z.strictObject({ prefix: id().exactOptional().describe('Only capabilities whose name begins so.') }),
+    'Shows every capability that this node and its peers offer, with load, latency, success rate and quarantine, and the peers themselves. Use it to see where something runs and how well. With `prefix` each is shown whole; without, what is zero or empty is left out. By name; of many a page, and `next_after` says where to go on.',
+  input: z.strictObject({
+    prefix: id().exactOptional().describe('Only capabilities whose name begins so.'),
+    after: id().exactOptional().describe('Only those behind this name: `next_after` of the page before.'),
+    limit: z
+      .int()
+      .min(1)
+      .max(MAX_CAPABILITIES)
+      .default(DEFAULT_CAPABILITIES)
+      .describe(`How many capabilities about, 1 to ${MAX_CAPABILITIES}; ${DEFAULT_CAPABILITIES} unless told.`),
+  }),
   output: z.object({
     our_node_id: z.string(),
     community_id: z.string().nullable(),
     peers: z.array(figures),
     capabilities_local: z.array(figures),
     capabilities_remote: z.array(figures),
+    capabilities_total: z.int().describe('How many there are, on whatever page.'),
+    next_after: z.string().exactOptional().describe('There are more: the last name of this page.'),
     in_flight_total: z.int(),
   }),
 })
@@ -66,16 +81,23 @@ export type ViewedBus = Pick<CapabilityBus, 'topologySnapshot' | 'recentTraces' 
 
 export function busTools(bus: ViewedBus): readonly Capability[] {
   return [
-    busTopology.handledBy(async ({ prefix = '' }) => {
+    busTopology.handledBy(async ({ prefix = '', after = '', limit }) => {
       const { communityId, peers, capabilitiesLocal, capabilitiesRemote, ...rest } = bus.topologySnapshot()
       const wanted = ({ name }: EntryView): boolean => name.startsWith(prefix) || underscored(name).startsWith(prefix)
       const shown = prefix === '' ? inBrief : snakeCase
+      const all = [...capabilitiesLocal, ...capabilitiesRemote].filter(wanted)
+      const { entries, ...next } = pageByName(
+        all.filter(({ name }) => name > after),
+        limit,
+      )
       return answer({
         ...snakeCase(rest),
         community_id: communityId ?? null,
         peers: peers.map(snakeCase),
-        capabilities_local: capabilitiesLocal.filter(wanted).map(shown),
-        capabilities_remote: capabilitiesRemote.filter(wanted).map(shown),
+        capabilities_local: entries.filter(({ isLocal }) => isLocal).map(shown),
+        capabilities_remote: entries.filter(({ isLocal }) => !isLocal).map(shown),
+        capabilities_total: all.length,
+        ...next,
       })
     }),
 
@@ -99,6 +121,17 @@ export function busTools(bus: ViewedBus): readonly Capability[] {
       return answer({ ...snakeCase(totals), capabilities: capabilities.map(snakeCase) })
     }),
   ]
+}
+
+/** All of one name on one page, so that a name alone says where the next one begins. */
+function pageByName(
+  found: readonly EntryView[],
+  limit: number,
+): { readonly entries: readonly EntryView[]; readonly next_after?: string } {
+  const entries = found.toSorted((left, right) => (left.name < right.name ? -1 : left.name > right.name ? 1 : 0))
+  const last = entries[limit - 1]?.name ?? ''
+  const more = last === '' ? -1 : entries.findIndex(({ name }) => name > last)
+  return more === -1 ? { entries } : { entries: entries.slice(0, more), next_after: last }
 }
 
 /** Microseconds say enough; a model pays for every further digit, and there are seven of these in each. */

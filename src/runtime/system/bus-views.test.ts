@@ -50,6 +50,33 @@ describe('bus_topology', () => {
   })
 })
 
+describe('bus_topology of many nodes', () => {
+  const names = ({ capabilities_local: local, capabilities_remote: remote }: Record<string, unknown>): unknown[] =>
+    [local, remote].map((entries) => (entries as { name: string }[]).map(({ name }) => name))
+
+  it('is told page by page, with all who offer a name on one page', async () => {
+    const attic = node('attic')
+    for (const name of ['light.a', 'light.b', 'light.d']) attic.registerCapability(answering({ name }, echo))
+    for (const name of ['light.c', 'light.b']) rig.bus.registerCapability(answering({ name }, echo))
+    rig.bus.onPeerAdded(manifestOf(attic))
+    const first = await rig.data('bus_topology', { prefix: 'light.', limit: 2 })
+    expect(names(first)).toEqual([['light.b'], ['light.a', 'light.b']])
+    expect(first).toMatchObject({ capabilities_total: 5, next_after: 'light.b' })
+    const last = await rig.data('bus_topology', { prefix: 'light.', limit: 2, after: 'light.b' })
+    expect(names(last)).toEqual([['light.c'], ['light.d']])
+    expect(last).toMatchObject({ capabilities_total: 5 })
+    expect(last).not.toHaveProperty('next_after')
+  })
+
+  it('stays short where there are thousands', async () => {
+    for (let count = 0; count < 2_000; count++)
+      rig.bus.registerCapability(answering({ name: `light.n${String(count).padStart(4, '0')}` }, echo))
+    const all = await rig.data('bus_topology')
+    expect(all['capabilities_local']).toHaveLength(250)
+    expect(all).toMatchObject({ capabilities_total: rig.bus.offers().length, next_after: expect.any(String) as string })
+  })
+})
+
 describe('bus_traces', () => {
   it('shows the last calls, newest first, and filters them', async () => {
     rig.bus.registerCapability(answering({ name: 'light.read' }, echo))

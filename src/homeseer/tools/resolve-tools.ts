@@ -4,6 +4,7 @@
  * Reads through the link.
  */
 import { z } from 'zod'
+import type { Outcome } from '../../bus/call.ts'
 import type { Capability } from '../../bus/capability.ts'
 import { defineTool } from '../../bus/tool.ts'
 import type { Fault } from '../../core/fault.ts'
@@ -115,6 +116,42 @@ export function disambiguation(verdict: Verdict): string | undefined {
   return doubt === undefined ? undefined : `${doubt} Ask which one is meant.`
 }
 
+interface Question {
+  readonly query: string
+  readonly limit: number
+  readonly includeEvidence: boolean
+}
+
+interface Answering<One> {
+  readonly resolve: (names: Resolver) => Resolution<One>
+  readonly item: (one: One, index: number) => JsonObject
+  /** What the answer says beside. */
+  readonly more?: (best: One | undefined) => JsonObject
+}
+
+/** What all three answer: who may be meant, best first, and whether one may act on it. */
+async function found<One extends Candidate<unknown>>(
+  homeseer: Homeseer,
+  { query, limit: most, includeEvidence: withEvidence }: Question,
+  { resolve, item, more }: Answering<One>,
+): Promise<Outcome> {
+  const current = await currentNames(homeseer, (names) => acts(resolve(names)))
+  if (!current.ok) return current
+  const { candidates, total, verdict } = resolve(current.value.resolver)
+  const hint = disambiguation(verdict)
+  return answer({
+    query,
+    refresh: refreshJson(current.value, homeseer),
+    totalMatches: total,
+    verdict: { ...verdict },
+    ...(hint === undefined ? {} : { disambiguationHint: hint }),
+    ...more?.(candidates[0]),
+    items: candidates
+      .slice(0, most)
+      .map((one, index) => ({ ...item(one, index), ...candidateJson(one, withEvidence) })),
+  })
+}
+
 function devices(homeseer: Homeseer): Capability {
   return defineTool({
     ...common,
@@ -124,30 +161,20 @@ function devices(homeseer: Homeseer): Capability {
       'Finds the devices that somebody may mean, best first. Endpoints that can be told something go before roots and masters. `verdict.kind` is `act` only when exactly one device is called exactly that; otherwise ask.',
     input: z.strictObject({ query: queryArgument, limit, includeEvidence }),
     output,
-  }).handledBy(async (input) => {
-    const current = await currentNames(homeseer, (names) => acts(resolveDevices(names, input.query)))
-    if (!current.ok) return current
-    const { candidates, total, verdict } = resolveDevices(current.value.resolver, input.query)
-    const recommended = candidates[0]?.target.ref ?? null
-    const hint = disambiguation(verdict)
-    return answer({
-      query: input.query,
-      refresh: refreshJson(current.value, homeseer),
-      totalMatches: total,
-      verdict: { ...verdict },
-      ...(hint === undefined ? {} : { disambiguationHint: hint }),
-      recommendedRef: recommended,
-      items: candidates.slice(0, input.limit).map((one) => ({
+  }).handledBy((input) =>
+    found(homeseer, input, {
+      resolve: (names) => resolveDevices(names, input.query),
+      more: (best) => ({ recommendedRef: best?.target.ref ?? null }),
+      item: (one, index) => ({
         ref: one.target.ref,
         name: one.target.name,
         location: one.target.location,
         location2: one.target.location2,
-        recommended: one.target.ref === recommended,
-        ...candidateJson(one, input.includeEvidence),
+        recommended: index === 0,
         actionability: actionabilityJson(one),
-      })),
-    })
-  })
+      }),
+    }),
+  )
 }
 
 function actionabilityJson({ actionability }: DeviceCandidate): JsonObject {
@@ -169,26 +196,13 @@ function events(homeseer: Homeseer): Capability {
       includeEvidence,
     }),
     output,
-  }).handledBy(async (input) => {
-    const current = await currentNames(homeseer, (names) => acts(resolveEvents(names, input.query, input.groupHint)))
-    if (!current.ok) return current
-    const { candidates, total, verdict } = resolveEvents(current.value.resolver, input.query, input.groupHint)
-    const hint = disambiguation(verdict)
-    return answer({
-      query: input.query,
-      groupHint: input.groupHint ?? null,
-      refresh: refreshJson(current.value, homeseer),
-      totalMatches: total,
-      verdict: { ...verdict },
-      ...(hint === undefined ? {} : { disambiguationHint: hint }),
-      items: candidates.slice(0, input.limit).map((one) => ({
-        id: one.target.id ?? null,
-        group: one.target.group,
-        name: one.target.name,
-        ...candidateJson(one, input.includeEvidence),
-      })),
-    })
-  })
+  }).handledBy(({ groupHint, ...input }) =>
+    found(homeseer, input, {
+      resolve: (names) => resolveEvents(names, input.query, groupHint),
+      more: () => ({ groupHint: groupHint ?? null }),
+      item: ({ target: { id, group, name } }) => ({ id: id ?? null, group, name }),
+    }),
+  )
 }
 
 function cameras(homeseer: Homeseer): Capability {
@@ -199,22 +213,10 @@ function cameras(homeseer: Homeseer): Capability {
     description: 'Finds the cameras that somebody may mean, best first.',
     input: z.strictObject({ query: queryArgument, limit, includeEvidence }),
     output,
-  }).handledBy(async (input) => {
-    const current = await currentNames(homeseer, (names) => acts(resolveCameras(names, input.query)))
-    if (!current.ok) return current
-    const { candidates, total, verdict } = resolveCameras(current.value.resolver, input.query)
-    const hint = disambiguation(verdict)
-    return answer({
-      query: input.query,
-      refresh: refreshJson(current.value, homeseer),
-      totalMatches: total,
-      verdict: { ...verdict },
-      ...(hint === undefined ? {} : { disambiguationHint: hint }),
-      items: candidates.slice(0, input.limit).map((one) => ({
-        camId: one.target.camId,
-        name: one.target.name,
-        ...candidateJson(one, input.includeEvidence),
-      })),
-    })
-  })
+  }).handledBy((input) =>
+    found(homeseer, input, {
+      resolve: (names) => resolveCameras(names, input.query),
+      item: ({ target: { camId, name } }) => ({ camId, name }),
+    }),
+  )
 }

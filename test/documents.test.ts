@@ -2,33 +2,16 @@ import { readFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { Family, Offer } from '../src/bus/capability.ts'
-import { STATUS_OF_CODE } from '../src/bus/code.ts'
+import { FAULT_KINDS, STATUS_OF_CODE } from '../src/bus/code.ts'
 import { generatedDocuments } from '../src/cli/docs-store.ts'
 import { EXIT } from '../src/cli/print.ts'
 import { readConfig } from '../src/config/config-file.ts'
-import type { FaultKind } from '../src/core/fault.ts'
 import { isJsonObject } from '../src/core/json.ts'
 import { CODES } from '../src/ebus/tools/envelope.ts'
 import { familyEnvelopes } from '../src/main/families.ts'
 
-const KINDS: readonly FaultKind[] = [
-  'invalid-arguments',
-  'not-found',
-  'not-permitted',
-  'approval-required',
-  'conflict',
-  'busy',
-  'offline',
-  'timed-out',
-  'cancelled',
-  'failed',
-  'unknown-outcome',
-  'unsupported',
-  'internal',
-]
-
 function codesOf(family: Family): readonly string[] {
-  return KINDS.flatMap((kind) => {
+  return FAULT_KINDS.flatMap((kind) => {
     const { structured } = family.failure({ kind, message: 'no' }, { name: 'x' } as Offer)
     const error = isJsonObject(structured) ? structured['error'] : undefined
     return isJsonObject(error) && typeof error['code'] === 'string' ? [error['code']] : []

@@ -59,6 +59,9 @@ const KIND_OF_CODE: Readonly<Record<ErrorCode, FaultKind>> = {
   partition: 'offline',
 }
 
+/** Every kind that there is. */
+export const FAULT_KINDS = Object.keys(CODE_OF_KIND) as readonly FaultKind[]
+
 export function isErrorCode(code: string): code is ErrorCode {
   return Object.hasOwn(STATUS_OF_CODE, code)
 }

@@ -10,27 +10,15 @@
  *
  * Pure.
  */
-import { codeOf, isErrorCode, kindOf, STATUS_OF_CODE } from '../bus/code.ts'
+import { codeOf, FAULT_KINDS, isErrorCode, kindOf, STATUS_OF_CODE } from '../bus/code.ts'
 import type { ContentBlock, Outcome, Reply } from '../bus/call.ts'
 import type { Fault, FaultKind, Reason } from '../core/fault.ts'
 import { isJsonObject, jsonIn } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 
-const KINDS: ReadonlySet<string> = new Set<FaultKind>([
-  'invalid-arguments',
-  'not-found',
-  'not-permitted',
-  'approval-required',
-  'conflict',
-  'busy',
-  'offline',
-  'timed-out',
-  'cancelled',
-  'failed',
-  'unknown-outcome',
-  'unsupported',
-])
+/** A mistake of another node's is to us that it failed. */
+const KINDS: ReadonlySet<string> = new Set(FAULT_KINDS.filter((kind) => kind !== 'internal'))
 const MAX_RETRY_AFTER_MS = 300_000
 
 export interface WireAnswer {

@@ -8,17 +8,16 @@
  * Pure, given the house.
  */
 import { z } from 'zod'
-import type { Assessment, Capability } from '../../bus/capability.ts'
+import type { Capability } from '../../bus/capability.ts'
 import { defineTool } from '../../bus/tool.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { ok } from '../../core/result.ts'
 import type { RefusalReason } from '../session/refusal.ts'
 import { isoTime } from './device-view.ts'
 import type { RefusedVisitor } from './door-log.ts'
-import { devicesFamily } from './envelope.ts'
 import type { OpenHouse, ToolParts } from './open-house.ts'
 import { inHouse } from './open-house.ts'
-import { adminReasons } from './standing.ts'
+import { FOR_DECIDERS } from './standing.ts'
 
 export const REFUSED_URI = 'devices://refused'
 
@@ -35,19 +34,13 @@ export const refusedView = z.object({
 })
 
 const refused = defineTool({
-  family: devicesFamily,
-  effect: 'reads',
+  ...FOR_DECIDERS,
   name: 'devices.resource.refused',
   title: 'Turned away',
   description:
     'Who was not let in during the last day: with no or wrong credentials, a spent token, or from a web page elsewhere. Subscribers hear when somebody is turned away.',
   face: { kind: 'resource', uri: REFUSED_URI, mimeType: 'application/json' },
-  // Listed for people who decide, and for nobody's model.
-  params: { userOnly: true },
-  trustRequired: 'self',
-  input: z.strictObject({}),
   output: z.object({ refused: z.array(refusedView) }),
-  assess: (_, { caller }): Assessment => ({ effect: 'reads', reasons: adminReasons(caller) }),
 })
 
 export function refusedResource(parts: ToolParts): Capability {

@@ -6,9 +6,12 @@
  *
  * Pure.
  */
-import type { Caller } from '../../bus/call.ts'
+import { z } from 'zod'
+import type { Call, Caller } from '../../bus/call.ts'
+import type { Assessment } from '../../bus/capability.ts'
 import type { Reason } from '../../core/fault.ts'
 import { matchesAny } from '../../guard/pattern.ts'
+import { devicesFamily } from './envelope.ts'
 
 export function seesDevice(caller: Caller, target: string): boolean {
   const devices = caller.kind === 'principal' ? caller.restrictions?.devices : undefined
@@ -36,3 +39,13 @@ export function adminReasons(caller: Caller): readonly Reason[] {
   if (caller.kind === 'service' || (caller.kind === 'principal' && caller.role === 'admin')) return []
   return [{ rule: 'admin-only', message: 'Who belongs to this house is for an admin to decide.' }]
 }
+
+/** A resource for the people who decide who belongs to this house, and for nobody's model. */
+export const FOR_DECIDERS = {
+  family: devicesFamily,
+  effect: 'reads',
+  params: { userOnly: true },
+  trustRequired: 'self',
+  input: z.strictObject({}),
+  assess: (_: unknown, { caller }: Call): Assessment => ({ effect: 'reads', reasons: adminReasons(caller) }),
+} as const

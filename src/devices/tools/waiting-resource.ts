@@ -9,16 +9,15 @@
  * Pure, given the house.
  */
 import { z } from 'zod'
-import type { Assessment, Capability } from '../../bus/capability.ts'
+import type { Capability } from '../../bus/capability.ts'
 import { defineTool } from '../../bus/tool.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { ok } from '../../core/result.ts'
 import type { PendingDevice } from '../enrol/enrolment.ts'
 import { isoTime } from './device-view.ts'
-import { devicesFamily } from './envelope.ts'
 import type { ToolParts } from './open-house.ts'
 import { inHouse } from './open-house.ts'
-import { adminReasons } from './standing.ts'
+import { FOR_DECIDERS } from './standing.ts'
 import { visibleText } from './stranger-text.ts'
 
 export const WAITING_URI = 'devices://waiting'
@@ -36,19 +35,13 @@ export const pendingView = z.object({
 })
 
 const waiting = defineTool({
-  family: devicesFamily,
-  effect: 'reads',
+  ...FOR_DECIDERS,
   name: 'devices.resource.waiting',
   title: 'Devices at the door',
   description:
     'Devices that ask to be let in, with the code that each shows. Subscribers hear when one comes, is let in or gives up.',
   face: { kind: 'resource', uri: WAITING_URI, mimeType: 'application/json' },
-  // Listed for people who decide, and for nobody's model.
-  params: { userOnly: true },
-  trustRequired: 'self',
-  input: z.strictObject({}),
   output: z.object({ waiting: z.array(pendingView), ota: z.string().describe('What to type into a device.') }),
-  assess: (_, { caller }): Assessment => ({ effect: 'reads', reasons: adminReasons(caller) }),
 })
 
 export function waitingResource(parts: ToolParts): Capability {

@@ -10,12 +10,13 @@ import { newCall, openTicket } from '../src/bus/call-options.ts'
 import type { CallOptions } from '../src/bus/call-options.ts'
 import type { Call, Frame, Outcome, TrustLevel } from '../src/bus/call.ts'
 import type { Capability, Offer, StreamHandler, UnaryHandler } from '../src/bus/capability.ts'
-import { busFamily } from '../src/bus/family.ts'
 import { announce } from '../src/bus/peer.ts'
 import type { PeerManifest, PeerRecord, RemoteProvider } from '../src/bus/peer.ts'
 import type { BusLog } from '../src/bus/provider.ts'
 import { validateRequest } from '../src/bus/schema.ts'
 import { manualClock } from './manual-clock.ts'
+import { plainOffer } from './plain-offer.ts'
+import type { OfferFacts } from './plain-offer.ts'
 import type { Clock } from '../src/core/clock.ts'
 import type { Json } from '../src/core/json.ts'
 import { ok } from '../src/core/result.ts'
@@ -33,34 +34,15 @@ export const validating: Admit = (call, offer, proceed) => {
 /**
  * A stranger's offer: plain JSON Schema, nothing by construction. Any node's provider of it is as good as another's.
  */
-export function offered(facts: Partial<Offer> & Pick<Offer, 'name'>): Offer {
-  return {
-    version: [1, 0],
-    stability: 'stable',
-    requestSchema: { type: 'object' },
-    responseSchema: {},
-    streamSchema: undefined,
-    params: {},
-    maxConcurrent: 8,
-    trustRequired: 'member',
-    timeoutSeconds: 30,
-    idempotent: true,
-    title: facts.name,
-    description: 'A capability of the tests.',
-    effect: 'reads',
-    lock: undefined,
-    family: busFamily,
-    face: { kind: 'service' },
-    anywhere: true,
-    ...facts,
-  }
+export function offered(facts: OfferFacts): Offer {
+  return plainOffer({ maxConcurrent: 8, idempotent: true, face: { kind: 'service' }, anywhere: true, ...facts })
 }
 
-export function answering(facts: Partial<Offer> & Pick<Offer, 'name'>, handle: UnaryHandler): Capability {
+export function answering(facts: OfferFacts, handle: UnaryHandler): Capability {
   return { offer: offered(facts), handle }
 }
 
-export function streaming(facts: Partial<Offer> & Pick<Offer, 'name'>, handleStream: StreamHandler): Capability {
+export function streaming(facts: OfferFacts, handleStream: StreamHandler): Capability {
   return { offer: offered({ streamSchema: {}, ...facts }), handleStream }
 }
 

@@ -10,6 +10,7 @@ import type { Call, Caller, Outcome } from '../src/bus/call.ts'
 import type { Assessment, Effect, Family, Offer } from '../src/bus/capability.ts'
 import { manualClock } from './manual-clock.ts'
 import type { ManualClock } from './manual-clock.ts'
+import { plainOffer } from './plain-offer.ts'
 import { Database } from '../src/core/database-store.ts'
 import type { Json, JsonObject } from '../src/core/json.ts'
 import { ok } from '../src/core/result.ts'
@@ -116,26 +117,7 @@ const plain: Family = {
 }
 
 export function offerOf(effect: Effect, more: Partial<Offer> = {}): Offer {
-  return {
-    name: `test.${effect}`,
-    title: `A tool that ${effect}`,
-    description: 'For tests.',
-    version: [1, 0],
-    stability: 'stable',
-    requestSchema: { type: 'object' },
-    responseSchema: {},
-    streamSchema: undefined,
-    params: {},
-    maxConcurrent: 64,
-    trustRequired: 'member',
-    timeoutSeconds: 30,
-    idempotent: effect === 'reads',
-    effect,
-    lock: undefined,
-    family: plain,
-    face: { kind: 'tool' },
-    ...more,
-  }
+  return plainOffer({ name: `test.${effect}`, effect, family: plain, ...more })
 }
 
 /** An offer whose arguments say what it would do, as a family's do. */

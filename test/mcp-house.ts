@@ -5,6 +5,8 @@
  */
 import { createServer } from 'node:http'
 import { listenLocally } from './local-port.ts'
+import { plainOffer } from './plain-offer.ts'
+import type { OfferFacts } from './plain-offer.ts'
 import { BUS_DEFAULTS } from '../src/bus/bus-config.ts'
 import { CapabilityBus } from '../src/bus/bus.ts'
 import type { Call, Outcome } from '../src/bus/call.ts'
@@ -24,32 +26,11 @@ export const plainFamily: Family = {
   outputSchema: () => ({ type: 'object', properties: { ok: { type: 'boolean' }, data: {} }, required: ['ok'] }),
 }
 
-export function offer(part: Partial<Offer> & Pick<Offer, 'name'>): Offer {
-  return {
-    title: part.name,
-    description: `What ${part.name} does.`,
-    version: [1, 0],
-    stability: 'stable',
-    requestSchema: { type: 'object' },
-    responseSchema: {},
-    streamSchema: undefined,
-    params: {},
-    maxConcurrent: 64,
-    trustRequired: 'member',
-    timeoutSeconds: 30,
-    idempotent: part.effect === undefined || part.effect === 'reads',
-    effect: 'reads',
-    lock: undefined,
-    family: plainFamily,
-    face: { kind: 'tool' },
-    ...part,
-  }
+export function offer(part: OfferFacts): Offer {
+  return plainOffer({ family: plainFamily, ...part })
 }
 
-export function capability(
-  part: Partial<Offer> & Pick<Offer, 'name'>,
-  handle: (call: Call) => Promise<Outcome> | Outcome,
-): Capability {
+export function capability(part: OfferFacts, handle: (call: Call) => Promise<Outcome> | Outcome): Capability {
   return { offer: offer(part), handle: async (call) => handle(call) }
 }
 

@@ -1,8 +1,8 @@
 import { setTimeout as rest } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
+import { plainOffer } from '../../test/plain-offer.ts'
 import type { Call, Outcome } from '../bus/call.ts'
 import type { Effect, Offer } from '../bus/capability.ts'
-import { busFamily } from '../bus/family.ts'
 import type { Fault } from '../core/fault.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
@@ -76,25 +76,7 @@ function callWith(body: JsonObject): Call {
 }
 
 function offerOf(effect: Effect, lock?: string): Offer {
-  return {
-    name: 'test.tool',
-    version: [1, 0],
-    stability: 'stable',
-    requestSchema: {},
-    responseSchema: {},
-    streamSchema: undefined,
-    params: {},
-    maxConcurrent: 1,
-    trustRequired: 'member',
-    timeoutSeconds: 1,
-    idempotent: false,
-    title: 'Test',
-    description: 'Does nothing.',
-    effect,
-    lock,
-    family: busFamily,
-    face: { kind: 'tool' },
-  }
+  return plainOffer({ name: 'test.tool', effect, lock })
 }
 
 describe('chain', () => {

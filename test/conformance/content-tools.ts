@@ -5,8 +5,9 @@
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { z } from 'zod'
-import type { Capability, Offer } from '../../src/bus/capability.ts'
+import type { Capability } from '../../src/bus/capability.ts'
 import { fail } from '../../src/core/result.ts'
+import { plainOffer } from '../plain-offer.ts'
 import { conformanceFamily, content, fixture, PNG, spoken, text, WAV } from './fixture.ts'
 
 const PAUSE_MS = 50
@@ -85,24 +86,12 @@ const requestSchema = {
   additionalProperties: false,
 }
 
-const schemaOffer: Offer = {
+const schemaOffer = plainOffer({
   name: 'json_schema_2020_12_tool',
   title: 'JSON Schema 2020-12',
   description: 'Tool with JSON Schema 2020-12 features',
-  version: [1, 0],
-  stability: 'stable',
   requestSchema,
-  responseSchema: {},
-  streamSchema: undefined,
-  params: {},
-  maxConcurrent: 64,
-  trustRequired: 'member',
-  timeoutSeconds: 30,
-  idempotent: true,
-  effect: 'reads',
-  lock: undefined,
   family: conformanceFamily,
-  face: { kind: 'tool' },
-}
+})
 
 export const schemaTool: Capability = { offer: schemaOffer, handle: async () => text('Accepted') }

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 
+import { seeded } from '../../../test/bus-village.ts'
 import { sharedData } from '../../../test/shared-data.ts'
 import { fromHex, hex } from '../../core/bytes.ts'
 import { INITIATORS, addressKind } from './address.ts'
@@ -88,7 +89,7 @@ describe('line under noise', () => {
     )
     const size = (): number => line.command.length + line.response.length
     const before = size()
-    const chance = mulberry(20_260_101)
+    const chance = seeded(20_260_101)
     for (let fed = 0; fed < 1_000_000;) {
       const mutate = chance() < 0.5
       const burst = mutate ? good : Uint8Array.from({ length: 40 }, () => Math.floor(chance() * 256))
@@ -104,17 +105,6 @@ describe('line under noise', () => {
     expect(heard).toMatchObject({ kind: 'exchange', exchange: { telegram: { source: 0x31, target: 0x15 } } })
   })
 })
-
-/** A small seeded source of chance, so that a failure repeats. */
-function mulberry(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
-  }
-}
 
 const captures = sharedData('ebus-telegrams.tsv')
 

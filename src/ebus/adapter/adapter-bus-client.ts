@@ -30,10 +30,8 @@ import {
 import { AddressClient } from './address-client.ts'
 import { BusEvents } from './bus-events.ts'
 import type { Bus, BusEvent, BusFault, BusRequest, BusStatus, Reply, SendOptions, TransportClass } from './bus.ts'
-import type { InfoDesk } from './info-desk.ts'
-import { ask, forget, newInfoDesk, nextQuestion, onAnswer } from './info-desk.ts'
+import { InfoClient } from './info-client.ts'
 import type { AdapterInfo } from './info.ts'
-import { IDENTITY_IDS, telemetryIds } from './info.ts'
 import { PortClient } from './port-client.ts'
 import type { PortEvent, PortProtocol } from './port.ts'
 import { SendClient } from './send-client.ts'
@@ -78,14 +76,13 @@ export class AdapterBus implements Bus, SeatHost {
   readonly #line: Line = newLine()
   readonly #access: Access = newAccess()
   readonly #address: AddressClient
-  readonly #desk: InfoDesk = newInfoDesk()
+  readonly #info: InfoClient
   readonly #events: BusEvents
   readonly #seats = new Map<SeatId, (news: SeatNews) => void>()
   readonly #timer: NodeJS.Timeout
   #signal: 'unknown' | 'present' | 'absent' = 'unknown'
   /** Ticks since the last SYN; the first of them may have come right behind it. */
   #silentTicks = 0
-  #telemetryMs = 0
   #nextSeat = OWN_SEAT + 1
   #ready = false
   #closed = false
@@ -119,6 +116,7 @@ export class AdapterBus implements Bus, SeatHost {
       onDown: (reason) => this.#onDown(reason),
       onEvent: (event) => this.#onEvent(event),
     })
+    this.#info = new InfoClient({ ...options, askInfo: (id) => this.#port.askInfo(id) })
     this.#timer = setInterval(() => this.#tick(), TICK_MS)
   }
 
@@ -132,7 +130,7 @@ export class AdapterBus implements Bus, SeatHost {
   }
 
   info(): AdapterInfo | undefined {
-    return this.#ready ? this.#desk.info : undefined
+    return this.#ready ? this.#info.info : undefined
   }
 
   status(): BusStatus {
@@ -161,11 +159,8 @@ export class AdapterBus implements Bus, SeatHost {
       want: (address) => this.#apply(want(this.#access, seat, address)),
       cancel: () => this.#apply(cancel(this.#access, seat)),
       say: (symbol) => this.#apply(say(this.#access, seat, symbol)),
-      askInfo: (id, asker) => {
-        ask(this.#desk, id, asker)
-        this.#pumpInfo()
-      },
-      features: () => this.#desk.info.features ?? 0,
+      askInfo: (id, asker) => this.#info.ask(id, asker),
+      features: () => this.#info.info.features ?? 0,
       leave: () => {
         this.#seats.delete(seat)
         this.#apply(leaveSeat(this.#access, seat))
@@ -226,7 +221,7 @@ export class AdapterBus implements Bus, SeatHost {
     this.#signal = 'unknown'
     this.#startAfresh()
     this.#address.onSilence()
-    forget(this.#desk, undefined)
+    this.#info.forget()
     this.#sender.failAll({ kind: 'disconnected', reason })
     for (const tell of this.#seats.values()) tell({ kind: 'down' })
     this.#events.emit({ kind: 'disconnected', reason })
@@ -258,8 +253,7 @@ export class AdapterBus implements Bus, SeatHost {
         this.#events.emit({ kind: 'adapter-error', side: event.side, code: event.code })
         break
       case 'info':
-        onAnswer(this.#desk, event.id, event.data, this.#options.clock.now())
-        this.#pumpInfo()
+        this.#info.onAnswer(event.id, event.data)
         break
       case 'decode-fault':
         // Symbols are missing somewhere in between: what was being collected is not to be believed.
@@ -303,12 +297,10 @@ export class AdapterBus implements Bus, SeatHost {
   }
 
   #tick(): void {
-    const nowMs = this.#options.clock.monotonic()
     this.#port.tick()
     if (!this.#port.connected) return
     this.#watchSignal()
-    if (nowMs - this.#telemetryMs >= this.#options.telemetryMs) this.#askTelemetry(nowMs)
-    this.#pumpInfo()
+    this.#info.tick()
     if (this.#signal !== 'present' || !this.#ready) return
     this.#address.tick()
     this.#sender.pump()
@@ -331,24 +323,8 @@ export class AdapterBus implements Bus, SeatHost {
     forgetAll(this.#access)
   }
 
-  /** It may be another adapter than before, or have other firmware: everything is asked anew. */
   #meet(features: number | undefined): void {
-    forget(this.#desk, features)
-    for (const id of IDENTITY_IDS) ask(this.#desk, id, () => undefined)
-    this.#telemetryMs = 0
-    this.#pumpInfo()
+    this.#info.meet(features)
     this.#sender.pump()
-  }
-
-  #askTelemetry(nowMs: number): void {
-    // The version says what else there is to ask.
-    if (!this.#desk.cache.has(0)) return
-    this.#telemetryMs = nowMs
-    for (const id of telemetryIds(this.#desk.info)) ask(this.#desk, id, () => undefined)
-  }
-
-  #pumpInfo(): void {
-    const id = nextQuestion(this.#desk, this.#options.clock.monotonic())
-    if (id !== undefined) this.#port.askInfo(id)
   }
 }

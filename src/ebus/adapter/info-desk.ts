@@ -8,7 +8,7 @@
 import type { AdapterInfo, InfoId } from './info.ts'
 import { IDENTITY_IDS, NO_INFO, withAnswer } from './info.ts'
 
-type Asker = (data: Uint8Array | undefined) => void
+export type Asker = (data: Uint8Array | undefined) => void
 
 export interface InfoDesk {
   info: AdapterInfo

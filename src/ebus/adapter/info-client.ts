@@ -1,0 +1,72 @@
+/**
+ * Info client: what an adapter says of itself. Asked when it is met and, of what changes, from time to time; whoever
+ * shares the port asks through the same desk.
+ *
+ * Does I/O.
+ */
+import type { Clock } from '../../core/clock.ts'
+import { ask, forget, newInfoDesk, nextQuestion, onAnswer } from './info-desk.ts'
+import type { Asker, InfoDesk } from './info-desk.ts'
+import { IDENTITY_IDS, telemetryIds } from './info.ts'
+import type { AdapterInfo, InfoId } from './info.ts'
+
+interface InfoOptions {
+  /** Between two looks at the adapter's temperature and voltages. */
+  readonly telemetryMs: number
+  readonly clock: Clock
+  readonly askInfo: (id: InfoId) => void
+}
+
+export class InfoClient {
+  readonly #options: InfoOptions
+  readonly #desk: InfoDesk = newInfoDesk()
+  #telemetryMs = 0
+
+  constructor(options: InfoOptions) {
+    this.#options = options
+  }
+
+  get info(): AdapterInfo {
+    return this.#desk.info
+  }
+
+  ask(id: InfoId, asker: Asker): void {
+    ask(this.#desk, id, asker)
+    this.#pump()
+  }
+
+  onAnswer(id: InfoId, data: Uint8Array): void {
+    onAnswer(this.#desk, id, data, this.#options.clock.now())
+    this.#pump()
+  }
+
+  /** It may be another adapter than before, or have other firmware: everything is asked anew. */
+  meet(features: number | undefined): void {
+    forget(this.#desk, features)
+    for (const id of IDENTITY_IDS) ask(this.#desk, id, () => undefined)
+    this.#telemetryMs = 0
+    this.#pump()
+  }
+
+  forget(): void {
+    forget(this.#desk, undefined)
+  }
+
+  tick(): void {
+    const nowMs = this.#options.clock.monotonic()
+    if (nowMs - this.#telemetryMs >= this.#options.telemetryMs) this.#askTelemetry(nowMs)
+    this.#pump()
+  }
+
+  #askTelemetry(nowMs: number): void {
+    // The version says what else there is to ask.
+    if (!this.#desk.cache.has(0)) return
+    this.#telemetryMs = nowMs
+    for (const id of telemetryIds(this.#desk.info)) ask(this.#desk, id, () => undefined)
+  }
+
+  #pump(): void {
+    const id = nextQuestion(this.#desk, this.#options.clock.monotonic())
+    if (id !== undefined) this.#options.askInfo(id)
+  }
+}

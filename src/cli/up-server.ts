@@ -61,10 +61,10 @@ function welcome(
   dataRoot: string,
   { command, link }: { readonly command: string; readonly link: string },
 ): string {
-  const tools = gateway.bus.offers().filter((offer) => offer.face.kind === 'tool').length
   return [
     '',
-    `  Hearthbus is up: ${tools} tools, ${gateway.families.join(', ')}.`,
+    // Not how many tools: devices and other nodes bring theirs a moment later.
+    `  Hearthbus is up: ${gateway.families.join(', ')}.`,
     '',
     `  Console     ${link}`,
     `              (signs in once; \`${command} console\` prints a new link)`,

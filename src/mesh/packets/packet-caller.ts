@@ -23,6 +23,7 @@ import type { Session } from '../sessions.ts'
 import { causeOf, lostAnswer } from '../transport.ts'
 import type { PacketEvents, PacketWire } from '../transport.ts'
 import { ByNumber } from './by-number.ts'
+import { InTurn } from './in-turn.ts'
 import {
   coveredHead,
   decodePacket,
@@ -132,6 +133,8 @@ interface SessionCalls {
   gathered: Waiting[]
   gatheredBytes: number
   next: number
+  /** By the packet that was heard last, unless calls went out since: as many new ones are likely to follow from them. */
+  answered: number
 }
 
 export class PacketCaller implements PacketEvents {
@@ -141,6 +144,12 @@ export class PacketCaller implements PacketEvents {
   readonly #flushAll = (): void => {
     for (const calls of this.#due.splice(0)) this.#flush(calls)
   }
+
+  /** What follows from one packet of answers is on its way before the next one is read. */
+  readonly #inTurn = new InTurn<string>((text) => {
+    this.#flushAll()
+    this.#read(text)
+  })
 
   readonly #withdraw = (waiting: Waiting): void => {
     const { wire, calls, number, sentMs } = waiting
@@ -168,14 +177,18 @@ export class PacketCaller implements PacketEvents {
       calls.gathered.push(new Waiting(calls, wire, { request, resolve, withdraw: this.#withdraw }))
       calls.gatheredBytes += length
       if (calls.gathered.length > 1) return
-      // The only one goes at once; the others of a burst then wait for each other.
-      if (calls.waiting.size === 0) this.#flush(calls)
+      // The only one goes at once; those of a burst, and those that follow from a burst of answers, wait for each other.
+      if (calls.waiting.size === 0 && calls.answered <= 1) this.#flush(calls)
       else this.#flushLater(calls)
     })
   }
 
   /** Whatever came in over a wire. What is not proven is not heard; the call then ends by its deadline. */
   hear(text: string): void {
+    this.#inTurn.add(text)
+  }
+
+  #read(text: string): void {
     const packet = decodePacket(text)
     const calls = packet && this.#sessions.get(packet.head.keyId)
     if (packet === undefined || calls === undefined) return
@@ -228,6 +241,7 @@ export class PacketCaller implements PacketEvents {
     const gathered = calls.gathered.filter(({ isSettled }) => !isSettled)
     calls.gathered = []
     calls.gatheredBytes = 0
+    calls.answered = 0
     const wire = gathered[0]?.wire
     if (wire === undefined) return
     const first = calls.next
@@ -246,10 +260,12 @@ export class PacketCaller implements PacketEvents {
     for (const waiting of gathered) waiting.untried('unsent')
   }
 
-  #answers(packet: Packet, { session, waiting }: SessionCalls): void {
+  #answers(packet: Packet, calls: SessionCalls): void {
+    const { session, waiting } = calls
     if (!isPacketProven('answer', packet, session)) return
     const answers = jsonIn(packet.payload)
     if (!Array.isArray(answers)) return
+    calls.answered = answers.length
     const share = Math.round(Buffer.byteLength(packet.payload) / Math.max(1, answers.length))
     for (const answer of answers as readonly unknown[]) {
       if (!Array.isArray(answer)) continue
@@ -290,7 +306,14 @@ export class PacketCaller implements PacketEvents {
     for (const [keyId, old] of this.#sessions)
       if (old.session.endsMs < nowMs && old.waiting.size === 0 && old.gathered.length === 0)
         this.#sessions.delete(keyId)
-    const calls: SessionCalls = { session, waiting: new ByNumber(), gathered: [], gatheredBytes: 0, next: 1 }
+    const calls: SessionCalls = {
+      session,
+      waiting: new ByNumber(),
+      gathered: [],
+      gatheredBytes: 0,
+      next: 1,
+      answered: 0,
+    }
     this.#sessions.set(session.id, calls)
     return calls
   }

@@ -22,6 +22,7 @@ import type { Inbound } from '../inbound.ts'
 import { refusal } from '../refusal.ts'
 import type { Session } from '../sessions.ts'
 import { ByNumber } from './by-number.ts'
+import { InTurn } from './in-turn.ts'
 import { KeptAnswers } from './kept-answers.ts'
 import { coveredHead, decodePacket, encodePacket, MAX_CALLS_PER_PACKET, MAX_GATHERED_BYTES } from './packet.ts'
 import type { Packet, PacketHead } from './packet.ts'
@@ -77,12 +78,20 @@ export class PacketProvider {
     for (const served of this.#due.splice(0)) this.#flush(served)
   }
 
+  readonly #inTurn = new InTurn<{ readonly text: string; readonly source: PacketSource }>(({ text, source }) =>
+    this.#read(text, source),
+  )
+
   constructor(parts: PacketProviderParts) {
     this.#parts = parts
   }
 
   /** Never throws. */
   receive(text: string, source: PacketSource): void {
+    this.#inTurn.add({ text, source })
+  }
+
+  #read(text: string, source: PacketSource): void {
     const packet = decodePacket(text)
     if (packet === undefined) return
     const { head } = packet

@@ -59,9 +59,27 @@ describe('packets', () => {
   it('hold thirty-two, and half of what is under way where that is more, up to sixty-four', async () => {
     await Promise.all(Array.from({ length: 41 }, (_, x) => call({ x })))
     expect(sent.map((packet) => packet.split(' ')[4])).toEqual(['1', '32', '8'])
-    sent = []
+    open('session', 'session')
     await Promise.all(Array.from({ length: 300 }, (_, x) => call({ x })))
     expect(sent.map((packet) => packet.split(' ')[4])).toEqual(['1', '32', '33', '64', '64', '64', '42'])
+  })
+
+  it('carry together what follows from answers that came together', async () => {
+    const eight = (): Promise<unknown> => Promise.all(Array.from({ length: 8 }, (_, x) => call({ x })))
+    await eight()
+    await eight()
+    expect(sent.map((packet) => packet.split(' ')[4])).toEqual(['1', '7', '8'])
+  })
+
+  it('are read one after the other: the first is answered before the second is read', async () => {
+    wire = { ...wire, send: (packet) => sent.push(packet) > 0 }
+    for (const x of [1, 2]) void call({ x })
+    await moment()
+    const answers: string[] = []
+    const from: PacketSource = { ...source, answer: (text) => void answers.push(text.split('\n')[1] ?? '') }
+    for (const packet of sent) provider.receive(packet, from)
+    await moment()
+    expect(answers).toEqual(['[[1,200,{"ok":true,"data":{"x":1}}]]', '[[2,200,{"ok":true,"data":{"x":2}}]]'])
   })
 
   it('hold no more than thirty-two for a node that does not say how many it reads', async () => {
@@ -92,6 +110,7 @@ describe('packets', () => {
       for (const proof of ['', 'hmac-sha256:x', packetProof('call', covered, ' ', session)])
         provider.receive(encodePacket(covered, proof), broker)
     }
+    await moment()
     expect(answers).toEqual([])
     // Had it been answered "it never came", the numbers would be refused from then on, and all before them.
     expect(await Promise.all([call({ x: 1 }), call({ x: 2 })])).toEqual([1, 2].map((x) => ok({ data: { x } })))
@@ -109,6 +128,7 @@ describe('packets', () => {
       ...source,
       shownBy: stranger.id,
     })
+    // Read before the slow one looks: it takes a few turns of the loop, and these are read in this one.
     expect(await slow).toEqual(reply(false))
   })
 

@@ -142,6 +142,16 @@ describe('peers', () => {
     expect([bus.onPeerAdded(liar).added, bus.stats().peers]).toEqual([[], 0])
   })
 
+  it('shows no resource of a peer under an address of its own, whatever the peer calls it', () => {
+    const bus = node('a')
+    const face = { kind: 'resource', uri: 'house://state', mimeType: 'text/plain' } as const
+    const elsewhere = announce(offered({ name: 'house.there', face: { ...face, uri: 'house://there' } }))
+    bus.onPeerAdded(peer('b', [announce(offered({ name: 'a.first', face })), elsewhere]))
+    expect(bus.offers().map(({ name }) => name)).toEqual(['a.first', 'house.there'])
+    bus.registerCapability(answering({ name: 'house.state', face }, echo))
+    expect(bus.offers().map(({ name }) => name)).toEqual(['house.state', 'house.there'])
+  })
+
   it('leaves out what is no descriptor and says so, and takes the rest', () => {
     const { registry } = node('a')
     const broken = { ...embed, schemas: { request: { type: 'objekt' } } }

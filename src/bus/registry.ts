@@ -153,7 +153,7 @@ export class Registry {
 
   /** One per name, by name: this node's own before others', newer before older. */
   offers(): readonly Offer[] {
-    this.#offers ??= [...this.#byName.keys()].toSorted().flatMap((name) => this.offer(name) ?? [])
+    this.#offers ??= this.#listed()
     return this.#offers
   }
 
@@ -174,6 +174,15 @@ export class Registry {
       if (best === undefined || isShownBefore(entry, best, nodeId)) best = entry
     }
     return best?.offer
+  }
+
+  /** Under an address of ours nobody reads another node's resource, whatever name that has. */
+  #listed(): readonly Offer[] {
+    const ours = new Set(this.allLocal().flatMap(({ offer }) => addressOf(offer) ?? []))
+    return [...this.#byName.keys()]
+      .toSorted()
+      .flatMap((name) => this.offer(name) ?? [])
+      .filter((offer) => !ours.has(addressOf(offer) ?? '') || this.named(offer.name).some(({ isLocal }) => isLocal))
   }
 
   #believable(peer: PeerRecord): readonly PeerCapability[] {
@@ -253,6 +262,10 @@ function checkPeerOffer(capability: PeerCapability, offer: Offer): Result<void, 
     message: `The schemas given for ${offer.name} are not those of ${capability.schemaHash}.`,
     details: { schema_hash_expected: capability.schemaHash },
   })
+}
+
+function addressOf({ face }: Offer): string | undefined {
+  return face.kind === 'resource' ? face.uri : undefined
 }
 
 function isShownBefore(entry: CapabilityEntry, other: CapabilityEntry, nodeId: string | undefined): boolean {

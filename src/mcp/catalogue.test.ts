@@ -63,6 +63,15 @@ describe('catalogue', () => {
     expect(JSON.stringify(dots.list('tools/list'))).not.toContain('inner')
   })
 
+  it('lists everything else where a template of another node is not understood', () => {
+    const strange = offer({ name: 'x', face: { kind: 'resource', uri: 'x://{x*}', mimeType: 'text/plain' } })
+    const view = { principal: agent, profileName: 'all', profiles: [everything], style: 'dots' } as const
+    const built = buildCatalogue([...offers, strange], view)
+    expect(built.list('resources/templates/list')).toMatchObject({ resourceTemplates: [{ uriTemplate: 'r://{id}' }] })
+    expect(built.list('tools/list')).toEqual(catalogue().list('tools/list'))
+    expect(built.resource('x://1')).toBeUndefined()
+  })
+
   it('finds tools and prompts under either spelling, and a resource before a template', () => {
     const underscore = catalogue('underscore')
     expect(underscore.list('tools/list')).toMatchObject({ tools: [{ name: 'a_read' }, { name: 'a_write' }] })

@@ -121,10 +121,13 @@ interface ResourceEntry {
   readonly template: UriTemplate | undefined
 }
 
+/** None where the template is another node's and not understood here: everything else is listed all the same. */
 function resourceEntry(offer: Offer): readonly ResourceEntry[] {
   if (offer.face.kind !== 'resource') return []
   const { uri, mimeType } = offer.face
-  return [{ offer, uri, mimeType, template: isTemplate(uri) ? uriTemplate(uri) : undefined }]
+  if (!isTemplate(uri)) return [{ offer, uri, mimeType, template: undefined }]
+  const template = uriTemplate(uri)
+  return template === undefined ? [] : [{ offer, uri, mimeType, template }]
 }
 
 /** A resource of exactly that URI goes before a template that would also fit. */

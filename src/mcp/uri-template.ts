@@ -4,6 +4,8 @@
  *   hs4://devices/{ref}/history{?from,to}  ⊃  hs4://devices/4711/history?to=12  ─▶  { ref: '4711', to: '12' }
  *
  * Knows `{name}`, `{+name}` (may hold slashes) and `{?a,b}` (each optional, in any order). Values are percent-decoded.
+ * Between two variables there is a slash, `?` or `#`, and behind `{+name}` there is none: so a URI can be read in one way
+ * only. `{a}{b}{c}` has thousands, the expression behind it would try them all, and other nodes write templates too.
  *
  * Pure.
  */
@@ -19,9 +21,9 @@ export function isTemplate(uri: string): boolean {
   return uri.includes('{')
 }
 
-/** Throws on an expression it does not know: only we write templates. */
-export function uriTemplate(text: string): UriTemplate {
-  if (/[{}]/.test(text.replaceAll(EXPRESSION, ''))) throw new RangeError(`not a template that is understood: ${text}`)
+/** `undefined` when it says something that is not understood. */
+export function uriTemplate(text: string): UriTemplate | undefined {
+  if (/[{}]/.test(text.replaceAll(EXPRESSION, ''))) return undefined
   const names: string[] = []
   const query = new Set<string>()
   let pattern = ''
@@ -33,11 +35,19 @@ export function uriTemplate(text: string): UriTemplate {
       for (const name of list.split(',')) query.add(name)
       continue
     }
+    if (isUnclear(operator, text.slice(at))) return undefined
     names.push(list)
     pattern += operator === '+' ? '(.+)' : '([^/?#]+)'
   }
   const expression = new RegExp(`^${pattern}${escapeForRegExp(text.slice(at))}$`, 'u')
   return { text, match: (uri) => match(uri, { expression, names, query }) }
+}
+
+/** Whether somebody could not tell where a variable ends. */
+function isUnclear(operator: string | undefined, behind: string): boolean {
+  const [literal = ''] = /^[^{]*/.exec(behind) ?? []
+  const next = behind.slice(literal.length)
+  return next !== '' && !next.startsWith('{?') && (operator === '+' || !/[/?#]/.test(literal))
 }
 
 interface Compiled {

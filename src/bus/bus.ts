@@ -223,6 +223,11 @@ export class CapabilityBus {
     return () => this.#resourceListeners.delete(listener)
   }
 
+  /** Who belongs to this node's community, by id, and what each is called: also those who are not here. */
+  expectPeers(names: ReadonlyMap<string, string>): void {
+    this.#nodes.expect(names)
+  }
+
   onPeerAdded(peer: PeerRecord): Diff {
     const nowMs = this.#clock.monotonic()
     this.#nodes.see(peer, nowMs)

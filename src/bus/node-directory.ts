@@ -15,6 +15,8 @@ export class NodeDirectory {
   readonly #peers = new Map<string, { readonly record: PeerRecord; readonly seenMs: number }>()
   /** The names of nodes that left, so that asking for one is told from asking for one that never was. */
   readonly #away = new Map<string, string>()
+  /** The names of all who belong here, whether this process has seen them or not; `undefined` if nobody said. */
+  #expected: ReadonlyMap<string, string> | undefined
 
   constructor(selfId: string, selfName: string | undefined) {
     this.#selfId = selfId
@@ -41,32 +43,41 @@ export class NodeDirectory {
     this.#away.set(nodeId, left.record.displayName ?? nodeId)
   }
 
-  /** Whether it was here and has left. */
-  isAway(id: string): boolean {
-    return this.#away.has(id)
+  /** Names by id of those who belong here, in place of those that were said before. */
+  expect(names: ReadonlyMap<string, string>): void {
+    this.#expected = names
   }
 
-  /** An id stays what it is; a name becomes the id of the one node that has it. A community gives each name once. */
+  /** Whether it belongs here and is not; where nobody said who does, whether it was here and has left. */
+  isAway(id: string): boolean {
+    return id !== this.#selfId && !this.#peers.has(id) && (this.#expected ?? this.#away).has(id)
+  }
+
+  /**
+   * An id stays what it is; a name becomes the id of the one node that has it. That somebody else has it too who is
+   * away does not make it the name of the one who is here: nobody gets a call that may be meant for another.
+   */
   idOf(idOrName: string): string {
     if (idOrName === this.#selfId || this.#peers.has(idOrName)) return idOrName
-    const named = [...this.#peers.values()].filter(({ record }) => record.displayName === idOrName)
-    if (idOrName === this.#selfName) return named.length === 0 ? this.#selfId : idOrName
-    if (named.length > 0) return named.length === 1 ? (named[0]?.record.nodeId ?? idOrName) : idOrName
-    const left = [...this.#away].filter(([, name]) => name === idOrName)
-    return left.length === 1 ? (left[0]?.[0] ?? idOrName) : idOrName
+    const [one, ...more] = this.#called(idOrName)
+    return one === undefined || more.length > 0 ? idOrName : one
   }
 
   /** What to say to whoever wants a node that is not here; `undefined` where it is. Quoted: a caller wrote it. */
   strange(idOrName: string, instead = `there is ${this.#names().join(', ')}`): string | undefined {
     const id = this.idOf(idOrName)
     if (id === this.#selfId || this.#peers.has(id)) return undefined
-    if (this.isAway(id)) return `The node ${this.nameOf(id) ?? id} was here and is away now.`
+    if (this.isAway(id)) return `The node ${this.nameOf(id) ?? id} is away now.`
+    const called = this.#called(id)
+    if (called.length > 1)
+      return `Several nodes are called ${JSON.stringify(id)}. Say which by its id: ${called.join(', ')}.`
     return `No node is called ${JSON.stringify(idOrName)} here; ${instead}.`
   }
 
   /** What people call it, where that is known. */
   nameOf(id: string): string | undefined {
-    return id === this.#selfId ? this.#selfName : (this.#peers.get(id)?.record.displayName ?? this.#away.get(id))
+    if (id === this.#selfId) return this.#selfName
+    return this.#peers.get(id)?.record.displayName ?? this.#away.get(id) ?? this.#expected?.get(id)
   }
 
   /** What people call them, this node first. */
@@ -83,6 +94,12 @@ export class NodeDirectory {
       capabilities: record.manifest.capabilities.length,
       seenAgoMs: nowMs - seenMs,
     }))
+  }
+
+  /** The ids of all who have a name, here or away. */
+  #called(name: string): readonly string[] {
+    const known = new Set([this.#selfId, ...this.#peers.keys(), ...(this.#expected ?? this.#away).keys()])
+    return [...known].filter((id) => this.nameOf(id) === name)
   }
 
   #names(): readonly string[] {

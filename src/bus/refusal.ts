@@ -45,10 +45,7 @@ function nobodyEligible(call: Call, named: readonly CapabilityEntry[], nodes: Si
   const name = call.capability
   // First, because the offers of a node leave with it.
   if (call.node !== undefined && nodes.isAway(call.node))
-    return unreachable(
-      'away',
-      `The node ${nodes.nameOf(call.node) ?? call.node} was here and is away now. Nothing was sent.`,
-    )
+    return unreachable('away', `The node ${nodes.nameOf(call.node) ?? call.node} is away now. Nothing was sent.`)
   if (named.length === 0) return notFound('unknown', `Nobody here offers ${name}.`)
   const versions = named.filter(({ offer }) => satisfies(offer.version, call.versionReq))
   if (versions.length === 0) {

@@ -259,12 +259,37 @@ describe('a refusal', () => {
     expect(bus.router.explain(callOf('llm.chat', { node: away }), 0)).toMatchObject({
       kind: 'offline',
       code: 'partition',
-      message: 'The node attic was here and is away now. Nothing was sent.',
+      message: 'The node attic is away now. Nothing was sent.',
       details: { reason: 'away' },
     })
-    expect(bus.strangeNode('attic')).toBe('The node attic was here and is away now.')
+    expect(bus.strangeNode('attic')).toBe('The node attic is away now.')
     bus.onPeerUpdated(called)
     expect(bus.strangeNode('attic')).toBeUndefined()
+  })
+
+  it('knows that the node asked for belongs here, though it was never seen', () => {
+    const { bus } = village({ here: true, there: ['b'] })
+    bus.expectPeers(new Map([['z', 'attic']]))
+    expect(bus.strangeNode('attic')).toBe('The node attic is away now.')
+    expect(bus.router.nodeId('attic')).toBe('z')
+    bus.expectPeers(new Map())
+    expect(bus.strangeNode('attic')).toBe('No node is called "attic" here; there is a, b.')
+  })
+
+  it('takes the node that is here for no other that has its name and is away', () => {
+    const { bus } = village({ here: true, there: ['b'] })
+    bus.onPeerUpdated({ nodeId: 'b', endpoint: bus, displayName: 'attic', manifest: { nodeId: 'b', capabilities: [] } })
+    bus.expectPeers(new Map([['b', 'attic']]))
+    expect(bus.router.nodeId('attic')).toBe('b')
+    bus.expectPeers(
+      new Map([
+        ['b', 'barn'],
+        ['z', 'attic'],
+      ]),
+    )
+    expect(bus.router.nodeId('attic')).toBe('attic')
+    expect(bus.strangeNode('attic')).toBe('Several nodes are called "attic". Say which by its id: b, z.')
+    expect(bus.router.nodeId('b')).toBe('b')
   })
 
   it('keeps a call without hops here', () => {

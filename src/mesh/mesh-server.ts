@@ -26,6 +26,7 @@ import { identifyAt } from './http/identify-client.ts'
 import type { TlsIdentity } from './http/pinned-agent-client.ts'
 import { nodeCertificate } from './identity/certificate.ts'
 import type { Authority, Community } from './identity/community.ts'
+import { namesOfOthers } from './identity/node-name.ts'
 import type { Inbound } from './inbound.ts'
 import type { Broker, MeshOptions, MeshStart, MeshState } from './mesh-options.ts'
 import { Neighbourhood } from './neighbourhood-client.ts'
@@ -153,6 +154,7 @@ export class Mesh {
     this.#sources = peerSources(this.#options, { registry: this.#nats?.source, port: () => this.#server?.port ?? 0 })
     for (const source of this.#sources) await source.start((hint) => neighbourhood.hint(hint, source.name))
     this.#recall()
+    this.#expect()
     neighbourhood.start()
     this.#knownDigest = store.community()?.digest
     this.#publish()
@@ -284,6 +286,7 @@ export class Mesh {
     this.#publish()
     // Who came in while this node runs was told where its inviter is; who was a stranger a moment ago may be none now.
     this.#recall()
+    this.#expect()
     this.#neighbourhood?.knockAgain()
     void this.#neighbourhood?.tellAll()
   }
@@ -317,10 +320,21 @@ export class Mesh {
       }
   }
 
+  /** Whoever is asked for by name and is away is not said to be unknown, also by a process that never saw it. */
+  #expect(): void {
+    const { store, identity } = this.#options
+    const { community } = this
+    if (community !== undefined) this.#bus?.expectPeers(namesOfOthers(community, identity.id, store.remembered()))
+  }
+
   #remember(): void {
     const book = this.#book
     if (book === undefined) return
-    const peers = book.peers.map((peer) => ({ nodeId: peer.nodeId, addresses: book.placesOf(peer) }))
+    const peers = book.peers.map((peer) => ({
+      nodeId: peer.nodeId,
+      addresses: book.placesOf(peer),
+      name: peer.manifest.displayName,
+    }))
     const { store, clock } = this.#options
     this.#keep(store.remember(peers, clock.now()))
   }

@@ -44,6 +44,17 @@ describe('peer book', () => {
     expect(hear(slim(full({ sequence: 2 })))).toMatchObject({ kind: 'heard', wantsCapabilities: false })
   })
 
+  it('calls a member what it calls itself, unless that is no name or the community gave it to another', () => {
+    const called = (displayName: string, sequence: number): string | undefined => {
+      book.publish(peerIn(hear(full({ displayName, sequence }))))
+      return bus.nodeName(peer.id)
+    }
+    expect(called('peer', 1)).toBe('peer')
+    expect(called('barn', 2)).toBe('barn')
+    expect(called('us', 3)).toBe('peer')
+    expect(called('\u001b[31mred', 4)).toBe('peer')
+  })
+
   it('does not go back to an older manifest', () => {
     hear(full({ sequence: 5 }))
     expect(hear(full({ sequence: 4, capabilities: [] })).kind).toBe('old')

@@ -16,6 +16,7 @@ import { standingOf } from './identity/community.ts'
 import type { Community } from './identity/community.ts'
 import { isGoodbye, readManifest } from './identity/node-manifest.ts'
 import type { ManifestFault, NodeManifest } from './identity/node-manifest.ts'
+import { nameIn } from './identity/node-name.ts'
 import { SchemaCache } from './schema-cache.ts'
 import type { PeerAddress, Way } from './transport.ts'
 
@@ -26,6 +27,7 @@ const MAX_DEPARTED = 1_024
 
 export interface Peer {
   readonly nodeId: string
+  name: string
   manifest: NodeManifest
   /** Of the hash that `capabilitiesHash` names here, which may be older than the manifest's. */
   capabilities: readonly PeerCapability[]
@@ -114,6 +116,7 @@ export class PeerBook {
     // It says no more that it is where it was reached: it has moved.
     if (names(peer.manifest, peer.reached) && !names(manifest, peer.reached)) peer.reached = undefined
     peer.manifest = manifest
+    peer.name = nameIn(about.community, nodeId, manifest.displayName)
     peer.heardMs = about.monotonicMs
     peer.failures = 0
     if (about.reached?.transport === 'nats') peer.hasNats = true
@@ -139,12 +142,11 @@ export class PeerBook {
     // The same objects as before where nothing changed: the registry then sees at a glance that nothing has.
     if (peer.capabilities.some(({ schemas, schemaHash }) => schemas === undefined && this.schemas.find(schemaHash)))
       peer.capabilities = peer.capabilities.map((capability) => this.#withSchemas(capability))
-    const { nodeId, manifest, source, capabilities } = peer
-    const { displayName, communityId } = manifest
+    const { nodeId, name, manifest, source, capabilities } = peer
     const record = {
       nodeId,
-      displayName,
-      communityId,
+      displayName: name,
+      communityId: manifest.communityId,
       source,
       endpoint: this.addressOf(peer),
       manifest: { nodeId, capabilities },
@@ -218,6 +220,7 @@ export class PeerBook {
   #newPeer(manifest: NodeManifest, about: { readonly monotonicMs: number; readonly source: string }): Peer {
     const peer: Peer = {
       nodeId: manifest.nodeId,
+      name: manifest.nodeId,
       manifest,
       capabilities: [],
       capabilitiesHash: '',

@@ -114,8 +114,9 @@ describe('mesh store', () => {
   })
 
   it('remembers where others were', async () => {
-    await store.remember([{ nodeId: joiner.id, addresses: ['192.0.2.9:7080'] }], nowMs)
-    expect(store.remembered()).toEqual([{ nodeId: joiner.id, addresses: ['192.0.2.9:7080'] }])
+    const peers = [{ nodeId: joiner.id, addresses: ['192.0.2.9:7080'], name: 'barn' }]
+    await store.remember(peers, nowMs)
+    expect(store.remembered()).toEqual(peers)
   })
 })
 

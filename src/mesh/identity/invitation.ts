@@ -20,6 +20,7 @@ import type { Result } from '../../core/result.ts'
 import type { Level } from './community.ts'
 import { isNodeId } from './node-key.ts'
 import type { NodeIdentity } from './node-key.ts'
+import { NODE_NAME } from './node-name.ts'
 import { isSignedBy, signDocument, signedText } from './signed-document.ts'
 import { parseTime, SKEW_MS, timeText } from './time.ts'
 
@@ -127,7 +128,7 @@ const joinRequest = z.object({
   community_id: z.string().refine(isNodeId),
   to: z.string().refine(isNodeId),
   node_id: z.string().refine(isNodeId),
-  name: z.string().regex(/^[a-z0-9][a-z0-9.-]{0,62}$/),
+  name: z.string().regex(NODE_NAME),
   signature: z.string().max(128),
   proof: z.string().max(64),
 })

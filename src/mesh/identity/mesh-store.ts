@@ -4,7 +4,7 @@
  *
  *   community     the newest revision of the member list that was proven
  *   invitation    what was given out here, with its secret, and who used it
- *   peer          where others were last reached
+ *   peer          where others were last reached, and what they were called
  *   fact          how far the sequence of manifests is reserved; where this node listens
  *
  * Does I/O.
@@ -29,6 +29,7 @@ const migrations: Migrations = {
      CREATE TABLE peer (
        node_id TEXT PRIMARY KEY, addresses TEXT NOT NULL, seen_at_ms INTEGER NOT NULL
      ) STRICT, WITHOUT ROWID`,
+    'ALTER TABLE peer ADD COLUMN name TEXT',
   ],
 }
 
@@ -36,6 +37,8 @@ export interface RememberedPeer {
   readonly nodeId: string
   /** `host:port`. */
   readonly addresses: readonly string[]
+  /** What it called itself; `undefined` when it was not heard yet. */
+  readonly name?: string | undefined
 }
 
 export type JoinFault =
@@ -200,8 +203,8 @@ export class MeshStore {
   async remember(peers: readonly RememberedPeer[], nowMs: number): Promise<void> {
     if (peers.length === 0) return
     await this.#database.commit((sql) => {
-      const put = sql.prepare('INSERT OR REPLACE INTO peer VALUES (?, ?, ?)')
-      for (const { nodeId, addresses } of peers) put.run(nodeId, JSON.stringify(addresses), nowMs)
+      const put = sql.prepare('INSERT OR REPLACE INTO peer VALUES (?, ?, ?, ?)')
+      for (const { nodeId, addresses, name } of peers) put.run(nodeId, JSON.stringify(addresses), nowMs, name ?? null)
       sql
         .prepare('DELETE FROM peer WHERE node_id NOT IN (SELECT node_id FROM peer ORDER BY seen_at_ms DESC LIMIT ?)')
         .run(MAX_REMEMBERED)
@@ -210,9 +213,13 @@ export class MeshStore {
 
   remembered(): readonly RememberedPeer[] {
     return this.#database.sql
-      .prepare('SELECT node_id, addresses FROM peer ORDER BY seen_at_ms DESC')
+      .prepare('SELECT node_id, addresses, name FROM peer ORDER BY seen_at_ms DESC')
       .all()
-      .map((row) => ({ nodeId: String(row['node_id']), addresses: JSON.parse(String(row['addresses'])) as string[] }))
+      .map(({ node_id: nodeId, addresses, name }) => ({
+        nodeId: String(nodeId),
+        addresses: JSON.parse(String(addresses)) as string[],
+        name: typeof name === 'string' ? name : undefined,
+      }))
   }
 
   close(): void {

@@ -1,13 +1,21 @@
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { request } from 'node:https'
 import type { RequestOptions } from 'node:https'
 import type { Socket } from 'node:net'
+import { connect } from 'node:tls'
+import type { ConnectionOptions, TLSSocket } from 'node:tls'
 import { expect, it } from 'vitest'
+import { ulid } from '../../src/core/ids.ts'
+import { MAX_CONNECTIONS_EACH } from '../../src/mesh/http/guests.ts'
 import { headersOf, PACKETS_PATH, PACKETS_PROTOCOL, SIGNATURE_HEADER } from '../../src/mesh/http/headers.ts'
 import { FrameReader, framed } from '../../src/mesh/http/packet-frames.ts'
 import { nodeCertificate } from '../../src/mesh/identity/certificate.ts'
 import type { NodeIdentity } from '../../src/mesh/identity/node-key.ts'
+import { timeText } from '../../src/mesh/identity/time.ts'
 import { meshAttacks } from '../mesh-attacks.ts'
 import type { Answered } from '../mesh-attack-wire.ts'
+import { until } from '../mesh-house.ts'
 
 meshAttacks(
   'HTTP',
@@ -34,6 +42,83 @@ meshAttacks(
       await expect(sendPacket(port, undefined, 'hbp2')).rejects.toThrow('401')
     })
 
+    it('hangs up on whoever it turns no connection over to, though that one does not', async () => {
+      const { port, stranger } = attacker()
+      // Its type does not say so, but TLS passes this on to the socket below.
+      const halfOpen = { host: '127.0.0.1', port, allowHalfOpen: true, ...shownBy(stranger) }
+      const socket = connect(halfOpen)
+      await once(socket, 'secureConnect')
+      socket.write(`GET ${PACKETS_PATH} HTTP/1.1\r\nhost: x\r\nconnection: Upgrade\r\nupgrade: x\r\n\r\n`)
+      socket.resume()
+      await once(socket, 'end')
+      // What is sent to somebody who has left is answered with a reset, sooner or later.
+      const talking = setInterval(() => socket.write('still here'), 20)
+      const broken = await new Promise((resolve) => socket.once('error', resolve))
+      clearInterval(talking)
+      expect(broken).toMatchObject({ code: expect.stringMatching(/^(EPIPE|ECONNRESET)$/) })
+    })
+
+    it('keeps room for members, however many connections strangers hold', async () => {
+      const { port, member, stranger } = attacker()
+      const open: TLSSocket[] = []
+      let refused = 0
+      for (let count = 0; count <= MAX_CONNECTIONS_EACH; count++) {
+        const socket = connect({ host: '127.0.0.1', port, ...shownBy(stranger) })
+        // Only of the one that is too many.
+        socket.once('close', () => refused++)
+        socket.on('error', () => undefined)
+        await Promise.race([once(socket, 'secureConnect'), once(socket, 'close')])
+        open.push(socket)
+      }
+      await until('one too many is refused', () => refused > 0)
+      expect(await get(port, '/manifest', member)).toBe(200)
+      expect(await get(port, '/health', stranger).catch(() => 'refused')).toBe('refused')
+      for (const socket of open) socket.destroy()
+    })
+
+    it('lets go of the oldest of many connections that a member has turned over', async () => {
+      const { port, member } = attacker()
+      const links: TLSSocket[] = []
+      const gone: number[] = []
+      for (let number = 0; number < 9; number++) {
+        const socket = connect({ host: '127.0.0.1', port, ...shownBy(member) })
+        socket.on('error', () => undefined)
+        socket.once('close', () => gone.push(number))
+        await once(socket, 'secureConnect')
+        socket.write(
+          `GET ${PACKETS_PATH} HTTP/1.1\r\nhost: x\r\nconnection: Upgrade\r\nupgrade: ${PACKETS_PROTOCOL}\r\n\r\n`,
+        )
+        expect(String(await once(socket, 'data'))).toMatch(/^HTTP\/1\.1 101 /)
+        links.push(socket)
+      }
+      await until('one is closed', () => gone.length > 0)
+      expect(gone).toEqual([0])
+      for (const socket of links) socket.destroy()
+    })
+
+    it('takes a long body from members only', async () => {
+      const { port, member, stranger } = attacker()
+      const ids = { from: member.id, to: member.id, community: member.id }
+      const facts = { request_id: ulid(), timestamp: timeText(Date.now()), deadline_ms: '1000' }
+      const headers = headersOf({ capability: 'test.echo', version: '1.0', ...ids, ...facts }, '')
+      const long = JSON.stringify({ x: 'x'.repeat(100_000) })
+      expect(await post(port, headers, long, stranger)).toMatchObject({ status: 413 })
+      expect(await post(port, headers, long)).toMatchObject({ status: 413 })
+      // Taken whole, and refused for whom it is for.
+      expect(await post(port, headers, long, member)).toMatchObject({ status: 401 })
+    })
+
+    it('asks a connection that rests whether anybody is at its other end', async ({ skip }) => {
+      if (process.platform !== 'linux') skip()
+      const { port, member } = attacker()
+      const socket = connect({ host: '127.0.0.1', port, ...shownBy(member) })
+      await once(socket, 'secureConnect')
+      const timer = (): string => timerOf(port, socket.localPort ?? 0)
+      await until('nothing else is waited for', () => timer().startsWith('02:'))
+      expect(timer()).toMatch(/^02:0{4}/)
+      socket.destroy()
+    })
+
     it('hangs up on a packet that is larger than anybody may send', async () => {
       const { port, member } = attacker()
       await expect(sendPacket(port, member, 'x'.repeat(1_048_576))).rejects.toThrow('hung up')
@@ -41,7 +126,17 @@ meshAttacks(
   },
 )
 
-function post(port: number, headers: Record<string, string>, body: string): Promise<Answered> {
+/** What the kernel waits for on the server's side of a connection, as /proc has it: 02 is the next probe. */
+function timerOf(port: number, peer: number): string {
+  const hexPort = (number: number): string => `:${number.toString(16).toUpperCase().padStart(4, '0')}`
+  for (const line of readFileSync('/proc/net/tcp', 'utf8').split('\n')) {
+    const [, local = '', remote = '', , , timer = ''] = line.trim().split(/\s+/)
+    if (local.endsWith(hexPort(port)) && remote.endsWith(hexPort(peer))) return timer
+  }
+  return ''
+}
+
+function post(port: number, headers: Record<string, string>, body: string, identity?: NodeIdentity): Promise<Answered> {
   return new Promise((resolve, reject) => {
     const outgoing = request(
       {
@@ -50,8 +145,7 @@ function post(port: number, headers: Record<string, string>, body: string): Prom
         path: '/bus/v1/call',
         method: 'POST',
         headers: { ...headers, 'content-length': String(Buffer.byteLength(body)) },
-        rejectUnauthorized: false,
-        agent: false,
+        ...tlsAs(identity),
       },
       (response) => {
         let text = ''
@@ -95,11 +189,13 @@ function sendPacket(port: number, identity: NodeIdentity | undefined, packet: st
 }
 
 function tlsAs(identity: NodeIdentity | undefined): RequestOptions {
-  const shown = identity && {
-    cert: nodeCertificate(identity),
-    key: identity.privateKey.export({ type: 'pkcs8', format: 'pem' }),
-  }
-  return { rejectUnauthorized: false, agent: false, ...shown }
+  return { agent: false, ...shownBy(identity) }
+}
+
+function shownBy(identity: NodeIdentity | undefined): Pick<ConnectionOptions, 'cert' | 'key' | 'rejectUnauthorized'> {
+  if (identity === undefined) return { rejectUnauthorized: false }
+  const key = identity.privateKey.export({ type: 'pkcs8', format: 'pem' })
+  return { rejectUnauthorized: false, cert: nodeCertificate(identity), key }
 }
 
 function get(port: number, path: string, identity: NodeIdentity | undefined): Promise<number | undefined> {

@@ -21,6 +21,7 @@ import { idInCertificate } from '../identity/certificate.ts'
 import type { Inbound } from '../inbound.ts'
 import { refusal } from '../refusal.ts'
 import type { PacketProvider } from '../packets/packet-provider.ts'
+import { Guests } from './guests.ts'
 import { CALL_PATH, fieldReader, SIGNATURE_HEADER } from './headers.ts'
 import { PacketLinkServer } from './packet-link-server.ts'
 import type { TlsIdentity } from './pinned-agent-client.ts'
@@ -57,9 +58,19 @@ const HEADERS_TIMEOUT_MS = 10_000
 const REQUEST_TIMEOUT_MS = 30_000
 const KEEP_ALIVE_MS = 65_000
 const MAX_CONNECTIONS = 2_048
+/** A far end that lost its power says nothing, and a connection that carries packets may rest. */
+const PROBE_AFTER_MS = 30_000
 const MAX_EXCESS = 8
+/** Whoever is no member has an invitation to show at most; bodies are in memory before anybody has vouched for them. */
+const MAX_STRANGERS_BODY_BYTES = 65_536
+
+interface Listener extends HttpServerOptions {
+  readonly guests: Guests
+}
 
 export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
+  const guests = new Guests()
+  const listener = { ...options, guests }
   const server = createServer(
     {
       cert: options.tls.certificate,
@@ -73,23 +84,26 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
       requestTimeout: REQUEST_TIMEOUT_MS,
       keepAliveTimeout: KEEP_ALIVE_MS,
       noDelay: true,
+      keepAlive: true,
+      keepAliveInitialDelay: PROBE_AFTER_MS,
     },
     (request, response) => {
-      answer(options, request, response).catch(() => response.destroy())
+      answer(listener, request, response).catch(() => response.destroy())
     },
   )
   server.maxConnections = MAX_CONNECTIONS
+  server.on('secureConnection', (socket) => guests.enter(socket, memberAt(socket, options.views)))
   const links = new PacketLinkServer({
     provider: options.packets,
     maxBodyBytes: options.maxBodyBytes,
-    memberOf: (request) => memberOf(request, options.views),
+    memberOf: ({ socket }) => memberAt(socket as TLSSocket, options.views),
   })
   server.on('upgrade', (request, socket, head: Buffer) => links.accept(request, socket, head))
   const port = await listen(server, options)
   return { port, stop: () => close(server, links) }
 }
 
-async function answer(options: HttpServerOptions, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function answer(options: Listener, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const path = request.url?.split('?')[0] ?? '/'
   if (path === CALL_PATH) {
     if (request.method === 'POST') return call(options, request, response)
@@ -104,7 +118,7 @@ async function answer(options: HttpServerOptions, request: IncomingMessage, resp
   }
   const view = VIEWS[path]
   if (view === undefined) return sendJson(response, 404, { error: 'not_found', message: 'Nothing lives here.' })
-  if (memberOf(request, views) === undefined && !(path === '/metrics' && isFromHere(request)))
+  if (memberAt(request.socket as TLSSocket, views) === undefined && !(path === '/metrics' && isFromHere(request)))
     return sendJson(response, 401, faultBody(refusal('unauthorized', 'stranger', 'Show a member’s certificate.')))
   return view(views, response)
 }
@@ -118,13 +132,15 @@ const VIEWS: Readonly<Record<string, (views: MeshViews, response: ServerResponse
   },
 }
 
-async function call(options: HttpServerOptions, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function call(options: Listener, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const controller = new AbortController()
   response.once('close', () => {
     // Closed before it was finished: the caller is gone, and the handler hears of it.
     if (!response.writableFinished) controller.abort(new DOMException('the caller went away', 'AbortError'))
   })
-  const body = await readBody(request, options.maxBodyBytes)
+  const { maxBodyBytes, guests } = options
+  const isStranger = guests.isStranger(request.socket)
+  const body = await readBody(request, isStranger ? Math.min(maxBodyBytes, MAX_STRANGERS_BODY_BYTES) : maxBodyBytes)
   const proof = request.headers[SIGNATURE_HEADER]
   const delivered = await options.inbound.receive(
     { field: fieldReader(request.headers), proof: typeof proof === 'string' ? proof : '', body },
@@ -181,8 +197,8 @@ async function readBody(request: IncomingMessage, maxBytes: number): Promise<Uin
   return parts.length === 1 ? parts[0] : Buffer.concat(parts)
 }
 
-function memberOf(request: IncomingMessage, { isMember }: MeshViews): string | undefined {
-  const certificate = (request.socket as TLSSocket).getPeerX509Certificate()
+function memberAt(socket: TLSSocket, { isMember }: MeshViews): string | undefined {
+  const certificate = socket.getPeerX509Certificate()
   const id = certificate === undefined ? undefined : idInCertificate(certificate)
   return id !== undefined && isMember(id) ? id : undefined
 }

@@ -18,6 +18,8 @@ export interface PacketLinkServerOptions {
 
 /** Answers that nobody takes, beyond which the connection is given up. */
 const MAX_UNTAKEN_BYTES = 16_777_216
+/** A member has one; a few more are of networks that it left without a word. */
+const MAX_LINKS_EACH = 8
 /** What a packet has around its calls. */
 const ROOM_BYTES = 65_536
 
@@ -38,11 +40,14 @@ export class PacketLinkServer {
     // The far end may be gone before it hears.
     socket.on('error', () => socket.destroy())
     if (member === undefined) {
+      // Whoever does not hang up now would be a connection for ever: HTTP's own limits do not hold for it any more.
       socket.end(
         `HTTP/1.1 ${isOurs ? '401 Unauthorized' : '404 Not Found'}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`,
+        () => socket.destroy(),
       )
       return
     }
+    this.#makeRoom(member)
     socket.write(`HTTP/1.1 101 Switching Protocols\r\nconnection: Upgrade\r\nupgrade: ${PACKETS_PROTOCOL}\r\n\r\n`)
     this.#serve(socket, member)
     if (head.length > 0) socket.unshift(head)
@@ -57,6 +62,12 @@ export class PacketLinkServer {
   /** Whoever still works has had its time. */
   destroy(): void {
     for (const socket of this.#links.keys()) socket.destroy()
+  }
+
+  /** What nobody takes is kept for every one of them. */
+  #makeRoom(member: string): void {
+    const links = [...this.#links].filter(([, { shownBy }]) => shownBy === member)
+    for (const [socket] of links.slice(0, Math.max(0, links.length + 1 - MAX_LINKS_EACH))) socket.destroy()
   }
 
   #serve(socket: Duplex, member: string): void {

@@ -26,6 +26,59 @@ function emptyBroker(): { link: Link; sent: { head: ToNode; reply: string }[]; h
   return { link: { connection, isUp: true, subscribe } as unknown as Link, sent, hear: (message) => hear(message) }
 }
 
+const TO = { nodeId: provider.id, way: { transport: 'nats' as const } }
+
+describe('a call over NATS', () => {
+  it('is answered and withdrawn by nobody who was called before, and counts', async () => {
+    const { link, sent, hear } = emptyBroker()
+    const caller = new NatsCaller({ link, self: identityOf(1).id })
+    caller.subscribe(identityOf(3).id)
+    const answers: unknown[] = []
+    void caller.send(TO, MESSAGE, new AbortController().signal)
+    void caller.send(TO, MESSAGE, new AbortController().signal).then((answer) => answers.push(answer))
+    const [first = '', second = ''] = sent.map(({ reply }) => reply)
+    const prefix = first.slice(0, first.lastIndexOf('.'))
+    const [, mark = ''] = first.split('_')
+    for (const guess of ['1', `1_${mark}`, first])
+      hear({ subject: guess === first ? first : `${prefix}.${guess}`, data: encodeMessage({ t: 'forgotten' }) })
+    await Promise.resolve()
+    expect(answers).toEqual([])
+    expect(second).toMatch(/\.1_[\w-]{16}$/)
+    hear({ subject: second, data: encodeMessage({ t: 'forgotten' }) })
+    await vi.waitFor(() => expect(answers).toMatchObject([{ fault: { kind: 'unknown-outcome' } }]))
+    caller.close()
+  })
+
+  it('is given up when frames come that nobody asked for', async () => {
+    const { link, sent, hear } = emptyBroker()
+    const caller = new NatsCaller({ link, self: identityOf(1).id })
+    caller.subscribe(identityOf(3).id)
+    const taken: unknown[] = []
+    const options = { signal: new AbortController().signal, emit: stuck(taken) }
+    const streamed = caller.stream(TO, { ...MESSAGE, idempotent: true }, options)
+    const reply = sent[0]?.reply ?? ''
+    const frame = (n: number): void =>
+      hear({ subject: reply, data: encodeMessage({ t: 'frame', n, e: 'chunk' }, `{"n":${n}}`) })
+    for (let n = 1; n <= 16; n++) frame(n)
+    expect(sent).toHaveLength(1)
+    frame(17)
+    expect(sent[1]?.head).toEqual({ t: 'cancel', r: reply })
+    expect(await streamed).toMatchObject({
+      fault: { kind: 'failed', message: expect.stringMatching(/: it sent more frames than were asked for\.$/) },
+    })
+    expect(taken).toEqual([{ event: 'chunk', data: { n: 1 } }])
+    caller.close()
+  })
+})
+
+/** Takes one frame, and is never done with it. */
+function stuck(taken: unknown[]): (frame: unknown) => Promise<void> {
+  return (frame) => {
+    taken.push(frame)
+    return new Promise(() => undefined)
+  }
+}
+
 describe('a call over NATS that is not answered', () => {
   beforeEach(() => void vi.useFakeTimers())
   afterEach(() => void vi.useRealTimers())
@@ -35,8 +88,7 @@ describe('a call over NATS that is not answered', () => {
     const caller = new NatsCaller({ link, self: identityOf(1).id })
     caller.subscribe(identityOf(3).id)
     const answers: unknown[] = []
-    const to = { nodeId: provider.id, way: { transport: 'nats' as const } }
-    void caller.send(to, MESSAGE, new AbortController().signal).then((answer) => answers.push(answer))
+    void caller.send(TO, MESSAGE, new AbortController().signal).then((answer) => answers.push(answer))
     const reply = sent[0]?.reply ?? ''
     const says = (text: string): void =>
       hear({ subject: reply, data: encodeMessage({ t: 'unknown', p: signText(provider, text) }) })

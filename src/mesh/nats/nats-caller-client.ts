@@ -167,7 +167,8 @@ export class NatsCaller implements MeshTransport<'nats'> {
     const payload = encodeMessage(emit === undefined ? head : { ...head, w: WINDOW_FRAMES }, message.body)
     const limit = connection.info?.max_payload ?? 1_048_576
     if (payload.length > limit) return Promise.resolve(fail(tooLarge(limit)))
-    const id = (this.#count++).toString(36)
+    // Whoever knows it can withdraw the call, or answer nonsense. So a node that was called knows that of no other call.
+    const id = `${(this.#count++).toString(36)}_${base64url(chanceBytes(12))}`
     const reply = `${this.#subscribed ?? ''}.${id}`
     const subject = callSubject(communityId, nodeId)
     return new Promise((resolve) => {
@@ -244,9 +245,12 @@ export class NatsCaller implements MeshTransport<'nats'> {
     const { emit } = pending
     const data = jsonIn(fromUtf8(body))
     if (emit === undefined) return
-    if (number !== pending.received + 1 || data === undefined) {
+    const isLost = number !== pending.received + 1 || data === undefined
+    // What is sent without credit would wait in memory, without an end.
+    if (isLost || number - pending.taken > WINDOW_FRAMES) {
+      const why = isLost ? 'a frame of the stream was lost' : 'it sent more frames than were asked for'
       this.#control(pending.subject, { t: 'cancel', r: pending.reply })
-      pending.settle(fail(lostAnswer(pending.nodeId, pending.message.idempotent, 'a frame of the stream was lost')))
+      pending.settle(fail(lostAnswer(pending.nodeId, pending.message.idempotent, why)))
       return
     }
     pending.received = number

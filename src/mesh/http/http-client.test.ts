@@ -42,6 +42,21 @@ describe('HTTP client', () => {
   })
 })
 
+describe('an answer that is none', () => {
+  it('ends the call also where the far end switches to another protocol', async () => {
+    const server = createServer(
+      { cert: tlsOf(there).certificate, key: tlsOf(there).key, requestCert: true, rejectUnauthorized: false },
+      ({ socket }) => socket.write('HTTP/1.1 101 Switching Protocols\r\nconnection: Upgrade\r\nupgrade: x\r\n\r\n'),
+    )
+    const port = await listenLocally(server)
+    const to = { nodeId: there.id, way: { transport: 'http' as const, host: '127.0.0.1', port } }
+    const message = { fields: {}, proof: '', body: '{}', idempotent: false }
+    const { signal } = new AbortController()
+    expect(await client.send(to, message, signal)).toMatchObject({ ok: false, fault: { kind: 'unknown-outcome' } })
+    server.close()
+  })
+})
+
 describe('a change whose kept connection breaks before its answer', () => {
   it('is made once, and nobody claims to know', async () => {
     expect(await broken({})).toEqual(['ok', 'unknown-outcome', 2])

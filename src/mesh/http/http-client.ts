@@ -141,6 +141,11 @@ export class HttpClient implements MeshTransport<'http'> {
         signal.removeEventListener('abort', abort)
         resolve(fail({ error, wasSent: hasConnection(outgoing), onKeptConnection: outgoing.reusedSocket }))
       })
+      // Neither of the two where the far end switches to another protocol that nobody asked for.
+      outgoing.once('close', () => {
+        signal.removeEventListener('abort', abort)
+        resolve(fail({ error: new Error('it hung up'), wasSent: true, onKeptConnection: false }))
+      })
       outgoing.end(message.body)
     })
   }

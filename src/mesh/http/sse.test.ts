@@ -31,6 +31,13 @@ describe('server-sent events', () => {
     )
   })
 
+  it('cost no more for coming byte by byte, without an end', () => {
+    // Looked through anew for each of them, it would be half a million millions.
+    const parser = new SseParser(1_048_576)
+    for (let count = 0; count < 1_000_000; count++) parser.feed('x')
+    expect(parser.feed('\n\nevent: chunk\ndata: 1\n\n')).toMatchObject({ value: [{ frame: { data: 1 } }] })
+  })
+
   it('end where a frame does not', () => {
     const parser = new SseParser(100)
     expect(parser.feed(`data: ${'x'.repeat(200)}`)).toEqual({ ok: false, fault: 'a frame is too large' })

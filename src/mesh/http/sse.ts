@@ -34,15 +34,19 @@ export function encodeEnd({ status, text, proof }: Delivered): string {
 export class SseParser {
   readonly #maxChars: number
   #held = ''
+  #endsLine = false
 
   constructor(maxChars: number) {
     this.#maxChars = maxChars
   }
 
   feed(text: string): Result<readonly StreamEvent[], string> {
+    const isComplete = text.includes('\n\n') || (text.startsWith('\n') && this.#endsLine)
+    this.#endsLine = text === '' ? this.#endsLine : text.endsWith('\n')
     this.#held += text
     const events: StreamEvent[] = []
-    for (let end = this.#held.indexOf('\n\n'); end >= 0; end = this.#held.indexOf('\n\n')) {
+    // Looking through all of it for every byte that a far end with time sends would be what it wants.
+    for (let end = isComplete ? this.#held.indexOf('\n\n') : -1; end >= 0; end = this.#held.indexOf('\n\n')) {
       const event = readEvent(this.#held.slice(0, end))
       if (!event.ok) return event
       if (event.value !== undefined) events.push(event.value)

@@ -73,19 +73,22 @@ export class Contents {
   async #fetchSchemas(peer: Peer): Promise<void> {
     const { book, logger } = this.#parts
     const missing = book.missingSchemas(peer)
-    for (let at = 0; at < missing.length; at += SCHEMAS_AT_ONCE) {
+    const wrong: string[] = []
+    for (let at = 0; at < missing.length && book.missingSchemas(peer).length > 0; at += SCHEMAS_AT_ONCE) {
       const some = missing.slice(at, at + SCHEMAS_AT_ONCE)
       const hashes = [...new Set(some.map(({ schemaHash }) => schemaHash))]
       const answer = await this.#parts.ask(book.addressOf(peer), 'mesh.schemas', { hashes })
-      if (!answer.ok) return
+      if (!answer.ok) break
       for (const capability of some) {
         const schemas = decodeSchemas(answer.value[capability.schemaHash])
-        if (schemas !== undefined && !book.schemas.keep(capability, schemas))
-          logger.warn(
-            { node: peer.nodeId, capability: capability.name },
-            'a contract is not the one that was announced',
-          )
+        if (schemas !== undefined && !book.schemas.keep(capability, schemas)) wrong.push(capability.name)
       }
     }
+    const [capability] = wrong
+    if (capability !== undefined)
+      logger.warn(
+        { node: peer.nodeId, capability, contracts: wrong.length },
+        'a contract is not the one that was announced',
+      )
   }
 }

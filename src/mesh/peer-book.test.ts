@@ -3,6 +3,7 @@ import { node, offered } from '../../test/bus-village.ts'
 import { identityOf, NEW_YEAR_MS } from '../../test/mesh-keys.ts'
 import type { CapabilityBus } from '../bus/bus.ts'
 import { announce } from '../bus/peer.ts'
+import type { PeerCapability } from '../bus/peer.ts'
 import { announcementText, readAnnouncement } from './discovery/announcement.ts'
 import { addressText, parseAddress } from './discovery/peer-source.ts'
 import { foundCommunity, withMember, withoutMember } from './identity/community.ts'
@@ -42,6 +43,30 @@ describe('peer book', () => {
     expect(hear(slim(full({ sequence: 1 })))).toMatchObject({ kind: 'heard', wantsCapabilities: true })
     expect(hear(full({ sequence: 1 }))).toMatchObject({ kind: 'heard', wantsCapabilities: false })
     expect(hear(slim(full({ sequence: 2 })))).toMatchObject({ kind: 'heard', wantsCapabilities: false })
+  })
+
+  it('asks for no more contracts of a peer that has told of more than anybody needs', () => {
+    const filler = 'x'.repeat(500_000)
+    const wordy = Array.from({ length: 20 }, (_, index) =>
+      announce(offered({ name: `test.wordy${index}`, requestSchema: { $comment: filler } })),
+    )
+    const heard = peerIn(hear(full({ sequence: 1, capabilities: wordy })))
+    expect(book.missingSchemas(heard)).toHaveLength(20)
+    for (const capability of wordy.slice(0, 16)) book.schemas.keep(capability, capability.schemas ?? { request: {} })
+    expect(book.missingSchemas(heard)).toHaveLength(4)
+    for (const capability of wordy.slice(16, 17)) book.schemas.keep(capability, capability.schemas ?? { request: {} })
+    expect(book.missingSchemas(heard)).toEqual([])
+  })
+
+  it('keeps no contract that is longer than any, nor more than there is room for', () => {
+    const of = (name: string, length: number): PeerCapability =>
+      announce(offered({ name, requestSchema: { $comment: 'x'.repeat(length) } }))
+    const keep = (capability: PeerCapability): boolean =>
+      book.schemas.keep(capability, capability.schemas ?? { request: {} })
+    expect(keep(of('test.endless', 600_000))).toBe(false)
+    const many = Array.from({ length: 40 }, (_, index) => of(`test.many${index}`, 500_000))
+    for (const capability of many) expect(keep(capability)).toBe(true)
+    expect(many.filter(({ schemaHash }) => book.schemas.find(schemaHash) !== undefined)).toEqual(many.slice(-33))
   })
 
   it('calls a member what it calls itself, unless that is no name or the community gave it to another', () => {

@@ -24,6 +24,11 @@ export const PRUNE_MS = 90_000
 const MAX_FAILURES = 3
 const MAX_WAYS = 8
 const MAX_DEPARTED = 1_024
+/**
+ * Characters of one peer's contracts, four thousand for each of as many capabilities as it may have. Beyond it they
+ * stay unknown: calls are then checked by the peer alone.
+ */
+const MAX_SCHEMAS_LENGTH = 8_388_608
 
 export interface Peer {
   readonly nodeId: string
@@ -131,8 +136,9 @@ export class PeerBook {
     if (peer !== undefined) this.#learn(peer, capabilities, hash)
   }
 
-  /** Contracts of this peer that nobody has told us yet. */
+  /** Contracts of this peer that nobody has told us yet; none when it has told us more than anybody needs. */
   missingSchemas({ capabilities }: Peer): readonly PeerCapability[] {
+    if (this.schemas.lengthOf(capabilities) > MAX_SCHEMAS_LENGTH) return []
     return capabilities.filter(({ schemas, schemaHash }) => schemas === undefined && !this.schemas.find(schemaHash))
   }
 

@@ -94,7 +94,7 @@ export class Neighbourhood {
         this.#addCandidate({ ...hint, source })
         return
       case 'manifest':
-        this.#hear(hint.manifest, source, hint.way)
+        this.#hear(hint.manifest, source, { reached: hint.way })
         return
       case 'capabilities':
         this.#learn(hint)
@@ -166,7 +166,8 @@ export class Neighbourhood {
   /** What the other side said in an exchange that we began. */
   #took(answer: JsonObject, nodeId: string, reached?: Way): void {
     const { manifest, community, peers } = answer
-    const heard = isJsonObject(manifest) ? this.#hear(manifest, 'exchange', reached) : undefined
+    const isLive = isJsonObject(manifest) && manifest['node_id'] === nodeId
+    const heard = isJsonObject(manifest) ? this.#hear(manifest, 'exchange', { reached, isLive }) : undefined
     const peer = this.#parts.book.find(nodeId)
     // An answer proves that it lives even when its manifest is the one that we know.
     if (heard?.kind === 'old' && peer !== undefined) {
@@ -194,7 +195,11 @@ export class Neighbourhood {
     }
   }
 
-  #hear(manifest: JsonObject, source: string, reached?: Way): Heard | undefined {
+  #hear(
+    manifest: JsonObject,
+    source: string,
+    how: { readonly reached?: Way | undefined; readonly isLive?: boolean } = {},
+  ): Heard | undefined {
     const { book, clock } = this.#parts
     const community = this.#parts.community()
     if (community === undefined) return undefined
@@ -203,7 +208,7 @@ export class Neighbourhood {
       nowMs: clock.now(),
       monotonicMs: clock.monotonic(),
       source,
-      reached,
+      ...how,
     })
     if (heard.kind === 'refused' && heard.why.kind !== 'ourselves')
       this.#refused(manifest['node_id'], heard.why, source)

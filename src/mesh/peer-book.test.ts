@@ -86,6 +86,18 @@ describe('peer book', () => {
     expect(hear(slim(full({ sequence: 5 }))).kind).toBe('old')
   })
 
+  it('believes a node that was put back to an older copy, by its own answer of just now', () => {
+    hear(full({ sequence: 5_000_000_007 }))
+    const back = full({ sequence: 5_000_000_001, capabilities: [], nowMs: NEW_YEAR_MS + 2_000 })
+    expect(hear(back).kind).toBe('old')
+    const answered = (manifest: unknown): Heard =>
+      book.hear(manifest, { community, nowMs: NEW_YEAR_MS, monotonicMs: 0, source: 'test', isLive: true })
+    // Of the same process, and overtaken on its way.
+    expect(answered(full({ sequence: 5_000_000_006, capabilities: [] })).kind).toBe('old')
+    expect(answered(back)).toMatchObject({ kind: 'heard', peer: { capabilities: [] } })
+    expect(hear(slim(full({ sequence: 5_000_000_002 })))).toMatchObject({ kind: 'heard', wantsCapabilities: true })
+  })
+
   it('looks for a node that has moved where it says that it is, and no more where it was reached', () => {
     const at = (host: string): Pick<ManifestFacts, 'endpoints'> => ({
       endpoints: [{ transport: 'http', host, port: 7080 }],

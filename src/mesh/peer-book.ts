@@ -100,6 +100,8 @@ export class PeerBook {
       readonly monotonicMs: number
       readonly source: string
       readonly reached?: Way | undefined
+      /** It is the author's own answer of just now. */
+      readonly isLive?: boolean
     },
   ): Heard {
     const read = readManifest(value, about.nowMs)
@@ -109,9 +111,7 @@ export class PeerBook {
     const wrong = this.#wrong(manifest, about.community)
     if (wrong !== undefined) return { kind: 'refused', why: { kind: wrong } }
     const known = this.#peers.get(nodeId)
-    if (known !== undefined && manifest.sequence <= known.manifest.sequence && manifest.capabilities === undefined)
-      return { kind: 'old', peer: known }
-    if (known !== undefined && manifest.sequence < known.manifest.sequence) return { kind: 'old', peer: known }
+    if (known !== undefined && isOld(manifest, known.manifest, about.isLive)) return { kind: 'old', peer: known }
     if (isGoodbye(manifest)) {
       if (known !== undefined) known.manifest = manifest
       this.remove(nodeId)
@@ -251,6 +251,15 @@ export class PeerBook {
     const schemas = capability.schemas ?? this.schemas.find(capability.schemaHash)
     return schemas === undefined || capability.schemas === schemas ? capability : { ...capability, schemas }
   }
+}
+
+/**
+ * By number. But a node that was put back to an older copy of its data counts from there, and would not be heard until
+ * it has counted up again: what it answers itself, and dates later, is what it says now.
+ */
+function isOld(manifest: NodeManifest, known: NodeManifest, isLive = false): boolean {
+  if (manifest.sequence === known.sequence) return manifest.capabilities === undefined
+  return manifest.sequence < known.sequence && !(isLive && manifest.issuedAtMs > known.issuedAtMs)
 }
 
 function names({ endpoints }: NodeManifest, way: Way | undefined): boolean {

@@ -4,7 +4,7 @@ import type { MeshFacts } from './health.ts'
 
 const members = new Map(['cellar', 'attic', 'shed'].map((name) => [name, { name }]))
 const village = { name: 'village', members, revoked: new Map<string, string>() }
-const NATS = { servers: ['nats://127.0.0.1:4222'], downSinceMs: undefined }
+const NATS = { servers: ['nats://127.0.0.1:4222'], downSinceMs: undefined, isShut: false }
 
 function health(facts: Partial<MeshFacts>): ReturnType<typeof meshHealth> {
   const well = { self: 'cellar', community: village, reached: new Set(['attic', 'shed']), nats: NATS, untold: 0 }
@@ -33,6 +33,14 @@ describe('the health of the mesh', () => {
     })
     expect(health({ reached: new Set(['attic']) }).details['away']).toBe(undefined)
     expect(health({ reached: new Set() }).details).toMatchObject({ away: true, reached: 0 })
+  })
+
+  it('says that NATS is there without its registry', () => {
+    const shut = health({ nats: { ...NATS, isShut: true } })
+    expect(shut).toMatchObject({ status: 'degraded', details: { away: true, nats: 'up', reached: 2 } })
+    expect(shut.details['advice']).toBe(
+      'NATS (nats://127.0.0.1:4222) is reached, but nodes do not find each other there: the registry cannot be opened. Does the server run with JetStream (nats-server -js), and may this node use it?',
+    )
   })
 
   it('says since when NATS is down, also while members are reached otherwise', () => {

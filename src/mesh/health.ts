@@ -19,7 +19,9 @@ export interface MeshFacts {
   /** Nodes that are on the bus. */
   readonly reached: ReadonlySet<string>
   /** `undefined` where no broker is configured. */
-  readonly nats: { readonly servers: readonly string[]; readonly downSinceMs: number | undefined } | undefined
+  readonly nats:
+    | { readonly servers: readonly string[]; readonly downSinceMs: number | undefined; readonly isShut: boolean }
+    | undefined
   /** Capabilities of this node that others do not hear of. */
   readonly untold: number
 }
@@ -47,17 +49,26 @@ export function meshHealth(facts: MeshFacts): ServiceHealth {
       { ...details, away: true },
       `${community.name} has revoked this node: nobody there answers it. It comes back with a new key only: from an empty data directory, by a new invitation.`,
     )
-  const broker =
-    nats?.downSinceMs === undefined
-      ? []
-      : [
-          `NATS (${nats.servers.map(shownServer).join(', ')}) has been out of reach since ${new Date(nats.downSinceMs).toISOString()}. Is the server running, and does it let this node in?`,
-        ]
+  const broker = brokerAdvice(nats)
   const advice = [...broker, ...missingAdvice(missing, others.length), ...untoldAdvice(untold)].join(' ')
   if (advice === '') return { status: 'ok', details }
   // One node that is switched off is nobody's trouble; a broker that is down, or nobody at all, is.
   const isAway = broker.length > 0 || (missing.length > 0 && missing.length === others.length)
   return degraded(isAway ? { ...details, away: true } : details, advice)
+}
+
+function brokerAdvice(nats: MeshFacts['nats']): readonly string[] {
+  if (nats === undefined) return []
+  const { downSinceMs, isShut } = nats
+  const called = `NATS (${nats.servers.map(shownServer).join(', ')})`
+  if (downSinceMs !== undefined)
+    return [
+      `${called} has been out of reach since ${new Date(downSinceMs).toISOString()}. Is the server running, and does it let this node in?`,
+    ]
+  if (!isShut) return []
+  return [
+    `${called} is reached, but nodes do not find each other there: the registry cannot be opened. Does the server run with JetStream (nats-server -js), and may this node use it?`,
+  ]
 }
 
 function missingAdvice(missing: readonly string[], others: number): readonly string[] {

@@ -22,6 +22,8 @@ export interface Broker extends MeshTransport<'nats'> {
   readonly isConnected: boolean
   /** `undefined` while it is connected. */
   readonly downSinceMs: number | undefined
+  /** It is connected, and nobody is found there. */
+  readonly isRegistryShut: boolean
   readonly close: () => Promise<void>
 }
 

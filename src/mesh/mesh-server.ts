@@ -178,7 +178,12 @@ export class Mesh {
 
   health(): ServiceHealth {
     const { identity, config } = this.#options
-    const nats = this.#nats && { servers: config.nats.servers, downSinceMs: this.#nats.downSinceMs }
+    const broker = this.#nats
+    const nats = broker && {
+      servers: config.nats.servers,
+      downSinceMs: broker.downSinceMs,
+      isShut: broker.isRegistryShut,
+    }
     const reached = new Set(this.peers.filter(({ isOnBus }) => isOnBus).map(({ nodeId }) => nodeId))
     const untold = this.#self?.untold() ?? 0
     return meshHealth({ self: identity.id, community: this.community, reached, nats, untold })
@@ -328,15 +333,8 @@ export class Mesh {
   }
 
   #remember(): void {
-    const book = this.#book
-    if (book === undefined) return
-    const peers = book.peers.map((peer) => ({
-      nodeId: peer.nodeId,
-      addresses: book.placesOf(peer),
-      name: peer.manifest.displayName,
-    }))
     const { store, clock } = this.#options
-    this.#keep(store.remember(peers, clock.now()))
+    if (this.#book !== undefined) this.#keep(store.remember(this.#book.toRemember(), clock.now()))
   }
 
   #keep(kept: Promise<void>): void {

@@ -182,6 +182,15 @@ export class PeerBook {
     )
   }
 
+  /** What the next start shall know of them. */
+  toRemember(): readonly { readonly nodeId: string; readonly addresses: readonly string[]; readonly name: string }[] {
+    return this.peers.map((peer) => ({
+      nodeId: peer.nodeId,
+      addresses: this.placesOf(peer),
+      name: peer.manifest.displayName,
+    }))
+  }
+
   /** It did not answer. After three times running it is off the bus; `true` says that this was the third. */
   fail(nodeId: string): boolean {
     const peer = this.#peers.get(nodeId)

@@ -88,6 +88,10 @@ export class NatsTransport implements Broker {
     return this.#link.downSinceMs
   }
 
+  get isRegistryShut(): boolean {
+    return this.source.isShut
+  }
+
   send(to: Destination<'nats'>, message: Message, signal: AbortSignal): Promise<Result<Delivered, Fault>> {
     return this.#caller.send(to, message, signal)
   }

@@ -59,6 +59,11 @@ export class NatsRegistry implements PeerSource {
     this.#options = options
   }
 
+  /** Whether it was tried and cannot be opened, or stopped telling. */
+  get isShut(): boolean {
+    return this.#told !== undefined
+  }
+
   async start(hear: (hint: Hint) => void): Promise<void> {
     this.#hear = hear
     if (this.#connection !== undefined) this.linkUp(this.#connection)

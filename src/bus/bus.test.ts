@@ -104,6 +104,25 @@ describe('bus', () => {
     expect(await a.call('gate.open', undefined, {}, ME)).toMatchObject({ fault: passedOn })
   })
 
+  it('says whose records are in trouble, if they are not its own', async () => {
+    const [a, b] = [node('a'), node('b')]
+    const trouble = { kind: 'failed', code: 'LEDGER_UNAVAILABLE', message: 'The ledger cannot be written.' } as const
+    b.registerCapability(answering({ name: 'door.open' }, () => Promise.resolve(fail(trouble))))
+    b.registerCapability(
+      answering({ name: 'own.trouble' }, () => Promise.resolve(fail({ ...trouble, kind: 'internal' }))),
+    )
+    a.onPeerAdded({ ...manifestOf(b), displayName: 'Cellar', source: 'mdns' })
+    expect(await a.call('door.open', undefined, {}, ME)).toMatchObject({
+      fault: {
+        message: 'The ledger cannot be written. This is about the node Cellar, not about this one.',
+        details: { node: 'b', node_name: 'Cellar' },
+      },
+    })
+    expect(await a.call('own.trouble', undefined, {}, ME)).toMatchObject({
+      fault: { kind: 'internal', message: 'The ledger cannot be written.' },
+    })
+  })
+
   it('does not serve a peer that is not trusted enough', async () => {
     const bus = node('a')
     bus.registerCapability(answering({ name: 'door.open', trustRequired: 'trusted' }, echo))

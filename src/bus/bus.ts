@@ -22,7 +22,7 @@ import type { Capability, CapabilityName, Offer, Service, Version } from './capa
 import { DeadlineWheel } from './deadline-wheel.ts'
 import type { Owner } from './descriptor.ts'
 import { Dispatcher } from './dispatch.ts'
-import { waitingAt } from './elsewhere.ts'
+import { placed } from './elsewhere.ts'
 import { HealthTracker } from './health-tracker.ts'
 import { NodeDirectory } from './node-directory.ts'
 import { servesParams } from './params.ts'
@@ -349,6 +349,6 @@ export class CapabilityBus {
   }
 
   #fromElsewhere(fault: Fault, id: string): Fault {
-    return waitingAt(fault, { id, name: this.#nodes.nameOf(id) ?? id })
+    return placed(fault, { id, name: this.#nodes.nameOf(id) ?? id })
   }
 }

@@ -154,7 +154,6 @@ export class Mesh {
     this.#sources = peerSources(this.#options, { registry: this.#nats?.source, port: () => this.#server?.port ?? 0 })
     for (const source of this.#sources) await source.start((hint) => neighbourhood.hint(hint, source.name))
     this.#recall()
-    this.#expect()
     neighbourhood.start()
     this.#knownDigest = store.community()?.digest
     this.#publish()
@@ -291,7 +290,6 @@ export class Mesh {
     this.#publish()
     // Who came in while this node runs was told where its inviter is; who was a stranger a moment ago may be none now.
     this.#recall()
-    this.#expect()
     this.#neighbourhood?.knockAgain()
     void this.#neighbourhood?.tellAll()
   }
@@ -316,20 +314,20 @@ export class Mesh {
     }
   }
 
-  /** Where others were when this node, or the command that let it in, last reached them. */
+  /**
+   * Where others were when this node, or the command that let it in, last reached them; and what they are called, so
+   * that who is away is not said to be unknown by a process that never saw it.
+   */
   #recall(): void {
-    for (const { nodeId, addresses } of this.#options.store.remembered())
+    const { store, identity } = this.#options
+    const { community } = this
+    const remembered = store.remembered()
+    if (community !== undefined) this.#bus?.expectPeers(namesOfOthers(community, identity.id, remembered))
+    for (const { nodeId, addresses } of remembered)
       for (const text of addresses) {
         const address = parseAddress(text)
         if (address !== undefined) this.#neighbourhood?.hint({ kind: 'address', ...address, nodeId }, 'remembered')
       }
-  }
-
-  /** Whoever is asked for by name and is away is not said to be unknown, also by a process that never saw it. */
-  #expect(): void {
-    const { store, identity } = this.#options
-    const { community } = this
-    if (community !== undefined) this.#bus?.expectPeers(namesOfOthers(community, identity.id, store.remembered()))
   }
 
   #remember(): void {

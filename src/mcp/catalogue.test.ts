@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { agent, offer, plainFamily } from '../../test/mcp-house.ts'
 import type { Offer } from '../bus/capability.ts'
-import { annotationsOf, buildCatalogue } from './catalogue.ts'
+import { buildCatalogue } from './catalogue.ts'
 import type { Catalogue } from './catalogue.ts'
 import { createCatalogues } from './catalogues.ts'
 import type { Principal } from './face-bus.ts'
+import { annotationsOf } from './listed-tool.ts'
 
 const everything = { include: ['*'], exclude: [] }
 const offers = [
@@ -39,6 +40,21 @@ describe('catalogue', () => {
       outputSchema: { type: 'object', properties: { ok: { type: 'boolean' }, data: {} }, required: ['ok'] },
       annotations: { readOnlyHint: true, openWorldHint: false },
     })
+  })
+
+  it('shows a tool as the same object for as long as its offer, its name and its nodes are the same', () => {
+    const toolsOf = (...wanted: readonly Offer[]) =>
+      buildCatalogue(wanted, { ...catalogue().view, nodesOffering: () => nodes }).list('tools/list')[
+        'tools'
+      ] as object[]
+    let nodes = ['here']
+    const [read, write] = [offer({ name: 'a.read' }), offer({ name: 'a.write', effect: 'writes' })]
+    const before = toolsOf(read, write)
+    const after = toolsOf(read, { ...write, description: 'Offline now.' })
+    expect(after[0]).toBe(before[0])
+    expect(after[1]).not.toBe(before[1])
+    nodes = ['here', 'attic']
+    expect(toolsOf(read)[0]).toMatchObject({ inputSchema: { properties: { _node: { type: 'string' } } } })
   })
 
   it.each([

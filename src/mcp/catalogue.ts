@@ -3,14 +3,18 @@
  *
  *   offers ──▶ visible to the principal ──▶ in the profile ──▶ spelt in the style ──▶ lists and finders
  *
+ * Each part is made when it is first asked for: while devices come and go there is a new catalogue for nearly every call,
+ * and a call wants to know one tool.
+ *
  * Pure.
  */
-import type { Effect, JsonSchema, Offer } from '../bus/capability.ts'
+import type { Offer } from '../bus/capability.ts'
 import { closest } from '../core/closest.ts'
 import type { JsonObject } from '../core/json.ts'
+import { listedTool } from './listed-tool.ts'
 import { nameBook } from './names.ts'
-import type { NameBook, NameStyle } from './names.ts'
-import { withPin } from './node-pin.ts'
+import type { NameStyle } from './names.ts'
+import { once } from './once.ts'
 import { paramHeaders } from './param-headers.ts'
 import type { ParamHeader } from './param-headers.ts'
 import { inProfile } from './profile.ts'
@@ -58,48 +62,57 @@ interface ToolEntry {
 }
 
 export function buildCatalogue(offers: readonly Offer[], view: View): Catalogue {
-  const byKind = (kind: Offer['face']['kind']): readonly Offer[] => offers.filter((offer) => offer.face.kind === kind)
-  const toolNames = nameBook(byKind('tool').map(({ name }) => name))
-  const promptNames = nameBook(byKind('prompt').map(({ name }) => name))
+  const byName = once(() => new Map(offers.map((offer) => [offer.name, offer])))
+  const ofKind = (kind: Offer['face']['kind']): (() => readonly Offer[]) =>
+    once(() => offers.filter((offer) => offer.face.kind === kind))
+  const [tools, allPrompts, allResources] = [ofKind('tool'), ofKind('prompt'), ofKind('resource')]
+  const toolNames = once(() => nameBook(tools().map(({ name }) => name)))
+  const promptNames = once(() => nameBook(allPrompts().map(({ name }) => name)))
   const served = (offer: Offer): boolean => view.profiles.some((profile) => inProfile(offer, profile))
   const shown = (offer: Offer): boolean => isVisible(offer, view.principal) && served(offer)
 
-  const tools = new Map(byKind('tool').map((offer) => [offer.name, toolEntry(offer, served(offer))]))
-  const prompts = new Map(
-    byKind('prompt')
-      .filter(shown)
-      .map((offer) => [offer.name, offer]),
-  )
-  const resources = byKind('resource').filter(shown).flatMap(resourceEntry)
-  const shownTools = byKind('tool').filter(shown)
-  const listed = (name: string): string => toolNames.listed(name, view.style)
+  const shownTools = once(() => tools().filter(shown))
+  const prompts = once(() => allPrompts().filter(shown))
+  const resources = once(() => allResources().filter(shown).flatMap(resourceEntry))
+  const listed = (name: string): string => toolNames().listed(name, view.style)
   const lists = listsOf(
-    { tools: shownTools, prompts: [...prompts.values()], resources },
+    { tools: shownTools, prompts, resources },
     {
       tool: listed,
-      prompt: (name) => promptNames.listed(name, view.style),
+      prompt: (name) => promptNames().listed(name, view.style),
       nodes: view.nodesOffering ?? (() => []),
     },
   )
-  const names = new Set(offers.map(({ name }) => name))
+  const entries = new Map<string, ToolEntry>()
   return {
     view,
-    isOffered: (name) => names.has(name),
+    isOffered: (name) => byName().has(name),
     list: (method) => lists[method](),
-    canonicalTool: toolNames.canonical,
+    canonicalTool: (given) => toolNames().canonical(given),
     listed,
-    tool: (canonical) => tools.get(canonical),
+    tool: (canonical) => {
+      const known = entries.get(canonical)
+      if (known !== undefined) return known
+      const offer = byName().get(canonical)
+      if (offer?.face.kind !== 'tool') return undefined
+      const entry = toolEntry(offer, served(offer))
+      entries.set(canonical, entry)
+      return entry
+    },
     near: (given) => {
       // Dots for underscores are no slip of the pen: either spelling means the tool.
       const plain = (name: string): string => name.replaceAll('.', '_')
-      const spelt = new Map(shownTools.map(({ name }) => [plain(name), listed(name)]))
+      const spelt = new Map(shownTools().map(({ name }) => [plain(name), listed(name)]))
       // Texts are short: they say registry.methods.list where the whole name is longer.
       const ending = [...spelt.keys()].filter((name) => name.endsWith(`_${plain(given)}`))
       const near = ending.length === 1 ? ending : closest(plain(given), spelt.keys())
       return near.map((name) => spelt.get(name) ?? name)
     },
-    prompt: (given) => prompts.get(canonicalOr(promptNames, given)),
-    resource: (uri) => findResource(resources, uri),
+    prompt: (given) => {
+      const name = promptNames().canonical(given) ?? given
+      return prompts().find((offer) => offer.name === name)
+    },
+    resource: (uri) => findResource(resources(), uri),
   }
 }
 
@@ -141,10 +154,6 @@ function findResource(entries: readonly ResourceEntry[], uri: string): ReturnTyp
   return undefined
 }
 
-function canonicalOr(book: NameBook, given: string): string {
-  return book.canonical(given) ?? given
-}
-
 interface Spelling {
   readonly tool: (canonical: string) => string
   readonly prompt: (canonical: string) => string
@@ -152,36 +161,27 @@ interface Spelling {
 }
 
 interface Shown {
-  readonly tools: readonly Offer[]
-  readonly prompts: readonly Offer[]
-  readonly resources: readonly ResourceEntry[]
+  readonly tools: () => readonly Offer[]
+  readonly prompts: () => readonly Offer[]
+  readonly resources: () => readonly ResourceEntry[]
 }
 
 /** Made when first asked for: schemas are lazy, and most views never see most lists. */
 function listsOf(
   { tools, prompts, resources }: Shown,
-  spelling: Spelling,
+  { tool, prompt, nodes }: Spelling,
 ): Readonly<Record<ListMethod, () => JsonObject>> {
-  const fixed = resources.filter(({ template }) => template === undefined)
-  const templates = resources.filter(({ template }) => template !== undefined)
+  const fixed = (): readonly ResourceEntry[] => resources().filter(({ template }) => template === undefined)
+  const templates = (): readonly ResourceEntry[] => resources().filter(({ template }) => template !== undefined)
   return {
-    'tools/list': once(() => ({ tools: tools.map((offer) => listedTool(offer, spelling)) })),
-    'prompts/list': once(() => ({ prompts: prompts.map((offer) => listedPrompt(offer, spelling.prompt(offer.name))) })),
-    'resources/list': once(() => ({ resources: fixed.map((entry) => ({ uri: entry.uri, ...described(entry) })) })),
-    'resources/templates/list': once(() => ({
-      resourceTemplates: templates.map((entry) => ({ uriTemplate: entry.uri, ...described(entry) })),
+    'tools/list': once(() => ({
+      tools: tools().map((offer) => listedTool(offer, tool(offer.name), nodes(offer.name))),
     })),
-  }
-}
-
-function listedTool(offer: Offer, { tool, nodes }: Spelling): JsonObject {
-  return {
-    name: tool(offer.name),
-    title: offer.title,
-    description: offer.description,
-    inputSchema: withPin(objectSchema(offer.requestSchema), nodes(offer.name)),
-    outputSchema: objectSchema(offer.family.outputSchema(offer)),
-    annotations: annotationsOf(offer.effect, offer.idempotent),
+    'prompts/list': once(() => ({ prompts: prompts().map((offer) => listedPrompt(offer, prompt(offer.name))) })),
+    'resources/list': once(() => ({ resources: fixed().map((entry) => ({ uri: entry.uri, ...described(entry) })) })),
+    'resources/templates/list': once(() => ({
+      resourceTemplates: templates().map((entry) => ({ uriTemplate: entry.uri, ...described(entry) })),
+    })),
   }
 }
 
@@ -197,26 +197,4 @@ function listedPrompt(offer: Offer, name: string): JsonObject {
 
 function described({ offer, mimeType }: ResourceEntry): JsonObject {
   return { name: offer.name, title: offer.title, description: offer.description, mimeType }
-}
-
-/** MCP demands an object at the root of both schemas and wants it said. */
-function objectSchema(schema: JsonSchema): JsonObject {
-  return { type: 'object', ...(schema as JsonObject) }
-}
-
-/** Derived from the effect, never written by hand: hints cannot drift from what the guard enforces. */
-export function annotationsOf(effect: Effect, idempotent: boolean): JsonObject {
-  if (effect === 'reads') return { readOnlyHint: true, openWorldHint: false }
-  // Records are only ever added; every other effect replaces a state of the house.
-  return {
-    readOnlyHint: false,
-    destructiveHint: effect !== 'records',
-    idempotentHint: idempotent,
-    openWorldHint: false,
-  }
-}
-
-function once<Value>(make: () => Value): () => Value {
-  let made: Value | undefined
-  return () => (made ??= make())
 }

@@ -11,6 +11,7 @@
  */
 import { hash } from 'node:crypto'
 import { NOT_PLAIN } from '../core/spelling.ts'
+import { once } from './once.ts'
 
 export type NameStyle = 'dots' | 'underscore'
 
@@ -28,33 +29,35 @@ const ALPHABET: Readonly<Record<NameStyle, { readonly others: RegExp; readonly m
 }
 const MARK_LENGTH = 6
 
-export function nameBook(canonicalNames: readonly string[]): NameBook {
-  const names = [...new Set(canonicalNames)]
-  const spellings = { dots: spell(names, 'dots'), underscore: spell(names, 'underscore') }
-  const meaning = new Map<string, string>()
-  for (const spelling of Object.values(spellings)) for (const [name, spelt] of spelling) meaning.set(spelt, name)
-  // Last, so that a name always means the tool that is really called so.
-  for (const name of names) meaning.set(name, name)
+export function nameBook(canonicalNames: Iterable<string>): NameBook {
+  const names = new Set(canonicalNames)
+  // Made when first asked for: a call under the canonical name, as most are, needs neither.
+  const spellings = { dots: once(() => spell(names, 'dots')), underscore: once(() => spell(names, 'underscore')) }
+  const meaning = once(() => {
+    const all = Object.values(spellings).flatMap((spelling) => [...spelling()])
+    return new Map(all.map(([name, spelt]) => [spelt, name]))
+  })
   return {
-    listed: (canonical, style) => spellings[style].get(canonical) ?? canonical,
-    canonical: (given) => meaning.get(given),
+    listed: (canonical, style) => spellings[style]().get(canonical) ?? canonical,
+    // First of all, a name means the tool that is really called so.
+    canonical: (given) => (names.has(given) ? given : meaning().get(given)),
   }
 }
 
-function spell(names: readonly string[], style: NameStyle): ReadonlyMap<string, string> {
+function spell(names: ReadonlySet<string>, style: NameStyle): ReadonlyMap<string, string> {
   const { others, max } = ALPHABET[style]
   const wanted = new Map<string, number>()
-  for (const name of names) {
+  const plains = [...names].map((name) => {
     const plain = name.replaceAll(others, '_')
     wanted.set(plain, (wanted.get(plain) ?? 0) + 1)
-  }
-  const spelt = (name: string): string => {
-    const plain = name.replaceAll(others, '_')
+    return [name, plain] as const
+  })
+  const spelt = (name: string, plain: string): string => {
     // A name that needs no respelling keeps it, whoever else would like it.
     const contested = plain !== name && (wanted.get(plain) ?? 0) > 1
     return contested || plain.length > max ? marked(plain, name, max) : plain
   }
-  return new Map(names.map((name) => [name, spelt(name)]))
+  return new Map(plains.map(([name, plain]) => [name, spelt(name, plain)]))
 }
 
 function marked(plain: string, canonical: string, max: number): string {

@@ -61,9 +61,11 @@ export function replyTransport(response: ServerResponse, { keepAliveMs, headers 
     },
     finish: (message, status = 200) => {
       clearInterval(heartbeat)
-      if (isOver()) return
-      if (isStream) endWith(response, inEvent(message))
-      else sendJson(response, { status, message, headers })
+      inTurn(message, () => {
+        if (isOver()) return
+        if (isStream) endWith(response, inEvent(message))
+        else sendJson(response, { status, message, headers })
+      })
     },
     abandon: () => {
       clearInterval(heartbeat)
@@ -72,6 +74,26 @@ export function replyTransport(response: ServerResponse, { keepAliveMs, headers 
       response.end()
     },
   }
+}
+
+/** What takes about a millisecond to hand to the system, and several on a small computer. */
+const LONG_BYTES = 262_144
+const waiting: (() => void)[] = []
+
+/**
+ * At once, but for long messages, of which each has a turn of the event loop to itself: all clients ask for the list of
+ * tools in the moment in which they hear that it changed.
+ */
+function inTurn(message: Message, send: () => void): void {
+  if (typeof message === 'string' || lengthOf(message) < LONG_BYTES) return send()
+  waiting.push(send)
+  if (waiting.length === 1) setImmediate(sendNext)
+}
+
+function sendNext(): void {
+  const send = waiting.shift()
+  if (waiting.length > 0) setImmediate(sendNext)
+  send?.()
 }
 
 interface JsonReply {

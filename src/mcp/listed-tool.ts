@@ -1,0 +1,54 @@
+/**
+ * Listed tool: one tool as MCP's list of tools shows it.
+ *
+ * What was made of an offer is kept with it. When a device comes back, a house of three thousand tools lists all of them
+ * anew, and only what that device offers is another object than before (result-text.ts counts on that).
+ *
+ * Pure; remembers.
+ */
+import type { Effect, JsonSchema, Offer } from '../bus/capability.ts'
+import type { JsonObject } from '../core/json.ts'
+import { withPin } from './node-pin.ts'
+
+interface Kept {
+  readonly nodes: string
+  readonly tool: JsonObject
+}
+
+/** By the name that it is listed under, of which there are as many as there are ways to spell one. */
+const kept = new WeakMap<Offer, Map<string, Kept>>()
+
+/** `nodes` are those that offer it. The same offer, name and nodes give the same object. */
+export function listedTool(offer: Offer, name: string, nodes: readonly string[]): JsonObject {
+  const spelt = nodes.join('\n')
+  const known = kept.get(offer) ?? new Map<string, Kept>()
+  const before = known.get(name)
+  if (before?.nodes === spelt) return before.tool
+  const tool = {
+    name,
+    title: offer.title,
+    description: offer.description,
+    inputSchema: withPin(objectSchema(offer.requestSchema), nodes),
+    outputSchema: objectSchema(offer.family.outputSchema(offer)),
+    annotations: annotationsOf(offer.effect, offer.idempotent),
+  }
+  kept.set(offer, known.set(name, { nodes: spelt, tool }))
+  return tool
+}
+
+/** MCP demands an object at the root of both schemas and wants it said. */
+function objectSchema(schema: JsonSchema): JsonObject {
+  return { type: 'object', ...(schema as JsonObject) }
+}
+
+/** Derived from the effect, never written by hand: hints cannot drift from what the guard enforces. */
+export function annotationsOf(effect: Effect, idempotent: boolean): JsonObject {
+  if (effect === 'reads') return { readOnlyHint: true, openWorldHint: false }
+  // Records are only ever added; every other effect replaces a state of the house.
+  return {
+    readOnlyHint: false,
+    destructiveHint: effect !== 'records',
+    idempotentHint: idempotent,
+    openWorldHint: false,
+  }
+}

@@ -1,0 +1,44 @@
+import { createServer } from 'node:http'
+import type { Server, ServerResponse } from 'node:http'
+import { afterEach, expect, it } from 'vitest'
+import { listen } from '../core/listen-server.ts'
+import { replyTransport } from './reply-transport.ts'
+import type { Message } from './result-text.ts'
+
+let server: Server
+afterEach(() => server.close())
+
+/** Five clients ask; when all have, each gets this. How many answers were handed over in each turn of the event loop. */
+async function handedOver(message: Message): Promise<{ perTurn: readonly number[]; texts: readonly string[] }> {
+  const asked: ServerResponse[] = []
+  const all = new Promise<void>((resolve) => {
+    server = createServer((_, response) => {
+      if (asked.push(response) === 5) resolve()
+    })
+  })
+  const port = await listen(server, { host: '127.0.0.1', port: 0 })
+  const answers = Array.from({ length: 5 }, async () => (await fetch(`http://127.0.0.1:${port}/`)).text())
+  await all
+  const handed: ServerResponse[] = []
+  for (const response of asked) response.once('prefinish', () => handed.push(response))
+  for (const response of asked) replyTransport(response, { keepAliveMs: 60_000 }).finish(message)
+  const perTurn = [handed.length]
+  for (let before = handed.length; handed.length < 5; before = handed.length) {
+    await new Promise(setImmediate)
+    perTurn.push(handed.length - before)
+  }
+  return { perTurn, texts: await Promise.all(answers) }
+}
+
+it('hands long lists over one at a time, so that nobody waits for all clients that ask at once', async () => {
+  const list = 'x'.repeat(300_000)
+  const { perTurn, texts } = await handedOver([Buffer.from('['), Buffer.from(list), Buffer.from(']')])
+  expect(perTurn).toEqual([0, 1, 1, 1, 1, 1])
+  expect(texts).toEqual(Array.from({ length: 5 }, () => `[${list}]`))
+})
+
+it('answers at once with everything else', async () => {
+  expect((await handedOver('{"ok":true}')).perTurn).toEqual([5])
+  server.close()
+  expect((await handedOver([Buffer.from('[]')])).perTurn).toEqual([5])
+})

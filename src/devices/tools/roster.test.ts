@@ -33,6 +33,7 @@ let directory: string
 let clock: ManualClock
 let database: Database
 let ledger: Ledger
+let enrolled: EnrolStore
 let roster: Roster
 let registered: Capability[]
 let view: DeviceView
@@ -47,19 +48,8 @@ beforeEach(async () => {
   })
   const signer = noteSigner(ORIGIN, generateKeyPairSync('ed25519').privateKey)
   ledger = await Ledger.open({ database, origin: ORIGIN, signer, lastSignedPath: join(directory, 'signed'), clock })
-  const enrolled = new EnrolStore(database)
-  await enrolled.approve({
-    deviceId: DEVICE,
-    clientId: '00000001-0000-4000-8000-000000000000',
-    state: 'approved',
-    name: 'Den',
-    transport: 'mqtt',
-    board: 'lamp',
-    firmware: '2.4.2',
-    approvedAtMs: 0,
-    approvedBy: 'the test',
-    bootedAtMs: undefined,
-  })
+  enrolled = new EnrolStore(database)
+  await enrol(DEVICE, 'Den')
   registered = []
   onTrouble = (error) => {
     throw error
@@ -92,6 +82,21 @@ afterEach(() => {
   rmSync(directory, { recursive: true })
 })
 
+async function enrol(deviceId: string, name: string): Promise<void> {
+  await enrolled.approve({
+    deviceId,
+    clientId: '00000001-0000-4000-8000-000000000000',
+    state: 'approved',
+    name,
+    transport: 'mqtt',
+    board: 'lamp',
+    firmware: '2.4.2',
+    approvedAtMs: 0,
+    approvedBy: 'the test',
+    bootedAtMs: undefined,
+  })
+}
+
 /** The device says hello and lists these. */
 const lists = (...tools: readonly DeviceTool[]) => looks(true, tools)
 
@@ -114,6 +119,34 @@ async function looks(online: boolean, tools: readonly DeviceTool[]): Promise<voi
 const lines = () =>
   ledger.entries(0, 1_000).flatMap(({ entry }) => (entry.kind === 'device.tools.withheld' ? [entry['changes']] : []))
 const withheld = () => roster.find(DEVICE)?.withheld.map((each) => each.tool.description)
+
+describe('devices that lose their network in the same moment', () => {
+  it('take a turn of the event loop each, and nobody waits for all of them', async () => {
+    const others = [2, 3, 4, 5].map((number) => `02:00:00:00:00:0${number}`)
+    for (const id of others) await enrol(id, `Lamp ${id}`)
+    await lists(tool('on'))
+    await roster.syncAll()
+    registered = []
+    view = { ...view, online: false, phase: 'asleep' }
+    const looks = [DEVICE, ...others].map((id) => roster.sync(id))
+    const perTurn: number[] = []
+    for (let before = 0; registered.length < 5; before = registered.length) {
+      await new Promise(setImmediate)
+      perTurn.push(registered.length - before)
+    }
+    await Promise.all(looks)
+    expect(perTurn).toEqual([1, 1, 1, 1, 1])
+  })
+
+  it('are off the bus at once when they were turned away', async () => {
+    await lists(tool('on'))
+    const known = enrolled.device(DEVICE)
+    if (known === undefined) throw new Error('the device is not there')
+    await enrolled.approve({ ...known, state: 'revoked' })
+    void roster.sync(DEVICE)
+    expect(roster.devices()).toEqual([])
+  })
+})
 
 describe('a device that comes and goes', () => {
   it('is not described anew each time', async () => {
@@ -144,8 +177,9 @@ describe('a device that comes and goes', () => {
     onTrouble = (error) => {
       failures.push(error)
       database.sql.exec('ALTER TABLE away RENAME TO device_pin')
+      void roster.sync(DEVICE)
     }
-    await Promise.all([lists(tool('on')), roster.sync(DEVICE)])
+    await lists(tool('on'))
     expect(failures).toHaveLength(1)
     expect(registered.map(({ offer }) => offer.name)).toEqual(['device.den.self.lamp.on'])
   })

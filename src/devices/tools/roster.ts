@@ -6,7 +6,11 @@
  * A device is looked at again after everything that happens to it, one look at a time; what happens during a look makes
  * for one more. Nothing is offered before its pin is on the disk.
  *
- * Pure, given its fleet, its store and its bus.
+ * When the power comes back, or the access point does, all devices want to be looked at in the same moment. Each gets a
+ * turn of the event loop to itself, so that nobody else in the house waits for more than one of them. A call that is
+ * sooner finds the device as it is (device-call.ts).
+ *
+ * Pure, given its fleet, its store and its bus, apart from waiting its turn.
  */
 import type { Capability, Effect } from '../../bus/capability.ts'
 import type { Fault } from '../../core/fault.ts'
@@ -92,6 +96,7 @@ export class Roster {
   readonly #made = new CapabilityCache()
   readonly #withheldLog = new WithheldLog()
   readonly #looking = new Map<string, { again: boolean; done: Promise<void> }>()
+  #turn = Promise.resolve()
 
   constructor(parts: RosterParts) {
     this.#parts = parts
@@ -141,6 +146,8 @@ export class Roster {
 
   async #lookUntilCalm(deviceId: string, look: { again: boolean }): Promise<void> {
     do {
+      // Whoever was turned away goes at once.
+      if (this.#parts.registrar.device(deviceId)?.state === 'approved') await this.#ownTurn()
       look.again = false
       try {
         await this.#look(deviceId)
@@ -153,6 +160,12 @@ export class Roster {
     } while (look.again)
     this.#looking.delete(deviceId)
     this.#parts.calls.poke(deviceId)
+  }
+
+  #ownTurn(): Promise<void> {
+    const turn = this.#turn
+    this.#turn = turn.then(() => new Promise((resolve) => void setImmediate(resolve)))
+    return turn
   }
 
   async #look(deviceId: string): Promise<void> {

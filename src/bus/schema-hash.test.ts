@@ -73,6 +73,20 @@ describe('schema hash', () => {
     )
   })
 
+  it('reads the params of an instance once, however often it is named', () => {
+    let read = 0
+    const params = {
+      get device() {
+        read += 1
+        return 'lamp'
+      },
+    }
+    expect(instanceId(params)).toBe(instanceId({ device: 'lamp' }))
+    const before = read
+    expect(instanceId(params)).toBe(instanceId({ device: 'lamp' }))
+    expect(read).toBe(before)
+  })
+
   it('names instances by their params', () => {
     expect(instanceId({})).toBe('default')
     expect(instanceId({ model: 'a', ctx: 1 })).toBe(instanceId({ ctx: 1, model: 'a' }))

@@ -42,8 +42,15 @@ export function schemaHash(contract: Contract): string {
 
 const NO_PARAMS_ID = 'default'
 
-/** Tells instances of one capability on one node apart: a short hash of their params. */
+const knownIds = new WeakMap<JsonObject, string>()
+
+/**
+ * Tells instances of one capability on one node apart: a short hash of their params. Remembered as well: a device that
+ * comes back offers what it offered before, and each of its tools asks for this three times.
+ */
 export function instanceId(params: JsonObject): string {
   if (Object.keys(params).length === 0) return NO_PARAMS_ID
-  return hex(blake3(utf8(canonicalJson(params)))).slice(0, 16)
+  const id = knownIds.get(params) ?? hex(blake3(utf8(canonicalJson(params)))).slice(0, 16)
+  knownIds.set(params, id)
+  return id
 }

@@ -48,6 +48,19 @@ function echo(deviceId: string): Tool {
   return { name: 'self.echo', description: 'Echoes.', properties, run: ({ nonce }) => `${deviceId} ${String(nonce)}` }
 }
 
+/** What a device with many settings offers beside that. */
+function knobs(count: number): readonly Tool[] {
+  return Array.from({ length: count }, (_none, index) => ({
+    name: `self.knob_${index}.set`,
+    description: `Turns knob ${index} of the device. It stays as it was turned until somebody turns it again, by hand or from here; what it does then is up to the device.`,
+    properties: [
+      { name: 'level', type: 'integer', min: 0, max: 100 },
+      { name: 'mode', type: 'string', default: 'auto' },
+    ],
+    run: () => true,
+  }))
+}
+
 function memory(): Memory {
   globalThis.gc?.()
   const { rss, heapUsed } = process.memoryUsage()
@@ -143,7 +156,7 @@ function devices(): Commands {
   const all = () => fleets.flatMap((fleet) => fleet.devices)
   const greeters: WebSocket[] = []
   return {
-    enrol: async (ota: string, count: number, first: number) => {
+    enrol: async (ota: string, count: number, first: number, more = 0) => {
       const fleet = await startDeviceFleet({
         count,
         first,
@@ -153,7 +166,7 @@ function devices(): Commands {
         kind: 'speaker',
         profile: 'fw-2.4',
         parallel: 100,
-        settings: ({ deviceId }) => ({ tools: [echo(deviceId)] }),
+        settings: ({ deviceId }) => ({ tools: [echo(deviceId), ...knobs(more)] }),
         onDeviceCode: ({ deviceId }, code) => void process.send?.({ code, deviceId }),
       })
       fleets.push(fleet)
@@ -231,8 +244,42 @@ function models(): Commands {
     const { value = nonce } = (answer.structuredContent ?? {}) as { value?: string }
     return value.endsWith(nonce) ? 'right' : 'crossed'
   }
+  let lists = 0
+  const connect = async (url: string, onTools?: () => void) => {
+    const client = new Client(
+      { name: 'bench', version: '1.0.0' },
+      {
+        versionNegotiation: { mode: { pin: '2026-07-28' } },
+        ...(onTools && { listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: onTools } } }),
+      },
+    )
+    await client.connect(new StreamableHTTPClientTransport(new URL(url)))
+    clients.push(client)
+  }
+  /** Its bytes only: what a client does with megabytes is its own affair, and it would do it on our machine. */
+  const readList = async (url: string): Promise<number> => {
+    const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
+    const capabilities = { 'io.modelcontextprotocol/clientCapabilities': {} }
+    const response = await fetch(url, {
+      method: 'POST',
+      headers: { ...headers, 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/list' },
+      body: JSON.stringify({
+        jsonrpc: '2.0',
+        id: ++lists,
+        method: 'tools/list',
+        params: { _meta: { 'io.modelcontextprotocol/protocolVersion': '2026-07-28', ...capabilities } },
+      }),
+    })
+    return (await response.arrayBuffer()).byteLength
+  }
   return {
     cpuMs,
+    lists: () => lists,
+    /** Clients that read the list of tools again whenever they hear that it changed. */
+    follow: async (url: string, count: number) => {
+      for (let each = 0; each < count; each++) await connect(url, () => void readList(url))
+      return readList(url)
+    },
     /** Why calls failed, since somebody last asked. */
     reasons: () => {
       const all = [...reasons].map(([reason, count]) => `${count} × ${reason.slice(0, 200)}`)
@@ -240,14 +287,7 @@ function models(): Commands {
       return all.slice(0, 8)
     },
     connect: async (url: string, count: number) => {
-      for (let each = 0; each < count; each++) {
-        const client = new Client(
-          { name: 'bench', version: '1.0.0' },
-          { versionNegotiation: { mode: { pin: '2026-07-28' } } },
-        )
-        await client.connect(new StreamableHTTPClientTransport(new URL(url)))
-        clients.push(client)
-      }
+      for (let each = 0; each < count; each++) await connect(url)
     },
     load: (wanted: Load, tools: readonly string[]) =>
       spread(wanted, (index) => call(index, { tool: tools[(index * 7) % tools.length] ?? '', nonce: ` n${index}` })),

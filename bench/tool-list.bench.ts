@@ -1,0 +1,123 @@
+/**
+ * How long a big house stands still while its devices come back: an access point restarts, sixty devices with forty-five
+ * tools are gone and there again, and twenty clients read the list of tools whenever they hear that it changed. The
+ * longest turn of the event loop, against writing down that list once and against the same with nobody who reads it.
+ *
+ * HEARTHBUS_BENCH_DEVICES (60) and HEARTHBUS_BENCH_MODELS (20) make it smaller.
+ *
+ * Does I/O.
+ */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import type { Caller } from '../src/bus/call.ts'
+import { readConfig } from '../src/config/config-file.ts'
+import type { JsonObject } from '../src/core/json.ts'
+import { isJsonObject } from '../src/core/json.ts'
+import { createLogger } from '../src/core/logger.ts'
+import { startGateway } from '../src/main.ts'
+import type { Gateway } from '../src/main.ts'
+import { buildCatalogue } from '../src/mcp/catalogue.ts'
+import type { View } from '../src/mcp/catalogue.ts'
+import { Peer, until } from './devices.ts'
+
+const DEVICES = Number(process.env['HEARTHBUS_BENCH_DEVICES'] ?? 60)
+const MODELS = Number(process.env['HEARTHBUS_BENCH_MODELS'] ?? 20)
+const KNOBS = 44
+const ROUNDS = 5
+/** For the last announcement and the reading that it makes for. */
+const CALM_MS = 1_500
+const OWNER: Caller = { kind: 'principal', id: 'owner', role: 'admin' }
+const VIEW: View = {
+  principal: { role: 'agent' },
+  profileName: 'all',
+  profiles: [{ include: ['*'], exclude: [] }],
+  style: 'dots',
+}
+
+const dataRoot = mkdtempSync(join(tmpdir(), 'hearthbus-tool-list-'))
+const gateway = await open()
+const [devices, models] = [new Peer('devices'), new Peer('models')]
+try {
+  const { ota = '' } = await call('devices.enrolment.list', {})
+  devices.onCode = (code) => void call('devices.enrolment.approve', { code, transport: 'websocket' })
+  await devices.ask('enrol', ota, DEVICES, 1, KNOBS)
+  await until(async () => (await online()) === DEVICES)
+  const alone = await turns()
+  const bytes = await models.ask<number>('follow', `${gateway.url}/mcp`, MODELS)
+  const once = writing()
+  const followed = await turns()
+  const read = await models.ask<number>('lists')
+  say(`${tools()} tools, ${(bytes / 1_048_576).toFixed(1)} MiB of list, ${MODELS} clients that read it ${read} times`)
+  say(`writing it down once       ${once.toFixed(0)} ms`)
+  say(`longest turn, nobody reads ${row(alone, once)}`)
+  say(`longest turn, all read     ${row(followed, once)}`)
+} finally {
+  devices.end()
+  models.end()
+  await gateway.stop()
+  rmSync(dataRoot, { recursive: true })
+}
+
+/** The longest of each round. The first is the one in which everything is new. */
+async function turns(): Promise<readonly number[]> {
+  const longest: number[] = []
+  const delay = monitorEventLoopDelay({ resolution: 1 })
+  for (let round = 0; round < ROUNDS; round++) {
+    delay.reset()
+    delay.enable()
+    await devices.ask('sleep')
+    await until(async () => (await online()) === 0)
+    await devices.ask('wake')
+    await until(async () => (await online()) === DEVICES)
+    await new Promise((resolve) => setTimeout(resolve, CALM_MS))
+    delay.disable()
+    longest.push(delay.max / 1_000_000)
+  }
+  return longest
+}
+
+function row(longest: readonly number[], once: number): string {
+  const median = longest.toSorted((left, right) => left - right)[Math.floor(longest.length / 2)] ?? Number.NaN
+  return `${median.toFixed(0)} ms in the median of ${ROUNDS} rounds, ×${(median / once).toFixed(1)}; at first ${longest[0]?.toFixed(0)} ms`
+}
+
+/** As it would be if nothing were kept. */
+function writing(): number {
+  const all = buildCatalogue(
+    gateway.bus.offers().map((offer) => ({ ...offer })),
+    VIEW,
+  )
+  const began = performance.now()
+  JSON.stringify(all.list('tools/list'))
+  return performance.now() - began
+}
+
+async function open(): Promise<Gateway> {
+  const devices = `enabled: true, host: 127.0.0.1, port: 0, mqtt: { enabled: false }, waitingPerAddress: ${DEVICES}`
+  const config = readConfig('bench', `logLevel: error\ndevices: { ${devices} }\nlisten: { port: 0 }\n`)
+  if (!config.ok) throw new Error(JSON.stringify(config.fault))
+  const logger = createLogger('error')
+  const started = await startGateway({ config: config.value, dataRoot, version: 'bench', logger, listen: true })
+  if (!started.ok) throw new Error(started.fault.message)
+  return started.value
+}
+
+async function call(name: string, body: JsonObject): Promise<JsonObject> {
+  const outcome = await gateway.bus.call(name, undefined, body, { caller: OWNER, channel: 'api' })
+  if (!outcome.ok) return { fault: outcome.fault.kind }
+  return isJsonObject(outcome.value.data) ? outcome.value.data : {}
+}
+
+async function online(): Promise<number> {
+  return Number((await call('devices.list', { online: true, limit: 1 }))['total'])
+}
+
+function tools(): number {
+  return gateway.bus.offers().filter(({ face }) => face.kind === 'tool').length
+}
+
+function say(text: string): void {
+  process.stdout.write(`${text}\n`)
+}

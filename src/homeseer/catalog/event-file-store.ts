@@ -11,6 +11,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { receivedJson, type Json } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import { systemCode } from '../../core/thrown.ts'
+import { portable } from '../wire/portable.ts'
 import { decodeDefinitions, type DefinitionFault, type EventDefinition } from './event-definition.ts'
 
 export interface EventFilePaths {
@@ -100,7 +101,7 @@ async function readJson(path: string): Promise<Result<Json, EventFileFault>> {
     return fail({ kind: 'unreadable', path, code: errorCode(error) })
   }
   const value = receivedJson(text.replace(/^\uFEFF/, ''))
-  return value === undefined ? fail({ kind: 'not-json', path }) : ok(value)
+  return value === undefined ? fail({ kind: 'not-json', path }) : ok(portable(value))
 }
 
 function errorCode(error: unknown): string {

@@ -54,6 +54,11 @@ describe('ASCII line', () => {
     expect(encodeChange({ ref: 412, value: 99, previous: 35 })).toBe('DC,412,99,35\r\n')
   })
 
+  it('is no change where the value is more than a number can be', () => {
+    expect(decodeLine('DC,412,1e999,35')).toEqual({ kind: 'text', text: 'DC,412,1e999,35' })
+    expect(decodeLine('DC,412,99,-1e999')).toEqual({ kind: 'change', ref: 412, value: 99, previous: undefined })
+  })
+
   it('keeps commas inside a part', () => {
     expect(joinParts([412, 'Lamp, tall'])).toBe('412,Lamp\\, tall')
     expect(splitParts('412,Lamp\\, tall')).toEqual(['412', 'Lamp, tall'])

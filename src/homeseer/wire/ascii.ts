@@ -146,5 +146,7 @@ function wholeNumber(text: string | undefined): number | undefined {
 }
 
 function finiteNumber(text: string | undefined): number | undefined {
-  return text !== undefined && /^[+-]?\d+(\.\d+)?(e[+-]?\d+)?$/i.test(text.trim()) ? Number(text) : undefined
+  if (text === undefined || !/^[+-]?\d+(\.\d+)?(e[+-]?\d+)?$/i.test(text.trim())) return undefined
+  const number = Number(text)
+  return Number.isFinite(number) ? number : undefined
 }

@@ -28,6 +28,13 @@ describe('reply', () => {
     expect(read('{"Response":"Error, JSON control is disabled"}')).toMatchObject({ fault: { kind: 'json-disabled' } })
   })
 
+  it('reads the reason at the beginning of a refusal, and not through a text without an end', () => {
+    expect(read(`error: json${' json'.repeat(100)} is disabled`)).toMatchObject({
+      fault: { kind: 'refused', reason: 'other' },
+    })
+    expect(read(`error${' json'.repeat(1_000_000)}`)).toMatchObject({ fault: { kind: 'refused', reason: 'other' } })
+  })
+
   it('takes the login page for a refused login, and other pages for pages', () => {
     expect(read('<html><input type="password"></html>')).toEqual({ ok: false, fault: { kind: 'unauthorised' } })
     expect(read('<html>done</html>')).toEqual({ ok: true, value: { kind: 'page' } })
@@ -42,6 +49,17 @@ describe('reply', () => {
     expect(read(String.raw`{"Devices":[{"ref":1,"name":"Song \ud83d"}]}`)).toMatchObject({
       value: { value: { Devices: [{ name: 'Song \ufffd' }] } },
     })
+  })
+
+  it('leaves out what no other wire can carry, and nothing beside it', () => {
+    const deep = `${'['.repeat(5_000)}${']'.repeat(5_000)}`
+    expect(
+      read(`{"Devices":[{"ref":1,"worth":1e999,"deep":${deep},"__proto__":{"ref":2},"name":"Lamp"},{"ref":2}]}`),
+    ).toMatchObject({ value: { value: { Devices: [{ ref: 1, worth: null, name: 'Lamp' }, { ref: 2 }] } } })
+    const read24 = read(`{"Devices":[{"ref":1,"deep":${deep}}]}`)
+    expect(JSON.stringify(read24)).toBe(
+      `{"ok":true,"value":{"kind":"json","value":{"Devices":[{"ref":1,"deep":${'['.repeat(21)}null${']'.repeat(21)}}]}}}`,
+    )
   })
 
   it('knows pictures by their first bytes', () => {

@@ -14,6 +14,7 @@ import { fromUtf8 } from '../../core/bytes.ts'
 import { isJsonObject, receivedJson, type Json } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import { textField } from './field.ts'
+import { portable } from './portable.ts'
 
 export type Reply =
   | { readonly kind: 'word'; readonly word: 'ok' }
@@ -53,8 +54,9 @@ export function decodeReply(body: Uint8Array): Result<Reply, ReplyFault> {
   const text = readableText(body).trim()
   if (/^ok$/i.test(text)) return ok({ kind: 'word', word: 'ok' })
   if (/^"?error/i.test(text)) return fail(refusal(text.replaceAll('"', '')))
-  const value = receivedJson(text)
-  if (value === undefined) return decodeText(text)
+  const received = receivedJson(text)
+  if (received === undefined) return decodeText(text)
+  const value = portable(received)
   const response = isJsonObject(value) ? textField(value, 'Response') : undefined
   if (response !== undefined && /^error/i.test(response.trim())) return fail(refusal(response.trim()))
   const sole = isJsonObject(value) && Object.keys(value).length === 1
@@ -79,12 +81,13 @@ export function unexpected(reply: Reply, due: string): Malformed {
   return { kind: 'malformed', detail: `a ${reply.kind} body where ${due} was due` }
 }
 
+/** From its beginning: a long text that repeats a word is looked through once for every time that it does. */
 function refusal(text: string): ReplyFault {
   const quoted = text.slice(0, MAX_QUOTED).toWellFormed()
-  if (/\b(log ?in|password|unauthori[sz]ed|not authori[sz]ed|access denied)\b/i.test(text))
+  if (/\b(log ?in|password|unauthori[sz]ed|not authori[sz]ed|access denied)\b/i.test(quoted))
     return { kind: 'unauthorised' }
-  if (/\bjson\b.*\b(disabled|not enabled|off)\b/i.test(text)) return { kind: 'json-disabled', text: quoted }
-  return { kind: 'refused', reason: refusalReason(text), text: quoted }
+  if (/\bjson\b.*\b(disabled|not enabled|off)\b/i.test(quoted)) return { kind: 'json-disabled', text: quoted }
+  return { kind: 'refused', reason: refusalReason(quoted), text: quoted }
 }
 
 function refusalReason(text: string): Refused['reason'] {

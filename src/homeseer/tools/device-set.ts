@@ -32,7 +32,7 @@ import {
 } from './guarded-tool.ts'
 import { findDevice, noDevice, seenNow } from './house-client.ts'
 import { choosePath, clearChoice, pathJson, type SetMode, type SetPath } from './set-wish.ts'
-import { verificationJson, verify, watch, type Verification, type Watch } from './verify-client.ts'
+import { asAnswered, verificationJson, verify, watch, type Verification, type Watch } from './verify-client.ts'
 
 /** What can be wished for, shared with the intents. */
 export const SET_WISH = {
@@ -136,8 +136,9 @@ async function actSet(homeseer: Homeseer, plan: Plan, deed: Deed): Promise<Outco
   // Read afresh: whether the device changed can only be told from where it was just now.
   const read = await mirror.read([ref], deed.call.signal)
   if (!read.ok) return fail(readFault(read.fault, `reading ${plan.device.name}`))
-  const before = read.value.get(ref)?.live
-  if (before === undefined) return fail(noDevice(ref))
+  const entry = read.value.get(ref)
+  if (entry === undefined) return fail(noDevice(ref))
+  const before = asAnswered(entry)
   // Before sending: the push may arrive ahead of the answer.
   const watching = watch(mirror, ref)
   try {

@@ -19,7 +19,6 @@ import { EVENT_NAME, findEvent, type EventName } from './event-read-tools.ts'
 import { weighEvent, type EventWeight } from './event-weight-client.ts'
 import { writeFault } from './faults.ts'
 import { BASE_GUARD, GUARDED_OUTPUT, guardedTool, type GuardedTool, type Weighed } from './guarded-tool.ts'
-import { seenNow } from './house-client.ts'
 import type { Rules } from './rules.ts'
 
 interface Plan extends EventWeight {
@@ -121,6 +120,6 @@ async function readBack(homeseer: Homeseer, definition: EventDefinition | undefi
   if (refs.length === 0) return { performed: false }
   const read = await homeseer.link.mirror.read(refs)
   if (!read.ok) return { performed: false }
-  const devices = refs.map((ref) => ({ ref, value: seenNow(homeseer, ref)?.live.value ?? null }))
+  const devices = refs.map((ref) => ({ ref, value: read.value.get(ref)?.record.value ?? null }))
   return { performed: true, devices }
 }

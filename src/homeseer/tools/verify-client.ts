@@ -14,7 +14,7 @@ import type { JsonObject } from '../../core/json.ts'
 import type { LinkFault } from '../wire/fault.ts'
 import { outcomeOf, type Expectation, type Observation } from '../catalog/outcome.ts'
 import type { MirrorClient } from '../wire/mirror-client.ts'
-import type { LiveValue } from '../wire/mirror.ts'
+import type { LiveValue, MirrorEntry } from '../wire/mirror.ts'
 import { isoTime } from './dependencies.ts'
 
 /** From the configuration: `homeseer.verifyAttempts` and `verifyIntervalMs`. */
@@ -100,8 +100,9 @@ async function lookAt({ mirror, ref, expected, before, signal }: VerifyTask): Pr
   readonly fault: LinkFault | undefined
 }> {
   const read = await mirror.read([ref], signal)
-  // Always a read of HomeSeer, never the mirror's memory: that might hold what we hoped for.
-  const live = read.ok ? read.value.get(ref)?.live : undefined
+  // Always what HomeSeer answered, never the mirror's memory: that might hold what we hoped for.
+  const entry = read.ok ? read.value.get(ref) : undefined
+  const live = entry === undefined ? undefined : asAnswered(entry)
   const fault = read.ok ? undefined : read.fault
   if (live === undefined) return { outcome: 'elsewhere', live, fault }
   return { outcome: outcomeOf(expected, observationOf(before), observationOf(live)), live, fault }
@@ -117,6 +118,12 @@ function said(
     lastChangeMoved: lastChangeMs !== undefined && lastChangeMs !== task.before.lastChangeMs,
     pushHeard: task.watch.pushHeard(),
   }
+}
+
+/** What HomeSeer answered when it was asked last, whatever was pushed since: a push is somebody's word. */
+export function asAnswered({ record, live }: MirrorEntry): LiveValue {
+  const { value, status, lastChangeMs } = record
+  return { value, status, lastChangeMs, source: 'read', observedMs: live.observedMs }
 }
 
 function observationOf({ value, status }: LiveValue): Observation {

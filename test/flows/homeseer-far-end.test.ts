@@ -1,0 +1,109 @@
+/**
+ * A HomeSeer that is not what it should be, or somebody else at its address: what it answers, what it pushes, and what
+ * its owner's house makes of that. Over real sockets, in front of the simulated HomeSeer.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { createServer, request as ask } from 'node:http'
+import type { Socket } from 'node:net'
+import { createServer as createTcpServer } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { setTimeout as wait } from 'node:timers/promises'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { JsonObject } from '../../src/core/json.ts'
+import { HOME_REFS } from '../../src/sim/homeseer/home.ts'
+import type { World } from '../homeseer-rig.ts'
+import { at, CLAIMS, openHouse, openWorld } from '../homeseer-rig.ts'
+import { listenLocally } from '../local-port.ts'
+
+const { hallLamp } = HOME_REFS
+
+/** What somebody in between makes of an answer. */
+type Twist = (url: string, body: string) => string | Promise<string>
+
+let world: World
+let twist: Twist
+const listeners = new Set<Socket>()
+
+/** Passes everything on to the simulator, and its answers through the twist. */
+const between = createServer((request, response) => void passOn(request, response))
+/** Takes every login, and pushes what the test says. */
+const pushing = createTcpServer((socket) => {
+  listeners.add(socket)
+  socket.on('close', () => listeners.delete(socket))
+  socket.on('error', () => undefined)
+  socket.on('data', () => socket.write('ok\r\n'))
+})
+
+async function passOn(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const { url = '', method, headers } = request
+  const onward = ask({ host: '127.0.0.1', port: world.simulator.httpPort, path: url, method, headers })
+  request.pipe(onward)
+  onward.on('response', (answer) => {
+    void text(answer).then(async (body) => response.end(await twist(url, body)))
+  })
+}
+
+let homeseer: JsonObject
+
+beforeEach(async () => {
+  twist = (_url, body) => body
+  world = await openWorld()
+  homeseer = {
+    url: `http://127.0.0.1:${await listenLocally(between)}`,
+    push: { asciiPort: await listenLocally(pushing) },
+  }
+})
+afterEach(async () => {
+  for (const socket of listeners) socket.destroy()
+  between.closeAllConnections()
+  between.close()
+  pushing.close()
+  await world.close()
+})
+
+describe('a push that is not true', () => {
+  it('does not stand in for what the device shows when it is asked', async () => {
+    twist = async (url, body) => {
+      if (url.includes('controldevice')) return '{"Response":"ok"}'
+      if (!url.includes('getstatus')) return body
+      for (const socket of listeners) socket.write(`DC,${hallLamp},77,35\r\n`)
+      // The push is heard before the answer, and after the question.
+      await wait(50)
+      return body.replaceAll('"value":77', '"value":35')
+    }
+    await using house = await openHouse(world, { homeseer })
+    await expect.poll(() => listeners.size).toBe(1)
+    const answer = await house.call('hs4.devices.set', { ref: hallLamp, value: 77, ...CLAIMS })
+    expect(at(answer, 'error', 'details', 'verification')).toMatchObject({
+      matched: false,
+      before: { value: 35 },
+      observed: { value: 35, source: 'read' },
+    })
+  })
+})
+
+describe('an answer that nobody could pass on', () => {
+  it('costs one device a member, and not the list its devices', async () => {
+    const deep = `${'['.repeat(9_000)}${']'.repeat(9_000)}`
+    twist = (url, body) =>
+      url.includes('getstatus')
+        ? body.replace(`{"ref":${hallLamp},`, `{"ref":${hallLamp},"worth":1e999,"deep":${deep},`)
+        : body
+    await using house = await openHouse(world, { homeseer })
+    const answer = await house.call('hs4.devices.list', { includeRaw: true })
+    expect(at(answer, 'result', 'total')).toBe(31)
+    expect(JSON.stringify(answer)).toContain('"worth":null')
+  })
+
+  it('is not taken for a value when it is pushed', async () => {
+    await using house = await openHouse(world, { homeseer })
+    await house.call('hs4.devices.list')
+    await expect.poll(() => listeners.size).toBe(1)
+    for (const socket of listeners) socket.write(`DC,${hallLamp},1e999,35\r\nDC,${HOME_REFS.hallLampRoot},7,0\r\n`)
+    await expect
+      .poll(async () => JSON.stringify(await house.call('hs4.devices.get', { refs: [HOME_REFS.hallLampRoot] })))
+      .toContain('"value":7')
+    const answer = await house.call('hs4.devices.get', { refs: [hallLamp] })
+    expect(at(answer, 'result', 'found')).toEqual([hallLamp])
+  })
+})

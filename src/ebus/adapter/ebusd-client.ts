@@ -56,6 +56,9 @@ const MAX_ANSWER_MS = 30_000
 /** Our own telegrams come back on the watch connection within this time. */
 const ECHO_MS = 5_000
 const MAX_GRABBED = 4_096
+/** A telegram is one line, and what ebusd says of its state a few. */
+const MAX_ANSWER_LINES = 256
+const MAX_ANSWER_LENGTH = 65_536
 /** What ebusd sends with unless told otherwise. */
 const EBUSD_ADDRESS = 0x31
 
@@ -75,7 +78,7 @@ export class EbusdBus implements Bus {
   #listing = new Map<string, number>()
   /** What we sent lately and until when its echo may come. */
   readonly #echoes = new Map<string, number>()
-  #active: { readonly command: Command; readonly lines: string[]; readonly sinceMs: number } | undefined
+  #active: { readonly command: Command; readonly lines: string[]; length: number; readonly sinceMs: number } | undefined
   #watching: 'direct' | 'grab' = 'direct'
   #signal = false
   /** ebusd has said that it sends for nobody; it would have to be restarted to think otherwise. */
@@ -206,7 +209,7 @@ export class EbusdBus implements Bus {
     if (this.#active !== undefined || !this.#commands.connected) return
     const command = dequeue(this.#queue)
     if (command === undefined) return
-    this.#active = { command, lines: [], sinceMs: this.#options.clock.monotonic() }
+    this.#active = { command, lines: [], length: 0, sinceMs: this.#options.clock.monotonic() }
     this.#commands.write(command.line)
   }
 
@@ -216,6 +219,9 @@ export class EbusdBus implements Bus {
     if (active === undefined) return
     if (line !== '') {
       active.lines.push(line)
+      active.length += line.length
+      // Whatever this is, it is no answer; and where it ends, nobody could tell.
+      if (active.lines.length > MAX_ANSWER_LINES || active.length > MAX_ANSWER_LENGTH) this.#commands.drop()
       return
     }
     this.#active = undefined

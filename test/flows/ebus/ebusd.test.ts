@@ -88,6 +88,23 @@ describe('ebusd', () => {
     expect(second.ok && second.value.response).toEqual(fromHex('55'))
   })
 
+  it('whose answer does not end is hung up on, and asked again', async () => {
+    let asked = 0
+    const bus = await fakeEbusd((line) => {
+      if (line === 'state') return STATE
+      if (!line.startsWith('hex')) return undefined
+      asked++
+      return asked === 1 ? 'ERR: and so on\n'.repeat(300) : '0ab5484d5530300502300d\n\n'
+    })
+    await hasSignal(bus)
+    // Less than it takes until an ebusd that says nothing is hung up on.
+    const cut = await bus.send(identify, { deadlineMs: 20_000 })
+    expect(cut).toMatchObject({ ok: false, fault: { kind: 'disconnected', phase: 'talking' } })
+    await expect.poll(() => bus.status().reconnects, { timeout: 10_000 }).toBe(1)
+    await hasSignal(bus)
+    expect((await bus.send(identify, { deadlineMs: 60_000 })).ok).toBe(true)
+  })
+
   it('says in its own words what went wrong', async () => {
     const bus = await fakeEbusd((line) => (line === 'state' ? STATE : 'ERR: send error\n\n'))
     await hasSignal(bus)

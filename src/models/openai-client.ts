@@ -26,6 +26,11 @@ const MAX_LINE = 1_048_576
 /** For whether anybody is there. */
 const REACH_MS = 5_000
 
+const MAX_RETRY_SECONDS = 3_600
+
+/** What is no number of tokens is as good as nothing said. */
+const tokens = z.int().min(0).optional().catch(undefined)
+
 /** Lenient: servers leave out, null and add what they like. Only what is used here is looked at. */
 const chunk = z.object({
   choices: z
@@ -36,12 +41,12 @@ const chunk = z.object({
       }),
     )
     .default([]),
-  usage: z.object({ prompt_tokens: z.number().default(0), completion_tokens: z.number().default(0) }).nullish(),
+  usage: z.object({ prompt_tokens: tokens, completion_tokens: tokens }).nullish(),
 })
 
 const embeddings = z.object({
   data: z.array(z.object({ index: z.int().min(0), embedding: z.array(z.number()).min(1).max(16_384) })),
-  usage: z.object({ prompt_tokens: z.number().default(0) }).nullish(),
+  usage: z.object({ prompt_tokens: tokens }).nullish(),
 })
 
 export function openAiBackend(options: OpenAiOptions): Backend {
@@ -94,7 +99,7 @@ async function* chat(
   const answered = await post(options, '/chat/completions', body, signal)
   if (!answered.ok) return answered
   let [text, finish] = ['', 'stop']
-  let usage: { prompt_tokens: number; completion_tokens: number } | undefined
+  let usage: z.infer<typeof chunk>['usage']
   try {
     for await (const line of lines(answered.value)) {
       if (!line.startsWith('data:')) continue
@@ -164,7 +169,7 @@ function statusFault({ url, key }: OpenAiOptions, { status, headers }: Response)
       kind: 'busy',
       code: 'capacity_exceeded',
       message: `The model server at ${url} is busy.`,
-      retryAfterMs: seconds > 0 ? seconds * 1_000 : 1_000,
+      retryAfterMs: seconds > 0 ? Math.min(seconds, MAX_RETRY_SECONDS) * 1_000 : 1_000,
     }
   if (status === 404) return { kind: 'not-found', code: 'not_found', message: `${url} does not have that model.` }
   const refused = `refuses this node (${status}): it wants ${key === undefined ? 'a key, and none is set' : 'another key'}`

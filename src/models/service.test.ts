@@ -196,6 +196,32 @@ describe('OpenAI-compatible server', () => {
     expect(outcome).toMatchObject({ ok: false, fault: { kind: 'failed' } })
   })
 
+  it('that counts tokens in words, below nothing or in parts is counted by the word', async () => {
+    const said = [
+      { choices: [{ delta: { content: 'Two words' } }] },
+      { choices: [], usage: { prompt_tokens: '7', completion_tokens: -4 } },
+    ]
+    const url = await serve((_, response) => {
+      response.writeHead(200).end(said.map((part) => `data: ${JSON.stringify(part)}\n\n`).join(''))
+    })
+    const outcome = await busWith(endpointsOf(url, 'big')).call('llm.chat', [1, 0], hello, ME)
+    expect(outcome).toMatchObject({ value: { usage: { tokensIn: 3, tokensOut: 2 } } })
+  })
+
+  it('that ends in the middle of a character is heard to there', async () => {
+    const url = await serve((_, response) => {
+      response.writeHead(200).end(String.raw`data: {"choices":[{"delta":{"content":"Hi \ud83d"}}]}` + '\n\n')
+    })
+    const outcome = await busWith(endpointsOf(url, 'big')).call('llm.chat', [1, 0], hello, ME)
+    expect(outcome).toMatchObject({ value: { data: { output: { message: { content: 'Hi \uFFFD' } } } } })
+  })
+
+  it('that is busy for ever is asked again within the hour', async () => {
+    const url = await serve((_, response) => void response.writeHead(429, { 'retry-after': '1e300' }).end())
+    const outcome = await busWith(endpointsOf(url, 'big')).call('llm.chat', [1, 0], hello, ME)
+    expect(outcome).toMatchObject({ fault: { kind: 'busy', retryAfterMs: 3_600_000 } })
+  })
+
   it('is let go of when nobody waits for it any more', async () => {
     const { promise: closed, resolve } = Promise.withResolvers<void>()
     const url = await serve((request, response) => {

@@ -116,7 +116,8 @@ function chatWith(backend: Backend, instance: Instance, clock: Clock): Capabilit
         const { finishReason, tokensIn, tokensOut } = step.value.value
         return ok({
           data: {
-            output: { message: { role: 'assistant', content }, finish_reason: finishReason },
+            // The halves of a character may come in two pieces, and the last one never.
+            output: { message: { role: 'assistant', content: content.toWellFormed() }, finish_reason: finishReason },
             meta: { ms: clock.monotonic() - startedMs, model, tokens_in: tokensIn, tokens_out: tokensOut },
           },
           usage: { tokensIn, tokensOut },

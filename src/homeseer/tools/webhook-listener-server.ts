@@ -14,13 +14,20 @@ export interface WebhookListener {
   readonly stop: () => Promise<void>
 }
 
+/** A post is a few hundred bytes from the same network. */
+const REQUEST_MS = 10_000
+/** HomeSeer keeps one or two; whoever has not the key can take no more than these, and none of the other listeners'. */
+const MAX_CONNECTIONS = 64
+
 /** Fails with a sentence where the port or the address is not to be had. */
 export async function startWebhookListener(
   handler: WebhookHandler,
   { host, port }: { readonly host: string; readonly port: number },
 ): Promise<Result<WebhookListener, string>> {
   const listener = getRequestListener((request) => handler(request))
-  const server = createServer((request, response) => void listener(request, response))
+  const times = { requestTimeout: REQUEST_MS, headersTimeout: REQUEST_MS, connectionsCheckingInterval: REQUEST_MS }
+  const server = createServer(times, (request, response) => void listener(request, response))
+  server.maxConnections = MAX_CONNECTIONS
   const listening = await listen(server, { host, port }).catch((error: NodeJS.ErrnoException) =>
     troubleOf(error.code, { host, port }),
   )

@@ -1,0 +1,21 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { expect, it } from 'vitest'
+import { startWebhookListener } from './webhook-listener-server.ts'
+
+it('holds only so many connections, whoever opens them', async () => {
+  const started = await startWebhookListener(async () => new Response('ok'), { host: '127.0.0.1', port: 0 })
+  if (!started.ok) throw new Error(started.fault)
+  const sockets = Array.from({ length: 100 }, () => connect(started.value.port, '127.0.0.1'))
+  const ended: Promise<unknown>[] = sockets.map((socket) =>
+    once(
+      socket.resume().on('error', () => undefined),
+      'close',
+    ),
+  )
+  let closed = 0
+  for (const end of ended) void end.then(() => closed++)
+  await expect.poll(() => closed, { timeout: 20_000 }).toBeGreaterThanOrEqual(36)
+  await started.value.stop()
+  await Promise.all(ended)
+})

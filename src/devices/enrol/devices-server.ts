@@ -12,6 +12,7 @@ import { listen } from '../../core/listen-server.ts'
 import type { Clock } from '../../core/clock.ts'
 import { systemClock } from '../../core/clock.ts'
 import type { Harbour } from '../session/fleet.ts'
+import { Foyer, FOYER_PLACES } from '../session/foyer.ts'
 import type { WebSocketDevices } from '../session/websocket-server.ts'
 import { acceptWebSocketDevices, singleHeaders } from '../session/websocket-server.ts'
 import type { OnRefused } from '../session/refusal.ts'
@@ -33,6 +34,8 @@ export interface DevicesServerOptions {
   readonly allowedOrigins?: readonly string[]
   readonly timezoneMinutes?: (nowMs: number) => number
   readonly maxConnections?: number
+  /** How many may be connected that have not shown who they are. */
+  readonly maxStrangers?: number
   readonly onRefused?: OnRefused
   readonly clock?: Clock
 }
@@ -58,7 +61,11 @@ export function createDevicesServer(options: DevicesServerOptions): DevicesServe
     [VISION_PATH, visionHandler(desk, onRefused)],
   ])
   const server = createServer({ requestTimeout: REQUEST_MS, headersTimeout: REQUEST_MS, keepAliveTimeout: 5_000 })
-  server.maxConnections = maxConnections + 256
+  const { maxStrangers = FOYER_PLACES } = options
+  const foyer = new Foyer(maxStrangers)
+  // The one that comes is counted before the one that gives way has gone.
+  server.maxConnections = maxConnections + maxStrangers + 16
+  server.on('connection', (socket) => foyer.enter(socket))
   server.on('request', (request, response) => void serve(request, response))
 
   const serve = async (incoming: IncomingMessage, response: ServerResponse) => {
@@ -90,6 +97,7 @@ export function createDevicesServer(options: DevicesServerOptions): DevicesServe
     admit: registrar.admit,
     door: { path: WEBSOCKET_PATH, allowedOrigins },
     maxConnections,
+    foyer,
     onRefused,
     clock,
   })

@@ -47,7 +47,10 @@ export interface GatewayOptions {
   readonly transport?: Transport
   readonly fleet?: Pick<FleetOptions, 'settings' | 'toolTimes' | 'onStep'>
   readonly registrar?: Pick<RegistrarOptions, 'greeting' | 'waitingRoom' | 'onWaiting'>
-  readonly server?: Pick<DevicesServerOptions, 'otaPath' | 'allowedOrigins' | 'timezoneMinutes' | 'maxConnections'>
+  readonly server?: Pick<
+    DevicesServerOptions,
+    'otaPath' | 'allowedOrigins' | 'timezoneMinutes' | 'maxConnections' | 'maxStrangers'
+  >
   /** Somebody was not let in. */
   readonly onRefused?: OnRefused
   readonly clock?: Clock

@@ -41,6 +41,8 @@ beforeEach(async () => {
     },
     admit: async (claim) =>
       claim.kind === 'mqtt' && claim.credentials.password === 'right' ? { deviceId: DEVICE, clientId: 'c' } : undefined,
+    maxConnections: 8,
+    maxStrangers: 4,
     onRefused: (refusal) => refusals.push(refusal),
   })
 })
@@ -68,6 +70,20 @@ function dial(password: string, ...more: readonly Uint8Array[]) {
 const publishWithQos = (qos: 1 | 2) => Uint8Array.of(0x30 | (qos << 1), 7, 0, 1, 0x74, 0, 7, 0x7b, 0x7d)
 
 describe('MQTT server', () => {
+  it('has room for a device, however many connect and say nothing', async () => {
+    // Nobody's patience ends: whoever holds a connection holds it for ever.
+    vi.useFakeTimers({ toFake: ['setTimeout'] })
+    dial('right')
+    await vi.waitUntil(() => links.length === 1, { timeout: 30_000 })
+    const silent = Array.from({ length: 40 }, () => connect(devices.port, '127.0.0.1').on('error', () => undefined))
+    sockets.push(...silent)
+    const gone = () => silent.filter(({ destroyed }) => destroyed).length
+    await vi.waitUntil(() => gone() === 36, { timeout: 10_000 })
+    dial('right')
+    await vi.waitUntil(() => links.length === 2, { timeout: 30_000 })
+    expect(refusals).toEqual([])
+  })
+
   it('takes a ping for a sign of life', async () => {
     dial('right', PINGREQ)
     await expect.poll(() => stirred).toBe(1)

@@ -15,6 +15,7 @@ import { listen } from '../../core/listen-server.ts'
 import type { MqttCredentials } from '../wire/mqtt-identity.ts'
 import { downlinkTopic, UPLINK_TOPIC } from '../wire/mqtt-identity.ts'
 import type { Admit, DeviceIdentity, DeviceLink, Harbour, LinkEars } from './fleet.ts'
+import { Foyer, FOYER_PLACES } from './foyer.ts'
 import { PacketGuard } from './packet-guard-transport.ts'
 import type { OnRefused } from './refusal.ts'
 import { claimedInClientId } from './refusal.ts'
@@ -28,6 +29,8 @@ export interface MqttServerOptions {
   readonly udp: { readonly host: string | undefined; readonly port: number } | undefined
   readonly maxPacketBytes?: number
   readonly maxConnections?: number
+  /** How many may be connected that have not shown who they are. */
+  readonly maxStrangers?: number
   readonly onRefused?: OnRefused
 }
 
@@ -56,7 +59,8 @@ const MAX_UNSENT = 262_144
 
 /** Rejects when the port is taken, with nothing left behind. */
 export async function acceptMqttDevices(options: MqttServerOptions): Promise<MqttDevices> {
-  const { harbour, admit, maxPacketBytes = 131_072 } = options
+  const { harbour, admit, maxPacketBytes = 131_072, maxConnections = 4_096, maxStrangers = FOYER_PLACES } = options
+  const foyer = new Foyer(maxStrangers)
   const guests = new WeakMap<Client, Guest>()
   let connected = 0
 
@@ -68,8 +72,13 @@ export async function acceptMqttDevices(options: MqttServerOptions): Promise<Mqt
       options.onRefused?.({ door: 'mqtt', why, deviceId, remoteAddress: socketOf(client)?.remoteAddress ?? '' })
       return false
     }
+    // Without a word: a device that finds no room comes again, and is no stranger to be told of.
+    if (connected >= maxConnections) return false
     guests.set(client, { identity, ears: undefined, early: [] })
-    if (client.conn instanceof PacketGuard) client.conn.trust(maxPacketBytes)
+    if (client.conn instanceof PacketGuard) {
+      client.conn.trust(maxPacketBytes)
+      foyer.leave(client.conn.socket)
+    }
     return true
   }
 
@@ -133,9 +142,11 @@ export async function acceptMqttDevices(options: MqttServerOptions): Promise<Mqt
     socket.once('close', () => sockets.delete(socket))
     socket.setNoDelay(true)
     socket.setKeepAlive(true, TCP_KEEPALIVE_MS)
+    foyer.enter(socket)
     broker.handle(new PacketGuard(socket))
   })
-  server.maxConnections = options.maxConnections ?? 4_096
+  // The one that comes is counted before the one that gives way has gone.
+  server.maxConnections = maxConnections + maxStrangers + 16
   const closeBroker = () => new Promise<void>((resolve) => broker.close(() => resolve()))
   try {
     const port = await listen(server, options)

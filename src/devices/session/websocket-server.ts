@@ -20,6 +20,7 @@ import { decodeAudioFrame } from '../wire/audio-frame.ts'
 import type { Budget } from './budget.ts'
 import { FRAME_BUDGET, fullBudget, spend } from './budget.ts'
 import type { Admit, DeviceIdentity, DeviceLink, Harbour } from './fleet.ts'
+import type { Foyer } from './foyer.ts'
 import type { Door, KnockFault } from './knock.ts'
 import { readKnock } from './knock.ts'
 import type { Liveness, LivenessSettings } from './liveness.ts'
@@ -35,6 +36,8 @@ export interface WebSocketOptions {
   /** The firmware sends at most 65,535 bytes in one message; other devices a little more. */
   readonly maxMessageBytes?: number
   readonly maxConnections?: number
+  /** Where the server's connections wait until they are devices. */
+  readonly foyer?: Foyer
   readonly liveness?: LivenessSettings
   readonly onRefused?: OnRefused
   readonly clock?: Clock
@@ -115,6 +118,7 @@ export function acceptWebSocketDevices(options: WebSocketOptions): WebSocketDevi
       budget: fullBudget(FRAME_BUDGET, openedAtMs),
     }
     guests.add(guest)
+    options.foyer?.leave(request.socket)
     let trouble: string | undefined
     const breakOff = (reason: string) => {
       trouble ??= reason

@@ -83,6 +83,17 @@ describe('device record', () => {
     expect(onlyDevice(reply(odd))).toMatchObject({ ref: 7, lastChangeMs: 1_410_193_983_884, interfaceName: 'Z-Wave' })
   })
 
+  it('has a name, a place and a state that fit into a list', () => {
+    const long = 'Lamp '.repeat(400_000)
+    const { name, location, location2, typeString, status } = onlyDevice(
+      reply({ ref: 1, name: long, location: long, location2: long, device_type_string: long, status: long }),
+    )
+    expect([name, location, location2, typeString, status].map(({ length }) => length)).toEqual([
+      512, 512, 512, 512, 4_096,
+    ])
+    expect(name.slice(-6)).toBe('amp L…')
+  })
+
   it('skips records without a usable ref and counts them', () => {
     const status = decodeStatus(reply({ name: 'no ref' }, { ref: -1 }, { ref: 1.5 }, { ref: 3 }, null))
     expect(status).toMatchObject({ ok: true, value: { devices: [{ ref: 3 }], skipped: 3 } })

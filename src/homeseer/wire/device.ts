@@ -10,7 +10,16 @@ import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import { decodePairs, encodePair, type ControlPair } from './control-pair.ts'
 import { decodeWireDate, encodeWireDate } from './date.ts'
-import { booleanField, numberField, numbersField, objectField, objectsField, textField } from './field.ts'
+import {
+  booleanField,
+  nameField,
+  numberField,
+  numbersField,
+  objectField,
+  objectsField,
+  statusField,
+  textField,
+} from './field.ts'
 import type { Malformed } from './reply.ts'
 
 export interface DeviceRecord {
@@ -89,12 +98,12 @@ function decodeDevice(record: JsonObject): ReceivedDevice | undefined {
   const type = objectField(record, 'device_type') ?? {}
   return {
     ref,
-    name: textField(record, 'name', 'Name') ?? '',
-    location: textField(record, 'location', 'Location') ?? '',
-    location2: textField(record, 'location2', 'Location2') ?? '',
+    name: nameField(record, 'name', 'Name'),
+    location: nameField(record, 'location', 'Location'),
+    location2: nameField(record, 'location2', 'Location2'),
     value: numberField(record, 'value', 'Value'),
-    status: textField(record, 'status', 'Status') ?? '',
-    typeString: textField(record, 'device_type_string', 'Device_Type_String') ?? '',
+    status: statusField(record, 'status', 'Status'),
+    typeString: nameField(record, 'device_type_string', 'Device_Type_String'),
     lastChangeMs: decodeWireDate(textField(record, 'last_change', 'Last_Change')),
     relationship: numberField(record, 'relationship', 'Relationship') ?? 0,
     hidden: booleanField(record, 'hide_from_view', 'Hide_From_View') ?? false,

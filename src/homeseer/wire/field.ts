@@ -19,6 +19,23 @@ export function textField(record: JsonObject, ...names: readonly string[]): stri
   return typeof value === 'number' ? String(value) : undefined
 }
 
+/** What people read in lists and answer for. Nobody's is as long as this; what is longer would fill every list. */
+const MAX_NAME = 512
+/** Some plug-ins show a small page. */
+const MAX_STATUS = 4_096
+
+export function nameField(record: JsonObject, ...names: readonly string[]): string {
+  return cut(textField(record, ...names) ?? '', MAX_NAME)
+}
+
+export function statusField(record: JsonObject, ...names: readonly string[]): string {
+  return cut(textField(record, ...names) ?? '', MAX_STATUS)
+}
+
+function cut(text: string, max: number): string {
+  return text.length <= max ? text : `${text.slice(0, max - 1).toWellFormed()}…`
+}
+
 /** Also takes numbers in quotes, which some replies use; `''` and `'None'` are not numbers. */
 export function numberField(record: JsonObject, ...names: readonly string[]): number | undefined {
   return toNumber(field(record, ...names))

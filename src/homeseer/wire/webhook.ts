@@ -10,7 +10,7 @@ import { fromUtf8 } from '../../core/bytes.ts'
 import { isJsonObject, receivedJson } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import { decodeWireDate, encodeWireDate } from './date.ts'
-import { numberField, objectField, textField } from './field.ts'
+import { numberField, objectField, statusField, textField } from './field.ts'
 import type { Malformed } from './reply.ts'
 
 export interface HookedChange {
@@ -39,7 +39,7 @@ export function decodeWebhook(body: Uint8Array): Result<HookedChange | undefined
     location: textField(data, 'location') ?? '',
     location2: textField(data, 'location2') ?? '',
     value: current,
-    status: textField(data, 'status') ?? '',
+    status: statusField(data, 'status'),
     lastChangeMs: decodeWireDate(textField(data, 'last_change')),
   })
 }

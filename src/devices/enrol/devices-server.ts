@@ -120,12 +120,16 @@ function readRequest(incoming: IncomingMessage): HttpRequest {
     headers: singleHeaders(incoming),
     remoteAddress: incoming.socket.remoteAddress ?? '',
     localAddress: incoming.socket.localAddress,
-    body: (maxBytes) => readBody(incoming, maxBytes),
+    body: (maxBytes, signal) => readBody(incoming, maxBytes, signal),
   }
 }
 
 /** Stops listening at the limit but leaves the request alive, so that the sender can still be told. */
-function readBody(incoming: IncomingMessage, maxBytes: number): Promise<Uint8Array | undefined> {
+function readBody(
+  incoming: IncomingMessage,
+  maxBytes: number,
+  signal: AbortSignal | undefined,
+): Promise<Uint8Array | undefined> {
   if (Number(incoming.headers['content-length'] ?? 0) > maxBytes) return Promise.resolve(undefined)
   return new Promise((resolve) => {
     const chunks: Buffer[] = []
@@ -133,11 +137,14 @@ function readBody(incoming: IncomingMessage, maxBytes: number): Promise<Uint8Arr
     incoming.on('data', (chunk: Buffer) => {
       size += chunk.length
       if (size <= maxBytes) chunks.push(chunk)
-      else {
-        incoming.pause()
-        resolve(undefined)
-      }
+      else stop()
     })
+    const stop = () => {
+      incoming.pause()
+      chunks.length = 0
+      resolve(undefined)
+    }
+    signal?.addEventListener('abort', stop, { once: true })
     incoming.on('end', () => resolve(new Uint8Array(Buffer.concat(chunks))))
     incoming.on('error', () => resolve(undefined))
     incoming.on('close', () => resolve(undefined))

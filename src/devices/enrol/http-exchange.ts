@@ -12,8 +12,8 @@ export interface HttpRequest {
   readonly headers: Headers
   readonly remoteAddress: string
   readonly localAddress: string | undefined
-  /** Read only by whoever wants it; `undefined` when it is longer than the limit or breaks off. */
-  readonly body: (maxBytes: number) => Promise<Uint8Array | undefined>
+  /** Read only by whoever wants it; `undefined` when it is longer than the limit, breaks off, or is not wanted any more. */
+  readonly body: (maxBytes: number, signal?: AbortSignal) => Promise<Uint8Array | undefined>
 }
 
 export interface HttpAnswer {

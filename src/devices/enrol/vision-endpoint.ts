@@ -4,15 +4,16 @@
  *   POST /xiaozhi/vision/explain   Authorization: Bearer <token>   multipart: question, file
  *   200 {"success":true,"text":…,"receipt":…}  is the text of the tool's answer     anything else makes the tool fail
  *
- * The token is looked at before the body is, so that nobody without one can make us read megabytes.
+ * The token is looked at before the body is, so that nobody without one can make us read megabytes. A device posts one
+ * picture at a time: with a newer token it has given up the older post, and what had come of that is not kept.
  *
- * Pure, given the desk.
+ * Pure, given the desk, apart from knowing which posts are under way.
  */
 import type { OnRefused } from '../session/refusal.ts'
 import { parseClientId, parseDeviceId } from '../wire/device-id.ts'
 import type { Part } from '../wire/multipart.ts'
 import { decodeMultipart, multipartBoundary } from '../wire/multipart.ts'
-import type { HttpHandler } from './http-exchange.ts'
+import type { HttpHandler, HttpRequest } from './http-exchange.ts'
 import { jsonAnswer, textAnswer } from './http-exchange.ts'
 import type { VisionCounter } from './vision-desk.ts'
 
@@ -21,6 +22,15 @@ const MAX_UPLOAD = 2 * 1_048_576
 const TOLD = 'The photo was taken and handed to the caller.'
 
 export function visionHandler(desk: VisionCounter, onRefused: OnRefused): HttpHandler {
+  const posting = new Map<string, AbortController>()
+  const bodyOf = async (deviceId: string, request: HttpRequest): Promise<Uint8Array | undefined> => {
+    posting.get(deviceId)?.abort()
+    const post = new AbortController()
+    posting.set(deviceId, post)
+    const body = await request.body(MAX_UPLOAD, post.signal)
+    if (posting.get(deviceId) === post) posting.delete(deviceId)
+    return body
+  }
   return async (request) => {
     if (request.method !== 'POST') return textAnswer(405, 'POST')
     const { headers } = request
@@ -31,13 +41,14 @@ export function visionHandler(desk: VisionCounter, onRefused: OnRefused): HttpHa
       deviceId === undefined || clientId === undefined || token === undefined
         ? undefined
         : desk.redeem({ deviceId, clientId }, token)
-    if (deposit === undefined) {
+    if (deposit === undefined || deviceId === undefined) {
       const why = token === undefined ? 'no-credentials' : 'wrong-picture-token'
       onRefused({ door: 'http', why, deviceId, remoteAddress: request.remoteAddress })
       return jsonAnswer(401, { success: false, message: 'the token is not valid' })
     }
-    const body = await request.body(MAX_UPLOAD)
-    if (body === undefined) return jsonAnswer(413, { success: false, message: 'the picture is too large' })
+    const body = await bodyOf(deviceId, request)
+    if (body === undefined)
+      return jsonAnswer(413, { success: false, message: 'the picture is too large or not wanted' })
     const boundary = multipartBoundary(headers['content-type'])
     const parts = boundary === undefined ? undefined : decodeMultipart(boundary, body)
     const file = parts?.ok === true ? parts.value.find(({ name }) => name === 'file') : undefined

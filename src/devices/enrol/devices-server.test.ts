@@ -1,0 +1,67 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { utf8 } from '../../core/bytes.ts'
+import { Database } from '../../core/database-store.ts'
+import { VISION_PATH, WEBSOCKET_PATH } from './addresses.ts'
+import { createDevicesServer } from './devices-server.ts'
+import type { DevicesServer } from './devices-server.ts'
+import { devicesMigrations, EnrolStore } from './enrol-store.ts'
+import { createRegistrar } from './registrar.ts'
+import { createVisionDesk } from './vision-desk.ts'
+import type { VisionCounter } from './vision-desk.ts'
+
+const CAMERA = { deviceId: 'a0:b1:c2:d3:e4:f5', clientId: '7b94d69a-9808-4c59-9c9b-704333b38aff' }
+
+let database: Database
+let desk: VisionCounter
+let server: DevicesServer
+let port: number
+
+beforeEach(async () => {
+  database = new Database({ path: ':memory:', migrations: [devicesMigrations] })
+  desk = createVisionDesk({ url: () => 'http://127.0.0.1/' })
+  const addresses = { publicUrl: undefined, httpPort: 7421, mqttPort: 1883 }
+  server = createDevicesServer({
+    registrar: createRegistrar({
+      store: new EnrolStore(database),
+      signingKey: utf8('0123456789abcdef0123456789abcdef'),
+      addresses: () => ({ ...addresses, webSocketPath: WEBSOCKET_PATH, visionPath: VISION_PATH }),
+      transport: 'websocket',
+    }),
+    desk,
+    harbour: { attach: () => ({ text: () => undefined, stir: () => undefined, closed: () => undefined }) },
+  })
+  port = await server.listen('127.0.0.1', 0)
+})
+afterEach(async () => {
+  await server.close()
+  database.close()
+})
+
+/** Begins to post a picture of a megabyte, and does not go on. */
+function beginPost() {
+  const token = desk.issue(CAMERA, undefined)?.token ?? ''
+  const socket = connect(port, '127.0.0.1').setEncoding('latin1')
+  socket.on('error', () => undefined)
+  let told = ''
+  socket.on('data', (text: string) => (told += text))
+  socket.write(
+    `POST ${VISION_PATH} HTTP/1.1\r\nHost: x\r\nDevice-Id: ${CAMERA.deviceId}\r\nClient-Id: ${CAMERA.clientId}\r\n` +
+      `Authorization: Bearer ${token}\r\nContent-Length: 1048576\r\n\r\n${'x'.repeat(100_000)}`,
+  )
+  return { socket, ended: once(socket, 'close'), told: () => told }
+}
+
+it('reads one picture of a device at a time: the newer post ends the older one', async () => {
+  const spent: string[] = []
+  desk.onSpent((deviceId) => spent.push(deviceId))
+  const first = beginPost()
+  await expect.poll(() => spent.length).toBe(1)
+  const second = beginPost()
+  await expect.poll(() => spent.length).toBe(2)
+  await expect.poll(first.told, { timeout: 10_000 }).toMatch(/^HTTP\/1\.1 413 /)
+  await first.ended
+  expect(second.told()).toBe('')
+  second.socket.destroy()
+})

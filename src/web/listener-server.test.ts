@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { connect } from 'node:net'
+import type { Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { silentLogger } from '../core/logger.ts'
 import { startListener } from './listener-server.ts'
@@ -90,6 +91,43 @@ describe('listener', () => {
       .toEqual([[true, false]])
     sleeper.destroy()
     await impatient.stop()
+  })
+
+  it('answers newcomers when silent connections have all places, and goes on answering whom it answers', async () => {
+    const answering: ServerResponse[] = []
+    const sitters: Socket[] = []
+    let unfinished = 0
+    const crowded = await startListener({
+      host: '127.0.0.1',
+      port: 0,
+      rules: { allowedHosts: [], allowedOrigins: [] },
+      logger: silentLogger,
+      maxConnections: 4,
+      routes: [
+        { prefix: '/', handle: (_, response) => void response.end('page') },
+        { prefix: '/long', handle: (_, response) => void answering.push(response) },
+        { prefix: '/takes', handle: () => void unfinished++ },
+      ],
+    })
+    const get = (path: string): string => `GET ${path} HTTP/1.1\r\nhost: 127.0.0.1\r\nconnection: close\r\n\r\n`
+    const long = said(crowded, get('/long'))
+    await expect.poll(() => answering.length).toBe(1)
+    const silent = [
+      said(crowded, ''),
+      said(crowded, 'GET / HTTP/1.1\r\nhost: 127'),
+      said(crowded, 'POST /takes HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: 100\r\n\r\n{'),
+    ]
+    await expect.poll(() => unfinished).toBe(1)
+    for (const one of silent) {
+      expect(await said(crowded, get('/'))).toMatch(/^HTTP\/1\.1 200 [^]*page$/)
+      // Whoever just left has made room: somebody else sits down, and says nothing either.
+      sitters.push(connect(crowded.port, '127.0.0.1'))
+      expect(await one).toBe('')
+    }
+    answering[0]?.end('at last')
+    expect(await long).toMatch(/at last$/)
+    for (const sitter of sitters) sitter.destroy()
+    await crowded.stop()
   })
 
   it('answers what is no request, and headers without end', async () => {

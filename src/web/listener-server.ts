@@ -12,6 +12,7 @@ import { httpAddress } from '../core/http-address.ts'
 import type { Logger } from '../core/logger.ts'
 import { isAllowedHost, isAllowedOrigin } from './host-check.ts'
 import type { HostRules } from './host-check.ts'
+import { keepPlaces } from './places-server.ts'
 
 export interface Route {
   /** `/mcp` owns `/mcp`, `/mcp/…` and `/mcp?…`; `/` owns what nobody else does. */
@@ -29,6 +30,8 @@ export interface ListenerOptions {
   readonly requestTimeoutMs?: number
   /** A minute unless told: for a client to take some of an answer that has been given. */
   readonly takingTimeoutMs?: number
+  /** Two thousand unless told. */
+  readonly maxConnections?: number
 }
 
 export interface Listener {
@@ -58,7 +61,6 @@ const CORS_HEADERS =
 export async function startListener(options: ListenerOptions): Promise<Listener> {
   // Longest prefix first, so that `/` comes last whatever order they were given in.
   const routes = options.routes.toSorted((a, b) => b.prefix.length - a.prefix.length)
-  const underWay = new WeakMap<Duplex, ServerResponse>()
   const { requestTimeoutMs: requestTimeout = REQUEST_TIMEOUT_MS, takingTimeoutMs = TAKING_TIMEOUT_MS } = options
   const server = createServer(
     {
@@ -69,7 +71,6 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
       noDelay: true,
     },
     (request, response) => {
-      underWay.set(request.socket, response)
       // From the end of the answer only: streams look after themselves. Node restarts the time whenever the client
       // takes something.
       response.once('prefinish', () => response.setTimeout(takingTimeoutMs, () => response.destroy()))
@@ -80,8 +81,8 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
       })
     },
   )
-  server.maxConnections = MAX_CONNECTIONS
-  server.on('clientError', (error, socket) => hangUp(error, socket, underWay.get(socket)))
+  const places = keepPlaces(server, options.maxConnections ?? MAX_CONNECTIONS)
+  server.on('clientError', (error, socket) => hangUp(error, socket, places.underWay(socket)))
   const port = await listen(server, options)
   return { url: httpAddress(options.host, port), port, stop: () => close(server) }
 }

@@ -30,6 +30,12 @@ describe('history', () => {
     expect(history.ids()).toEqual(['a', 'c'])
   })
 
+  it('tells a series once, however often it is asked for', () => {
+    const history = createHistory()
+    history.record('room', 20, NOON)
+    expect(history.read(['room', 'hall', 'room'])).toEqual([{ id: 'room', atMs: [NOON], values: [20] }])
+  })
+
   it('takes no number that is none', () => {
     const history = createHistory()
     history.record('room', NaN, NOON)

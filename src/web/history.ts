@@ -10,7 +10,7 @@ import type { SeriesView } from './views.ts'
 export interface History {
   /** What is measured now. */
   readonly record: (id: string, value: number, nowMs: number) => void
-  /** Those asked for, as far as they are known; all of them when none is named. */
+  /** Those asked for, as far as they are known, each once however often it is named; all of them when none is. */
   readonly read: (ids?: readonly string[]) => readonly SeriesView[]
   readonly ids: () => readonly string[]
 }
@@ -60,7 +60,7 @@ export function createHistory({ maxSeries = MAX_SERIES, points = POINTS } = {}):
       }
     },
     read: (ids = [...series.keys()]) =>
-      ids.flatMap((id) => {
+      [...new Set(ids)].flatMap((id) => {
         const known = series.get(id)
         return known === undefined ? [] : [{ id, atMs: [...known.atMs], values: [...known.values] }]
       }),

@@ -60,7 +60,8 @@ export async function startFaces(parts: FaceParts): Promise<Result<Faces, StartF
   const tooMany = createFloodgate(config)
   const mcp = mcpHttpHandler({
     bus: spine.bus,
-    authenticate: (headers, remoteAddress) => admitted(asPrincipal(authenticate(headers, remoteAddress)), tooMany),
+    authenticate: (headers, remoteAddress) => asPrincipal(authenticate(headers, remoteAddress)),
+    tooMany,
     serverInfo: { name: 'hearthbus', title: 'Hearthbus', version },
     log: logger,
     profiles: config.profiles,
@@ -148,13 +149,6 @@ function asPrincipal(known: ReturnType<Authenticate>): Result<Principal, NotAuth
     return fail(known.fault.status === 401 ? { ...known.fault, challenge: 'Bearer realm="hearthbus"' } : known.fault)
   if (known.value.kind !== 'principal') throw new Error('only principals have credentials')
   return ok(known.value)
-}
-
-type Authenticated = Result<Principal, NotAuthenticated>
-
-function admitted(known: Authenticated, tooMany: (caller: string) => string | undefined): Authenticated {
-  const message = known.ok ? tooMany(known.value.id) : undefined
-  return message === undefined ? known : fail({ status: 429, message })
 }
 
 /**

@@ -37,7 +37,7 @@ import { createVisitors } from './visitors.ts'
 
 /** Why somebody is not let in; `challenge` goes into WWW-Authenticate. */
 export interface NotAuthenticated {
-  readonly status: 401 | 403 | 429
+  readonly status: 401 | 403
   readonly message: string
   readonly challenge?: string
 }
@@ -50,6 +50,8 @@ type Authenticate = (
 export interface McpHttpOptions {
   readonly bus: FaceBus
   readonly authenticate: Authenticate
+  /** Counts one message; a sentence for a caller who sends too many, `undefined` for the others. */
+  readonly tooMany?: (caller: string) => string | undefined
   readonly serverInfo: ServerInfo
   readonly log: Logger
   readonly profiles?: ProfileTable
@@ -88,6 +90,7 @@ export interface McpHttpHandler {
 
 export function mcpHttpHandler(options: McpHttpOptions): McpHttpHandler {
   const { bus, authenticate, serverInfo, log, profiles = {}, families = [], clock = systemClock } = options
+  const { tooMany = () => undefined } = options
   const limits = withShares({ ...DEFAULT_LIMITS, ...options.limits })
   const catalogues = createCatalogues({ bus, profiles, families })
   const answering = { bus, stateSeal: createStateSeal(clock), log }
@@ -128,6 +131,8 @@ export function mcpHttpHandler(options: McpHttpOptions): McpHttpHandler {
     if (!door.ok) return refuse(response, door.fault)
     const known = await authenticate(request.headers, request.socket.remoteAddress)
     if (!known.ok) return refuse(response, notAuthenticated(known.fault))
+    const flood = tooMany(known.value.id)
+    if (flood !== undefined) return refuse(response, { status: 429, message: flood })
     visitors.enter(known.value.id, response)
     const catalogue = catalogues.find(known.value, door.value)
     if (catalogue === 'no-such-profile')
@@ -151,9 +156,20 @@ export function mcpHttpHandler(options: McpHttpOptions): McpHttpHandler {
     // Cut off while it was still speaking: what it wanted is not begun.
     if (visit.response.destroyed) return
     const body = read.value
+    const flood = Array.isArray(body) ? floodIn(body, visit.principal) : undefined
+    if (flood !== undefined) return refuse(visit.response, { status: 429, message: flood })
     const asked = readModernRequest(visit.request.headers, body, envelopes)
     if (asked !== undefined && isServedByHand(asked)) return serveModern(modern, visit, asked)
     return classified(visit, body)
+  }
+
+  /** A batch is as many messages as are in it; the first was counted when it came. */
+  function floodIn(batch: readonly Json[], { id }: Principal): string | undefined {
+    for (let message = 1; message < batch.length; message++) {
+      const flood = tooMany(id)
+      if (flood !== undefined) return flood
+    }
+    return undefined
   }
 
   async function classified(visit: Visit, body: Json): Promise<void> {

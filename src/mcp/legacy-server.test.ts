@@ -175,6 +175,33 @@ describe('a session of the 2025 family', () => {
     expect(refused).toMatchObject({ status: 400, messages: [{ error: { code: -32_600 } }] })
   })
 
+  it('counts each message of a batch, and begins none of a batch that has too many', async () => {
+    let left = 5
+    const tooMany = (): string | undefined => (left-- > 0 ? undefined : 'Too many requests.')
+    const { url, calls } = await open([echo], { tooMany })
+    const batch = (...ids: readonly number[]): string =>
+      JSON.stringify(ids.map((id) => ({ jsonrpc: '2.0', ...callEcho, id })))
+    // Two for the session, which leaves three.
+    const { postText } = await legacyClient(url, '2025-03-26')
+    expect((await postText(batch(1, 2, 3, 4))).status).toBe(429)
+    expect(calls).toEqual([])
+    left = 3
+    expect((await postText(batch(1, 2, 3))).status).toBe(200)
+    expect([calls.length, left]).toEqual([3, 0])
+  })
+
+  it('does not keep a subscription to a resource whose address has no end', async () => {
+    const face = { kind: 'resource', uri: 'test://{name}', mimeType: 'text/plain' } as const
+    const { url } = await open([capability({ name: 'test.any', face }, () => ok({ data: 'a' }))])
+    const { post } = await legacyClient(url)
+    const subscribe = (uri: string) => post({ id: 1, method: 'resources/subscribe', params: { uri } })
+    expect((await subscribe('test://a')).messages).toMatchObject([{ result: {} }])
+    const long = `test://${'a'.repeat(100_000)}`
+    expect((await subscribe(long)).messages).toMatchObject([
+      { error: { code: -32_602, data: { uri: long.slice(0, 2_048) } } },
+    ])
+  })
+
   it('says when lists change and when a subscribed resource does', async () => {
     const face = { kind: 'resource', uri: 'test://a', mimeType: 'text/plain' } as const
     const { url, bus } = await open([echo, capability({ name: 'test.a', face }, () => ok({ data: 'a' }))])

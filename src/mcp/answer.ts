@@ -16,6 +16,7 @@ import type { Logger } from '../core/logger.ts'
 import { callOptions } from './asker.ts'
 import type { Answer, Asker } from './asker.ts'
 import { complete } from './completion.ts'
+import { MAX_URI } from './catalogue.ts'
 import type { Catalogue, ListMethod } from './catalogue.ts'
 import type { FaceBus } from './face-bus.ts'
 import { inputRequiredResult, missingCapability } from './input-required.ts'
@@ -111,10 +112,8 @@ function attempted(name: string, catalogue: Catalogue): string {
   return name.length > MAX_NAME ? `${name.slice(0, MAX_NAME)}…` : name
 }
 
-const MAX_URI = 2_048
-
 async function readResource(parts: Answering, uri: string, asker: Asker): Promise<Answer> {
-  const found = uri.length > MAX_URI ? undefined : asker.catalogue.resource(uri)
+  const found = asker.catalogue.resource(uri)
   if (found === undefined || found.offer.face.kind !== 'resource') {
     const shown = uri.slice(0, MAX_URI)
     await parts.bus.call(attempted(shown, asker.catalogue), undefined, {}, callOptions(asker))

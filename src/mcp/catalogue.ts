@@ -143,8 +143,12 @@ function resourceEntry(offer: Offer): readonly ResourceEntry[] {
   return template === undefined ? [] : [{ offer, uri, mimeType, template }]
 }
 
+/** Longer ones mean nothing: a template would fit any, and who subscribes to one has it kept. */
+export const MAX_URI = 2_048
+
 /** A resource of exactly that URI goes before a template that would also fit. */
 function findResource(entries: readonly ResourceEntry[], uri: string): ReturnType<Catalogue['resource']> {
+  if (uri.length > MAX_URI) return undefined
   const fixed = entries.find((entry) => entry.template === undefined && entry.uri === uri)
   if (fixed !== undefined) return { offer: fixed.offer, body: {} }
   for (const { offer, template } of entries) {

@@ -13,6 +13,7 @@ import { isJsonObject } from '../core/json.ts'
 import { answer } from './answer.ts'
 import type { Answering } from './answer.ts'
 import type { Asker } from './asker.ts'
+import { MAX_URI } from './catalogue.ts'
 import type { ListKind } from './changes.ts'
 import type { Connection } from './connection.ts'
 import { headerMismatch } from './header-mismatch.ts'
@@ -109,8 +110,10 @@ function wrongParams(method: string, shape: string): ProtocolError {
 
 function subscribe({ catalogue, subscriptions }: Connection, uri: unknown): Record<string, never> {
   if (typeof uri !== 'string') throw wrongParams('resources/subscribe', URI_SHAPE)
-  if (catalogue().resource(uri) === undefined)
-    throw new ProtocolError(INVALID_PARAMS, `Resource not found: ${uri}`, { uri })
+  if (catalogue().resource(uri) === undefined) {
+    const shown = uri.slice(0, MAX_URI)
+    throw new ProtocolError(INVALID_PARAMS, `Resource not found: ${shown}`, { uri: shown })
+  }
   if (subscriptions.size >= MAX_SUBSCRIPTIONS)
     throw new ProtocolError(SERVER_ERROR, `No more than ${MAX_SUBSCRIPTIONS} resources can be subscribed to at once`)
   subscriptions.add(uri)

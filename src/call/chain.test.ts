@@ -288,6 +288,24 @@ describe('chain', () => {
     expect(diary.filter((word) => word === 'call.exit error')).toHaveLength(1)
   })
 
+  it('lets the owner through to a thing that a looping caller asks for without end', async () => {
+    const { parts } = chainWithDiary()
+    const chain = createChain({ ...parts, lock: keyedLock(3) })
+    const ask = async (id: string): Promise<string> => {
+      const call: Call = { ...callWith({}), caller: { kind: 'principal', id, role: 'agent' } }
+      const outcome = await chain(call, offerOf('writes', 'house'), () => Promise.resolve(ok({ data: null })))
+      return `${id} ${outcome.ok ? 'ok' : outcome.fault.kind}`
+    }
+    expect(await Promise.all(['loop', 'loop', 'loop', 'loop', 'loop', 'owner'].map(ask))).toEqual([
+      'loop ok',
+      'loop ok',
+      'loop ok',
+      'loop busy',
+      'loop busy',
+      'owner ok',
+    ])
+  })
+
   it('gives the lock back when a handler throws', async () => {
     const { run } = chainWithDiary()
     await expect(run(offerOf('writes', 'house'), {}, () => Promise.reject(new Error('bug')))).rejects.toThrow('bug')

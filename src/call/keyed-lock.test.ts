@@ -4,11 +4,11 @@ import { keyedLock } from './keyed-lock.ts'
 const never = new AbortController().signal
 
 describe('keyed lock', () => {
-  it('serves waiters of one key in the order they came', async () => {
+  it('serves waiters of one caller and key in the order they came', async () => {
     const lock = keyedLock(10)
     const order: number[] = []
     const work = async (index: number): Promise<void> => {
-      const acquired = await lock.acquire('a', never)
+      const acquired = await lock.acquire('a', 'agent', never)
       if (!acquired.ok) throw new Error(acquired.fault)
       order.push(index)
       await new Promise(setImmediate)
@@ -21,24 +21,41 @@ describe('keyed lock', () => {
 
   it('lets different keys overlap', async () => {
     const lock = keyedLock(10)
-    await lock.acquire('a', never)
-    expect((await lock.acquire('b', never)).ok).toBe(true)
+    await lock.acquire('a', 'agent', never)
+    expect((await lock.acquire('b', 'agent', never)).ok).toBe(true)
   })
 
   it('refuses when the queue is full', async () => {
     const lock = keyedLock(1)
-    await lock.acquire('a', never)
-    void lock.acquire('a', never)
-    expect(await lock.acquire('a', never)).toEqual({ ok: false, fault: 'queue-full' })
+    await lock.acquire('a', 'agent', never)
+    void lock.acquire('a', 'agent', never)
+    expect(await lock.acquire('a', 'agent', never)).toEqual({ ok: false, fault: 'queue-full' })
     expect(lock.waiting()).toBe(1)
+  })
+
+  it('lets callers take turns, and whoever waits most gives a place up to who waits less', async () => {
+    const lock = keyedLock(3)
+    const order: string[] = []
+    const first = await lock.acquire('a', 'flood', never)
+    const work = async (caller: string): Promise<void> => {
+      const acquired = await lock.acquire('a', caller, never)
+      order.push(acquired.ok ? caller : `${caller}: ${acquired.fault}`)
+      if (acquired.ok) acquired.value()
+    }
+    const all = ['flood', 'flood', 'flood', 'owner'].map(work)
+    await new Promise(setImmediate)
+    if (first.ok) first.value()
+    await Promise.all(all)
+    expect(order).toEqual(['flood: queue-full', 'flood', 'owner', 'flood'])
+    expect(lock.waiting()).toBe(0)
   })
 
   it('lets a waiter leave, and the next one still gets its turn', async () => {
     const lock = keyedLock(10)
-    const first = await lock.acquire('a', never)
+    const first = await lock.acquire('a', 'agent', never)
     const impatient = new AbortController()
-    const second = lock.acquire('a', impatient.signal)
-    const third = lock.acquire('a', never)
+    const second = lock.acquire('a', 'agent', impatient.signal)
+    const third = lock.acquire('a', 'agent', never)
     impatient.abort()
     expect(await second).toEqual({ ok: false, fault: 'aborted' })
     if (first.ok) first.value()
@@ -48,9 +65,9 @@ describe('keyed lock', () => {
 
   it('ignores a second release of the same hold', async () => {
     const lock = keyedLock(10)
-    const first = await lock.acquire('a', never)
-    const second = lock.acquire('a', never)
-    const third = lock.acquire('a', never)
+    const first = await lock.acquire('a', 'agent', never)
+    const second = lock.acquire('a', 'agent', never)
+    const third = lock.acquire('a', 'agent', never)
     if (first.ok) {
       first.value()
       first.value()
@@ -63,6 +80,6 @@ describe('keyed lock', () => {
   })
 
   it('does not admit a caller that has already gone', async () => {
-    expect(await keyedLock(1).acquire('a', AbortSignal.abort())).toEqual({ ok: false, fault: 'aborted' })
+    expect(await keyedLock(1).acquire('a', 'agent', AbortSignal.abort())).toEqual({ ok: false, fault: 'aborted' })
   })
 })

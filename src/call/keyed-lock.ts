@@ -1,10 +1,13 @@
 /**
- * Keyed lock: one holder per key, the others in the order they came, not too many, and free to leave.
+ * Keyed lock: one holder per key; the others wait, not too many, and free to leave. Callers take turns: whoever asks
+ * again and again, also for what they may not have, waits behind themselves and keeps nobody else out.
  *
  * Pure: it waits for its own holders and for the caller's signal, nothing else.
  */
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
+import { dequeue, enqueue, newTurns, withdraw } from '../core/turns.ts'
+import type { Turns } from '../core/turns.ts'
 
 export type Release = () => void
 export type LockFault = 'queue-full' | 'aborted'
@@ -16,14 +19,14 @@ interface Waiter {
 }
 
 export interface KeyedLock {
-  readonly acquire: (key: string, signal: AbortSignal) => Promise<Result<Release, LockFault>>
+  readonly acquire: (key: string, caller: string, signal: AbortSignal) => Promise<Result<Release, LockFault>>
   /** How many wait, over all keys. */
   readonly waiting: () => number
 }
 
 export function keyedLock(maxWaitingPerKey: number): KeyedLock {
-  /** A key is present while somebody holds it; the list is who waits. */
-  const queues = new Map<string, Waiter[]>()
+  /** A key is present while somebody holds it. */
+  const queues = new Map<string, Turns<Waiter>>()
 
   function releaseOf(key: string): Release {
     let held = true
@@ -31,7 +34,8 @@ export function keyedLock(maxWaitingPerKey: number): KeyedLock {
       // A second release must not hand the key to two holders.
       if (!held) return
       held = false
-      const next = queues.get(key)?.shift()
+      const queue = queues.get(key)
+      const next = queue === undefined ? undefined : dequeue(queue)
       if (next === undefined) {
         queues.delete(key)
         return
@@ -41,30 +45,31 @@ export function keyedLock(maxWaitingPerKey: number): KeyedLock {
     }
   }
 
-  function acquire(key: string, signal: AbortSignal): Promise<Result<Release, LockFault>> {
+  function acquire(key: string, caller: string, signal: AbortSignal): Promise<Result<Release, LockFault>> {
     if (signal.aborted) return Promise.resolve(fail('aborted'))
     const queue = queues.get(key)
     if (queue === undefined) {
-      queues.set(key, [])
+      queues.set(key, newTurns(maxWaitingPerKey))
       return Promise.resolve(ok(releaseOf(key)))
     }
-    if (queue.length >= maxWaitingPerKey) return Promise.resolve(fail('queue-full'))
     return new Promise((resolve) => {
       const waiter: Waiter = {
         resolve,
         signal,
         leave: () => {
-          queue.splice(queue.indexOf(waiter), 1)
+          withdraw(queue, waiter)
           resolve(fail('aborted'))
         },
       }
-      queue.push(waiter)
       signal.addEventListener('abort', waiter.leave, { once: true })
+      const left = enqueue(queue, caller, waiter)
+      left?.signal.removeEventListener('abort', left.leave)
+      left?.resolve(fail('queue-full'))
     })
   }
 
   return {
     acquire,
-    waiting: () => queues.values().reduce((sum, queue) => sum + queue.length, 0),
+    waiting: () => queues.values().reduce((sum, queue) => sum + queue.size, 0),
   }
 }

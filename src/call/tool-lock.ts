@@ -9,6 +9,7 @@
  */
 import { stillWorking } from '../bus/attempt.ts'
 import type { Call } from '../bus/call.ts'
+import { accountKey } from '../bus/caller-key.ts'
 import type { Offer } from '../bus/capability.ts'
 import type { Fault } from '../core/fault.ts'
 import type { KeyedLock, LockFault, Release } from './keyed-lock.ts'
@@ -34,7 +35,7 @@ export function toolLock(
     }
     // A service that calls a service would otherwise wait for its own caller to finish.
     if (key === undefined || call.heldLocks.includes(key)) return next(passage)
-    const acquired = await lock.acquire(key, call.signal)
+    const acquired = await lock.acquire(key, accountKey(call.caller), call.signal)
     if (!acquired.ok) return next({ ...passage, refusal: toFault(acquired.fault, call, monotonic()) })
     const release = (): void => releaseWhenDone(call, acquired.value)
     try {

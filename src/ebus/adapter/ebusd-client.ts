@@ -13,6 +13,7 @@ import { hex } from '../../core/bytes.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
+import { dequeue, drain, enqueue, newTurns, withdraw } from '../../core/turns.ts'
 import type { Exchange } from '../wire/telegram.ts'
 import { commandBytes } from '../wire/telegram.ts'
 import { BusEvents } from './bus-events.ts'
@@ -28,7 +29,6 @@ import type {
   SendPhase,
 } from './bus.ts'
 import { hexCommand, readDirectLine, readGrabLine, readHexAnswer, readState } from './ebusd-text.ts'
-import { dequeue, drain, enqueue, newSendQueue, withdraw } from './send-queue.ts'
 import { tcpTransport } from './tcp-transport.ts'
 import { TextClient } from './text-client.ts'
 
@@ -90,7 +90,7 @@ export class EbusdBus implements Bus {
     this.id = options.id
     this.#options = options
     this.#events = new BusEvents(options.clock)
-    this.#queue = newSendQueue<Command>(options.queueCapacity)
+    this.#queue = newTurns<Command>(options.queueCapacity)
     const shared = { ...options, transport: tcpTransport(options) }
     this.#commands = new TextClient({
       ...shared,
@@ -147,8 +147,7 @@ export class EbusdBus implements Bus {
     const onAbort = (): void => giveUp({ kind: 'cancelled', phase: phase() })
     const timer = setTimeout(() => giveUp({ kind: 'timed-out', afterMs: deadlineMs, phase: phase() }), deadlineMs)
     signal?.addEventListener('abort', onAbort, { once: true })
-    const { capacity } = this.#queue
-    if (!enqueue(this.#queue, options.caller ?? '', command)) finish(fail({ kind: 'queue-full', capacity }))
+    this.#enqueue(options.caller ?? '', command)
     this.#pump()
     return promise
   }
@@ -233,11 +232,20 @@ export class EbusdBus implements Bus {
     const active = this.#active
     if (active !== undefined && this.#options.clock.monotonic() - active.sinceMs > MAX_ANSWER_MS) this.#commands.drop()
     if (!this.#commands.connected) return
-    enqueue(this.#queue, 'state', {
+    this.#enqueue('state', {
       line: 'state',
-      answer: (lines) => this.#setSignal(lines.ok && readState(lines.value)),
+      answer: (lines) => {
+        // Not asked, so nothing is known that was not known before.
+        if (!lines.ok && lines.fault.kind === 'queue-full') return
+        this.#setSignal(lines.ok && readState(lines.value))
+      },
     })
     this.#pump()
+  }
+
+  #enqueue(caller: string, command: Command): void {
+    const { capacity } = this.#queue
+    enqueue(this.#queue, caller, command)?.answer(fail({ kind: 'queue-full', capacity }))
   }
 
   #setSignal(present: boolean): void {

@@ -8,12 +8,12 @@
  */
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
+import { dequeue, drain, enqueue, newTurns, withdraw } from '../../core/turns.ts'
 import type { Telegram } from '../wire/telegram.ts'
 import type { SeatEvent } from './access.ts'
 import type { BusFault, BusRequest, Interruption, Reply, SendOptions, SendPhase } from './bus.ts'
 import type { InitiatorEffect } from './initiator.ts'
 import { abandonErrand, beginErrand, latenessOf, newInitiator, onSeatEvent, phaseOf } from './initiator.ts'
-import { dequeue, drain, enqueue, newSendQueue, withdraw } from './send-queue.ts'
 
 export interface SendClientOptions {
   readonly capacity: number
@@ -40,7 +40,7 @@ export class SendClient {
 
   constructor(options: SendClientOptions) {
     this.#options = options
-    this.#queue = newSendQueue<Pending>(options.capacity)
+    this.#queue = newTurns<Pending>(options.capacity)
   }
 
   get queued(): number {
@@ -51,7 +51,7 @@ export class SendClient {
     if (options.signal?.aborted === true) return Promise.resolve(fail({ kind: 'cancelled', phase: 'queued' }))
     const { pending, settled } = this.#hold(request, options)
     const { capacity } = this.#queue
-    if (!enqueue(this.#queue, options.caller ?? '', pending)) pending.settle(fail({ kind: 'queue-full', capacity }))
+    enqueue(this.#queue, options.caller ?? '', pending)?.settle(fail({ kind: 'queue-full', capacity }))
     this.pump()
     return settled
   }

@@ -130,6 +130,32 @@ describe('a session of the 2025 family', () => {
     expect(statuses).toEqual([404, 200, 200])
   })
 
+  it('makes room, where all of them listen, by ending the one that asked for nothing for longest', async () => {
+    const clock = manualClock()
+    const { endless, begun } = endlessCapability()
+    const { url } = await open([echo, endless], { clock, limits: { maxSessionsPerPrincipal: 3 } })
+    const clients = []
+    for (let session = 0; session < 3; session++) {
+      const client = await legacyClient(url)
+      await client.listen()
+      clients.push(client)
+      clock.advance(1)
+    }
+    // The oldest is at work, and the next one spoke last.
+    const [working, spoke, silent] = clients
+    const work = working?.post({ id: 1, method: 'tools/call', params: { name: 'endless' } })
+    await begun
+    await spoke?.post(callEcho)
+    clock.advance(1)
+    const newcomer = await legacyClient(url)
+    const statuses = await Promise.all(
+      [spoke, silent, newcomer].map(async (client) => (await client?.post({ id: 2, method: 'ping' }))?.status),
+    )
+    expect(statuses).toEqual([200, 404, 200])
+    await working?.post({ method: 'notifications/cancelled', params: { requestId: 1 } })
+    await work
+  })
+
   it('is left for others, however few sessions there may be', async () => {
     let principal: Principal = agent
     const { url } = await open([echo], { authenticate: () => ok(principal), limits: { maxSessions: 2 } })

@@ -48,6 +48,8 @@ interface Session extends PlainSession {
   readonly door: Door
   /** Requests and streams that are open now. While there are any, the session is not idle. */
   open: number
+  /** The requests among them. */
+  working: number
   lastSeenMs: number
 }
 
@@ -86,7 +88,8 @@ export class LegacyServer {
     const revision = session.server.getNegotiatedProtocolVersion() ?? ''
     if (Array.isArray(body) && revision !== '2025-03-26') return refuse(visit.response, NO_BATCH)
     const plain = readLegacyRequest(visit.request.headers, body, revision)
-    await this.#during(session, async () => {
+    const work = body === undefined ? 0 : 1
+    await this.#during(session, work, async () => {
       const done = plain !== undefined && (await servePlain(this.#plain, { ...visit, session, sessionId: id }, plain))
       if (!done) await this.#pass(session, visit, body)
     })
@@ -140,23 +143,26 @@ export class LegacyServer {
     const server = createServer(connection)
     const underWay: Session['underWay'] = new Map()
     const lastSeenMs = clock.monotonic()
-    const session: Session = { server, transport, connection, underWay, door, open: 0, lastSeenMs }
+    const session: Session = { server, transport, connection, underWay, door, open: 0, working: 0, lastSeenMs }
     server.onclose = () => {
       this.#sessions.delete(transport.sessionId ?? '')
       for (const request of underWay.values()) request.abort()
     }
     server.onerror = (error) => log.debug({ err: error }, 'an MCP session met an error')
     await server.connect(transport)
-    await this.#during(session, () => this.#pass(session, visit, body))
+    await this.#during(session, 1, () => this.#pass(session, visit, body))
     if (transport.sessionId === undefined) await server.close()
   }
 
-  async #during(session: Session, serve: () => Promise<void>): Promise<void> {
+  async #during(session: Session, work: 0 | 1, serve: () => Promise<void>): Promise<void> {
     session.open += 1
+    session.working += work
+    session.lastSeenMs = this.#options.clock.monotonic()
     try {
       await serve()
     } finally {
       session.open -= 1
+      session.working -= work
       session.lastSeenMs = this.#options.clock.monotonic()
     }
   }
@@ -169,13 +175,16 @@ export class LegacyServer {
     if (withdrawn !== undefined) session.transport.closeSSEStream(withdrawn)
   }
 
-  /** A client that forgets its sessions loses its own oldest, never another's. */
+  /**
+   * A client that forgets its sessions loses its own oldest, never another's. One that only listens goes after those
+   * that do not: it may be forgotten, too, and a client that leaves its streams open must not keep the next one out.
+   */
   #makeRoom(principal: Principal): boolean {
     const { maxSessions, maxSessionsPerPrincipal } = this.#options
     const own = [...this.#sessions.values()].filter(({ connection }) => connection.principal.id === principal.id)
     if (this.#sessions.size < maxSessions && own.length < maxSessionsPerPrincipal) return true
-    const idle = own.filter(({ open }) => open === 0).toSorted((a, b) => a.lastSeenMs - b.lastSeenMs)
-    const [oldest] = idle
+    const silent = own.filter(({ working }) => working === 0).toSorted((a, b) => a.lastSeenMs - b.lastSeenMs)
+    const oldest = silent.find(({ open }) => open === 0) ?? silent[0]
     if (oldest === undefined) return false
     this.#sessions.delete(oldest.transport.sessionId ?? '')
     void oldest.server.close()

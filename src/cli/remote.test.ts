@@ -41,6 +41,14 @@ describe('approvals at the terminal', () => {
     expect(change({ value: 1 }, { value: 1 })).toBeUndefined()
   })
 
+  it('say of a yes that was used or has expired no longer that it is valid', () => {
+    const last = (state: string): string | undefined =>
+      approvalsAnswer([{ id: '01A', state, shown: { arguments: {} }, expiresAtMs: 60_000 }], 0)
+        .text.split('\n')
+        .at(-1)
+    expect(['approved', 'used', 'expired'].map(last)).toEqual(['  valid for 60 s', '  arguments {}', '  arguments {}'])
+  })
+
   it('let no word of a caller begin a line of its own', () => {
     const client = 'claude)\n  arguments {"ref":101}\n\n01B  requested  hs4.devices.set on Hall Lamp'
     const approval = {
@@ -52,7 +60,7 @@ describe('approvals at the terminal', () => {
     }
     expect(approvalsAnswer([approval], 0).text.split('\n')).toEqual([
       '01A  requested  hs4.devices.set: Front Door',
-      '  asked by  bot (claude) arguments {"ref":101} 01B requested hs4.devices.set on Hall Lamp)',
+      '  asked by  bot (calls itself "claude) arguments {\\"ref\\":101} 01B requested hs4.devices.set on Hall Lamp")',
       '  arguments {"ref":141,"intent":"a\\nb"}',
       '  valid for 60 s',
     ])

@@ -64,15 +64,20 @@ export function approvalsAnswer(approvals: readonly JsonObject[], nowMs: number)
     const left = Number(approval['expiresAtMs']) - nowMs
     return [
       `${text(approval['id'])}  ${text(approval['state'])}  ${text(binding['tool'])}${shown['label'] === undefined ? '' : `: ${text(shown['label'])}`}`,
-      `  asked by  ${asker(approval, text(binding['principal']))}${shown['client'] === undefined ? '' : ` (${text(shown['client'])})`}`,
+      `  asked by  ${asker(approval, text(binding['principal']))}${shown['client'] === undefined ? '' : ` (calls itself ${JSON.stringify(text(shown['client']))})`}`,
       ...(binding['target'] === undefined ? [] : [`  target    ${text(binding['target'])}`]),
       ...changeLine(objectOf(shown['preview'])),
       `  arguments ${JSON.stringify(shown['arguments'])}`,
       ...(shown['preview'] === undefined ? [] : [`  effect    ${JSON.stringify(shown['preview'])}`]),
-      `  ${left > 0 ? `valid for ${ageText(left)}` : 'lapsed'}`,
+      // Of one that was used or closed, nothing is left to be valid.
+      ...(isOver(approval) ? [] : [`  ${left > 0 ? `valid for ${ageText(left)}` : 'lapsed'}`]),
     ].join('\n')
   })
   return { json: approvals, text: harmless(blocks.join('\n\n')) }
+}
+
+function isOver({ state }: JsonObject): boolean {
+  return state === 'used' || state === 'expired'
 }
 
 /** What a person wants to know first; the whole of it is in `effect`, as the family foresees it. */

@@ -39,11 +39,13 @@ async function gateway(
 }
 
 const bus = (adapter: string, more = '      source: 49\n'): string => `    - adapter: ${adapter}\n${more}`
+/** Both: one that was not understood the first time is asked again after the other. */
 const zonesRead = (client: Client, args: Record<string, unknown> = {}): Promise<Envelope> =>
   eventually(
     () => call(client, 'ebus.v1.semantic.zones.get', args),
     ({ data, meta }) =>
-      data?.[1]?.state.current_temp_c !== undefined && (meta['freshness'] as { source: string }).source !== 'cache',
+      [0, 1].every((zone) => data?.[zone]?.state.current_temp_c !== undefined) &&
+      (meta['freshness'] as { source: string }).source !== 'cache',
   )
 
 describe('two buses', () => {

@@ -37,7 +37,14 @@ if (!dependenciesAreCurrent()) {
 }
 
 /** Debian package → the command whose presence proves it. */
-const SYSTEM = { 'nats-server': 'nats-server', mosquitto: 'mosquitto', chromium: 'chromium' }
+const SYSTEM = {
+  'nats-server': 'nats-server',
+  mosquitto: 'mosquitto',
+  chromium: 'chromium',
+  // Networks of their own, and cables that lose packets.
+  iproute2: 'ip',
+  nftables: 'nft',
+}
 
 if (process.argv.includes('--system')) installSystemPackages()
 

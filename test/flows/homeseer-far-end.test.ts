@@ -55,6 +55,7 @@ beforeEach(async () => {
 })
 afterEach(async () => {
   for (const socket of listeners) socket.destroy()
+  listeners.clear()
   between.closeAllConnections()
   between.close()
   pushing.close()
@@ -98,11 +99,12 @@ describe('an answer that nobody could pass on', () => {
   it('is not taken for a value when it is pushed', async () => {
     await using house = await openHouse(world, { homeseer })
     await house.call('hs4.devices.list')
-    await expect.poll(() => listeners.size).toBe(1)
-    for (const socket of listeners) socket.write(`DC,${hallLamp},1e999,35\r\nDC,${HOME_REFS.hallLampRoot},7,0\r\n`)
-    await expect
-      .poll(async () => JSON.stringify(await house.call('hs4.devices.get', { refs: [HOME_REFS.hallLampRoot] })))
-      .toContain('"value":7')
+    // Again and again: what is pushed before it has logged in, or before the house was read, is not heard or not kept.
+    const pushedRoot = async (): Promise<string> => {
+      for (const socket of listeners) socket.write(`DC,${hallLamp},1e999,35\r\nDC,${HOME_REFS.hallLampRoot},7,0\r\n`)
+      return JSON.stringify(await house.call('hs4.devices.get', { refs: [HOME_REFS.hallLampRoot] }))
+    }
+    await expect.poll(pushedRoot).toContain('"value":7')
     const answer = await house.call('hs4.devices.get', { refs: [hallLamp] })
     expect(at(answer, 'result', 'found')).toEqual([hallLamp])
   })

@@ -22,7 +22,9 @@ let token: string
 /** Nobody is let in without a token here. */
 beforeAll(async () => {
   world = await openWorld()
-  home = createHome(`  anonymous: off\n${stringify({ homeseer: homeseerConfig(world, { allow: { events: [31] } }) })}`)
+  const homeseer = homeseerConfig(world, { allow: { events: [31] } })
+  // The probes set the same device one after the other.
+  home = createHome(`  anonymous: off\n${stringify({ guard: { actuatorIntervalMs: 0 }, homeseer })}`)
   const flags = ['--data', home.data, '--config', home.config]
   const made = spawnSync(process.execPath, [CLI, 'token', 'create', 'claude', '--role', 'agent', ...flags], {
     encoding: 'utf8',

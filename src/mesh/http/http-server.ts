@@ -138,8 +138,9 @@ async function call(options: Listener, request: IncomingMessage, response: Serve
     // Closed before it was finished: the caller is gone, and the handler hears of it.
     if (!response.writableFinished) controller.abort(new DOMException('the caller went away', 'AbortError'))
   })
-  const { maxBodyBytes, guests } = options
-  const isStranger = guests.isStranger(request.socket)
+  const { maxBodyBytes, guests, views } = options
+  // Who came as a stranger may have been let in since, over this very connection.
+  const isStranger = guests.isStranger(request.socket) && memberAt(request.socket as TLSSocket, views) === undefined
   const body = await readBody(request, isStranger ? Math.min(maxBodyBytes, MAX_STRANGERS_BODY_BYTES) : maxBodyBytes)
   const proof = request.headers[SIGNATURE_HEADER]
   const delivered = await options.inbound.receive(

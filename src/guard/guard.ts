@@ -12,6 +12,8 @@ import type { Logger } from '../core/logger.ts'
 import { createActuators } from './actuators-store.ts'
 import { createApprovals } from './approvals-store.ts'
 import type { Approvals } from './approvals.ts'
+import { mayReadRecord } from './authority.ts'
+import type { RecordSubject } from './authority.ts'
 import { callerReasons } from './caller-rights.ts'
 import { createChanges } from './changes-store.ts'
 import type { Changes } from './changes-store.ts'
@@ -50,6 +52,8 @@ export interface Guard {
    * not.
    */
   readonly visible: (caller: Caller, offer: Offer) => boolean
+  /** Whether a caller may read about a call, a change or an approval. `offer`: the tool, as it is offered now. */
+  readonly mayRead: (caller: Caller, record: Omit<RecordSubject, 'inProfile'>, offer: Offer | undefined) => boolean
   readonly approvals: Approvals
   readonly grants: Grants
   readonly tokens: Tokens
@@ -128,6 +132,8 @@ export function createGuard({ database, log, clock, config, logger }: GuardOptio
   return {
     around: createGate(parts),
     visible: (caller, offer) => isVisible(caller, offer, config),
+    mayRead: (caller, record, offer) =>
+      mayReadRecord(caller, { ...record, inProfile: isInProfile(caller, offer, config) }),
     approvals,
     grants,
     tokens,
@@ -163,6 +169,12 @@ export function createGuard({ database, log, clock, config, logger }: GuardOptio
       await tokens.flush()
     },
   }
+}
+
+/** What is offered by nobody now is in no profile. */
+function isInProfile(caller: Caller, offer: Offer | undefined, config: GuardConfig): boolean {
+  if (offer !== undefined) return holdsTool(config, caller, offer)
+  return caller.kind !== 'principal' || caller.restrictions?.profiles === undefined
 }
 
 function isVisible(caller: Caller, offer: Offer, config: GuardConfig): boolean {

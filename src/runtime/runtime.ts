@@ -90,7 +90,7 @@ export function createRuntime(options: RuntimeOptions): Service {
     ...proofTools(records, stores, ledgerProver(ledger)),
     ...ledgerTools(ledger),
     ...changeTools(records, bus, guard),
-    ...busTools(bus),
+    ...busTools(bus, guard),
     ...routerTools(records, bus),
   ]
 

@@ -60,10 +60,10 @@ describe('a node that others can reach', () => {
 })
 
 describe('a token that is narrowed', () => {
-  it('says beforehand that only devices narrow what an approver decides about', () => {
+  it('says beforehand that narrowing holds for what is seen and decided, too', () => {
     const help = cli('token', 'create', '--help').stdout.replaceAll(/\s+/g, ' ')
-    expect(help).toContain('--profiles <list> narrow what it may call to profiles')
-    expect(help).toContain('--devices <list> narrow what it may call, and decide about, to devices')
+    expect(help).toContain('--profiles <list> narrow what it may call and see to profiles')
+    expect(help).toContain('--devices <list> narrow what it may call, see and decide about to devices')
   })
 
   it('is refused where it would be a key to nothing, before the first start and after', async () => {

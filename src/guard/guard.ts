@@ -75,6 +75,7 @@ export interface GuardServices {
   readonly keys: Keys
   readonly approvals: Pick<Approvals, 'list' | 'get'>
   readonly stopped: EmergencyStop['state']
+  readonly mayRead: Guard['mayRead']
 }
 
 interface Recovered {
@@ -129,11 +130,13 @@ export function createGuard({ database, log, clock, config, logger }: GuardOptio
     report,
   }
 
+  const mayRead: Guard['mayRead'] = (caller, record, offer) =>
+    mayReadRecord(caller, { ...record, inProfile: isInProfile(caller, offer, config) })
+
   return {
     around: createGate(parts),
     visible: (caller, offer) => isVisible(caller, offer, config),
-    mayRead: (caller, record, offer) =>
-      mayReadRecord(caller, { ...record, inProfile: isInProfile(caller, offer, config) }),
+    mayRead,
     approvals,
     grants,
     tokens,
@@ -146,6 +149,7 @@ export function createGuard({ database, log, clock, config, logger }: GuardOptio
       keys,
       approvals,
       stopped: stop.state,
+      mayRead,
     },
     recover: () =>
       transact((transaction) => {

@@ -25,8 +25,10 @@ export function callRecord(
   const all = ledger.entriesOfTrace(traceId)
   const enters = all.filter(({ kind }) => kind === 'call.enter')
   const readable = enters.filter((enter) => {
-    const target = exitOf(enter, all)?.['target']
-    return mayRead(String(enter['principal']), String(enter['tool']), typeof target === 'string' ? target : undefined)
+    const [principal, tool] = [textOf(enter['principal']), textOf(enter['tool'])]
+    return (
+      principal !== undefined && tool !== undefined && mayRead(principal, tool, textOf(exitOf(enter, all)?.['target']))
+    )
   })
   const shown = new Set(readable.map(({ seq }) => seq))
   const entries = all.filter(({ seq, kind, call }) => {
@@ -35,6 +37,10 @@ export function callRecord(
   })
   const calls = readable.map((enter) => recordedCall(ledger, enter, entries))
   return { calls, entries: entries.map(viewOf) }
+}
+
+function textOf(value: Json | undefined): string | undefined {
+  return typeof value === 'string' ? value : undefined
 }
 
 function exitOf(enter: LedgerEntry, entries: readonly LedgerEntry[]): LedgerEntry | undefined {

@@ -4,6 +4,7 @@
  * Pure: the bus does the work.
  */
 import type { Caller } from '../bus/call.ts'
+import type { CallTraceEvent } from '../bus/trace.ts'
 import { closest, didYouMean } from '../core/closest.ts'
 import type { Fault } from '../core/fault.ts'
 import { ulid } from '../core/ids.ts'
@@ -88,15 +89,15 @@ export function addCalls(api: Api, { bus, guard, ledger, history }: ApiOptions):
       return guard.mayRead(caller, { principal, effect: offer?.effect, target }, offer)
     }
     const record = callRecord(ledger, traceId, mayReadCall)
-    const readable = new Set(
-      record.calls.map(({ enter }) => `${String(enter.entry['principal'])} ${String(enter.entry['tool'])}`),
-    )
+    // A trace has no target; its call in the ledger has.
+    const isRecorded = (trace: CallTraceEvent): boolean =>
+      record.calls.some(
+        ({ enter: { entry } }) => entry['principal'] === trace.caller && entry['tool'] === trace.capability,
+      )
     const traces = bus
       .recentTraces(MAX_TRACES)
       .filter((trace) => trace.traceId === traceId)
-      .filter(
-        (trace) => readable.has(`${trace.caller} ${trace.capability}`) || mayReadTrace(caller, trace, { bus, guard }),
-      )
+      .filter((trace) => isRecorded(trace) || mayReadTrace(caller, trace, { bus, guard }))
       .map((trace) => traceView(bus, trace))
       .toReversed()
     if (traces.length === 0 && record.entries.length === 0)

@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { CallView } from '../../src/web/api.ts'
+import { stringAt } from '../../console/src/core/json.ts'
 import { openConsoleHouse } from '../console-house.ts'
 import type { ConsoleHouse } from '../console-house.ts'
 import { CLI, createHome } from '../gateway-process.ts'
@@ -63,7 +64,7 @@ describe('an admin token that is narrowed', () => {
   it('approves nothing that it could not do itself', async () => {
     const agent = await token({ role: 'agent' })
     const asked = await call('test.door.open', { door: 'front' }, agent)
-    const id = String(asked.fault?.details?.['approval_id'])
+    const id = stringAt(asked.fault?.details, 'approval_id') ?? ''
     for (const narrowing of NARROWINGS.filter(({ effects }) => effects?.includes('sensitive') !== true)) {
       const admin = await token({ role: 'admin', ...narrowing })
       expect([narrowing, await status(`/api/approvals/${id}/approve`, admin, 'POST')]).toEqual([narrowing, 403])

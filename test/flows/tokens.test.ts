@@ -55,6 +55,12 @@ describe('a node that others can reach', () => {
       fetch(`${url}/ready`, { headers: elsewhere }),
     ]
     expect((await Promise.all(asked)).map(({ status }) => status)).toEqual([200, 401, 200, 403, 200, 200])
+    const figures = await (await fetch(`${url}/metrics`)).text()
+    const names = ['process_resident_memory_bytes', 'nodejs_eventloop_lag_p99_seconds', 'process_open_fds']
+    const queues = ['hearthbus_queue_length{queue="locks"} 0', 'hearthbus_queue_length{queue="approvals"} 0']
+    for (const name of [...names, ...queues]) expect(figures).toContain(`\n${name}`)
+    expect(figures).toContain('hearthbus_requests_refused_total{cause="unauthenticated"} 1')
+    expect(figures).toContain('hearthbus_requests_refused_total{cause="credential"} 1')
     await gateway.stop()
   })
 })

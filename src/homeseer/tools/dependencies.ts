@@ -41,7 +41,7 @@ export interface Homeseer {
   readonly learned: AliasStore | undefined
   readonly eventFiles: EventFileStore
   readonly bus: CallingBus
-  readonly guard: Pick<GuardServices, 'judge' | 'changes' | 'mode'>
+  readonly guard: Pick<GuardServices, 'judge' | 'changes' | 'mode' | 'mayRead'>
   readonly audit: AuditTrail
   readonly clock: Clock
 }

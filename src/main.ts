@@ -141,6 +141,7 @@ async function build(
     spine,
     database,
     logger,
+    key,
     reporters: () => reporters,
   })
   if (!families.ok) return families

@@ -110,7 +110,6 @@ async function homeseerServices({
     clock: systemClock,
     logger,
     bus: {
-      call: (...call) => bus.call(...call),
       offer: (name) => bus.offer(name),
       offers: () => bus.offers(),
       announceResource: (uri) => bus.announceResource(uri),

@@ -14,7 +14,7 @@ import { z } from 'zod'
 import type { Caller } from '../src/bus/call.ts'
 import type { Service } from '../src/bus/capability.ts'
 import { busFamily } from '../src/bus/family.ts'
-import { defineTool } from '../src/bus/tool.ts'
+import { CALLS_ON, defineChange } from '../src/bus/change-definition.ts'
 import { readConfig } from '../src/config/config-file.ts'
 import type { JsonObject } from '../src/core/json.ts'
 import { isJsonObject } from '../src/core/json.ts'
@@ -84,7 +84,7 @@ try {
 
 /** A change that is none. */
 function nothing(): Service {
-  const tool = defineTool({
+  const change = defineChange({
     name: 'bench.nothing',
     title: 'Nothing',
     description: 'Does nothing.',
@@ -93,11 +93,14 @@ function nothing(): Service {
     input: z.strictObject({ nonce: z.string() }),
     output: z.object({}),
     maxConcurrent: 10_000,
+    ...CALLS_ON,
+    assess: () => ({ effect: 'writes', reasons: [] }),
+    act: () => ok({ data: {} }),
   })
   return {
     name: 'bench',
     prefixes: ['bench'],
-    capabilities: () => [tool.handledBy(async () => ok({ data: {} }))],
+    capabilities: () => [change],
     start: async () => undefined,
     stop: async () => undefined,
     health: () => ({ status: 'ok', details: {} }),

@@ -7,11 +7,15 @@
  *
  * Joins; the rooms do the work.
  */
-export type { Admit, Proceed } from './bus/admit.ts'
+export type { CallPipeline, Next } from './bus/call-pipeline.ts'
 export type { Call, Caller, Outcome, Reply } from './bus/call.ts'
 export type { Assessment, Capability, Offer, Service } from './bus/capability.ts'
 export { busFamily } from './bus/family.ts'
+export { CALLS_ON, defineChange } from './bus/change-definition.ts'
+export type { ChangeDefinition } from './bus/change-definition.ts'
+export type { HandlerContext } from './bus/handler-context.ts'
 export { defineTool } from './bus/tool.ts'
+export type { Tool, ToolDefinition } from './bus/tool.ts'
 export { readConfig } from './config/config-file.ts'
 export type { Config } from './config/schema.ts'
 export type { Fault } from './core/fault.ts'

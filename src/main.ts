@@ -142,6 +142,7 @@ async function build(
     spine,
     database,
     logger,
+    key,
     reporters: () => reporters,
   })
   if (!families.ok) return families

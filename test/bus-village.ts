@@ -2,13 +2,13 @@
  * Bus village: nodes in one process that know each other, each with its own bus. The wire between them is a JSON text,
  * so nothing crosses that could not cross a real one.
  */
-import type { Admit } from '../src/bus/admit.ts'
+import type { CallPipeline } from '../src/bus/call-pipeline.ts'
 import { BUS_DEFAULTS } from '../src/bus/bus-config.ts'
 import type { BusConfig } from '../src/bus/bus-config.ts'
 import { CapabilityBus } from '../src/bus/bus.ts'
 import { newCall, openTicket } from '../src/bus/call-options.ts'
 import type { CallOptions } from '../src/bus/call-options.ts'
-import type { Call, Frame, Outcome, TrustLevel } from '../src/bus/call.ts'
+import type { Call, Frame, OnwardCalls, Outcome, TrustLevel } from '../src/bus/call.ts'
 import type { Capability, Offer, StreamHandler, UnaryHandler } from '../src/bus/capability.ts'
 import { announce } from '../src/bus/peer.ts'
 import type { PeerManifest, PeerRecord, RemoteProvider } from '../src/bus/peer.ts'
@@ -24,7 +24,7 @@ import { ok } from '../src/core/result.ts'
 export const ME: CallOptions = { caller: { kind: 'principal', id: 'tester', role: 'agent' }, channel: 'api' }
 
 /** The chain reduced to its validate stage. */
-export const validating: Admit = (call, offer, proceed) => {
+export const validating: CallPipeline = (call, offer, proceed) => {
   if (offer === undefined) return proceed(call)
   const body = validateRequest(offer, call.body)
   if (!body.ok) return Promise.resolve(body)
@@ -52,17 +52,27 @@ export function reply(data: Json): Outcome {
 
 export const echo: UnaryHandler = (call) => Promise.resolve(reply(call.body))
 
+const NOWHERE: OnwardCalls = {
+  call: () => Promise.reject(new Error('this call is on no bus')),
+  stream: () => {
+    throw new Error('this call is on no bus')
+  },
+}
+
 /** A call as the bus would hand it to its router. */
 export function callOf(name: string, facts: Partial<Call> = {}): Call {
   const clock = manualClock()
   const ticket = openTicket(undefined, clock.monotonic())
-  return { ...newCall({ name, version: [1, 0], body: {}, stream: false }, ticket, { options: ME, clock }), ...facts }
+  return {
+    ...newCall({ name, version: [1, 0], body: {}, stream: false }, ticket, { options: ME, clock, onward: NOWHERE }),
+    ...facts,
+  }
 }
 
 export interface NodeOptions {
   readonly clock?: Clock
   readonly config?: Partial<BusConfig>
-  readonly admit?: Admit
+  readonly admit?: CallPipeline
   readonly random?: () => number
   readonly log?: BusLog
   readonly remote?: RemoteProvider

@@ -6,11 +6,15 @@
 import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { expect } from 'vitest'
 import type { Call, Caller, Outcome } from '../src/bus/call.ts'
+import type { Next } from '../src/bus/call-pipeline.ts'
 import type { Assessment, Effect, Family, Offer } from '../src/bus/capability.ts'
+import { dispatch } from '../src/call/dispatch.ts'
 import { manualClock } from './manual-clock.ts'
 import type { ManualClock } from './manual-clock.ts'
 import { plainOffer } from './plain-offer.ts'
+import type { OfferFacts } from './plain-offer.ts'
 import { Database } from '../src/core/database-store.ts'
 import type { Json, JsonObject } from '../src/core/json.ts'
 import { ok } from '../src/core/result.ts'
@@ -34,6 +38,7 @@ export const GUARD_CONFIG: GuardConfig = {
     effects: {},
     actuator: { minIntervalMs: 0, writesPerDay: 100_000 },
     maxTracked: 1_000,
+    maxRestWaitMs: 0,
   },
   approvals: { openMs: 600_000, useMs: 300_000, maxOpen: 20, maxOpenPerPrincipal: 10, maxKept: 100 },
   changes: { maxPrepared: 200, maxPreparedPerPrincipal: 50, keepMs: 86_400_000 },
@@ -92,6 +97,15 @@ export function openHouse(config: Partial<GuardConfig> = {}): GuardHouse & Dispo
   }
 }
 
+/** The dispatch stage alone: a call that is validated, decided about and, if it may, driven. */
+export async function around(guard: Guard, call: Call, offer: Offer, execute: Next): Promise<Outcome> {
+  const stage = dispatch({ decision: guard.steps, monotonic: () => performance.now(), report: () => undefined })
+  return stage({ call, offer, execute }, ({ outcome }) => {
+    if (outcome === undefined) throw new Error('nobody dispatched the call')
+    return Promise.resolve(outcome)
+  })
+}
+
 /** Something that can be driven, and remembers how often. */
 export interface Actuator {
   readonly proceed: (call: Call) => Promise<Outcome>
@@ -116,13 +130,17 @@ const plain: Family = {
   outputSchema: () => ({ type: 'object' }),
 }
 
-export function offerOf(effect: Effect, more: Partial<Offer> = {}): Offer {
+export function offerOf(effect: Effect, more: Partial<OfferFacts> = {}): Offer {
   return plainOffer({ name: `test.${effect}`, effect, family: plain, ...more })
 }
 
 /** An offer whose arguments say what it would do, as a family's do. */
-export function assessedOffer(effect: Effect, assess: (body: JsonObject) => Partial<Assessment>): Offer {
-  return offerOf(effect, { assess: ({ body }) => ({ effect, reasons: [], ...assess(body) }) })
+export function assessedOffer(
+  effect: Effect,
+  assess: (body: JsonObject) => Partial<Assessment>,
+): Offer & Required<Pick<Offer, 'plan'>> {
+  const offer = offerOf(effect, { assess: ({ body }) => ({ effect, reasons: [], ...assess(body) }) })
+  return { ...offer, plan: offer.plan ?? expect.unreachable() }
 }
 
 export function callOf(offer: Pick<Offer, 'name'>, body: JsonObject = {}, more: Partial<Call> = {}): Call {
@@ -134,7 +152,7 @@ export function callOf(offer: Pick<Offer, 'name'>, body: JsonObject = {}, more: 
     channel: 'mcp-http',
     traceId: '01K00000000000000000000000',
     deadlineMs: Infinity,
-    stream: false,
+    isStream: false,
     signal: new AbortController().signal,
     hopBudget: 0,
     rehearsal: false,

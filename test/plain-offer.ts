@@ -1,11 +1,19 @@
 /** Plain offer: an offer of a tool that says nothing but its name, for tests that say the rest. */
-import type { Offer } from '../src/bus/capability.ts'
+import type { Call } from '../src/bus/call.ts'
+import type { Assessment, Offer } from '../src/bus/capability.ts'
 import { busFamily } from '../src/bus/family.ts'
+import { ok } from '../src/core/result.ts'
 
-export type OfferFacts = Partial<Offer> & Pick<Offer, 'name'>
+export type OfferFacts = Partial<Offer> &
+  Pick<Offer, 'name'> & {
+    /** What a call would do; by default what the effect says. */
+    readonly assess?: (call: Call) => Assessment | Promise<Assessment>
+  }
 
-export function plainOffer(facts: OfferFacts): Offer {
-  return {
+export function plainOffer({ assess, ...facts }: OfferFacts): Offer {
+  const { effect = 'reads' } = facts
+  const says = assess ?? (effect === 'reads' ? undefined : (): Assessment => ({ effect, reasons: [] }))
+  const offer: Offer = {
     version: [1, 0],
     stability: 'stable',
     requestSchema: { type: 'object' },
@@ -15,13 +23,17 @@ export function plainOffer(facts: OfferFacts): Offer {
     maxConcurrent: 64,
     trustRequired: 'member',
     timeoutSeconds: 30,
-    idempotent: facts.effect === undefined || facts.effect === 'reads',
+    idempotent: effect === 'reads',
     title: facts.name,
     description: `What ${facts.name} does.`,
-    effect: 'reads',
     lock: undefined,
     family: busFamily,
     face: { kind: 'tool' },
+    ...(says === undefined
+      ? {}
+      : { plan: async (call) => ({ offer, assessment: await says(call), plan: ok(undefined) }) }),
     ...facts,
+    effect,
   }
+  return offer
 }

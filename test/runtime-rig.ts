@@ -96,6 +96,7 @@ export async function runtimeRig(options: RigOptions = {}): Promise<Rig> {
     bus: { nodeId: 'node-a', config: BUS_DEFAULTS },
   })
   const service = createRuntime({
+    vrfSecret: new Uint8Array(32).fill(7),
     database,
     ledger,
     clock,
@@ -116,7 +117,8 @@ export async function runtimeRig(options: RigOptions = {}): Promise<Rig> {
   if (!registered.ok) throw new Error(registered.fault.message)
   await service.start()
 
-  const answer: Rig['answer'] = async (name, args = {}, call = {}) => envelope(find(service, name), args, call)
+  const answer: Rig['answer'] = async (name, args = {}, call = {}) =>
+    envelope({ capability: find(service, name), bus }, args, call)
   return {
     folder,
     database,
@@ -166,7 +168,7 @@ function callOf(name: string, body: JsonObject, call: Partial<Call> = {}): Call 
     ...TESTER,
     traceId: '01K9Z3N8QK6R3M0V6V5A8B4C2D',
     deadlineMs: Number.MAX_SAFE_INTEGER,
-    stream: false,
+    isStream: false,
     signal: new AbortController().signal,
     hopBudget: 0,
     rehearsal: false,
@@ -175,9 +177,18 @@ function callOf(name: string, body: JsonObject, call: Partial<Call> = {}): Call 
   }
 }
 
-async function envelope(capability: Capability, args: JsonObject, call: Partial<Call>): Promise<Answer> {
+interface Answering {
+  readonly capability: Capability
+  readonly bus: CapabilityBus
+}
+
+async function envelope({ capability, bus }: Answering, args: JsonObject, call: Partial<Call>): Promise<Answer> {
   const { offer } = capability
-  const outcome = await run(capability, args, call)
+  // A change is planned before it is carried out, and calls on: that takes the bus.
+  const outcome =
+    offer.effect === 'writes'
+      ? await bus.call(offer.name, undefined, args, { ...TESTER, ...call })
+      : await run(capability, args, call)
   const { structured, isError } = outcome.ok
     ? { structured: offer.family.success(outcome.value.data, offer), isError: false }
     : offer.family.failure(outcome.fault, offer)

@@ -6,6 +6,7 @@
  */
 import { z } from 'zod'
 import type { Capability, Family, Service } from '../src/bus/capability.ts'
+import { defineChange } from '../src/bus/change-definition.ts'
 import { defineTool } from '../src/bus/tool.ts'
 import type { Json, JsonObject } from '../src/core/json.ts'
 import { ok } from '../src/core/result.ts'
@@ -63,7 +64,7 @@ export interface Doors {
 /** A door that only a person can have opened. */
 export function doors(title = 'Open a door', label = 'Front door'): Doors {
   const opened: JsonObject[] = []
-  const open = defineTool({
+  const open = defineChange({
     name: 'test.door.open',
     title,
     description: 'Opens a door for so many seconds.',
@@ -76,6 +77,7 @@ export function doors(title = 'Open a door', label = 'Front door'): Doors {
     }),
     output: z.json(),
     secrets: ['pin'],
+    plan: (wanted) => ok(wanted),
     assess: ({ door, seconds }) => ({
       effect: 'sensitive',
       reasons: [],
@@ -83,9 +85,10 @@ export function doors(title = 'Open a door', label = 'Front door'): Doors {
       label,
       preview: { before: { bolt: 'locked', [label]: label }, after: { bolt: `open for ${seconds} s`, [label]: label } },
     }),
-  }).handledBy(async (input) => {
-    opened.push(input)
-    return ok({ data: { door: input.door, opened: true } })
+    act: async (input) => {
+      opened.push(input)
+      return ok({ data: { door: input.door, opened: true } })
+    },
   })
   return { service: service('doors', ['test'], [open]), opened }
 }
@@ -140,7 +143,7 @@ export function rooms(names: readonly string[]): Rooms {
     timing_quality: { busy: 'estimated' },
     degraded: { active: true, reasons: [HOSTILE] },
   }
-  const setDay = defineTool({
+  const setDay = defineChange({
     name: 'ebus.v1.semantic.schedules.set_zone_time_program',
     title: 'Write a day of a zone',
     description: 'Replaces one weekday.',
@@ -152,9 +155,12 @@ export function rooms(names: readonly string[]): Rooms {
       slots: z.array(z.record(z.string(), z.number())),
     }),
     output: z.json(),
-  }).handledBy(async (input) => {
-    written.push(input)
-    return ok({ data: { success: true, slot_results: [] } })
+    plan: (input) => ok(input),
+    assess: () => ({ effect: 'writes', reasons: [] }),
+    act: async (input) => {
+      written.push(input)
+      return ok({ data: { success: true, slot_results: [] } })
+    },
   })
   const weekdays = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday']
   const capabilities = [

@@ -98,7 +98,7 @@ export class Attempt extends Alarm implements Worker {
       this.#freeSlot()
       return
     }
-    lingering.set(this.round.call.signal, new Promise((resolve) => (this.#endedAfterCut = resolve)))
+    this.round.ticket.lingering = new Promise((resolve) => (this.#endedAfterCut = resolve))
     this.#timer.set(this, nowMs + LINGER_MS)
     this.#say(fail(this.#cutOff()))
   }
@@ -127,16 +127,6 @@ export class Attempt extends Alarm implements Worker {
     leave(this.entry)
     this.#endedAfterCut?.()
   }
-}
-
-const lingering = new WeakMap<AbortSignal, Promise<void>>()
-
-/**
- * For a call that was answered: resolves when its provider, which was cut off, has stopped working too; `undefined`
- * where it has already. Locks are held until then.
- */
-export function stillWorking(call: Call): Promise<void> | undefined {
-  return lingering.get(call.signal)
 }
 
 /**

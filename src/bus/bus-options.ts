@@ -4,7 +4,7 @@
  * Pure: types.
  */
 import type { Clock } from '../core/clock.ts'
-import type { Admit } from './admit.ts'
+import type { CallPipeline } from './call-pipeline.ts'
 import type { BusConfig } from './bus-config.ts'
 import type { Family } from './capability.ts'
 import type { RemoteProvider } from './peer.ts'
@@ -18,7 +18,7 @@ export interface BusOptions {
   readonly communityId?: () => string | undefined
   readonly config: BusConfig
   readonly clock: Clock
-  readonly admit: Admit
+  readonly admit: CallPipeline
   readonly remote?: RemoteProvider
   /** Envelopes that peers' capabilities may ask for by name. */
   readonly families?: readonly Family[]

@@ -12,12 +12,12 @@ import { ulid } from '../core/ids.ts'
 import type { JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import type { Proceed } from './admit.ts'
+import type { Next } from './call-pipeline.ts'
 import type { BusOptions } from './bus-options.ts'
-import { newCall, openTicket, receivedCall } from './call-options.ts'
+import { newCall, onwardOptions, openTicket, receivedCall } from './call-options.ts'
 import type { CallOptions } from './call-options.ts'
 import { CallStream } from './call-stream.ts'
-import type { Call, Outcome } from './call.ts'
+import type { Call, OnwardCalls, Outcome } from './call.ts'
 import type { Capability, CapabilityName, Offer, Service, Version } from './capability.ts'
 import { DeadlineWheel } from './deadline-wheel.ts'
 import type { Owner } from './descriptor.ts'
@@ -79,7 +79,8 @@ export class CapabilityBus {
   readonly #timer: WheelTimer
   readonly #sweeper: StickySweeper
   readonly #dispatcher: Dispatcher
-  readonly #proceed: Proceed
+  readonly #proceed: Next
+  readonly #onward: OnwardCalls
   readonly #nodes: NodeDirectory
   #metrics: { readonly metrics: () => Promise<string>; readonly contentType: string } | undefined
   readonly #resourceListeners = new Set<(uri: string) => void>()
@@ -109,6 +110,12 @@ export class CapabilityBus {
     this.#sweeper = new StickySweeper(this.router.sticky, (sweeper, dueMs) => this.#timer.set(sweeper, dueMs))
     this.#sweeper.ring(clock.monotonic())
     this.#proceed = (call) => this.#dispatcher.dispatch(call)
+    this.#onward = {
+      call: (parent, name, body, given = {}) =>
+        this.call(name, given.version, body, onwardOptions(parent, given, clock.monotonic())),
+      stream: (parent, name, body, given = {}) =>
+        this.stream(name, given.version, body, onwardOptions(parent, given, clock.monotonic())),
+    }
   }
 
   get communityId(): string | undefined {
@@ -298,14 +305,14 @@ export class CapabilityBus {
     const offer = this.registry.offer(name, versionReq, options.node)
     const ticket = openTicket(offer, this.#clock.monotonic(), options.timeoutMs)
     const request = { name, version: versionReq ?? offer?.version, body: what.body, stream: what.stream }
-    return { call: newCall(request, ticket, { options, clock: this.#clock }), ticket, offer }
+    return { call: newCall(request, ticket, { options, clock: this.#clock, onward: this.#onward }), ticket, offer }
   }
 
   #receive(inbound: Omit<Call, 'signal'>, stream: boolean): Begun {
     const offer = this.registry.offer(inbound.capability, inbound.versionReq, inbound.node)
     const nowMs = this.#clock.monotonic()
     const ticket = openTicket(offer, nowMs, inbound.deadlineMs - nowMs)
-    return { call: receivedCall(inbound, ticket, stream), ticket, offer }
+    return { call: receivedCall(inbound, ticket, { stream, onward: this.#onward }), ticket, offer }
   }
 
   async #throughStreaming(
@@ -315,7 +322,7 @@ export class CapabilityBus {
   ): Promise<Outcome> {
     const tally = this.tally.of(offer?.name ?? UNKNOWN_CAPABILITY)
     tally.activeStreams++
-    const proceed: Proceed = (admitted) => this.#dispatcher.dispatch(admitted, emit)
+    const proceed: Next = (admitted) => this.#dispatcher.dispatch(admitted, emit)
     const outcome = await this.#through(call, ticket, { offer, parent, proceed })
     tally.activeStreams--
     return outcome
@@ -324,7 +331,7 @@ export class CapabilityBus {
   async #through(
     call: Call,
     ticket: LiveTicket,
-    way: { readonly offer: Offer | undefined; readonly parent: AbortSignal | undefined; readonly proceed: Proceed },
+    way: { readonly offer: Offer | undefined; readonly parent: AbortSignal | undefined; readonly proceed: Next },
   ): Promise<Outcome> {
     const { offer, parent, proceed } = way
     this.#timer.set(ticket, ticket.deadlineMs)

@@ -6,7 +6,7 @@
 import type { Clock } from '../core/clock.ts'
 import { ulid } from '../core/ids.ts'
 import type { JsonObject } from '../core/json.ts'
-import type { Call, Caller, Channel, Interaction } from './call.ts'
+import type { Call, Caller, Channel, Interaction, OnwardCalls, OnwardOptions } from './call.ts'
 import type { CapabilityName, Offer, Version } from './capability.ts'
 import { LiveTicket } from './ticket.ts'
 
@@ -21,6 +21,7 @@ export interface CallOptions {
   readonly node?: string | undefined
   readonly hopBudget?: number | undefined
   readonly heldLocks?: readonly string[] | undefined
+  readonly rehearsal?: boolean | undefined
   readonly interaction?: Interaction | undefined
 }
 
@@ -50,7 +51,7 @@ interface Request {
 export function newCall(
   { name, version = ANY_VERSION, body, stream }: Request,
   ticket: LiveTicket,
-  { options, clock }: { readonly options: CallOptions; readonly clock: Clock },
+  { options, clock, onward }: { readonly options: CallOptions; readonly clock: Clock; readonly onward: OnwardCalls },
 ): Call {
   return {
     capability: name,
@@ -62,19 +63,58 @@ export function newCall(
     parentSpan: options.parentSpan,
     sessionId: options.sessionId,
     deadlineMs: ticket.deadlineMs,
-    stream,
+    isStream: stream,
     signal: ticket.signal,
     hopBudget: options.hopBudget ?? DEFAULT_HOPS,
     node: options.node,
-    rehearsal: false,
+    rehearsal: options.rehearsal ?? false,
     heldLocks: options.heldLocks ?? NO_LOCKS,
     interaction: options.interaction,
     ticket,
+    onward,
+  }
+}
+
+/**
+ * What a call that is made for another takes over from it. The deadline shrinks, the hop budget too: a call that
+ * another node sent here with its last hop is not sent on.
+ */
+export function onwardOptions(
+  parent: Call,
+  { node, sessionId, timeoutMs = Infinity, isLocal = false }: OnwardOptions,
+  nowMs: number,
+): CallOptions {
+  const { caller, channel, traceId, parentSpan, signal, heldLocks, interaction, rehearsal } = parent
+  return {
+    caller,
+    channel,
+    traceId,
+    parentSpan,
+    signal,
+    heldLocks,
+    interaction,
+    rehearsal,
+    sessionId,
+    node,
+    hopBudget: isLocal ? 0 : parent.hopBudget,
+    timeoutMs: Math.min(timeoutMs, Math.max(0, parent.deadlineMs - nowMs)),
   }
 }
 
 /** A peer's call with this node's deadline and signal; what the peer says about hops is believed up to a bound. */
-export function receivedCall(inbound: Omit<Call, 'signal'>, ticket: LiveTicket, stream: boolean): Call {
+export function receivedCall(
+  inbound: Omit<Call, 'signal'>,
+  ticket: LiveTicket,
+  { stream, onward }: { readonly stream: boolean; readonly onward: OnwardCalls },
+): Call {
   const hopBudget = Math.min(Math.max(0, Math.floor(inbound.hopBudget)), MAX_HOPS)
-  return { ...inbound, deadlineMs: ticket.deadlineMs, signal: ticket.signal, stream, hopBudget, ticket }
+  return {
+    ...inbound,
+    deadlineMs: ticket.deadlineMs,
+    signal: ticket.signal,
+    isStream: stream,
+    hopBudget,
+    ticket,
+    onward,
+  }
 }

@@ -8,7 +8,8 @@
 import type { Fault } from '../core/fault.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import type { Result } from '../core/result.ts'
-import type { CapabilityName, Effect, Version } from './capability.ts'
+import type { CallStream } from './call-stream.ts'
+import type { CapabilityName, Effect, PlannedCall, Version } from './capability.ts'
 
 /** `observer` reads; `agent` does what the gates allow; `approver` decides and never acts; `admin` runs the node. */
 export const ROLES = ['observer', 'agent', 'approver', 'admin'] as const
@@ -59,7 +60,8 @@ export interface Call {
   readonly sessionId?: string | undefined
   /** Monotonic milliseconds of this process; shrinks at each hop. */
   readonly deadlineMs: number
-  readonly stream: boolean
+  /** Whether the caller takes the answer in frames. */
+  readonly isStream: boolean
   /** Aborts when the caller goes away or the deadline passes. Handlers pass it on. */
   readonly signal: AbortSignal
   /** How many more nodes this call may be forwarded to; 0 means local only. */
@@ -73,22 +75,29 @@ export interface Call {
   readonly interaction?: Interaction | undefined
   /** Refused before it came in: the call still takes all five stages and is recorded, but never tried. */
   readonly refusal?: Fault | undefined
-  /** Tells the audit how the guard classified the call, before anything is done. */
-  readonly weighed?: ((as: Weighed) => void) | undefined
+  /** What the family planned before the guard decided, for the handler that carries it out. */
+  readonly planned?: PlannedCall | undefined
   /** The bus's own note on this call. It goes wherever the call goes, also through `{ ...call, body }`. */
   readonly ticket?: Ticket | undefined
+  /** The bus, for a handler that makes calls of its own while it works on this one. */
+  readonly onward?: OnwardCalls | undefined
 }
 
-/** How the guard classified one call. An offer declares its strongest effect; the arguments decide about this call. */
-export interface Weighed {
-  readonly effect: Effect
-  /** The actuator, and what a person would call it. */
-  readonly target?: string | undefined
-  readonly label?: string | undefined
-  /** Only a plan was asked for. */
-  readonly dryRun: boolean
-  /** What a person is asked, or has said: the question, or the bounded yes for calls to come. */
-  readonly yes?: { readonly approval: string } | { readonly grant: string } | undefined
+/** What a handler may say about a call that it makes while it works on another. */
+export interface OnwardOptions {
+  readonly version?: Version
+  readonly node?: string | undefined
+  readonly sessionId?: string | undefined
+  /** Less time than the call that it is made for has left; more is not to be had. */
+  readonly timeoutMs?: number | undefined
+  /** True: only a provider on this node may serve it. */
+  readonly isLocal?: boolean
+}
+
+/** Calls made for another call: with its caller, trace, deadline, cancellation, locks and rehearsal. */
+export interface OnwardCalls {
+  readonly call: (parent: Call, name: CapabilityName, body: JsonObject, options?: OnwardOptions) => Promise<Outcome>
+  readonly stream: (parent: Call, name: CapabilityName, body: JsonObject, options?: OnwardOptions) => CallStream
 }
 
 /** Where stages and transports note what the trace of the call will show. */
@@ -97,6 +106,11 @@ export interface Ticket {
   readonly mark: (stage: string, ms: number) => void
   /** Adds to what crossed a wire for this call. */
   readonly bytes: (received: number, sent: number) => void
+  /**
+   * Set where the call was answered while its handler, which was cut off, still works: resolves when that has stopped,
+   * too. Locks are held until then.
+   */
+  readonly lingering?: Promise<void> | undefined
 }
 
 /** What some callers can take while a call runs. Absent parts are simply not heard. */

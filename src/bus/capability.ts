@@ -54,8 +54,11 @@ export interface Offer extends CapabilityDescriptor {
    * acts on what is attached to its own node; the same name elsewhere is another house, and no call drifts there.
    */
   readonly anywhere?: boolean
-  /** What this very call would do, for the guard. Absent: the declared effect, and no claims. */
-  readonly assess?: (call: Call) => Assessment | Promise<Assessment>
+  /**
+   * What this very call would do, found out once, before the guard decides. Absent for reads and records that claim
+   * nothing, and for offers of other nodes, which plan and judge for themselves.
+   */
+  readonly plan?: (call: Call) => PlannedCall | Promise<PlannedCall>
   /** Names of arguments that must never be stored, beyond those whose names give them away. */
   readonly secrets?: readonly string[]
 }
@@ -107,13 +110,22 @@ export interface Family {
   readonly outputSchema: (offer: Offer) => JsonSchema
 }
 
-/**
- * What one call would do, in the family's words turned into facts. Guard and approver read it; the handler does not.
- */
+/** What a family makes of one call before anything is decided: guard, approver and handler read the same value. */
+export interface PlannedCall {
+  /** Who planned it: no other offer carries it out. */
+  readonly offer: Offer
+  readonly assessment: Assessment
+  /** For the family's own `act`. A fault is the caller's mistake: it is the answer, and nothing is tried. */
+  readonly plan: Result<unknown, Fault>
+}
+
+/** What one call would do, in the family's words turned into facts, for guard and approver. */
 export interface Assessment {
   readonly effect: Effect
-  /** The actuator, for limits, approvals and the owner's overrides, e.g. `homeseer:ref:4711`. */
+  /** What is acted on, for approvals, credentials and the owner's overrides, e.g. `homeseer:ref:4711`. */
   readonly target?: string
+  /** What rests between two changes and wears out, where that is only a part of the target; absent: the target. */
+  readonly actuator?: string
   /** Other actuators that this call would move, or wire up: what the owner says of them holds for it, too. */
   readonly touches?: readonly string[]
   /** What a person would call it, e.g. `Front door lock (Hall)`. */

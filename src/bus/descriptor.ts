@@ -66,6 +66,19 @@ export function namespaceViolation(message: string): Fault {
   return { kind: 'not-permitted', code: 'namespace_violation', message }
 }
 
+/** Of our own alone: what another node offers is assessed over there. */
+export function isUnassessed({ effect, plan }: Offer): boolean {
+  return effect !== 'reads' && effect !== 'records' && plan === undefined
+}
+
+export function unassessed({ name, effect }: Offer): Fault {
+  return {
+    kind: 'unsupported',
+    code: 'schema_invalid',
+    message: `${name} cannot be registered: it ${effect === 'writes' ? 'writes' : `is ${effect}`}, and says of no call what that would do. Define it with defineChange.`,
+  }
+}
+
 /** Compares what anybody can notice from outside; handlers and other functions are replaced in silence. */
 export function isSameOffer(left: Offer, right: Offer): boolean {
   return left === right || noticeable(left) === noticeable(right)

@@ -2,7 +2,6 @@ import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, it } from 'vitest'
 import { answering, collect, echo, ME, node, reply, settled, streaming, validating } from '../../test/bus-village.ts'
 import { manualClock } from '../../test/manual-clock.ts'
-import { stillWorking } from './attempt.ts'
 import type { CapabilityBus } from './bus.ts'
 import type { Call, Outcome } from './call.ts'
 import type { Offer } from './capability.ts'
@@ -207,7 +206,7 @@ describe('a slot', () => {
     await pass(100)
     await asked
     expect(entry.inFlight).toBe(1)
-    const over = worker.calls[0] === undefined ? undefined : stillWorking(worker.calls[0])
+    const over = worker.calls[0]?.ticket?.lingering
     expect(over).toBeInstanceOf(Promise)
     worker.finish(reply('at last'))
     await over

@@ -4,7 +4,6 @@
  * Pure: time comes from outside.
  */
 import { fail } from '../core/result.ts'
-import { stillWorking } from './attempt.ts'
 import type { Attempt } from './attempt.ts'
 import type { Outcome } from './call.ts'
 import type { CapabilityEntry } from './entry.ts'
@@ -30,7 +29,7 @@ export function judge({ round, entry, isProbe, startedMs }: Attempt, given: Outc
   const nowMs = timer.nowMs()
   ticket.providerMs += nowMs - startedMs
   ticket.entry = entry
-  if (ticket.cause !== undefined && stillWorking(call) !== undefined) tally.cutOff++
+  if (ticket.cause !== undefined && ticket.lingering !== undefined) tally.cutOff++
   // The time that the consumer took for frames is not the provider's.
   const latencyMs = Math.max(0, nowMs - startedMs - ticket.consumerMs)
   const change = health.record(entry, { outcome, latencyMs, nowMs, isProbe, isCallersDoing: isCallersDoing(ticket) })

@@ -14,7 +14,14 @@ import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { satisfies } from './capability.ts'
 import type { Capability, CapabilityName, Family, Offer, Version } from './capability.ts'
-import { checkDescriptor, checkNamespace, isSameOffer, namespaceViolation } from './descriptor.ts'
+import {
+  checkDescriptor,
+  checkNamespace,
+  isSameOffer,
+  namespaceViolation,
+  isUnassessed,
+  unassessed,
+} from './descriptor.ts'
 import type { Owner } from './descriptor.ts'
 import { CapabilityEntry, entryKey } from './entry.ts'
 import { busFamily } from './family.ts'
@@ -61,6 +68,7 @@ export class Registry {
       return fail(namespaceViolation(`${offer.name} is offered by ${known.owner} already.`))
     const checked = checkDescriptor(offer)
     if (!checked.ok) return checked
+    if (isUnassessed(offer)) return fail(unassessed(offer))
     if (known === undefined) {
       const identity = { nodeId: this.#nodeId, instanceId: instance, isLocal: true, owner: owner.name }
       const entry = new CapabilityEntry({ ...identity, offer, lastSeenMs: nowMs })

@@ -31,6 +31,8 @@ export class LiveTicket extends Alarm implements Ticket {
   providerMs = 0
   totalMs = 0
   frames = 0
+  /** See `Ticket.lingering`. */
+  lingering: Promise<void> | undefined
   /** A frame is waiting to be taken; the time that took so far, in all. */
   isWithConsumer = false
   consumerMs = 0

@@ -3,6 +3,8 @@ import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { collect, ME, node, reply } from '../../test/bus-village.ts'
 import { busFamily } from './family.ts'
+import { ok } from '../core/result.ts'
+import { CALLS_ON, defineChange } from './change-definition.ts'
 import { defineTool, isOurOwn } from './tool.ts'
 
 const require = createRequire(import.meta.url)
@@ -52,7 +54,7 @@ describe('a tool of our own', () => {
   })
 
   it('that changes something is for trusted nodes, and not repeated', () => {
-    const { offer } = defineTool({
+    const { offer } = defineChange({
       name: 'door.open',
       title: 'Open',
       description: 'Opens the door.',
@@ -60,6 +62,8 @@ describe('a tool of our own', () => {
       output: z.strictObject({}),
       effect: 'sensitive',
       family: busFamily,
+      ...CALLS_ON,
+      act: () => ok({ data: {} }),
     })
     expect(offer).toMatchObject({ trustRequired: 'trusted', idempotent: false, streamSchema: undefined })
     expect(offer.anywhere).toBeUndefined()

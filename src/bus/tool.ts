@@ -1,5 +1,6 @@
 /**
- * Tool: a capability of our own, written as one value with its schemas in Zod.
+ * Tool: a capability that reads, or keeps a record, written as one value with its schemas in Zod. What changes
+ * something in the house is a change (change-definition.ts).
  *
  *   defineTool({ name, input, output, effect, … }) ─▶ Offer ─▶ with a handler, a Capability
  *
@@ -8,7 +9,7 @@
 import { z } from 'zod'
 import type { JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
-import type { Call, Frame, Outcome } from './call.ts'
+import type { Frame, Outcome } from './call.ts'
 import type {
   Assessment,
   Capability,
@@ -21,9 +22,13 @@ import type {
   Offer,
   ParamsMatcher,
   ParamsPredicate,
+  Stability,
 } from './capability.ts'
+import { handlerContext } from './handler-context.ts'
+import type { HandlerContext } from './handler-context.ts'
 
-export interface ToolDefinition<Input extends z.ZodType<JsonObject, unknown>> {
+/** What every capability of our own says about itself, whether it reads or changes. */
+export interface CapabilityDefinition<Input extends z.ZodType<JsonObject, unknown>> {
   readonly name: string
   readonly title: string
   readonly description: string
@@ -32,11 +37,12 @@ export interface ToolDefinition<Input extends z.ZodType<JsonObject, unknown>> {
   readonly output: z.ZodType
   /** The frames of a streamed answer, each as `{ event, data }`. */
   readonly frames?: z.ZodType
-  readonly effect: Effect
   readonly family: Family
   readonly face?: Face
   readonly lock?: string | ((body: JsonObject) => string | undefined)
   readonly version?: readonly [number, number]
+  /** `stable` unless it says otherwise. */
+  readonly stability?: Stability
   readonly timeoutSeconds?: number
   readonly maxConcurrent?: number
   readonly idempotent?: boolean
@@ -46,14 +52,19 @@ export interface ToolDefinition<Input extends z.ZodType<JsonObject, unknown>> {
   /** See `Offer.anywhere`. */
   readonly anywhere?: boolean
   readonly secrets?: readonly string[]
-  readonly assess?: (input: z.output<Input>, call: Call) => Assessment | Promise<Assessment>
+}
+
+export interface ToolDefinition<Input extends z.ZodType<JsonObject, unknown>> extends CapabilityDefinition<Input> {
+  readonly effect: 'reads' | 'records'
+  /** For a tool that is not for everybody, or that only reads with some arguments. Absent: the declared effect. */
+  readonly assess?: (input: z.output<Input>, context: HandlerContext) => Assessment
 }
 
 export interface Tool<Input extends z.ZodType<JsonObject, unknown>> {
   readonly offer: Offer
-  readonly handledBy: (handler: (input: z.output<Input>, call: Call) => Promise<Outcome>) => Capability
+  readonly handledBy: (handler: (input: z.output<Input>, context: HandlerContext) => Promise<Outcome>) => Capability
   readonly streamedBy: (
-    handler: (input: z.output<Input>, call: Call) => AsyncGenerator<Frame, Outcome, void>,
+    handler: (input: z.output<Input>, context: HandlerContext) => AsyncGenerator<Frame, Outcome, void>,
   ) => Capability
 }
 
@@ -63,7 +74,37 @@ const DEFAULT_MAX_CONCURRENT = 64
 export function defineTool<Input extends z.ZodType<JsonObject, unknown>>(
   definition: ToolDefinition<Input>,
 ): Tool<Input> {
-  const { name, title, description, effect, family, input, output, assess } = definition
+  const { assess, effect } = definition
+  const offer: Offer = defineOffer(definition, {
+    effect,
+    plan:
+      assess &&
+      ((call) => ({
+        offer,
+        assessment: assess(call.body as z.output<Input>, handlerContext(call)),
+        plan: ok(undefined),
+      })),
+  })
+  return {
+    offer,
+    // The pipeline has put the parsed body into the call by the time that a handler sees it.
+    handledBy: (handler) => ({
+      offer,
+      handle: (call) => handler(call.body as z.output<Input>, handlerContext(call)),
+    }),
+    streamedBy: (handler) => ({
+      offer,
+      handleStream: (call) => handler(call.body as z.output<Input>, handlerContext(call)),
+    }),
+  }
+}
+
+/** What the bus registers of a definition. */
+export function defineOffer<Input extends z.ZodType<JsonObject, unknown>>(
+  definition: CapabilityDefinition<Input>,
+  { effect, plan }: { readonly effect: Effect; readonly plan: Offer['plan'] },
+): Offer {
+  const { name, title, description, family, input, output } = definition
   const schema = lazySchemas(input, output)
   const frames = definition.frames === undefined ? undefined : jsonSchema(definition.frames, 'output')
   const offer: Offer = {
@@ -73,7 +114,7 @@ export function defineTool<Input extends z.ZodType<JsonObject, unknown>>(
     effect,
     family,
     version: definition.version ?? [1, 0],
-    stability: 'stable',
+    stability: definition.stability ?? 'stable',
     get requestSchema() {
       return schema.request()
     },
@@ -92,18 +133,13 @@ export function defineTool<Input extends z.ZodType<JsonObject, unknown>>(
       const parsed = input.safeParse(body)
       return parsed.success ? ok(parsed.data) : fail(parsed.error.issues.map(toIssue))
     },
-    ...(assess === undefined ? {} : { assess: (call: Call) => assess(call.body as z.output<Input>, call) }),
+    ...(plan === undefined ? {} : { plan }),
     ...(definition.matches === undefined ? {} : { matches: definition.matches }),
     ...(definition.anywhere === undefined ? {} : { anywhere: definition.anywhere }),
     ...(definition.secrets === undefined ? {} : { secrets: definition.secrets }),
   }
   ourOwn.add(offer)
-  return {
-    offer,
-    // The chain has put the parsed body into the call by the time that a handler sees it.
-    handledBy: (handler) => ({ offer, handle: (call) => handler(call.body as z.output<Input>, call) }),
-    streamedBy: (handler) => ({ offer, handleStream: (call) => handler(call.body as z.output<Input>, call) }),
-  }
+  return offer
 }
 
 const ourOwn = new WeakSet<Offer>()

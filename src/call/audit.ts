@@ -19,7 +19,8 @@ import { concat, hex, utf8 } from '../core/bytes.ts'
 import { fail } from '../core/result.ts'
 import { isUntried } from '../core/fault.ts'
 import type { Fault } from '../core/fault.ts'
-import type { EnterRecord, Passage, Stage } from './stage.ts'
+import { classifyCall } from '../guard/authorise.ts'
+import type { CallContext, EnterRecord, Stage } from './context.ts'
 
 /** The ledger as the audit needs it. */
 export interface AuditLog {
@@ -41,8 +42,8 @@ export interface AuditEvent {
 export interface AuditOptions {
   readonly log: AuditLog
   /** What of the arguments may be kept. */
-  readonly redact: (passage: Passage) => JsonObject
-  readonly redactResult: (passage: Passage, data: Json) => Json
+  readonly redact: (context: CallContext) => JsonObject
+  readonly redactResult: (context: CallContext, data: Json) => Json
 }
 
 /** Larger results are committed to by their hash alone. */
@@ -53,10 +54,10 @@ const MAX_RECORDED_TEXT = 256
 const MAX_RECORDED_REASONS = 64
 
 export function auditEnter({ log, redact }: AuditOptions): Stage {
-  return async (passage, next) => {
-    const { call, offer } = passage
+  return async (context, next) => {
+    const { call, offer } = context
     const salt = chanceBytes(SALT_BYTES)
-    const args = redact(passage)
+    const args = redact(context)
     let sequenceNo: number | undefined
     const entered: EnterRecord = { salt, sequenceNo: () => sequenceNo }
     const makeEvent = (): AuditEvent => ({
@@ -78,33 +79,33 @@ export function auditEnter({ log, redact }: AuditOptions): Stage {
     if (offer === undefined || offer.effect === 'reads') {
       // Not awaited, yet not forgotten: the exit cannot be recorded unless this was.
       durable.catch(() => undefined)
-      return next({ ...passage, entered })
+      return next({ ...context, entered })
     }
     try {
       await durable
     } catch {
       return fail(unrecorded(log, 'Nothing was done.'))
     }
-    return next({ ...passage, entered })
+    return next({ ...context, entered })
   }
 }
 
 export function auditExit({ log, redactResult }: AuditOptions): Stage {
-  return async (passage, next) => {
-    const { entered, call } = passage
-    if (passage.outcome === undefined || entered === undefined) throw new Error('audit exit before enter and dispatch')
-    const ended = endOf(passage.outcome, call)
+  return async (context, next) => {
+    const { entered, call } = context
+    if (context.outcome === undefined || entered === undefined) throw new Error('audit exit before enter and dispatch')
+    const ended = endOf(context.outcome, call)
     const durable = log.record(() =>
-      weighted(exitEvent({ passage, entered, ended }, redactResult), passage, redactResult),
+      classified(exitEvent({ context, entered, ended }, redactResult), context, redactResult),
     )
     // Works run in the order they were given: the next holder's events come after this one whenever that is written.
-    passage.release?.()
+    context.release?.()
     try {
       await durable
     } catch {
-      return fail(unrecorded(log, unheard(passage, ended.outcome)))
+      return fail(unrecorded(log, unheard(context, ended.outcome)))
     }
-    return next({ ...passage, outcome: ended.outcome })
+    return next({ ...context, outcome: ended.outcome })
   }
 }
 
@@ -129,12 +130,12 @@ function endOf(outcome: Outcome, call: Call): Ended {
 }
 
 interface Exit {
-  readonly passage: Passage
+  readonly context: CallContext
   readonly entered: EnterRecord
   readonly ended: Ended
 }
 
-function exitEvent({ passage, entered, ended }: Exit, redactResult: AuditOptions['redactResult']): AuditEvent {
+function exitEvent({ context, entered, ended }: Exit, redactResult: AuditOptions['redactResult']): AuditEvent {
   const { outcome, text } = ended
   const call = entered.sequenceNo()
   // The enter could not be appended, so neither can the exit: an exit without an enter would be a lie.
@@ -154,7 +155,7 @@ function exitEvent({ passage, entered, ended }: Exit, redactResult: AuditOptions
     if (reasons === undefined || reasons.length === 0) return { event }
     // The rules stay for good; their sentences have names of devices and people's words in them, which can be erased.
     const sentences = reasons.map(({ message }) => message)
-    return { event, body: { reasons: redactResult(passage, sentences) } }
+    return { event, body: { reasons: redactResult(context, sentences) } }
   }
   const event = {
     kind: 'call.exit',
@@ -163,16 +164,17 @@ function exitEvent({ passage, entered, ended }: Exit, redactResult: AuditOptions
     result_hash: hash('sha256', concat(entered.salt, utf8(text))),
   }
   // What a read answered can be asked again; what a change answered cannot.
-  if (passage.offer?.effect === 'reads' || text.length > MAX_STORED_RESULT_LENGTH) return { event }
-  return { event, body: { result: redactResult(passage, outcome.value.data) } }
+  if (context.offer?.effect === 'reads' || text.length > MAX_STORED_RESULT_LENGTH) return { event }
+  return { event, body: { result: redactResult(context, outcome.value.data) } }
 }
 
 /** Adds what the enter could not know, because it is written before the guard has looked. */
-function weighted(ended: AuditEvent, passage: Passage, redactResult: AuditOptions['redactResult']): AuditEvent {
-  const { offer, weighed, outcome } = passage
-  if (weighed === undefined) return ended
+function classified(ended: AuditEvent, context: CallContext, redactResult: AuditOptions['redactResult']): AuditEvent {
+  const { offer, assessed, authorization, outcome } = context
+  // A read has nothing to classify; a call that never reached the guard was not classified.
+  if (offer?.effect === 'reads' || assessed === undefined || authorization === undefined) return ended
   const { event, body } = ended
-  const { effect, target, label, dryRun, yes } = weighed
+  const { effect, target, label, dryRun, yes } = classifyCall(assessed, authorization)
   const replayed = outcome?.ok === true ? outcome.value.replayed : outcome?.fault.replayed
   const fields = {
     ...(effect === offer?.effect ? {} : { effect }),
@@ -182,7 +184,7 @@ function weighted(ended: AuditEvent, passage: Passage, redactResult: AuditOption
     ...yes,
   }
   // What people call their things can be erased, like the sentences.
-  const words = { ...body, ...(label === undefined ? {} : { label: redactResult(passage, recordable(label)) }) }
+  const words = { ...body, ...(label === undefined ? {} : { label: redactResult(context, recordable(label)) }) }
   return { event: { ...event, ...fields }, ...(Object.keys(words).length === 0 ? {} : { body: words }) }
 }
 
@@ -200,7 +202,7 @@ function recordable(text: string): string {
 }
 
 /** What to say of a call whose end could not be recorded: only what was tried is said to have been. */
-function unheard({ call, offer, refusal }: Passage, outcome: Outcome): string {
+function unheard({ call, offer, refusal }: CallContext, outcome: Outcome): string {
   if (offer === undefined || offer.effect === 'reads') return 'The answer is withheld.'
   if (outcome.ok) return `${call.capability} was carried out, but that could not be recorded.`
   if (refusal !== undefined || isUntried(outcome.fault)) return 'Nothing was done.'

@@ -2,14 +2,16 @@ import { setTimeout as rest } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { plainOffer } from '../../test/plain-offer.ts'
 import type { Call, Outcome } from '../bus/call.ts'
-import type { Effect, Offer } from '../bus/capability.ts'
+import type { Assessment, Effect, Offer } from '../bus/capability.ts'
 import type { Fault } from '../core/fault.ts'
 import type { Json, JsonObject } from '../core/json.ts'
+import { keyedLock } from '../core/keyed-lock.ts'
 import { fail, ok } from '../core/result.ts'
+import type { Authorization } from '../guard/authorise.ts'
+import type { DecisionSteps } from '../guard/guard.ts'
 import type { AuditEvent, AuditLog } from './audit.ts'
 import { createChain, stagesOf } from './chain.ts'
 import type { ChainParts } from './chain.ts'
-import { keyedLock } from './keyed-lock.ts'
 
 /** A chain whose every step leaves a word, and a log that can be told to fail. */
 function chainWithDiary(options: { readonly logFails?: (kind: string) => boolean; readonly denial?: Fault } = {}): {
@@ -40,12 +42,12 @@ function chainWithDiary(options: { readonly logFails?: (kind: string) => boolean
       redact: ({ call }) => call.body,
       redactResult: (_, data) => data,
     },
-    gate: {
-      around: async (call, _, proceed) => {
-        diary.push('guard')
-        return options.denial === undefined ? proceed(call) : fail(options.denial)
-      },
-    },
+    decision: deciding((effect) => {
+      diary.push('guard')
+      return options.denial === undefined
+        ? { kind: 'granted', effect, key: undefined, yes: undefined }
+        : { kind: 'answered', outcome: fail(options.denial) }
+    }),
     monotonic: () => 0,
     report: (_, message) => diary.push(`reported: ${message}`),
   }
@@ -58,6 +60,20 @@ function chainWithDiary(options: { readonly logFails?: (kind: string) => boolean
   return { diary, parts, run }
 }
 
+/** A guard that has one thing to say. */
+function deciding(say: (effect: Effect) => Authorization, given?: Assessment): DecisionSteps {
+  return {
+    plan: (call, offer) => {
+      const assessment = given ?? { effect: offer.effect, reasons: [] }
+      const { effect, target } = assessment
+      return ok({ call, offer, assessment, mistake: undefined, effect, act: { caller: 'local', effect, target } })
+    },
+    authorise: ({ offer }) => say(offer.effect),
+    reserve: () => expect.unreachable(),
+    settle: (outcome) => Promise.resolve(outcome),
+  }
+}
+
 function callWith(body: JsonObject): Call {
   return {
     capability: 'test.tool',
@@ -67,7 +83,7 @@ function callWith(body: JsonObject): Call {
     channel: 'api',
     traceId: '01ARZ3NDEKTSV4RRFFQ69G5FAV',
     deadlineMs: 1_000,
-    stream: false,
+    isStream: false,
     signal: new AbortController().signal,
     hopBudget: 0,
     rehearsal: false,
@@ -195,18 +211,22 @@ describe('chain', () => {
         appended?.(seq)
       },
     }
-    const around: ChainParts['gate']['around'] = async (call, _, proceed) => {
-      const yes = { approval: '01K' }
-      call.weighed?.({ effect: 'sensitive', target: 'lock:1', label: 'Front door', dryRun: true, yes })
-      return proceed(call)
+    const assessment: Assessment = {
+      effect: 'sensitive',
+      target: 'lock:1',
+      label: 'Front door',
+      dryRun: true,
+      reasons: [],
     }
-    const chain = createChain({ ...parts, gate: { around }, audit: { ...parts.audit, log } })
+    const yes = { state: 'approved', id: '01K' } as const
+    const decision = deciding(() => ({ kind: 'granted', effect: 'sensitive', key: undefined, yes }), assessment)
+    const chain = createChain({ ...parts, decision, audit: { ...parts.audit, log } })
     for (const effect of ['writes', 'sensitive', 'reads'] as const)
       await chain(callWith({}), offerOf(effect), async () => ok({ data: 1 }))
     const weight = { target: 'lock:1', dry_run: true, approval: '01K' }
     const [said, same, read] = events.filter(({ event }) => event.kind === 'call.exit')
     expect(said).toMatchObject({ event: { effect: 'sensitive', ...weight }, body: { result: 1, label: 'Front door' } })
-    // The enter has said so already, and what only reads is not weighed.
+    // The enter has said so already, and what only reads is not classified.
     expect(same?.event).toMatchObject(weight)
     expect([same?.event['effect'], read?.event['target'], read?.body]).toEqual([undefined, undefined, undefined])
   })
@@ -308,7 +328,7 @@ describe('chain', () => {
 
   it('gives the lock back when a handler throws', async () => {
     const { run } = chainWithDiary()
-    await expect(run(offerOf('writes', 'house'), {}, () => Promise.reject(new Error('bug')))).rejects.toThrow('bug')
+    await expect(run(offerOf('reads', 'house'), {}, () => Promise.reject(new Error('bug')))).rejects.toThrow('bug')
     expect((await run(offerOf('writes', 'house'))).ok).toBe(true)
   })
 })

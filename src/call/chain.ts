@@ -6,23 +6,23 @@
  *
  * Pure: its stages do what they were given to do.
  */
-import type { Admit } from '../bus/admit.ts'
+import type { CallPipeline } from '../bus/call-pipeline.ts'
 import type { Outcome } from '../bus/call.ts'
+import type { KeyedLock } from '../core/keyed-lock.ts'
 import { auditEnter, auditExit } from './audit.ts'
 import type { AuditOptions } from './audit.ts'
+import type { CallContext, NextStage, Report, Stage } from './context.ts'
 import { dispatch } from './dispatch.ts'
-import type { Gate } from './dispatch.ts'
-import type { KeyedLock } from './keyed-lock.ts'
+import type { DispatchParts } from './dispatch.ts'
 import { schemaValidate } from './schema-validate.ts'
 import type { ValidateRequest } from './schema-validate.ts'
-import type { Next, Passage, Report, Stage } from './stage.ts'
 import { toolLock } from './tool-lock.ts'
 
 export interface ChainParts {
   readonly lock: KeyedLock
   readonly validateRequest: ValidateRequest
   readonly audit: AuditOptions
-  readonly gate: Gate
+  readonly decision: DispatchParts['decision']
   readonly monotonic: () => number
   readonly report: Report
 }
@@ -39,32 +39,32 @@ export function stagesOf(parts: ChainParts): readonly NamedStage[] {
     { name: 'lock', stage: toolLock(parts.lock, parts) },
     { name: 'validate', stage: schemaValidate(parts.validateRequest, parts.report) },
     { name: 'audit enter', stage: auditEnter(parts.audit) },
-    { name: 'dispatch', stage: dispatch(parts.gate) },
+    { name: 'dispatch', stage: dispatch(parts) },
     { name: 'audit exit', stage: auditExit(parts.audit) },
   ]
 }
 
-export function createChain(parts: ChainParts): Admit {
-  const walk = stagesOf(parts).reduceRight<Next>(
+export function createChain(parts: ChainParts): CallPipeline {
+  const walk = stagesOf(parts).reduceRight<NextStage>(
     (rest, named) => timed(named, rest, parts.monotonic),
-    (passage) => Promise.resolve(decided(passage)),
+    (context) => Promise.resolve(decided(context)),
   )
-  return (call, offer, proceed) =>
-    walk(call.refusal === undefined ? { call, offer, proceed } : { call, offer, proceed, refusal: call.refusal })
+  return (call, offer, execute) =>
+    walk(call.refusal === undefined ? { call, offer, execute } : { call, offer, execute, refusal: call.refusal })
 }
 
-/** A stage's time ends where it hands the passage on. */
-function timed({ name, stage }: NamedStage, rest: Next, monotonic: () => number): Next {
-  return (passage) => {
+/** A stage's time ends where it hands the context on. */
+function timed({ name, stage }: NamedStage, rest: NextStage, monotonic: () => number): NextStage {
+  return (context) => {
     const beganMs = monotonic()
-    return stage(passage, (next) => {
-      passage.call.ticket?.mark(name, monotonic() - beganMs)
+    return stage(context, (next) => {
+      context.call.ticket?.mark(name, monotonic() - beganMs)
       return rest(next)
     })
   }
 }
 
-function decided({ outcome }: Passage): Outcome {
+function decided({ outcome }: CallContext): Outcome {
   if (outcome === undefined) throw new Error('nobody dispatched the call')
   return outcome
 }

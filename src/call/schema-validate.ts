@@ -8,23 +8,23 @@ import type { Offer } from '../bus/capability.ts'
 import type { Fault } from '../core/fault.ts'
 import type { JsonObject } from '../core/json.ts'
 import type { Result } from '../core/result.ts'
-import { mistake } from './stage.ts'
-import type { Report, Stage } from './stage.ts'
+import { mistake } from './context.ts'
+import type { Report, Stage } from './context.ts'
 
 export type ValidateRequest = (offer: Offer, body: JsonObject) => Result<JsonObject, Fault>
 
 export function schemaValidate(validateRequest: ValidateRequest, report: Report): Stage {
-  return async (passage, next) => {
-    const { call, offer, refusal } = passage
-    if (offer === undefined || refusal !== undefined) return next(passage)
+  return async (context, next) => {
+    const { call, offer, refusal } = context
+    if (offer === undefined || refusal !== undefined) return next(context)
     let accepted: Result<JsonObject, Fault>
     try {
       accepted = validateRequest(offer, call.body)
     } catch (error) {
       report(error, `the arguments of ${call.capability} could not be checked`)
-      return next({ ...passage, refusal: mistake(call) })
+      return next({ ...context, refusal: mistake(call) })
     }
-    if (!accepted.ok) return next({ ...passage, refusal: accepted.fault })
-    return next({ ...passage, call: { ...call, body: accepted.value } })
+    if (!accepted.ok) return next({ ...context, refusal: accepted.fault })
+    return next({ ...context, call: { ...call, body: accepted.value } })
   }
 }

@@ -8,6 +8,7 @@ import type { BusOptions } from '../bus/bus-options.ts'
 import { validateRequest } from '../bus/schema.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Database } from '../core/database-store.ts'
+import { keyedLock } from '../core/keyed-lock.ts'
 import type { Logger } from '../core/logger.ts'
 import type { GuardConfig } from '../guard/config.ts'
 import { createGuard } from '../guard/guard.ts'
@@ -17,7 +18,6 @@ import { ledgerFaultBrief } from '../ledger/fork.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { AuditLog } from './audit.ts'
 import { createChain } from './chain.ts'
-import { keyedLock } from './keyed-lock.ts'
 
 export interface SpineOptions {
   readonly database: Database
@@ -58,7 +58,7 @@ export async function openSpine({ database, ledger, clock, logger, ...options }:
       redact: ({ call, offer }) => redactArguments(call.body, offer),
       redactResult: ({ offer }, data) => redactData(data, offer?.secrets),
     },
-    gate: guard,
+    decision: guard.steps,
     monotonic: clock.monotonic,
     report: (error, message) => logger.error({ err: error }, message),
   })

@@ -7,14 +7,13 @@
  *
  * Pure.
  */
-import { stillWorking } from '../bus/attempt.ts'
 import type { Call } from '../bus/call.ts'
 import { accountKey } from '../bus/caller-key.ts'
 import type { Offer } from '../bus/capability.ts'
 import type { Fault } from '../core/fault.ts'
-import type { KeyedLock, LockFault, Release } from './keyed-lock.ts'
-import { mistake } from './stage.ts'
-import type { Report, Stage } from './stage.ts'
+import type { KeyedLock, LockFault, Release } from '../core/keyed-lock.ts'
+import { mistake } from './context.ts'
+import type { Report, Stage } from './context.ts'
 
 const RETRY_AFTER_MS = 1_000
 
@@ -22,24 +21,24 @@ export function toolLock(
   lock: KeyedLock,
   { monotonic, report }: { readonly monotonic: () => number; readonly report: Report },
 ): Stage {
-  return async (passage, next) => {
-    const { call, offer } = passage
-    if (passage.refusal !== undefined) return next(passage)
+  return async (context, next) => {
+    const { call, offer } = context
+    if (context.refusal !== undefined) return next(context)
     let key: string | undefined
     try {
       key = offer === undefined ? undefined : lockKey(offer, call)
     } catch (error) {
       // The arguments are as the caller sent them: a family that trips over them must not keep the call off the record.
       report(error, `the lock of ${call.capability} could not be told`)
-      return next({ ...passage, refusal: mistake(call) })
+      return next({ ...context, refusal: mistake(call) })
     }
     // A service that calls a service would otherwise wait for its own caller to finish.
-    if (key === undefined || call.heldLocks.includes(key)) return next(passage)
+    if (key === undefined || call.heldLocks.includes(key)) return next(context)
     const acquired = await lock.acquire(key, accountKey(call.caller), call.signal)
-    if (!acquired.ok) return next({ ...passage, refusal: toFault(acquired.fault, call, monotonic()) })
+    if (!acquired.ok) return next({ ...context, refusal: toFault(acquired.fault, call, monotonic()) })
     const release = (): void => releaseWhenDone(call, acquired.value)
     try {
-      return await next({ ...passage, release, call: { ...call, heldLocks: [...call.heldLocks, key] } })
+      return await next({ ...context, release, call: { ...call, heldLocks: [...call.heldLocks, key] } })
     } finally {
       release()
     }
@@ -48,9 +47,9 @@ export function toolLock(
 
 /** A handler that was cut off may still be at work, though its caller has been answered: the next one waits for it. */
 function releaseWhenDone(call: Call, release: Release): void {
-  const working = stillWorking(call)
-  if (working === undefined) release()
-  else working.then(release, release)
+  const lingering = call.ticket?.lingering
+  if (lingering === undefined) release()
+  else lingering.then(release, release)
 }
 
 function lockKey({ lock }: Offer, call: Call): string | undefined {

@@ -107,6 +107,11 @@ const guardSection = z
     writesPerMinute: z.int().min(1).default(120).describe('Changes by one caller in a minute.'),
     // Relays and valves wear out; a model in a loop must not be able to wear one out in a night.
     actuatorIntervalMs: z.int().min(0).default(250).describe('Rest between two changes of one device.'),
+    actuatorWaitMs: z
+      .int()
+      .min(0)
+      .default(5_000)
+      .describe('How long a change waits for that rest before it is refused.'),
     actuatorWritesPerDay: z.int().min(1).default(2_000).describe('Changes of one device in a day.'),
     idempotencyHours: z.int().min(1).default(24).describe('How long the outcome of an idempotency key is kept.'),
     rules: z

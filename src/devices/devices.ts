@@ -30,7 +30,7 @@ import { EventLog } from './tools/event-log.ts'
 import { devicesHealth } from './tools/health.ts'
 import { listTools } from './tools/list-tools.ts'
 import { Notice } from './tools/notice.ts'
-import type { ForwardBus, OpenHouse } from './tools/open-house.ts'
+import type { OpenHouse } from './tools/open-house.ts'
 import { PinStore } from './tools/pin-store.ts'
 import { REFUSED_URI, refusedResource } from './tools/refused-resource.ts'
 import type { RosterBus } from './tools/roster.ts'
@@ -42,7 +42,7 @@ export interface DevicesOptions {
   readonly config: DevicesConfig
   readonly database: Database
   readonly ledger: Ledger
-  readonly bus: RosterBus & ForwardBus & { readonly announceResource: (uri: string) => void }
+  readonly bus: RosterBus & { readonly announceResource: (uri: string) => void }
   readonly clock: Clock
   readonly logger: Logger
   /** The file of the secret that signs MQTT credentials; made when it is not there. */
@@ -52,9 +52,9 @@ export interface DevicesOptions {
 const REOPEN = { firstMs: 5_000, maxMs: 60_000, factor: 2 }
 
 export function createDevices(options: DevicesOptions): Service {
-  const { config, bus, clock } = options
+  const { config } = options
   const doors = new Doors(options)
-  const parts = { bus, house: () => doors.house, monotonic: clock.monotonic }
+  const parts = { house: () => doors.house }
   const transports = [
     'websocket',
     ...(config.mqtt.enabled ? ['mqtt'] : []),

@@ -23,7 +23,7 @@ import type { FeatureFlags } from './observe/status.ts'
 import { WARM_UP } from './observe/warm-up.ts'
 import { busTools, watchTools } from './tools/bus-tools.ts'
 import type { House } from './tools/house.ts'
-import { oldNames } from './tools/old-names.ts'
+import { OLD_NAMES } from './tools/old-names.ts'
 import { planeTools } from './tools/plane-tools.ts'
 import { registryTools } from './tools/registry-tools.ts'
 import { changedUris, resources } from './tools/resources.ts'
@@ -35,7 +35,7 @@ import { createValueStore } from './values-store.ts'
 
 export interface EbusOptions {
   readonly config: EbusConfig
-  readonly bus: Pick<CapabilityBus, 'announceResource' | 'call'>
+  readonly bus: Pick<CapabilityBus, 'announceResource'>
   readonly database: Database
   readonly clock: Clock
   readonly logger: Logger
@@ -51,7 +51,7 @@ export function createEbus(options: EbusOptions): Service {
   const { config, clock, version, logger } = options
   const buses = config.buses.map((bus) => heatingBus(bus, options))
   const snapshots = new Snapshots({ ...SNAPSHOT_LIMITS, ttlMs: config.snapshotSeconds * MS_PER_SECOND })
-  const capabilities = [...allCapabilities({ buses, snapshots, clock, version }, config), ...oldNames(options)]
+  const capabilities = [...allCapabilities({ buses, snapshots, clock, version }, config), ...OLD_NAMES]
   const ports: SharedPort[] = []
   return {
     name: 'ebus',

@@ -1,7 +1,16 @@
 import { describe, expect, it } from 'vitest'
 import type { Caller } from '../bus/call.ts'
 import type { JsonObject } from '../core/json.ts'
-import { actuator, AGENT, APPROVER, assessedOffer, callOf, GUARD_CONFIG, openHouse } from '../../test/guard-house.ts'
+import {
+  actuator,
+  AGENT,
+  APPROVER,
+  assessedOffer,
+  callOf,
+  GUARD_CONFIG,
+  openHouse,
+  around,
+} from '../../test/guard-house.ts'
 import type { GuardHouse } from '../../test/guard-house.ts'
 import type { GrantRequest } from './grant.ts'
 
@@ -14,12 +23,12 @@ const door = { ...assessedOffer('sensitive', () => ({ target: 'door:1' })), name
 const keyed = assessedOffer('writes', ({ key }) => (typeof key === 'string' ? { idempotencyKey: key } : {}))
 
 async function opens(house: GuardHouse, caller: Caller, body: JsonObject = {}): Promise<string> {
-  const outcome = await house.guard.around(callOf(door, body, { caller }), door, actuator().proceed)
+  const outcome = await around(house.guard, callOf(door, body, { caller }), door, actuator().proceed)
   return outcome.ok ? 'acts' : outcome.fault.kind
 }
 
 async function writes(house: GuardHouse, caller: Caller, key: string): Promise<string> {
-  const outcome = await house.guard.around(callOf(keyed, { key }, { caller }), keyed, actuator().proceed)
+  const outcome = await around(house.guard, callOf(keyed, { key }, { caller }), keyed, actuator().proceed)
   if (!outcome.ok) return outcome.fault.reasons?.[0]?.rule ?? outcome.fault.kind
   return outcome.value.replayed === true ? 'replayed' : 'acts'
 }

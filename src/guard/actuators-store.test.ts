@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { actuator, assessedOffer, callOf, GUARD_CONFIG, openHouse } from '../../test/guard-house.ts'
+import { actuator, assessedOffer, callOf, GUARD_CONFIG, openHouse, around } from '../../test/guard-house.ts'
 import type { GuardHouse } from '../../test/guard-house.ts'
 import type { Clock } from '../core/clock.ts'
 import { createActuators } from './actuators-store.ts'
@@ -10,7 +10,7 @@ const limits = { ...GUARD_CONFIG.limits, actuator: { minIntervalMs: 1_000, write
 const offer = assessedOffer('writes', () => ({ target: 'homeseer:ref:101' }))
 
 async function change(house: GuardHouse): Promise<string> {
-  const outcome = await house.guard.around(callOf(offer), offer, actuator().proceed)
+  const outcome = await around(house.guard, callOf(offer), offer, actuator().proceed)
   return outcome.ok ? 'done' : (outcome.fault.reasons?.map(({ rule }) => rule).join() ?? outcome.fault.kind)
 }
 
@@ -40,7 +40,7 @@ describe('actuator store', () => {
       rows.push(...house.database.sql.prepare('SELECT target, acts FROM guard_actuator').all())
       return { ok: true, value: { data: 1 } }
     })
-    await house.guard.around(callOf(offer), offer, device.proceed)
+    await around(house.guard, callOf(offer), offer, device.proceed)
     expect(rows).toMatchObject([{ target: 'homeseer:ref:101', acts: 1 }])
   })
 

@@ -9,13 +9,13 @@
  */
 import type { Clock } from '../core/clock.ts'
 import type { Database } from '../core/database-store.ts'
-import type { Worn } from './limits.ts'
+import type { ActuatorUsage } from './limits.ts'
 import { DAY_HOURS, HOUR_MS, joinedActs } from './rate.ts'
 import type { Transaction } from './transaction-store.ts'
 
 export interface ActuatorStore {
   /** What earlier processes did to each device, on this one's monotonic clock. */
-  readonly remembered: () => ReadonlyMap<string, Worn>
+  readonly remembered: () => ReadonlyMap<string, ActuatorUsage>
   readonly countIn: (transaction: Transaction, target: string) => void
   /** Before the first call: rows dated in the future are dated now, or they would never lapse. */
   readonly recoverIn: (transaction: Transaction) => void

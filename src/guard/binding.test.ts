@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { callOf, offerOf, openHouse } from '../../test/guard-house.ts'
+import { callOf, offerOf, openHouse, around } from '../../test/guard-house.ts'
 import { argumentsHash, definitionHash, leafHashes, leavesOf, promiseHash } from './binding.ts'
 
 const KEY = new Uint8Array(32).fill(1)
@@ -16,7 +16,7 @@ describe('binding', () => {
     const published = async () => {
       using house = openHouse()
       const offer = offerOf('sensitive')
-      await house.guard.around(callOf(offer, { code: '1234' }), offer, () => Promise.reject(new Error('it acted')))
+      await around(house.guard, callOf(offer, { code: '1234' }), offer, () => Promise.reject(new Error('it acted')))
       return house.events('approval.requested')[0]?.['args_hash']
     }
     expect(await published()).not.toBe(await published())

@@ -1,6 +1,6 @@
 /** Rows of the guard that somebody wrote who is not the guard: found when the ledger is verified. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { actuator, ADMIN, APPROVER, assessedOffer, callOf, GUARD_CONFIG } from '../../test/guard-house.ts'
+import { actuator, ADMIN, APPROVER, assessedOffer, callOf, GUARD_CONFIG, around } from '../../test/guard-house.ts'
 import { openGuardLedger } from '../../test/guard-ledger.ts'
 import type { GuardLedger } from '../../test/guard-ledger.ts'
 import type { Json, JsonObject } from '../core/json.ts'
@@ -47,7 +47,7 @@ beforeEach(async () => {
 afterEach(() => close())
 
 async function tries(changes: JsonObject = {}): Promise<string> {
-  const outcome = await guard.around(callOf(heat, { ...BODY, ...changes }), heat, actuator().proceed)
+  const outcome = await around(guard, callOf(heat, { ...BODY, ...changes }), heat, actuator().proceed)
   if (outcome.ok) return 'acts'
   const id = outcome.fault.details?.['approval_id']
   return typeof id === 'string' ? id : outcome.fault.kind
@@ -82,9 +82,9 @@ describe('rows of the guard, held against the ledger', () => {
     await approve(lapsed)
     // Used, and given back: another node asks its own people first.
     const askedOn = fail({ kind: 'approval-required', message: 'A person has to approve this there.' } as const)
-    await guard.around(callOf(heat, { ...BODY, zone: 4 }), heat, async () => askedOn)
+    await around(guard, callOf(heat, { ...BODY, zone: 4 }), heat, async () => askedOn)
     expect(guard.approvals.get(lapsed)).toMatchObject({ state: 'approved' })
-    await guard.around(callOf(heat, { ...BODY, celsius: 18 }), heat, async () => askedOn)
+    await around(guard, callOf(heat, { ...BODY, celsius: 18 }), heat, async () => askedOn)
     expect(guard.grants.list()).toMatchObject([{ uses: 1 }])
     const [regretted, granted] = [await tries({ zone: 10 }), await tries({ zone: 11 })]
     await approve(regretted)
@@ -124,11 +124,12 @@ describe('rows of the guard, held against the ledger', () => {
       return askedOn
     }
     const asks = callOf(heat, { ...BODY, celsius: 18 })
-    await guard.around(asks, heat, slowly(guard.sweep))
+    await around(guard, asks, heat, slowly(guard.sweep))
     const [grant] = guard.grants.list()
     expect(grant).toMatchObject({ uses: 0, endedAtMs: undefined })
     expect(await problems()).toEqual([])
-    await guard.around(
+    await around(
+      guard,
       asks,
       heat,
       slowly(() => guard.grants.end(grant?.id ?? '', ADMIN)),

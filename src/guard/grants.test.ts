@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { Call, Caller, Outcome } from '../bus/call.ts'
 import type { JsonObject } from '../core/json.ts'
 import { fail } from '../core/result.ts'
-import { actuator, AGENT, APPROVER, assessedOffer, callOf, openHouse } from '../../test/guard-house.ts'
+import { actuator, AGENT, APPROVER, assessedOffer, callOf, openHouse, around } from '../../test/guard-house.ts'
 import type { GuardHouse } from '../../test/guard-house.ts'
 import type { GrantRequest } from './grant.ts'
 
@@ -20,7 +20,7 @@ describe('grant', () => {
   const body = { zone: 1, celsius: 20, mode: 'day', reason: 'cold' }
 
   async function ask(house: GuardHouse): Promise<string> {
-    const outcome = await house.guard.around(callOf(heat, body), heat, neverCalled)
+    const outcome = await around(house.guard, callOf(heat, body), heat, neverCalled)
     const id = outcome.ok ? undefined : outcome.fault.details?.['approval_id']
     if (typeof id !== 'string') throw new Error('nobody was asked')
     return id
@@ -36,7 +36,7 @@ describe('grant', () => {
 
   async function tries(house: GuardHouse, changes: JsonObject, more: Partial<Call> = {}): Promise<string> {
     const stove = actuator()
-    const outcome = await house.guard.around(callOf(heat, { ...body, ...changes }, more), heat, stove.proceed)
+    const outcome = await around(house.guard, callOf(heat, { ...body, ...changes }, more), heat, stove.proceed)
     return outcome.ok ? 'acts' : outcome.fault.kind
   }
 
@@ -66,7 +66,7 @@ describe('grant', () => {
     const stove = actuator()
     const outcomes = await Promise.all(
       Array.from({ length: 100 }, () =>
-        house.guard.around(callOf(heat, { ...body, celsius: 21 }), heat, stove.proceed),
+        around(house.guard, callOf(heat, { ...body, celsius: 21 }), heat, stove.proceed),
       ),
     )
     expect(outcomes.filter((outcome) => outcome.ok)).toHaveLength(3)
@@ -89,14 +89,14 @@ describe('grant', () => {
     await grantOf(house, { maxUses: 1 })
     const waits = fail({ kind: 'approval-required' as const, message: 'A person has to approve this over there.' })
     const call = (): Call => callOf(heat, { ...body, celsius: 21 })
-    expect(await house.guard.around(call(), heat, async () => waits)).toEqual(waits)
+    expect(await around(house.guard, call(), heat, async () => waits)).toEqual(waits)
     expect(house.guard.grants.list()).toMatchObject([{ uses: 0, maxUses: 1 }])
     // It takes a while, and meanwhile it looks used up.
     const slowly = async (): Promise<Outcome> => {
       await house.guard.sweep()
       return waits
     }
-    expect(await house.guard.around(call(), heat, slowly)).toEqual(waits)
+    expect(await around(house.guard, call(), heat, slowly)).toEqual(waits)
     expect(await tries(house, { celsius: 21 })).toBe('acts')
     expect(await tries(house, { celsius: 21 })).toBe('approval-required')
     expect(house.events('grant').map(({ kind, uses }) => (uses === undefined ? kind : [kind, uses]))).toEqual([
@@ -119,7 +119,7 @@ describe('grant', () => {
       await house.guard.grants.end(grant?.id ?? '', APPROVER)
       return waits
     }
-    await house.guard.around(callOf(heat, { ...body, celsius: 21 }), heat, meanwhile)
+    await around(house.guard, callOf(heat, { ...body, celsius: 21 }), heat, meanwhile)
     expect(house.guard.grants.list()).toEqual([])
     expect(await tries(house, { celsius: 21 })).toBe('approval-required')
   })
@@ -130,7 +130,7 @@ describe('grant', () => {
     expect(await tries(house, { celsius: 19 })).toBe('acts')
 
     const changed = { ...heat, description: 'Heats more.' }
-    expect(await house.guard.around(callOf(heat, { ...body, celsius: 19 }), changed, neverCalled)).toMatchObject({
+    expect(await around(house.guard, callOf(heat, { ...body, celsius: 19 }), changed, neverCalled)).toMatchObject({
       fault: { kind: 'approval-required' },
     })
 
@@ -180,7 +180,7 @@ describe('grant', () => {
   it('is not given for a call with more arguments than anybody could weigh', async () => {
     using house = openHouse()
     const many = Object.fromEntries(Array.from({ length: 300 }, (_, index) => [`a${index}`, index]))
-    await house.guard.around(callOf(heat, many), heat, neverCalled)
+    await around(house.guard, callOf(heat, many), heat, neverCalled)
     const id = house.guard.approvals.list()[0]?.id ?? ''
     expect(await house.guard.approvals.approve(id, APPROVER, { grant: NO_GRANT })).toMatchObject({
       fault: { kind: 'invalid-arguments' },
@@ -191,12 +191,14 @@ describe('grant', () => {
   it('bounds what lies inside an argument, by its pointer', async () => {
     using house = openHouse()
     const deep = (value: number) => callOf(heat, { zone: 1, params: { 'a/b': { value }, unit: 'K' } })
-    await house.guard.around(deep(1), heat, neverCalled)
+    await around(house.guard, deep(1), heat, neverCalled)
     const grant = { ...NO_GRANT, bounds: { '/params/a~1b/value': { max: 5 } }, maxUses: 9 }
     const id = house.guard.approvals.list()[0]?.id ?? ''
     expect(await house.guard.approvals.approve(id, APPROVER, { grant })).toMatchObject({ ok: true })
-    expect(await house.guard.around(deep(5), heat, actuator().proceed)).toMatchObject({ ok: true })
-    expect(await house.guard.around(deep(6), heat, neverCalled)).toMatchObject({ fault: { kind: 'approval-required' } })
+    expect(await around(house.guard, deep(5), heat, actuator().proceed)).toMatchObject({ ok: true })
+    expect(await around(house.guard, deep(6), heat, neverCalled)).toMatchObject({
+      fault: { kind: 'approval-required' },
+    })
   })
 
   it('is refused when it means nothing, and then nothing is approved', async () => {

@@ -16,6 +16,7 @@ import {
   OBSERVER,
   offerOf,
   openHouse,
+  around,
 } from '../../test/guard-house.ts'
 import type { GuardHouse } from '../../test/guard-house.ts'
 import { createGuard } from './guard.ts'
@@ -26,7 +27,7 @@ const EFFECTS: readonly Effect[] = ['reads', 'records', 'writes', 'sensitive', '
 /** `acts`, `rehearses`, or the kind of the fault. */
 async function fate(house: GuardHouse, offer: Offer, more: Partial<Call> = {}): Promise<string> {
   const device = actuator()
-  const outcome = await house.guard.around(callOf(offer, {}, more), offer, device.proceed)
+  const outcome = await around(house.guard, callOf(offer, {}, more), offer, device.proceed)
   const [seen] = device.calls
   if (!outcome.ok) return seen === undefined ? outcome.fault.kind : 'acted and failed'
   return seen?.rehearsal === true ? 'rehearses' : 'acts'
@@ -141,7 +142,7 @@ describe('guard', () => {
     using house = openHouse({ limits: { ...GUARD_CONFIG.limits, calls: { perMinute: 60, burst: 2 } } })
     const offer = offerOf('reads')
     expect([await fate(house, offer), await fate(house, offer)]).toEqual(['acts', 'acts'])
-    expect(await house.guard.around(callOf(offer), offer, actuator().proceed)).toMatchObject({
+    expect(await around(house.guard, callOf(offer), offer, actuator().proceed)).toMatchObject({
       fault: { kind: 'busy', retryAfterMs: 1_000, reasons: [{ rule: 'rate-calls' }] },
     })
     expect(await fate(house, offer, { caller: { kind: 'service', id: 'poller' } })).toBe('acts')
@@ -160,7 +161,7 @@ describe('guard', () => {
 
   it('does nothing when what a call would do cannot be told', async () => {
     using house = openHouse()
-    const broken: NonNullable<Offer['assess']>[] = [
+    const broken: (() => Assessment | Promise<Assessment>)[] = [
       () => {
         throw new Error('a bug')
       },
@@ -209,7 +210,7 @@ describe('guard', () => {
     using house = openHouse()
     const offer = offerOf(effect)
     const silent = actuator(() => fail({ kind, message: 'no answer', retryAfterMs: 5 }))
-    const outcome = await house.guard.around(callOf(offer), offer, silent.proceed)
+    const outcome = await around(house.guard, callOf(offer), offer, silent.proceed)
     expect(outcome).toMatchObject({ ok: false, fault: { kind: said } })
     if (said !== 'unknown-outcome') return
     expect(outcome).toMatchObject({ fault: { details: { cause: kind } } })
@@ -220,7 +221,7 @@ describe('guard', () => {
     using house = openHouse()
     const offer = offerOf('reads')
     const broken = () => Promise.reject<Outcome>(new Error('a bug'))
-    await expect(house.guard.around(callOf(offer), offer, broken)).rejects.toThrow('a bug')
+    await expect(around(house.guard, callOf(offer), offer, broken)).rejects.toThrow('a bug')
   })
 
   it('does not act when it cannot write down beforehand that it will', async () => {
@@ -233,22 +234,22 @@ describe('guard', () => {
     const guard = createGuard({ database, log: refusing, clock: manualClock(), config: GUARD_CONFIG })
     const offer = offerOf('sensitive')
     const lock = actuator()
-    expect(await guard.around(callOf(offer), offer, lock.proceed)).toMatchObject({ fault: { kind: 'internal' } })
+    expect(await around(guard, callOf(offer), offer, lock.proceed)).toMatchObject({ fault: { kind: 'internal' } })
     expect(guard.approvals.list()).toEqual([])
     database.close()
     const keyed = assessedOffer('writes', () => ({ idempotencyKey: 'k' }))
-    expect(await guard.around(callOf(keyed), keyed, lock.proceed)).toMatchObject({ fault: { kind: 'internal' } })
+    expect(await around(guard, callOf(keyed), keyed, lock.proceed)).toMatchObject({ fault: { kind: 'internal' } })
     expect(lock.calls).toEqual([])
   })
 
-  it('judges a call for whoever stages it, without using anything up or asking anybody', async () => {
+  it('previews the decision for whoever stages a call, without using anything up or asking anybody', async () => {
     using house = openHouse()
-    const { judge } = house.guard.services
+    const { previewDecision } = house.guard.services
     const lock = assessedOffer('sensitive', () => ({ target: 'lock:1', idempotencyKey: 'k' }))
-    expect(await judge(callOf(lock), lock)).toMatchObject({
+    expect(await previewDecision(callOf(lock), lock)).toMatchObject({
       value: { decision: { verdict: 'approval-required' }, assessment: { target: 'lock:1' } },
     })
-    expect(await judge(callOf(lock, {}, { caller: OBSERVER }), lock)).toMatchObject({
+    expect(await previewDecision(callOf(lock, {}, { caller: OBSERVER }), lock)).toMatchObject({
       value: { decision: { verdict: 'deny', reasons: [{ rule: 'role' }] } },
     })
     expect(house.events()).toEqual([])
@@ -288,7 +289,7 @@ describe('guard', () => {
     const outcomes = await Promise.all(
       Array.from({ length: 300 }, (_, index) => {
         const offer = offers[index % offers.length] ?? offerOf('reads')
-        return house.guard.around(callOf(offer, index % 2 === 0 ? {} : { key: `k${index}` }), offer, device.proceed)
+        return around(house.guard, callOf(offer, index % 2 === 0 ? {} : { key: `k${index}` }), offer, device.proceed)
       }),
     )
     expect(outcomes.filter((outcome) => outcome.ok)).toHaveLength(240)

@@ -4,31 +4,41 @@
  *
  * Reads and writes through its stores.
  */
-import type { Caller } from '../bus/call.ts'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Call, Caller, Outcome } from '../bus/call.ts'
 import type { Offer } from '../bus/capability.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Database } from '../core/database-store.ts'
+import type { Fault } from '../core/fault.ts'
+import { keyedLock } from '../core/keyed-lock.ts'
 import type { Logger } from '../core/logger.ts'
+import type { Result } from '../core/result.ts'
 import { createActuators } from './actuators-store.ts'
 import { createApprovals } from './approvals-store.ts'
 import type { Approvals } from './approvals.ts'
 import { mayReadRecord } from './authority.ts'
 import type { RecordSubject } from './authority.ts'
+import { authorise, previewDecision } from './authorise.ts'
+import type { Authorization, PreviewDecision } from './authorise.ts'
 import { callerReasons } from './caller-rights.ts'
 import { createChanges } from './changes-store.ts'
 import type { Changes } from './changes-store.ts'
 import { configFlaws, holdsTool, policyVersion } from './config.ts'
 import type { GuardConfig } from './config.ts'
-import { createGate, judge } from './gate.ts'
-import type { Around, Judge } from './gate.ts'
 import { createGrants } from './grants-store.ts'
 import type { Grants } from './grants-store.ts'
 import { createKeys } from './keys-store.ts'
 import type { Keys } from './keys-store.ts'
 import { createLimits } from './limits.ts'
 import type { Mode } from './mode.ts'
+import { planCall } from './plan.ts'
+import type { AssessedCall } from './plan.ts'
+import type { Decision } from './policy.ts'
+import { reserve } from './reserve.ts'
+import type { ReserveParts } from './reserve.ts'
 import { readHashKey } from './schema-store.ts'
-import type { StepParts } from './step.ts'
+import { settleCall } from './settle.ts'
+import type { Reserved } from './settle.ts'
 import { createEmergencyStop } from './stop-store.ts'
 import type { EmergencyStop } from './stop-store.ts'
 import { createTokens } from './token-store.ts'
@@ -42,11 +52,20 @@ export interface GuardOptions {
   readonly clock: Clock
   readonly config: GuardConfig
   readonly logger?: Logger
+  /** Waits for the rest of an actuator; ends early when the signal aborts. */
+  readonly sleep?: (ms: number, signal: AbortSignal) => Promise<void>
+}
+
+/** The decision about one call, as the steps that dispatch takes before and after it executes the call. */
+export interface DecisionSteps {
+  readonly plan: (call: Call, offer: Offer) => Result<AssessedCall, Fault> | Promise<Result<AssessedCall, Fault>>
+  readonly authorise: (assessed: AssessedCall) => Authorization
+  readonly reserve: (assessed: AssessedCall, decision: Decision) => Authorization | Promise<Authorization>
+  readonly settle: (outcome: Outcome, reserved: Reserved) => Promise<Outcome>
 }
 
 export interface Guard {
-  /** The dispatch stage's gate. Whoever cannot pass hears why; whoever can is passed on, once. */
-  readonly around: Around
+  readonly steps: DecisionSteps
   /**
    * Whether a list shows the tool to this caller: role and credential decide, what a call's arguments can open does
    * not.
@@ -70,7 +89,7 @@ export interface GuardServices {
   readonly mode: Mode
   readonly policyVersion: string
   /** What would be decided about a call, for whoever stages it. Nothing is used up, nobody is asked. */
-  readonly judge: Judge
+  readonly previewDecision: PreviewDecision
   readonly changes: Changes
   readonly keys: Keys
   readonly approvals: Pick<Approvals, 'list' | 'get'>
@@ -85,8 +104,16 @@ interface Recovered {
   readonly endedGrants: number
 }
 
+/** More changes waiting for one actuator than this, and later callers are better off being told at once. */
+const MAX_WAITING_PER_ACTUATOR = 128
+
+async function sleepFor(ms: number, signal: AbortSignal): Promise<void> {
+  // An abort ends the wait; whoever waited looks at the signal itself.
+  await pause(ms, undefined, { signal }).catch(() => undefined)
+}
+
 /** Throws when the configuration leaves open what is allowed. */
-export function createGuard({ database, log, clock, config, logger }: GuardOptions): Guard {
+export function createGuard({ database, log, clock, config, logger, sleep = sleepFor }: GuardOptions): Guard {
   const flaws = configFlaws(config)
   if (flaws.length > 0) throw new Error(`the guard cannot start: ${flaws.join('; ')}`)
   const report = (error: unknown, message: string): void => logger?.error({ err: error }, message)
@@ -115,7 +142,7 @@ export function createGuard({ database, log, clock, config, logger }: GuardOptio
     },
   })
   const stop = createEmergencyStop({ database, transact, nowMs: clock.now })
-  const parts: StepParts = {
+  const parts: ReserveParts = {
     config,
     policyVersion: version,
     hashKey,
@@ -128,13 +155,20 @@ export function createGuard({ database, log, clock, config, logger }: GuardOptio
     grants,
     stop,
     report,
+    turns: keyedLock(MAX_WAITING_PER_ACTUATOR),
+    sleep,
   }
 
   const mayRead: Guard['mayRead'] = (caller, record, offer) =>
     mayReadRecord(caller, { ...record, inProfile: isInProfile(caller, offer, config) })
 
   return {
-    around: createGate(parts),
+    steps: {
+      plan: (call, offer) => planCall(call, offer, parts),
+      authorise: (assessed) => authorise(assessed, parts),
+      reserve: (assessed, decision) => reserve(assessed, decision, parts),
+      settle: (outcome, reserved) => settleCall(outcome, reserved, parts),
+    },
     visible: (caller, offer) => isVisible(caller, offer, config),
     mayRead,
     approvals,
@@ -144,7 +178,7 @@ export function createGuard({ database, log, clock, config, logger }: GuardOptio
     services: {
       mode: config.mode,
       policyVersion: version,
-      judge: (call, offer) => judge(call, offer, parts),
+      previewDecision: (call, offer) => previewDecision(call, offer, parts),
       changes,
       keys,
       approvals,

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { actuator, APPROVER, assessedOffer, callOf, openHouse } from '../../test/guard-house.ts'
+import { actuator, APPROVER, assessedOffer, callOf, openHouse, around } from '../../test/guard-house.ts'
 import type { GuardHouse } from '../../test/guard-house.ts'
 
 /** What can happen to a house in any order. */
@@ -63,7 +63,7 @@ async function play(happening: readonly Happening[]): Promise<Told> {
     if (event.what === 'call') {
       const { door, key, times } = event
       const body = key === undefined ? { door } : { door, key }
-      const calls = Array.from({ length: times }, () => house.guard.around(callOf(lock, body), lock, device.proceed))
+      const calls = Array.from({ length: times }, () => around(house.guard, callOf(lock, body), lock, device.proceed))
       await Promise.all(calls)
     }
     if (event.what === 'approve' || event.what === 'deny') {

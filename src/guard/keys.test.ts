@@ -3,7 +3,7 @@ import type { Call, Outcome } from '../bus/call.ts'
 import type { FaultKind } from '../core/fault.ts'
 import { fail, ok } from '../core/result.ts'
 import type { JsonObject } from '../core/json.ts'
-import { actuator, APPROVER, assessedOffer, callOf, GUARD_CONFIG, openHouse } from '../../test/guard-house.ts'
+import { actuator, APPROVER, assessedOffer, callOf, GUARD_CONFIG, openHouse, around } from '../../test/guard-house.ts'
 import type { Actuator, GuardHouse } from '../../test/guard-house.ts'
 import type { KeyUse } from './keys-store.ts'
 
@@ -18,7 +18,7 @@ function keyed(effect: 'records' | 'writes' | 'sensitive') {
 const offer = keyed('writes')
 
 function send(house: GuardHouse, valve: Actuator, body: JsonObject, more: Partial<Call> = {}): Promise<Outcome> {
-  return house.guard.around(callOf(offer, body, more), offer, valve.proceed)
+  return around(house.guard, callOf(offer, body, more), offer, valve.proceed)
 }
 
 /** The same answer, which says that nothing was done for it. */
@@ -79,7 +79,7 @@ describe('idempotency key', () => {
     const valve = actuator()
     const patient = assessedOffer('writes', ({ open = 0 }) => ({ idempotencyKey: 'k1', keyedChange: { open } }))
     const put = (body: JsonObject): Promise<Outcome> =>
-      house.guard.around(callOf(patient, body), patient, valve.proceed)
+      around(house.guard, callOf(patient, body), patient, valve.proceed)
     const first = await put({ open: 40 })
     expect(await put({ open: 40, timeout_ms: 9_000 })).toEqual(replayOf(first))
     expect(await put({ open: 50 })).toMatchObject({ fault: { reasons: [{ rule: 'key-mismatch' }] } })
@@ -92,7 +92,7 @@ describe('idempotency key', () => {
     await send(house, valve, { key: 'k1' })
     await send(house, valve, { key: 'k1' }, { caller: { kind: 'principal', id: 'other', role: 'agent' } })
     const records = keyed('records')
-    await house.guard.around(callOf(records, { key: 'k1' }), records, valve.proceed)
+    await around(house.guard, callOf(records, { key: 'k1' }), records, valve.proceed)
     expect(valve.calls).toHaveLength(3)
   })
 
@@ -152,7 +152,7 @@ describe('idempotency key', () => {
     const observer = { kind: 'principal', id: 'claude', role: 'observer' } as const
     await send(house, valve, { key: 'k1' }, { caller: observer })
     const sensitive = keyed('sensitive')
-    await house.guard.around(callOf(sensitive, { key: 'k1' }), sensitive, valve.proceed)
+    await around(house.guard, callOf(sensitive, { key: 'k1' }), sensitive, valve.proceed)
     expect(house.database.sql.prepare('SELECT COUNT(*) AS n FROM guard_key').get()).toEqual({ n: 0 })
   })
 
@@ -160,7 +160,7 @@ describe('idempotency key', () => {
     using house = openHouse()
     const sensitive = keyed('sensitive')
     const valve = actuator()
-    const call = () => house.guard.around(callOf(sensitive, { key: 'k1' }), sensitive, valve.proceed)
+    const call = () => around(house.guard, callOf(sensitive, { key: 'k1' }), sensitive, valve.proceed)
     await call()
     const [asked] = house.guard.approvals.list()
     await house.guard.approvals.approve(asked?.id ?? '', APPROVER)

@@ -12,6 +12,7 @@ const config: LimitsConfig = {
   actuator: { minIntervalMs: 500, writesPerDay: 4 },
   actuators: [{ target: 'eeprom:*', minIntervalMs: 10_000, writesPerDay: 1 }],
   maxTracked: 3,
+  maxRestWaitMs: 0,
 }
 
 const HOUR_MS = 3_600_000

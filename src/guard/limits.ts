@@ -26,6 +26,8 @@ export interface LimitsConfig {
   /** Devices that need more rest, e.g. registers in EEPROM; the first pattern that fits counts. */
   readonly actuators?: readonly (ActuatorLimit & { readonly target: string })[]
   readonly maxTracked: number
+  /** How long a change waits for the rest of its actuator before it is refused. */
+  readonly maxRestWaitMs: number
 }
 
 interface ActuatorLimit {
@@ -42,6 +44,8 @@ export interface Act {
   readonly caller: string | undefined
   readonly effect: Effect
   readonly target: string | undefined
+  /** What rests and wears out, where that is only a part of the target. */
+  readonly actuator?: string | undefined
   /** What a person calls it, for the refusal. */
   readonly label?: string | undefined
 }
@@ -55,8 +59,8 @@ export interface Limits {
   readonly take: (act: Act) => void
 }
 
-/** What was done to a device so far, on the monotonic clock. */
-export interface Worn {
+/** What was done to an actuator so far, on the monotonic clock. */
+export interface ActuatorUsage {
   readonly lastMs: number
   readonly day: DayCount
 }
@@ -77,10 +81,10 @@ const OK: LimitVerdict = { ok: true }
 export function createLimits(
   config: LimitsConfig,
   monotonic: () => number,
-  before: ReadonlyMap<string, Worn> = new Map(),
+  before: ReadonlyMap<string, ActuatorUsage> = new Map(),
 ): Limits {
   const budgets = new Map<string, Budget>()
-  const actuators = new Map<string, Worn>(before)
+  const actuators = new Map<string, ActuatorUsage>(before)
 
   function budgetVerdict(key: string, rate: Rate, rule: string): LimitVerdict {
     const now = monotonic()
@@ -98,17 +102,17 @@ export function createLimits(
     touch(budgets, key, { bucket, rate })
   }
 
-  function actuatorVerdict(target: string, label = target): LimitVerdict {
+  function actuatorVerdict(driven: string, { target, label = driven }: Pick<Act, 'target' | 'label'>): LimitVerdict {
     const now = monotonic()
-    const { minIntervalMs, writesPerDay } = limitOf(config, target)
-    const actuator = actuators.get(target)
+    const { minIntervalMs, writesPerDay } = limitOf(config, [driven, target])
+    const actuator = actuators.get(driven)
     if (actuator === undefined) {
       if (writesPerDay < 1) return refuse('actuator-day', `${label}: the device may not be changed at all.`, Infinity)
       if (hasRoom(actuators, config.maxTracked, (held) => actsOfDay(held.day, now) === 0)) return OK
       return refuse('actuator', 'Too many devices at once.', DEFAULT_RETRY_MS)
     }
     const rest = actuator.lastMs + minIntervalMs - now
-    if (rest > 0) return refuse('actuator-rest', restWords(label, minIntervalMs, rest), rest)
+    if (rest > 0) return refuse(REST_RULE, restWords(label, minIntervalMs, rest), rest)
     if (actsOfDay(actuator.day, now) < writesPerDay) return OK
     const relief = dayReliefMs(actuator.day, now)
     return refuse('actuator-day', `${label}: the device takes ${writesPerDay} changes a day.`, relief)
@@ -121,19 +125,21 @@ export function createLimits(
       if (verdict.ok) takeFrom(`calls ${caller}`, config.calls)
       return verdict
     },
-    peek: ({ caller, effect, target, label }) => {
+    peek: (act) => {
+      const { caller, effect } = act
       const rate = config.effects[effect]
       const key = caller === undefined || rate === undefined ? undefined : { name: `${effect} ${caller}`, rate }
-      const driven = drivenBy({ effect, target })
+      const driven = drivenBy(act)
       return bothVerdicts(
         key === undefined ? OK : budgetVerdict(key.name, key.rate, `rate-${effect}`),
-        driven === undefined ? OK : actuatorVerdict(driven, label),
+        driven === undefined ? OK : actuatorVerdict(driven, act),
       )
     },
-    take: ({ caller, effect, target }) => {
+    take: (act) => {
+      const { caller, effect } = act
       const rate = config.effects[effect]
       if (caller !== undefined && rate !== undefined) takeFrom(`${effect} ${caller}`, rate)
-      const driven = drivenBy({ effect, target })
+      const driven = drivenBy(act)
       if (driven === undefined) return
       const now = monotonic()
       touch(actuators, driven, { lastMs: now, day: countAct(actuators.get(driven)?.day ?? [], now) })
@@ -151,13 +157,24 @@ function bothVerdicts(left: LimitVerdict, right: LimitVerdict): LimitVerdict {
   }
 }
 
-/** The device that an act wears out. Reading wears out nothing, and our own records are no actuator. */
-export function drivenBy({ effect, target }: Pick<Act, 'effect' | 'target'>): string | undefined {
-  return effect === 'reads' || effect === 'records' ? undefined : target
+/** What an act wears out. Reading wears out nothing, and our own records are no actuator. */
+export function drivenBy({ effect, target, actuator = target }: Act): string | undefined {
+  return effect === 'reads' || effect === 'records' ? undefined : actuator
 }
 
-function limitOf(config: LimitsConfig, target: string): ActuatorLimit {
-  return config.actuators?.find((limit) => matches(limit.target, target)) ?? config.actuator
+/** Whether nothing but the rest of an actuator speaks against an act: it passes by itself, and soon. */
+export function isRest(reasons: readonly Reason[] = []): boolean {
+  return reasons.length > 0 && reasons.every(({ rule }) => rule === REST_RULE)
+}
+
+const REST_RULE = 'actuator-rest'
+
+/** The owner's patterns name the target; one that names the actuator itself fits as well. */
+function limitOf(config: LimitsConfig, names: readonly (string | undefined)[]): ActuatorLimit {
+  const named = config.actuators?.find(({ target }) =>
+    names.some((name) => name !== undefined && matches(target, name)),
+  )
+  return named ?? config.actuator
 }
 
 function refuse(rule: string, message: string, retryAfterMs: number): LimitVerdict {

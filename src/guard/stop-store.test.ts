@@ -1,5 +1,15 @@
 import { describe, expect, it } from 'vitest'
-import { actuator, ADMIN, AGENT, APPROVER, callOf, OBSERVER, offerOf, openHouse } from '../../test/guard-house.ts'
+import {
+  actuator,
+  ADMIN,
+  AGENT,
+  APPROVER,
+  callOf,
+  OBSERVER,
+  offerOf,
+  openHouse,
+  around,
+} from '../../test/guard-house.ts'
 
 describe('emergency stop', () => {
   it('refuses every change at once, through a restart, until an admin releases it', async () => {
@@ -13,18 +23,18 @@ describe('emergency stop', () => {
         reasons: [{ rule: 'emergency-stop', message: 'Everything is stopped: smoke in the cellar' }],
       },
     }
-    expect(await house.guard.around(callOf(offer), offer, lamp.proceed)).toMatchObject(refusal)
+    expect(await around(house.guard, callOf(offer), offer, lamp.proceed)).toMatchObject(refusal)
     expect(await engaged).toMatchObject({ ok: true, value: { by: 'anna' } })
 
     const next = house.afterPowerCut()
-    expect(await next.guard.around(callOf(offer), offer, lamp.proceed)).toMatchObject(refusal)
+    expect(await around(next.guard, callOf(offer), offer, lamp.proceed)).toMatchObject(refusal)
     const reads = offerOf('reads')
-    expect(await next.guard.around(callOf(reads), reads, lamp.proceed)).toMatchObject({ ok: true })
+    expect(await around(next.guard, callOf(reads), reads, lamp.proceed)).toMatchObject({ ok: true })
 
     for (const by of [APPROVER, AGENT])
       expect(await next.guard.stop.release(by)).toMatchObject({ fault: { kind: 'not-permitted' } })
     expect(await next.guard.stop.release(ADMIN)).toEqual({ ok: true, value: undefined })
-    expect(await next.guard.around(callOf(offer), offer, lamp.proceed)).toMatchObject({ ok: true })
+    expect(await around(next.guard, callOf(offer), offer, lamp.proceed)).toMatchObject({ ok: true })
     expect(next.events('stop').map(({ kind }) => kind)).toEqual(['stop.engaged', 'stop.released'])
   })
 

@@ -2,7 +2,7 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync }
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { actuator, ADMIN, AGENT, APPROVER, callOf, offerOf, openHouse } from '../../test/guard-house.ts'
+import { actuator, ADMIN, AGENT, APPROVER, callOf, offerOf, openHouse, around } from '../../test/guard-house.ts'
 import { openOwnerToken, readOwnerToken } from './owner-token-store.ts'
 import { isToken } from './token.ts'
 import type { NewToken } from './token.ts'
@@ -103,7 +103,7 @@ describe('token store', () => {
     const { tokens, approvals, grants, services } = house.guard
     await tokens.create(ADMIN, { name: 'claude', role: 'agent' })
     const offer = offerOf('sensitive')
-    const call = () => house.guard.around(callOf(offer, { celsius: 20 }), offer, actuator().proceed)
+    const call = () => around(house.guard, callOf(offer, { celsius: 20 }), offer, actuator().proceed)
     await call()
     const grant = { target: 'any', bounds: {}, free: [], maxUses: 9, durationMs: 60_000 } as const
     await approvals.approve(approvals.list()[0]?.id ?? '', APPROVER, { grant })

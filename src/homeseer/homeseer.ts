@@ -32,13 +32,12 @@ import { auditQuery } from './tools/audit-tool.ts'
 import { cameraPan, cameraReadTools } from './tools/camera-tools.ts'
 import { changeTools } from './tools/change-tools.ts'
 import { pluginFunctionCall, pluginList, scriptRun } from './tools/code-tools.ts'
-import type { CallingBus, Homeseer } from './tools/dependencies.ts'
+import type { OfferingBus, Homeseer } from './tools/dependencies.ts'
 import { deviceReadTools } from './tools/device-read-tools.ts'
 import { deviceSet } from './tools/device-set.ts'
 import { eventDefinition } from './tools/event-definition-tool.ts'
 import { eventReadTools } from './tools/event-read-tools.ts'
 import { eventRun } from './tools/event-run.ts'
-import type { GuardedTool } from './tools/guarded-tool.ts'
 import { healthTools } from './tools/health-tools.ts'
 import { helpRoute } from './tools/help-tool.ts'
 import { intentTools } from './tools/intent-tools.ts'
@@ -55,7 +54,7 @@ export interface HomeseerOptions {
   readonly database: Database
   readonly clock: Clock
   readonly logger: Logger
-  readonly bus: CallingBus & { readonly announceResource: (uri: string) => void }
+  readonly bus: OfferingBus & { readonly announceResource: (uri: string) => void }
   readonly guard: GuardServices
   readonly ledger: { readonly body: (seq: number) => BodyState }
 }
@@ -215,7 +214,7 @@ function capabilitiesOf(homeseer: Homeseer, { database, clock, config }: Homesee
   const cache = createCapabilityCache(config.admin.capabilityCacheSeconds * 1_000, clock.monotonic)
   const parts = { homeseer, cache, rollbacks: createRollbacks(database) }
   const users = createUsersSeen(clock)
-  const guarded: readonly GuardedTool[] = [
+  const changes: readonly Capability[] = [
     deviceSet(homeseer),
     eventRun(homeseer),
     scriptRun(homeseer),
@@ -224,7 +223,7 @@ function capabilitiesOf(homeseer: Homeseer, { database, clock, config }: Homesee
     ...adminTools(parts),
     rollbackTool(parts),
   ]
-  const preparable = new Map(guarded.map((tool) => [tool.capability.offer.name, tool]))
+  const preparable = new Map(changes.map((change) => [change.offer.name, change.offer]))
   return [
     ...healthTools(homeseer),
     helpRoute(homeseer),
@@ -235,7 +234,7 @@ function capabilitiesOf(homeseer: Homeseer, { database, clock, config }: Homesee
     ...cameraReadTools(homeseer),
     pluginList(homeseer),
     auditQuery(homeseer),
-    ...guarded.map(({ capability }) => capability),
+    ...changes,
     ...changeTools(homeseer, preparable),
     ...intentTools(homeseer),
     ...adminReadTools(homeseer, users),

@@ -29,6 +29,7 @@ export function guardConfig(config: Config): GuardConfig {
       actuator: { minIntervalMs: guard.actuatorIntervalMs, writesPerDay: guard.actuatorWritesPerDay },
       // Callers and devices whose recent use is remembered; more than a house has, less than a flood could invent.
       maxTracked: 10_000,
+      maxRestWaitMs: guard.actuatorWaitMs,
     },
     approvals: {
       // As long to decide as, afterwards, to use the decision.

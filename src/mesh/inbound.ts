@@ -218,7 +218,7 @@ function callOf(
     // Sessions of two peers are two sessions, whatever they call them, and so are those of two for whom one calls.
     sessionId: session === undefined ? undefined : `${who} ${session}`,
     deadlineMs: nowMs + request.deadlineMs,
-    stream,
+    isStream: stream,
     hopBudget: request.hops,
     rehearsal: false,
     heldLocks: NO_LOCKS,

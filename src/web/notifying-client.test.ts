@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { APPROVER, assessedOffer, callOf, openHouse } from '../../test/guard-house.ts'
+import { APPROVER, assessedOffer, callOf, openHouse, around } from '../../test/guard-house.ts'
 import type { GuardHouse } from '../../test/guard-house.ts'
 import { manualClock } from '../../test/manual-clock.ts'
 import { openInbox } from '../../test/notice-inbox.ts'
@@ -53,7 +53,7 @@ const here = (path = '/'): object => ({ url: inbox.url + path, names: true })
 
 /** The id of its question. */
 async function ask(door: number): Promise<string> {
-  const outcome = await house.guard.around(callOf(lock, { door }), lock, () => {
+  const outcome = await around(house.guard, callOf(lock, { door }), lock, () => {
     throw new Error('it acted')
   })
   if (outcome.ok) throw new Error('it was let through')

@@ -11,8 +11,11 @@
 import { z } from 'zod'
 import type { Call, Outcome } from '../../bus/call.ts'
 import type { Assessment, Capability } from '../../bus/capability.ts'
-import { defineTool } from '../../bus/tool.ts'
+import { defineChange } from '../../bus/change-definition.ts'
+import type { HandlerContext } from '../../bus/handler-context.ts'
+import type { Fault, Reason } from '../../core/fault.ts'
 import { fail, ok } from '../../core/result.ts'
+import type { Result } from '../../core/result.ts'
 import type { Announcement } from '../wire/envelope.ts'
 import { faultOf } from './answer.ts'
 import { inTurns } from './call-tools.ts'
@@ -20,7 +23,8 @@ import { urlReasons } from './device-capability.ts'
 import { devicesFamily, errorJson } from './envelope.ts'
 import { deviceArgument } from './list-tools.ts'
 import type { ToolParts } from './open-house.ts'
-import { eachOnce, findDevice, forward, inHouse, unknownDevice } from './open-house.ts'
+import { CLOSED, eachOnce, findDevice, inHouse, unknownDevice } from './open-house.ts'
+import type { RosterDevice } from './roster.ts'
 import { targetOf } from './slug.ts'
 import { deviceName, visibleText } from './stranger-text.ts'
 import type { UrlRule } from './url-rule.ts'
@@ -44,7 +48,7 @@ const input = z.strictObject({
 type Input = z.output<typeof input>
 
 export function announceTools(parts: ToolParts, urls: readonly UrlRule[]): readonly Capability[] {
-  const announce = defineTool({
+  const announce = defineChange({
     name: NAME,
     title: 'Announce',
     description:
@@ -58,49 +62,62 @@ export function announceTools(parts: ToolParts, urls: readonly UrlRule[]): reado
         z.object({ device: z.string(), ok: z.boolean(), error: z.record(z.string(), z.json()).optional() }),
       ),
     }),
-    assess: (wanted, call) => assess(wanted, call, parts, urls),
+    plan: (wanted, call) => plan(wanted, call, parts),
+    assess: ({ device }, wanted) => assess(device, wanted, urls),
+    assessMistake: (wanted) => ({ reasons: reasonsAgainst(wanted, urls) }),
+    act: ({ device }, wanted, call) =>
+      device === undefined ? announceToEach(wanted, call, parts) : announceTo(device, wanted, parts),
   })
-  return [announce.handledBy((wanted, call) => announced(wanted, call, parts))]
+  return [announce]
 }
 
-function assess({ devices, audio_url: url }: Input, { caller }: Call, { house }: ToolParts, urls: readonly UrlRule[]) {
-  const reasons = url === undefined ? [] : urlReasons({ audio_url: url }, urls)
+/** Without a device: to several, each of which is a call of its own. */
+interface AnnouncePlan {
+  readonly device?: RosterDevice
+}
+
+function plan({ devices }: Input, { caller }: Call, { house }: ToolParts): Result<AnnouncePlan, Fault> {
   const [only] = devices
-  // Forwarding changes nothing; each device is judged by itself.
-  if (devices.length > 1 || only === undefined) return { effect: 'reads', reasons } satisfies Assessment
+  if (devices.length > 1 || only === undefined) return ok({})
   const open = house()
-  const device = open === undefined ? undefined : findDevice(open, only, caller)
-  if (device === undefined) return { effect: 'writes', reasons } satisfies Assessment
-  const label = `announcement on ${deviceName(device.enrolled.name, device.slug)}`
-  return { effect: 'writes', reasons, target: targetOf(device.slug), label } satisfies Assessment
+  if (open === undefined) return fail(CLOSED)
+  const device = findDevice(open, only, caller)
+  return device === undefined ? fail(unknownDevice(only)) : ok({ device })
 }
 
-async function announced(wanted: Input, call: Call, parts: ToolParts): Promise<Outcome> {
-  if (call.rehearsal) return fail({ kind: 'unsupported', message: 'A device cannot rehearse.' })
-  const [only, ...others] = wanted.devices
-  // Exactly when it was judged as an act: a list of twice the same device was not.
-  if (only !== undefined && others.length === 0) return announceTo(only, wanted, call, parts)
+function assess(device: RosterDevice | undefined, wanted: Input, urls: readonly UrlRule[]): Assessment {
+  const reasons = reasonsAgainst(wanted, urls)
+  // Calling on changes nothing; each device is decided about by itself.
+  if (device === undefined) return { effect: 'reads', reasons }
+  const label = `announcement on ${deviceName(device.enrolled.name, device.slug)}`
+  const target = targetOf(device.slug)
+  return { effect: 'writes', reasons, target, actuator: `${target}/announce`, label }
+}
+
+function reasonsAgainst({ audio_url: url }: Input, urls: readonly UrlRule[]): readonly Reason[] {
+  return url === undefined ? [] : urlReasons({ audio_url: url }, urls)
+}
+
+function announceToEach(wanted: Input, context: HandlerContext, parts: ToolParts): Promise<Outcome> {
   return inHouse(parts, async (house) => {
-    const results = await inTurns(eachOnce(house, wanted.devices, call.caller), AT_ONCE, async (name) => {
-      const outcome = await forward(parts, call, { name: NAME, body: { ...wanted, devices: [name] } })
+    const results = await inTurns(eachOnce(house, wanted.devices, context.caller), AT_ONCE, async (name) => {
+      const outcome = await context.call(NAME, { ...wanted, devices: [name] }, { isLocal: true })
       return outcome.ok ? { device: name, ok: true } : { device: name, ok: false, error: errorJson(outcome.fault) }
     })
     return ok({ data: { results } })
   })
 }
 
-function announceTo(name: string, wanted: Input, { caller }: Call, parts: ToolParts): Promise<Outcome> {
+function announceTo({ enrolled, slug }: RosterDevice, wanted: Input, parts: ToolParts): Promise<Outcome> {
   return inHouse(parts, (house) => {
-    const device = findDevice(house, name, caller)
-    if (device === undefined) return fail(unknownDevice(name))
-    const sent = house.gateway.fleet.announce(device.enrolled.deviceId, announcementOf(wanted))
+    const sent = house.gateway.fleet.announce(enrolled.deviceId, announcementOf(wanted))
     // Nothing was sent: neither an absent device nor one that is too old has been told anything.
-    if (!sent.ok) return fail(faultOf(named(sent.fault, device.slug), { slug: device.slug, effect: 'reads' }))
-    return ok({ data: { results: [{ device: device.slug, ok: true }] } })
+    if (!sent.ok) return fail(faultOf(named(sent.fault, slug), { slug, effect: 'reads' }))
+    return ok({ data: { results: [{ device: slug, ok: true }] } })
   })
 }
 
-function named<Fault extends { readonly kind: string }>(fault: Fault, slug: string): Fault {
+function named<Named extends { readonly kind: string }>(fault: Named, slug: string): Named {
   return 'device' in fault ? { ...fault, device: slug } : fault
 }
 

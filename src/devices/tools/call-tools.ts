@@ -8,9 +8,10 @@
  * Pure, given the house.
  */
 import { z } from 'zod'
-import type { Call, ContentBlock, Outcome } from '../../bus/call.ts'
-import type { Assessment, Capability } from '../../bus/capability.ts'
-import { defineTool } from '../../bus/tool.ts'
+import type { ContentBlock, Outcome } from '../../bus/call.ts'
+import type { Capability } from '../../bus/capability.ts'
+import { CALLS_ON, defineChange } from '../../bus/change-definition.ts'
+import type { HandlerContext } from '../../bus/handler-context.ts'
 import type { Fault } from '../../core/fault.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { isJsonObject } from '../../core/json.ts'
@@ -21,7 +22,7 @@ import { changedTool } from './device-call.ts'
 import { devicesFamily, errorJson } from './envelope.ts'
 import { deviceArgument } from './list-tools.ts'
 import type { OpenHouse, ToolParts } from './open-house.ts'
-import { eachOnce, findDevice, forward, inHouse, unknownDevice } from './open-house.ts'
+import { eachOnce, findDevice, inHouse, unknownDevice } from './open-house.ts'
 import type { RosterDevice, RosterTool } from './roster.ts'
 
 const MAX_DEVICES = 64
@@ -47,11 +48,10 @@ const common = {
   effect: 'writes',
   timeoutSeconds: MAX_WAIT_SECONDS + 300,
   maxConcurrent: 256,
-  // Forwarding changes nothing. What the named tool does is judged, and if need be approved, when that is called.
-  assess: (): Assessment => ({ effect: 'reads', reasons: [] }),
+  ...CALLS_ON,
 } as const
 
-const devicesCall = defineTool({
+const devicesCall = {
   ...common,
   name: 'devices.call',
   title: 'Call a tool of a device',
@@ -59,9 +59,9 @@ const devicesCall = defineTool({
     'Calls one tool of one device: exactly what calling `device.<device>.<tool>` does, with the same permissions. The answer is the device’s own; `false` means that it refused.',
   input: callInput,
   output: z.object({ device: z.string(), value: z.json(), images: z.int().optional() }),
-})
+} as const
 
-const devicesCallMany = defineTool({
+const devicesCallMany = {
   ...common,
   name: 'devices.call_many',
   title: 'Call a tool on many devices',
@@ -78,48 +78,47 @@ const devicesCallMany = defineTool({
       }),
     ),
   }),
-})
+} as const
 
 type CallInput = z.output<typeof callInput>
 
 export function callTools(parts: ToolParts): readonly Capability[] {
-  const one = (input: CallInput, call: Call): Promise<Outcome> =>
-    inHouse(parts, (house) => callOne({ parts, house, call }, input))
+  const one = (input: CallInput, context: HandlerContext): Promise<Outcome> =>
+    inHouse(parts, (house) => callOne({ house, context }, input))
   return [
-    devicesCall.handledBy(one),
-    devicesCallMany.handledBy(({ devices, ...input }, call) =>
-      inHouse(parts, async (house) => {
-        const outcomes = await inTurns(eachOnce(house, devices, call.caller), AT_ONCE, async (device) => ({
-          device,
-          outcome: await one({ device, ...input }, call),
-        }))
-        return ok({ data: { results: outcomes.map(resultJson) }, content: contentOf(outcomes) })
-      }),
-    ),
+    defineChange({ ...devicesCall, act: (_plan, input, context) => one(input, context) }),
+    defineChange({
+      ...devicesCallMany,
+      act: (_plan, { devices, ...input }, context) =>
+        inHouse(parts, async (house) => {
+          const outcomes = await inTurns(eachOnce(house, devices, context.caller), AT_ONCE, async (device) => ({
+            device,
+            outcome: await one({ device, ...input }, context),
+          }))
+          return ok({ data: { results: outcomes.map(resultJson) }, content: contentOf(outcomes) })
+        }),
+    }),
   ]
 }
 
 interface Around {
-  readonly parts: ToolParts
   readonly house: OpenHouse
-  readonly call: Call
+  readonly context: HandlerContext
 }
 
-async function callOne({ parts, house, call }: Around, input: CallInput): Promise<Outcome> {
-  // A rehearsal that were passed on would be the act itself.
-  if (call.rehearsal) return fail({ kind: 'unsupported', message: 'A device cannot rehearse.' })
-  const device = findDevice(house, input.device, call.caller)
+async function callOne({ house, context }: Around, input: CallInput): Promise<Outcome> {
+  const device = findDevice(house, input.device, context.caller)
   if (device === undefined) return fail(unknownDevice(input.device))
-  const away = await awaken({ parts, house, call }, device, input)
+  const away = await awaken({ house, context }, device, input)
   if (away !== undefined) return fail(away)
   // Looked up only now: who has just woken may have other tools than before.
-  const found = findTool(findDevice(house, device.slug, call.caller) ?? device, input.tool)
+  const found = findTool(findDevice(house, device.slug, context.caller) ?? device, input.tool)
   if ('kind' in found) return fail(found)
-  return forward(parts, call, { name: found.capability, body: input.arguments })
+  return context.call(found.capability, input.arguments, { isLocal: true })
 }
 
 async function awaken(
-  { house, call }: Around,
+  { house, context }: Around,
   { slug, enrolled }: RosterDevice,
   { when_asleep: wanted, wait_seconds: seconds }: CallInput,
 ): Promise<Fault | undefined> {
@@ -128,7 +127,7 @@ async function awaken(
   const isAsleep = (gateway.fleet.device(deviceId)?.phase ?? 'asleep') === 'asleep'
   if (wanted === undefined || !isAsleep) return undefined
   if (wanted === 'fail') return faultOf(calls.asleep(deviceId, slug), { slug, effect: 'reads' })
-  const waited = await calls.untilReady(deviceId, seconds * 1_000, call)
+  const waited = await calls.untilReady(deviceId, seconds * 1_000, context)
   return waited === undefined ? undefined : faultOf(waited, { slug, effect: 'reads' })
 }
 

@@ -7,10 +7,11 @@
  */
 import type { Call, Outcome } from '../../bus/call.ts'
 import type { Assessment, Capability, Effect, Issue, Offer } from '../../bus/capability.ts'
+import { plannedCapability } from '../../bus/change-definition.ts'
 import type { Reason } from '../../core/fault.ts'
 import { isJsonObject } from '../../core/json.ts'
 import type { JsonObject } from '../../core/json.ts'
-import { fail } from '../../core/result.ts'
+import { fail, ok } from '../../core/result.ts'
 import { checkArguments, schemaInTruth } from '../wire/arguments.ts'
 import type { DeviceTool } from '../wire/tool-list.ts'
 import { ANSWER_SCHEMA } from './answer.ts'
@@ -51,7 +52,7 @@ export function deviceCapability(given: ToolOffer): Capability | undefined {
   if (requestSchema === undefined) return undefined
   const target = targetOf(slug)
   const label = deviceName(name, slug)
-  const offer: Offer = {
+  const offer: Omit<Offer, 'plan'> = {
     name: given.capability,
     version: [1, 0],
     stability: 'stable',
@@ -74,9 +75,13 @@ export function deviceCapability(given: ToolOffer): Capability | undefined {
       const checked = checkArguments(tool, body)
       return checked.ok ? checked : fail(checked.fault.problems.map((problem) => issueOf(problem, tool)))
     },
-    assess: (call) => assess(call, given, { target, label }),
   }
-  return { offer, handle: given.call }
+  return plannedCapability(offer, {
+    // The device checks what only it can know; its schema was checked before.
+    plan: () => ok(undefined),
+    assess: (_plan, _body, call) => assess(call, given, { target, label }),
+    act: (_plan, _body, call) => given.call(call),
+  })
 }
 
 function assess(
@@ -89,6 +94,8 @@ function assess(
   return {
     effect,
     target,
+    // Its volume and its lamp are two things: neither has to rest because the other was set.
+    actuator: `${target}/${tool.name}`,
     label: `${tool.name.replace(/^self\./, '')} on ${label}`,
     reasons: [
       ...(forPeople ? userOnlyReasons(caller, target) : []),

@@ -11,6 +11,7 @@ import { z } from 'zod'
 import type { Call, Outcome } from '../../bus/call.ts'
 import { callerKey } from '../../bus/caller-key.ts'
 import type { Assessment, Capability } from '../../bus/capability.ts'
+import { defineChange } from '../../bus/change-definition.ts'
 import { defineTool } from '../../bus/tool.ts'
 import type { Fault } from '../../core/fault.ts'
 import type { JsonObject } from '../../core/json.ts'
@@ -49,23 +50,25 @@ const enrolledView = z.object({
 })
 
 const common = { family: devicesFamily, face: { kind: 'service' }, trustRequired: 'self' } as const
-const judged = (effect: 'reads' | 'admin') => ({
-  effect,
-  // The device is named so that whoever asks later what was decided reads about whom.
-  assess: ({ device: label }: { readonly device?: string }, { caller }: Call): Assessment => ({
-    effect,
-    reasons: adminReasons(caller),
-    ...(label === undefined ? {} : { label }),
-  }),
-})
+/** The device is named so that whoever asks later what was decided reads about whom. */
+function deciding({ caller }: Call, label: string | undefined): Assessment {
+  return { effect: 'admin', reasons: adminReasons(caller), ...(label === undefined ? {} : { label }) }
+}
 // Address and UUID are all that a device shows for its credentials (ADR 13), and records are for whoever may look.
 const secrets = ['client_id']
-const deciding = { ...common, ...judged('admin'), idempotent: false, secrets } as const
-const oneDevice = { input: z.strictObject({ device: deviceArgument }), output: enrolledView } as const
+const decision = { ...common, effect: 'admin', idempotent: false, secrets } as const
+const oneDevice = {
+  ...decision,
+  input: z.strictObject({ device: deviceArgument }),
+  output: enrolledView,
+  plan: () => ok(undefined),
+  assess: (_plan: undefined, { device }: { readonly device: string }, call: Call) => deciding(call, device),
+} as const
 
 const list = defineTool({
   ...common,
-  ...judged('reads'),
+  effect: 'reads',
+  assess: (_input, { caller }): Assessment => ({ effect: 'reads', reasons: adminReasons(caller) }),
   name: 'devices.enrolment.list',
   title: 'Enrolment',
   description:
@@ -86,48 +89,46 @@ const approveInput = z.strictObject({
   transport: z.enum(['websocket', 'mqtt', 'mqtt-broker']).exactOptional().describe('How it is to connect.'),
 })
 
-const approve = ({ house }: EnrolmentParts) =>
-  defineTool({
-    ...deciding,
+const approve = (parts: EnrolmentParts) =>
+  defineChange({
+    ...decision,
     name: 'devices.enrolment.approve',
     title: 'Let a device in',
     description: 'Approves the device that shows this code. It gets its credentials the next time it asks, in seconds.',
     input: approveInput,
     output: enrolledView,
-    assess: ({ code, name }, call) => {
-      const waiting = house()?.gateway.registrar.pending() ?? []
+    plan: ({ code, name }) => {
+      const waiting = parts.house()?.gateway.registrar.pending() ?? []
       const board = waiting.find((device) => device.code === code)?.board
-      const device = name ?? (board === undefined ? undefined : visibleText(board, 64))
-      return deciding.assess(device === undefined ? {} : { device }, call)
+      return ok({ device: name ?? (board === undefined ? undefined : visibleText(board, 64)) })
     },
+    assess: ({ device }, _wanted, call) => deciding(call, device),
+    act: (_plan, wanted, call) => inHouse(parts, (house) => approved({ parts, house, call }, wanted)),
   })
 
-const revoke = defineTool({
-  ...deciding,
+const revoke = {
   ...oneDevice,
   name: 'devices.enrolment.revoke',
   title: 'Turn a device away',
   description: 'Ends every credential of the device, hangs up, and takes its tools off the bus.',
-})
+} as const
 
-const rotate = defineTool({
-  ...deciding,
+const rotate = {
   ...oneDevice,
   name: 'devices.enrolment.rotate',
   title: 'New credentials',
   description: 'Ends every credential of the device; it gets new ones at its next boot.',
-})
+} as const
 
-const forget = defineTool({
-  ...deciding,
+const forget = {
   ...oneDevice,
   name: 'devices.enrolment.forget',
   title: 'Forget a device',
   description: 'As if the device had never been here: its next boot makes it a stranger with a code.',
-})
+} as const
 
-const approveTools = defineTool({
-  ...deciding,
+const approveTools = {
+  ...decision,
   name: 'devices.enrolment.approve_tools',
   title: 'Approve changed tools',
   description: 'Takes the tools that are withheld as they are now described.',
@@ -136,26 +137,31 @@ const approveTools = defineTool({
     digest: z.string().max(64).describe('Of what was looked at, from devices.tools.list.'),
   }),
   output: z.object({ device: z.string(), approved: z.array(z.string()) }),
-})
+  plan: () => ok(undefined),
+  assess: (_plan: undefined, { device }: { readonly device: string }, call: Call) => deciding(call, device),
+} as const
 
 export function enrolmentTools(parts: EnrolmentParts): readonly Capability[] {
-  const change = (kind: 'revoke' | 'rotate' | 'forget') => (wanted: { readonly device: string }, call: Call) =>
-    inHouse(parts, (house) => changed({ parts, house, call }, kind, wanted.device))
+  const act =
+    (kind: 'revoke' | 'rotate' | 'forget') => (_plan: undefined, wanted: { readonly device: string }, call: Call) =>
+      inHouse(parts, (house) => changed({ parts, house, call }, kind, wanted.device))
   return [
     list.handledBy(() => inHouse(parts, (house) => ok({ data: listJson(house) }))),
-    approve(parts).handledBy((wanted, call) => inHouse(parts, (house) => approved({ parts, house, call }, wanted))),
-    revoke.handledBy(change('revoke')),
-    rotate.handledBy(change('rotate')),
-    forget.handledBy(change('forget')),
-    approveTools.handledBy(({ device: name, digest }, { caller }) =>
-      inHouse(parts, async ({ roster }) => {
-        const device = roster.find(name)
-        if (device === undefined) return fail(unknownDevice(name))
-        const taken = await roster.approve(device, digest, callerKey(caller))
-        if (!taken.ok) return taken
-        return ok({ data: { device: device.slug, approved: taken.value.map((tool) => visibleText(tool, 256)) } })
-      }),
-    ),
+    approve(parts),
+    defineChange({ ...revoke, act: act('revoke') }),
+    defineChange({ ...rotate, act: act('rotate') }),
+    defineChange({ ...forget, act: act('forget') }),
+    defineChange({
+      ...approveTools,
+      act: (_plan, { device: name, digest }, { caller }) =>
+        inHouse(parts, async ({ roster }) => {
+          const device = roster.find(name)
+          if (device === undefined) return fail(unknownDevice(name))
+          const taken = await roster.approve(device, digest, callerKey(caller))
+          if (!taken.ok) return taken
+          return ok({ data: { device: device.slug, approved: taken.value.map((tool) => visibleText(tool, 256)) } })
+        }),
+    }),
   ]
 }
 

@@ -3,10 +3,8 @@
  *
  * Pure.
  */
-import type { CallOptions } from '../../bus/call-options.ts'
-import type { Call, Caller, Outcome } from '../../bus/call.ts'
+import type { Caller, Outcome } from '../../bus/call.ts'
 import type { Fault } from '../../core/fault.ts'
-import type { JsonObject } from '../../core/json.ts'
 import { fail } from '../../core/result.ts'
 import type { Gateway } from '../enrol/gateway-server.ts'
 import type { DeviceCalls } from './device-call.ts'
@@ -30,15 +28,9 @@ export interface OpenHouse {
   readonly localOnly: boolean
 }
 
-export interface ForwardBus {
-  readonly call: (name: string, version: undefined, body: JsonObject, options: CallOptions) => Promise<Outcome>
-}
-
 export interface ToolParts {
   /** `undefined` while the doors are closed. */
   readonly house: () => OpenHouse | undefined
-  readonly bus: ForwardBus
-  readonly monotonic: () => number
 }
 
 /** The work, while there is somebody to do it with. */
@@ -50,7 +42,7 @@ export async function inHouse(
   return open === undefined ? fail(CLOSED) : work(open)
 }
 
-const CLOSED: Fault = {
+export const CLOSED: Fault = {
   kind: 'offline',
   code: 'devices_closed',
   message: 'The listener for devices is not open. `hearthbus doctor` says why.',
@@ -79,22 +71,4 @@ export function unknownDevice(name: string): Fault {
     code: 'unknown_device',
     message: `There is no device ${JSON.stringify(name.slice(0, 64))}. devices.list says which there are.`,
   }
-}
-
-/**
- * The same caller calls something else: under its own name, with its own guard, lock and record. There is no second way
- * to a device, only a longer one.
- */
-export function forward({ bus, monotonic }: ToolParts, call: Call, to: { name: string; body: JsonObject }) {
-  return bus.call(to.name, undefined, to.body, {
-    caller: call.caller,
-    channel: call.channel,
-    traceId: call.traceId,
-    parentSpan: call.parentSpan,
-    timeoutMs: Math.max(0, call.deadlineMs - monotonic()),
-    signal: call.signal,
-    hopBudget: 0,
-    heldLocks: call.heldLocks,
-    interaction: call.interaction,
-  })
 }

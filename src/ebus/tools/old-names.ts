@@ -5,31 +5,17 @@
  *
  * Guard, approval, key, lock and record are those of the tool itself, so that what the owner says of it holds for both.
  *
- * Pure, given the bus.
+ * Pure: the bus does the work.
  */
-import type { CapabilityBus } from '../../bus/bus.ts'
-import type { Call, Outcome } from '../../bus/call.ts'
-import type { Assessment, Capability } from '../../bus/capability.ts'
+import type { Capability } from '../../bus/capability.ts'
+import { CALLS_ON, defineChange } from '../../bus/change-definition.ts'
 import { defineTool } from '../../bus/tool.ts'
-import type { Clock } from '../../core/clock.ts'
-import type { JsonObject } from '../../core/json.ts'
 import { ebusFamily } from './envelope.ts'
 import { devicesList, listWords } from './registry-tools.ts'
 import { INVOKE, legacyInput, output } from './rpc-tools.ts'
 
-export interface Forwarding {
-  readonly bus: Pick<CapabilityBus, 'call'>
-  readonly clock: Pick<Clock, 'monotonic'>
-}
-
-const common = {
+const legacyInvoke = defineChange({
   family: ebusFamily,
-  // Forwarding changes nothing. What the named tool does is judged, and if need be approved, when that is called.
-  assess: (): Assessment => ({ effect: 'reads', reasons: [] }),
-} as const
-
-const legacyInvoke = defineTool({
-  ...common,
   name: 'ebus.invoke',
   title: 'Call a method of a device (old name)',
   description: `As ${INVOKE}, with intent READ_ONLY unless told otherwise; what is allowed there is allowed here.`,
@@ -37,28 +23,16 @@ const legacyInvoke = defineTool({
   idempotent: false,
   input: legacyInput,
   output,
+  ...CALLS_ON,
+  act: (_plan, invocation, context) => context.call(INVOKE, invocation, { isLocal: true }),
 })
 
 const legacyDevices = defineTool({
-  ...common,
   ...listWords,
+  family: ebusFamily,
   name: 'ebus.devices',
   title: 'List the devices (old name)',
   effect: 'reads',
-})
+}).handledBy((wanted, context) => context.call(devicesList.offer.name, wanted, { isLocal: true }))
 
-export function oldNames(forwarding: Forwarding): readonly Capability[] {
-  const to = (name: string) => (body: JsonObject, call: Call) => forward(forwarding, call, { name, body })
-  return [legacyInvoke.handledBy(to(INVOKE)), legacyDevices.handledBy(to(devicesList.offer.name))]
-}
-
-function forward(
-  { bus, clock }: Forwarding,
-  call: Call,
-  { name, body }: { readonly name: string; readonly body: JsonObject },
-): Promise<Outcome> {
-  const { caller, channel, traceId, parentSpan, signal, heldLocks, interaction } = call
-  const timeoutMs = Math.max(0, call.deadlineMs - clock.monotonic())
-  const options = { caller, channel, traceId, parentSpan, signal, heldLocks, interaction, timeoutMs, hopBudget: 0 }
-  return bus.call(name, undefined, body, options)
-}
+export const OLD_NAMES: readonly Capability[] = [legacyInvoke, legacyDevices]

@@ -11,7 +11,7 @@ import { z } from 'zod'
 import type { Call, Outcome } from '../../bus/call.ts'
 import { accountKey } from '../../bus/caller-key.ts'
 import type { Assessment, Capability } from '../../bus/capability.ts'
-import { defineTool } from '../../bus/tool.ts'
+import { defineChange } from '../../bus/change-definition.ts'
 import { hex } from '../../core/bytes.ts'
 import type { Fault, Reason } from '../../core/fault.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
@@ -95,7 +95,7 @@ export const INVOKE = 'ebus.v1.rpc.invoke'
 
 export function rpcTools(house: House): readonly Capability[] {
   return [
-    defineTool({
+    defineChange({
       name: INVOKE,
       title: 'Call a method of a device',
       description: `Calls one method of one device, as registry.methods.list names it: reads a register or a timer, or changes one. This is also how a room setpoint, the hot water temperature or a mode is set: ${HOW_TO_SET}. Changes need intent MUTATE, allow_dangerous and an idempotency_key; raw opcodes and installer settings also need a person’s approval.`,
@@ -107,57 +107,53 @@ export function rpcTools(house: House): readonly Capability[] {
       family: ebusFamily,
       // Reads take none: the bus itself puts telegrams in a row.
       lock: (body: JsonObject): string | undefined => (body['intent'] === 'MUTATE' ? busLock(house, body) : undefined),
-      assess: (invocation): Assessment => assess(house, invocation),
-    }).handledBy((invocation, call) => invoke({ house, invocation, call })),
+      plan: (invocation) => resolve(house, invocation),
+      assess,
+      assessMistake: (invocation) => ({ reasons: gateReasons(invocation) }),
+      act: (resolved, invocation, call) =>
+        resolved.method.readOnly
+          ? read({ house, invocation, call }, resolved)
+          : change({ house, invocation, call }, resolved),
+    }),
   ]
 }
 
-function assess(house: House, invocation: Invocation): Assessment {
-  const { intent: wanted, allow_dangerous: dangerous, idempotency_key: key, plane, method: methodName } = invocation
-  const method = findMethod(plane, methodName)
-  // Mistakes in the parameters are answered by the handler; here they only mean that nothing is known of the effect.
-  const prepared = method?.prepare(invocation.params)
-  const request = prepared?.ok === true ? prepared.value : undefined
-  if (wanted === 'READ_ONLY')
-    return { effect: 'reads', reasons: method === undefined || method.readOnly ? [] : [NOT_READ_ONLY] }
-  const reasons: Reason[] = [
+function assess({ heating, method, prepared, request }: Resolved, invocation: Invocation): Assessment {
+  const { idempotency_key: key } = invocation
+  const reasons = gateReasons(invocation)
+  // MUTATE on a reading method is allowed and remains a read, with the gates that were asked for.
+  if (method.readOnly) return { effect: 'reads', reasons }
+  const { installation } = heating
+  // By the main face, so that limits and approvals hold under every address of the device.
+  const target = addressText(request.target)
+  const device = installation.registry.find(request.target)
+  const what = prepared.actuator ?? method.name
+  const change = changeView(installation, request, prepared.confirm?.data)
+  return {
+    effect: isElsewhere(method, request.target, installation) ? 'sensitive' : prepared.effect,
+    reasons,
+    target: `ebus:${heating.id}:${target}/${what}`,
+    label: `${device?.identity?.deviceId ?? 'device'} at ${target}: ${change?.label ?? `${method.name} ${what}`}`,
+    ...(key === undefined ? {} : { idempotencyKey: key }),
+    // Not how long to wait, nor in which of several spellings it was said (docs/adr/0109).
+    keyedChange: {
+      bus: heating.id,
+      address: invocation.address,
+      method: method.name,
+      telegram_data: hex(prepared.data),
+    },
+    preview: { ...change?.values, method: method.name, telegram_data: hex(prepared.data) },
+  }
+}
+
+/** What the contract asks for beside the arguments of the method, whatever those are. */
+function gateReasons(invocation: Invocation): readonly Reason[] {
+  const { intent: wanted, allow_dangerous: dangerous, idempotency_key: key, plane, method } = invocation
+  if (wanted === 'READ_ONLY') return findMethod(plane, method)?.readOnly === false ? [NOT_READ_ONLY] : []
+  return [
     ...(dangerous ? [] : [{ rule: 'allow-dangerous', message: 'MUTATE needs allow_dangerous: true.' }]),
     ...(key === undefined ? [NO_KEY] : []),
   ]
-  // MUTATE on a reading method is allowed and remains a read, with the gates that were asked for.
-  if (method?.readOnly === true) return { effect: 'reads', reasons }
-  const busId = invocation.bus ?? house.buses[0]?.id ?? ''
-  // By the main face, so that limits and approvals hold under every address of the device.
-  const installation = house.buses.find((each) => each.id === busId)?.installation
-  const device = installation?.registry.find(invocation.address)
-  const address = device?.address ?? invocation.address
-  const target = addressText(address)
-  const what = request?.actuator ?? methodName
-  const elsewhere = method !== undefined && device !== undefined && isElsewhere(method, device.address, installation)
-  const change =
-    method === undefined || request === undefined || installation === undefined
-      ? undefined
-      : changeView(installation, requestOf(method, address, request), request.confirm?.data)
-  return {
-    // Unknown methods and wrong parameters are refused by the handler; until then they count as a change.
-    effect: request === undefined ? 'writes' : elsewhere ? 'sensitive' : request.effect,
-    reasons,
-    target: `ebus:${busId}:${target}/${what}`,
-    label: `${device?.identity?.deviceId ?? 'device'} at ${target}: ${change?.label ?? `${methodName} ${what}`}`,
-    ...(key === undefined ? {} : { idempotencyKey: key }),
-    ...(request === undefined
-      ? {}
-      : {
-          // Not how long to wait, nor in which of several spellings it was said (docs/adr/0109).
-          keyedChange: {
-            bus: busId,
-            address: invocation.address,
-            method: methodName,
-            telegram_data: hex(request.data),
-          },
-          preview: { ...change?.values, method: methodName, telegram_data: hex(request.data) },
-        }),
-  }
 }
 
 /**
@@ -193,12 +189,6 @@ interface Resolved {
   readonly method: Method
   readonly prepared: Prepared
   readonly request: BusRequest
-}
-
-async function invoke(job: Job): Promise<Outcome> {
-  const resolved = resolve(job.house, job.invocation)
-  if (!resolved.ok) return resolved
-  return resolved.value.method.readOnly ? read(job, resolved.value) : change(job, resolved.value)
 }
 
 /** In the order in which a caller can put things right: bus, device, plane, method, intent, source, parameters. */

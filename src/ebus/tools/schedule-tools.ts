@@ -7,7 +7,7 @@ import { z } from 'zod'
 import type { Call, Outcome } from '../../bus/call.ts'
 import { accountKey } from '../../bus/caller-key.ts'
 import type { Assessment, Capability } from '../../bus/capability.ts'
-import { defineTool } from '../../bus/tool.ts'
+import { defineChange } from '../../bus/change-definition.ts'
 import type { Fault } from '../../core/fault.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
@@ -20,7 +20,7 @@ import type { DaySlot, ProgramConfig, ProgramId } from '../semantic/schedule.ts'
 import { NO_ZONE, WEEKDAYS, decodeProgramConfig, refusalText } from '../semantic/schedule.ts'
 import { configKey, knownProgram } from '../semantic/schedule-reads.ts'
 import { slotJson } from '../semantic/schedules.ts'
-import type { DayOutcome, SlotResult, Talk } from '../semantic/schedule-writer.ts'
+import type { DayOutcome, DayPlace, SlotResult, Talk } from '../semantic/schedule-writer.ts'
 import { readDay, writeDay } from '../semantic/schedule-writer.ts'
 import type { Regulator } from '../semantic/topology.ts'
 import { busArgument, idempotencyKeyArgument } from './arguments.ts'
@@ -88,39 +88,57 @@ export function scheduleTools(house: House, pause: (ms: number) => Promise<void>
     lock: (body: JsonObject): string => busLock(house, body),
   } as const
   return [
-    defineTool({
+    defineChange({
       ...common,
       name: 'ebus.v1.semantic.schedules.set_zone_time_program',
       title: 'Replace a day of a zone’s heating schedule',
       description:
         'Replaces all heating slots of one weekday of one zone. The regulator applies it at once: from now on that day’s rooms follow it. Reads the day back and restores the old one if it was not kept as written.',
       input: z.strictObject({ zone: z.int().min(0).max(2).describe('0 is the first zone.'), ...shared }),
-      assess: ({ zone, ...wish }) => assess(house, { zone, channel: 'heating' }, wish),
-    }).handledBy(({ zone, ...wish }, call) =>
-      setProgram({ house, id: { zone, channel: 'heating' }, wish, call, pause }),
-    ),
-    defineTool({
+      ...programSteps(house, pause, ({ zone, ...wish }: Wish & { readonly zone: number }) => ({
+        id: { zone, channel: 'heating' },
+        wish,
+      })),
+    }),
+    defineChange({
       ...common,
       name: 'ebus.v1.semantic.schedules.set_dhw_time_program',
       title: 'Replace a day of the hot water schedule',
       description:
         'Replaces the times of one weekday in which hot water is made. A temperature, if given, is the one hot water setpoint. Reads the day back and restores the old one if it was not kept as written.',
       input: z.strictObject(shared),
-      assess: (wish) => assess(house, DHW, wish),
-    }).handledBy((wish, call) => setProgram({ house, id: DHW, wish, call, pause })),
+      ...programSteps(house, pause, (wish: Wish) => ({ id: DHW, wish })),
+    }),
   ]
+}
+
+/** The three functions of both changes, which differ only in how they say which program is meant. */
+function programSteps<Input>(
+  house: House,
+  pause: Job['pause'],
+  meant: (input: Input) => Pick<Job, 'id' | 'wish'>,
+): {
+  readonly plan: (input: Input, call: Call) => Promise<Result<DayPlan, Fault>>
+  readonly assess: (plan: DayPlan, input: Input) => Assessment
+  readonly act: (plan: DayPlan, input: Input, call: Call) => Promise<Outcome>
+  readonly rehearse: (plan: DayPlan, input: Input, call: Call) => Promise<Outcome>
+} {
+  const jobOf = (input: Input, call: Call): Job => ({ house, ...meant(input), call, pause })
+  return {
+    plan: (input, call) => planDay(jobOf(input, call)),
+    assess: (plan, input) => assess(plan, meant(input)),
+    act: (plan, input, call) => setProgram(plan, jobOf(input, call)),
+    rehearse: (plan, input, call) => rehearse(plan, jobOf(input, call)),
+  }
 }
 
 /** Hot water has no zone of its own. */
 const DHW: ProgramId = { zone: NO_ZONE, channel: 'dhw' }
 
 /** What the day is and would be, for whoever has to approve it; from memory, the bus is not asked for that. */
-function assess(house: House, id: ProgramId, wish: Wish): Assessment {
-  const busId = wish.bus ?? house.buses[0]?.id ?? ''
-  const installation = house.buses.find((each) => each.id === busId)?.installation
-  const regulator = installation?.topology.regulator
-  const program =
-    installation === undefined || regulator === undefined ? undefined : knownProgram(regulator, id, installation.shadow)
+function assess({ heating, regulator }: DayPlan, { id, wish }: Pick<Job, 'id' | 'wish'>): Assessment {
+  const busId = heating.id
+  const program = knownProgram(regulator, id, heating.installation.shadow)
   const what = id.channel === 'dhw' ? 'dhw' : `zone-${id.zone + 1}`
   return {
     effect: 'writes',
@@ -147,32 +165,35 @@ interface Job {
 }
 
 /** Not withdrawn when the caller leaves: a day that is half written has to be finished or put back. */
-async function setProgram(job: Job): Promise<Outcome> {
-  const heating = busOf(job.house, job.wish.bus)
-  if (!heating.ok) return heating
-  return heating.value.exclusively(async () => {
+async function setProgram(plan: DayPlan, job: Job): Promise<Outcome> {
+  const { heating, regulator, slots } = plan
+  return heating.exclusively(async () => {
     if (job.call.signal.aborted) return fail(withdrawn())
-    const talk = talkOf(heating.value, job)
-    const prepared = await prepare(heating.value, talk, job)
-    if (!prepared.ok) return prepared
-    const { regulator, config, slots } = prepared.value
-    const place = { regulator, id: job.id, weekday: job.wish.weekday, idleCelsius: idleCelsius(job.id, config) }
-    if (job.call.rehearsal) {
-      const before = await readDay(talk, place)
-      return before.ok
-        ? rehearsed(job.house, heating.value, { before: before.value, slots })
-        : fail(readFault(before.fault, regulator.address))
-    }
-    const written = await writeDay(talk, place, slots)
+    const written = await writeDay(talkOf(heating, job), placeOf(plan, job), slots)
     if (!written.ok) return fail(readFault(written.fault, regulator.address))
     if (written.value.kind === 'unchanged' && written.value.restored)
-      heating.value.installation.observatory.incidents.note(
+      heating.installation.observatory.incidents.note(
         'restored',
         `schedule of ${WEEKDAYS[job.wish.weekday] ?? ''} put back`,
         job.house.clock.now(),
       )
-    return reported(job.house, heating.value, { regulator, outcome: written.value })
+    return reported(job.house, heating, { regulator, outcome: written.value })
   })
+}
+
+async function rehearse(plan: DayPlan, job: Job): Promise<Outcome> {
+  const { heating, regulator, slots } = plan
+  return heating.exclusively(async () => {
+    if (job.call.signal.aborted) return fail(withdrawn())
+    const before = await readDay(talkOf(heating, job), placeOf(plan, job))
+    return before.ok
+      ? rehearsed(job.house, heating, { before: before.value, slots })
+      : fail(readFault(before.fault, regulator.address))
+  })
+}
+
+function placeOf({ regulator, config }: DayPlan, { id, wish }: Job): DayPlace {
+  return { regulator, id, weekday: wish.weekday, idleCelsius: idleCelsius(id, config) }
 }
 
 /**
@@ -196,24 +217,30 @@ function talkOf(heating: HeatingBus, { call, pause }: Job): Talk {
   }
 }
 
+/** One day as it would be written, and where. */
+interface DayPlan {
+  readonly heating: HeatingBus
+  readonly regulator: Regulator
+  readonly config: ProgramConfig
+  readonly slots: readonly DaySlot[]
+}
+
 /** Everything that can be refused is refused here, before the first telegram that changes something. */
-async function prepare(
-  heating: HeatingBus,
-  talk: Talk,
-  { id, wish }: Job,
-): Promise<
-  Result<{ readonly regulator: Regulator; readonly config: ProgramConfig; readonly slots: readonly DaySlot[] }, Fault>
-> {
+async function planDay(job: Job): Promise<Result<DayPlan, Fault>> {
+  const { id, wish } = job
+  const found = busOf(job.house, wish.bus)
+  if (!found.ok) return found
+  const heating = found.value
   const { topology, shadow } = heating.installation
   const { regulator } = topology
   // In this order: no regulator yet is worth trying again, one without programs is not.
   if (regulator?.timers === undefined || regulator.timers === 'none') return fail(noPrograms(regulator))
   if (id.channel === 'heating' && topology.zonesKnown && !topology.zones().includes(id.zone))
     return fail(notFound(`There is no zone ${id.zone}; there are ${topology.zones().join(', ')}.`))
-  const config = knownProgram(regulator, id, shadow)?.config ?? (await askConfig(talk, regulator, id))
+  const config = knownProgram(regulator, id, shadow)?.config ?? (await askConfig(talkOf(heating, job), regulator, id))
   if (config === undefined) return fail(notFound('The regulator has no such program.'))
   const checked = checkSlots(wish.slots, { id, config, setpoint: setpointOf(heating, id) })
-  return checked.ok ? ok({ regulator, config, slots: checked.value }) : fail(badArguments(checked.fault))
+  return checked.ok ? ok({ heating, regulator, config, slots: checked.value }) : fail(badArguments(checked.fault))
 }
 
 function noPrograms(regulator: Regulator | undefined): Fault {

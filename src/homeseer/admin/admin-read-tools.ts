@@ -8,6 +8,7 @@
  */
 import { z } from 'zod'
 import type { Capability } from '../../bus/capability.ts'
+import { defineChange } from '../../bus/change-definition.ts'
 import { defineTool } from '../../bus/tool.ts'
 import type { Fault, Reason } from '../../core/fault.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
@@ -107,7 +108,7 @@ function read(homeseer: Homeseer, { data, raw, refs, ...words }: ReadTool): Capa
 }
 
 function usersList(homeseer: Homeseer, seen: UsersSeen): Capability {
-  return defineTool({
+  return defineChange({
     family: homeseerFamily,
     // It runs the adapter's script on HomeSeer's machine.
     effect: 'admin',
@@ -122,21 +123,23 @@ function usersList(homeseer: Homeseer, seen: UsersSeen): Capability {
       ...SPARE,
     }),
     output: z.looseObject({ users: z.array(z.looseObject({})) }),
+    plan: () => ok(undefined),
     assess: () => ({
       effect: 'admin',
       target: 'homeseer:users',
       label: 'Users of HomeSeer',
       reasons: codeReasons(homeseer),
     }),
-  }).handledBy(async ({ includeDisabled, limit }, call) => {
-    const data = await readFromAdapter(homeseer, 'users.list', call.signal)
-    if (!data.ok) return data
-    // An adapter is a script that the owner may have edited: what is no record of a user is left out, and a password
-    // too.
-    const all = listOf(hideSecrets(data.value['users'] ?? [])).filter(isJsonObject)
-    seen.note(all)
-    const users = all.filter((user) => includeDisabled || user['enabled'] !== false)
-    return answer({ total: users.length, returned: Math.min(limit, users.length), users: users.slice(0, limit) })
+    act: async (_plan, { includeDisabled, limit }, call) => {
+      const data = await readFromAdapter(homeseer, 'users.list', call.signal)
+      if (!data.ok) return data
+      // An adapter is a script that the owner may have edited: what is no record of a user is left out, and a password
+      // too.
+      const all = listOf(hideSecrets(data.value['users'] ?? [])).filter(isJsonObject)
+      seen.note(all)
+      const users = all.filter((user) => includeDisabled || user['enabled'] !== false)
+      return answer({ total: users.length, returned: Math.min(limit, users.length), users: users.slice(0, limit) })
+    },
   })
 }
 

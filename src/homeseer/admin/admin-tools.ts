@@ -5,17 +5,17 @@
  */
 import { z } from 'zod'
 import type { Call, Outcome } from '../../bus/call.ts'
-import type { Effect } from '../../bus/capability.ts'
+import type { Capability, Effect } from '../../bus/capability.ts'
 import { isUntried } from '../../core/fault.ts'
 import type { Fault } from '../../core/fault.ts'
 import { canonicalJson, isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import { hideSecrets } from '../../guard/redact.ts'
-import { answer, auditRef, nested, type Homeseer } from '../tools/dependencies.ts'
+import { answer, auditRef, type Homeseer } from '../tools/dependencies.ts'
 import { findEvent, type EventName } from '../tools/event-read-tools.ts'
 import { weighEvent } from '../tools/event-weight-client.ts'
 import { hs4Fault } from '../tools/faults.ts'
-import { BASE_GUARD, guardedTool, type GuardedTool } from '../tools/guarded-tool.ts'
+import { BASE_GUARD, defineHomeseerChange } from '../tools/homeseer-change.ts'
 import { textOf } from '../tools/json-text.ts'
 import { findDevice } from '../tools/house-client.ts'
 import type { House } from '../catalog/house.ts'
@@ -50,15 +50,15 @@ interface Plan {
   readonly effect: Effect
 }
 
-export function adminTools(parts: AdminParts): readonly GuardedTool[] {
+export function adminTools(parts: AdminParts): readonly Capability[] {
   return OPERATIONS.map((operation) => operationTool(parts, operation))
 }
 
-function operationTool(parts: AdminParts, operation: Operation): GuardedTool {
+function operationTool(parts: AdminParts, operation: Operation): Capability {
   const { homeseer } = parts
   const { op, domain, title, description, shape, target, touched, secrets } = operation
   const requireTicket = homeseer.config.admin.requireChangeTicket
-  return guardedTool<z.ZodType<AdminInput, unknown>, Plan>(homeseer.rules, {
+  return defineHomeseerChange<z.ZodType<AdminInput, unknown>, Plan>(homeseer.rules, {
     name: `hs4.admin.${op}`,
     title,
     description,
@@ -73,7 +73,7 @@ function operationTool(parts: AdminParts, operation: Operation): GuardedTool {
     alwaysTouched: { domain },
     plan: (input) => planOperation(homeseer, operation, plainArguments(input)),
     refusal: (claims, call) => refusedEnvelope({ domain, claims, requireTicket, auditRef: auditRef(call) }),
-    weigh: ({ args, effect }) => ({
+    assess: ({ args, effect }) => ({
       effect,
       target: `homeseer:${target(args)}`,
       label: `${title}: ${target(args)}`,
@@ -230,10 +230,10 @@ function unseen(op: string): Fault {
 }
 
 /** Takes back one act of administration, by the call that undoes it, which passes every gate itself. */
-export function rollbackTool({ homeseer, rollbacks }: AdminParts): GuardedTool {
+export function rollbackTool({ homeseer, rollbacks }: AdminParts): Capability {
   const input = z.strictObject({ rollbackId: z.string().min(1).max(64), ...BASE_GUARD, ...ADMIN_CLAIMS })
   const { requireChangeTicket: requireTicket, executionMode: route } = homeseer.config.admin
-  return guardedTool(homeseer.rules, {
+  return defineHomeseerChange(homeseer.rules, {
     name: 'hs4.admin.rollback',
     title: 'Take an act of administration back',
     description:
@@ -250,23 +250,18 @@ export function rollbackTool({ homeseer, rollbacks }: AdminParts): GuardedTool {
       const said = { domain, claims, discretion: discretionOf({}, args), requireTicket, auditRef: auditRef(call) }
       return plannedEnvelope({ ...said, data: { rollbackId: id, undoes, by: tool } }, route)
     },
-    weigh: ({ id, domain, tool, args, undoes }) => ({
+    assess: ({ id, domain, tool, args, undoes }) => ({
       effect: 'admin',
       target: `homeseer:rollback:${id}`,
       label: `Take back ${undoes}`,
       touched: { domain },
       preview: { undoes, by: tool, arguments: args },
     }),
-    act: async (rollback, claims, call) => {
+    act: async (rollback, claims, context) => {
       // Taken before it is tried: of two callers at once only one may undo.
       if (!(await rollbacks.take(rollback.id))) return fail(usedUp(rollback))
       const { rollbackId: _, ...guard } = claims
-      const outcome = await homeseer.bus.call(
-        rollback.tool,
-        undefined,
-        { ...rollback.args, ...guard },
-        nested(homeseer, call),
-      )
+      const outcome = await context.call(rollback.tool, { ...rollback.args, ...guard }, { isLocal: true })
       if (outcome.ok)
         return answer({ ...(outcome.value.data as JsonObject), rolledBack: rollback.undoes, rollbackId: rollback.id })
       // HomeSeer was told nothing: the rollback has not been used and may be tried again.

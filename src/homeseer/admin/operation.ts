@@ -5,7 +5,7 @@
  */
 import { z } from 'zod'
 import type { JsonObject } from '../../core/json.ts'
-import { BASE_GUARD } from '../tools/guarded-tool.ts'
+import { BASE_GUARD } from '../tools/homeseer-change.ts'
 import type { AdminDomain, Claims, Touched } from '../tools/rules.ts'
 
 const RISKS = ['low', 'medium', 'high'] as const

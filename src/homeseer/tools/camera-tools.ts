@@ -15,7 +15,7 @@ import { panCamera } from '../wire/write-request.ts'
 import { answer, type Homeseer } from './dependencies.ts'
 import { homeseerFamily } from './envelope.ts'
 import { hs4Fault, readFault, writeFault } from './faults.ts'
-import { BASE_GUARD, GUARDED_OUTPUT, guardedTool, type GuardedTool } from './guarded-tool.ts'
+import { BASE_GUARD, GUARDED_OUTPUT, defineHomeseerChange } from './homeseer-change.ts'
 import { textOf } from './json-text.ts'
 
 const common = { family: homeseerFamily, effect: 'reads' } as const
@@ -66,8 +66,8 @@ export function cameraReadTools(homeseer: Homeseer): readonly Capability[] {
   ]
 }
 
-export function cameraPan(homeseer: Homeseer): GuardedTool {
-  return guardedTool(homeseer.rules, {
+export function cameraPan(homeseer: Homeseer): Capability {
+  return defineHomeseerChange(homeseer.rules, {
     name: 'hs4.cameras.pan',
     title: 'Move a camera',
     description:
@@ -77,7 +77,7 @@ export function cameraPan(homeseer: Homeseer): GuardedTool {
     effect: 'writes',
     lock: ({ camId: id }) => `homeseer:camera:${textOf(id)}`,
     plan: (input) => movableCamera(homeseer, input.camId),
-    weigh: ({ camId: id, name }, { direction }) => ({
+    assess: ({ camId: id, name }, { direction }) => ({
       effect: 'writes',
       target: `homeseer:camera:${id}`,
       label: `Camera ${name}`,

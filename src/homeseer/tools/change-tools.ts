@@ -12,9 +12,11 @@
  * Reads and writes through guard and bus.
  */
 import { z } from 'zod'
-import type { Call, Outcome } from '../../bus/call.ts'
+import type { Outcome } from '../../bus/call.ts'
 import { callerKey } from '../../bus/caller-key.ts'
-import type { Capability, Issue, Offer } from '../../bus/capability.ts'
+import type { Assessment, Capability, Issue, Offer } from '../../bus/capability.ts'
+import { CALLS_ON, defineChange } from '../../bus/change-definition.ts'
+import type { HandlerContext } from '../../bus/handler-context.ts'
 import { acceptLeavingOut } from '../../bus/not-given.ts'
 import { defineTool } from '../../bus/tool.ts'
 import type { Fault } from '../../core/fault.ts'
@@ -22,18 +24,18 @@ import type { Json, JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import { meantBy } from '../../core/spelling.ts'
 import type { ChangeEnd, PreparedChange } from '../../guard/change.ts'
-import type { Judgement } from '../../guard/gate.ts'
+import type { DecisionPreview } from '../../guard/authorise.ts'
 import { hideSecrets } from '../../guard/redact.ts'
 import { denied } from '../../guard/refusal.ts'
-import { answer, isoTime, nested, type Homeseer } from './dependencies.ts'
+import { answer, isoTime, type Homeseer } from './dependencies.ts'
 import { homeseerFamily } from './envelope.ts'
 import { badArgument, HINT, hs4Fault, NEXT, nextJson } from './faults.ts'
-import { BASE_GUARD, type GuardedTool } from './guarded-tool.ts'
+import { BASE_GUARD } from './homeseer-change.ts'
 import { cut } from './json-text.ts'
 import { isDry, type Claims } from './rules.ts'
 
 /** Tools whose calls can be staged, by name. */
-export type Preparable = ReadonlyMap<string, GuardedTool>
+export type Preparable = ReadonlyMap<string, Offer>
 
 export function changeTools(homeseer: Homeseer, preparable: Preparable): readonly Capability[] {
   return [prepareTool(homeseer, preparable), commitTool(homeseer, preparable)]
@@ -61,33 +63,33 @@ function prepareTool(homeseer: Homeseer, preparable: Preparable): Capability {
     // Nothing in the house changes, so no gate about changes applies; who may change what is judged inside.
     effect: 'records',
     timeoutSeconds: 60,
-  }).handledBy((input, call) => prepare(homeseer, preparable, { ...input, call }))
+  }).handledBy((input, context) => prepare(homeseer, preparable, { ...input, context }))
 }
 
 interface Staging {
   readonly toolName: string
   readonly args: JsonObject
   readonly summary: string | JsonObject
-  readonly call: Call
+  readonly context: HandlerContext
 }
 
 async function prepare(homeseer: Homeseer, preparable: Preparable, staging: Staging): Promise<Outcome> {
-  const { call, summary } = staging
+  const { context, summary } = staging
   const found = findTool(preparable, staging.toolName)
   if (!found.ok) return found
-  const { offer } = found.value.capability
+  const offer = found.value
   const accepted = offer.accept === undefined ? ok(staging.args) : acceptLeavingOut(offer.accept, staging.args)
   if (!accepted.ok) return fail(badStagedArguments(offer, accepted.fault))
   const args = accepted.value
   // Twice: as a dry run it must be permitted at all; as it stands, the caller learns what would still refuse it.
-  const rehearsed = await judged(homeseer, found.value, { call, args: { ...args, dryRun: true } })
+  const rehearsed = await previewed(homeseer, found.value, { context, args: { ...args, dryRun: true } })
   if (!rehearsed.ok) return rehearsed
   const { decision } = rehearsed.value
   if (decision.verdict === 'deny') return fail(denied(decision))
-  const real = await judged(homeseer, found.value, { call, args })
+  const real = await previewed(homeseer, found.value, { context, args })
   if (!real.ok) return real
   const kept = await homeseer.guard.changes.prepare({
-    principal: callerKey(call.caller),
+    principal: callerKey(context.caller),
     tool: offer.name,
     args,
     summary: typeof summary === 'string' ? summary : JSON.stringify(hideSecrets(summary)),
@@ -114,7 +116,7 @@ async function prepare(homeseer: Homeseer, preparable: Preparable, staging: Stag
 }
 
 function commitTool(homeseer: Homeseer, preparable: Preparable): Capability {
-  return defineTool({
+  return defineChange({
     family: homeseerFamily,
     name: 'hs4.change.commit',
     title: 'Commit a prepared change',
@@ -126,24 +128,26 @@ function commitTool(homeseer: Homeseer, preparable: Preparable): Capability {
     // The answer of the inner call is recorded with that call, where it is known which of it is secret.
     secrets: ['token', 'data'],
     timeoutSeconds: 90,
-    // The act is the inner call, which the guard weighs by itself; here only a record changes hands.
-    assess: () => ({ effect: 'records', reasons: [] }),
-  }).handledBy(({ token, ...claims }, call) => commit(homeseer, preparable, { token, claims, call }))
+    ...CALLS_ON,
+    // The act is the inner call, which the guard decides about by itself; here only a record changes hands.
+    assess: (): Assessment => ({ effect: 'records', reasons: [] }),
+    act: (_plan, { token, ...claims }, context) => commit(homeseer, preparable, { token, claims, context }),
+  })
 }
 
 interface Committing {
   readonly token: string
   readonly claims: Claims
-  readonly call: Call
+  readonly context: HandlerContext
 }
 
 async function commit(
   homeseer: Homeseer,
   preparable: Preparable,
-  { token, claims, call }: Committing,
+  { token, claims, context }: Committing,
 ): Promise<Outcome> {
   const { changes } = homeseer.guard
-  const principal = callerKey(call.caller)
+  const principal = callerKey(context.caller)
   const peeked = changes.peek(token, principal)
   if (!peeked.ok) return fail(asToken(peeked.fault))
   const { tool: name } = peeked.value
@@ -151,15 +155,14 @@ async function commit(
   const found = findTool(preparable, name)
   if (!found.ok) return found
   // Before the token is taken: a rehearsal must not use it up.
-  if (isDry(homeseer.rules, args)) return commitDry(homeseer, { call, change: { ...peeked.value, args }, token })
-  // A copy: plans are kept by the body they were made from, and this one belongs to this judgement.
-  const verdict = await judged(homeseer, found.value, { call, args: { ...args } })
+  if (isDry(homeseer.rules, args)) return commitDry(homeseer, { context, change: { ...peeked.value, args }, token })
+  const verdict = await previewed(homeseer, found.value, { context, args })
   if (!verdict.ok) return verdict
   if (verdict.value.decision.verdict === 'deny') return fail(asPrepared(denied(verdict.value.decision)))
   // Durable before the act: of any number of commits of one token, one goes on.
   const taken = await changes.take(token, principal)
   if (!taken.ok) return taken
-  const outcome = await homeseer.bus.call(name, undefined, claimed(taken.value, claims), nested(homeseer, call))
+  const outcome = await context.call(name, claimed(taken.value, claims), { isLocal: true })
   const preparedAuditRef = `ledger:${taken.value.preparedSeq}`
   if (!outcome.ok && REFUSED.has(outcome.fault.kind)) {
     const { releasedSeq } = await changes.release(token)
@@ -220,7 +223,7 @@ function stillCommittable(
     claims,
     change,
     refs,
-  }: Omit<Committing, 'call'> & {
+  }: Omit<Committing, 'context'> & {
     readonly change: PreparedChange
     readonly refs: JsonObject
   },
@@ -233,10 +236,14 @@ function stillCommittable(
 /** Default dry run, or a change that was staged as one: a plan, and the token stays as it is. */
 async function commitDry(
   homeseer: Homeseer,
-  { call, change, token }: { readonly call: Call; readonly change: PreparedChange; readonly token: string },
+  {
+    context,
+    change,
+    token,
+  }: { readonly context: HandlerContext; readonly change: PreparedChange; readonly token: string },
 ): Promise<Outcome> {
   const { tool: name, args, preparedSeq } = change
-  const outcome = await homeseer.bus.call(name, undefined, { ...args, dryRun: true }, nested(homeseer, call))
+  const outcome = await context.call(name, { ...args, dryRun: true }, { isLocal: true })
   if (!outcome.ok) return outcome
   return answer({
     committed: false,
@@ -251,20 +258,19 @@ async function commitDry(
 }
 
 /** The guard's decision and, unless it is a no, the mistake that the tool's own plan found. */
-async function judged(
+async function previewed(
   homeseer: Homeseer,
-  tool: GuardedTool,
-  { call, args }: { readonly call: Call; readonly args: JsonObject },
-): Promise<Result<Judgement, Fault>> {
-  const { offer } = tool.capability
-  const verdict = await homeseer.guard.judge({ ...call, capability: offer.name, body: args }, offer)
+  offer: Offer,
+  { context, args }: { readonly context: HandlerContext; readonly args: JsonObject },
+): Promise<Result<DecisionPreview, Fault>> {
+  const verdict = await homeseer.guard.previewDecision({ ...context, capability: offer.name, body: args }, offer)
   if (!verdict.ok) return verdict
-  const mistake = tool.mistakeIn(args)
+  const { mistake } = verdict.value
   return mistake === undefined || verdict.value.decision.verdict === 'deny' ? verdict : fail(mistake)
 }
 
 /** Under the contract's name or the one with underscores that strict clients see. */
-function findTool(preparable: Preparable, given: string): Result<GuardedTool, Fault> {
+function findTool(preparable: Preparable, given: string): Result<Offer, Fault> {
   const tool = preparable.get(meantBy(given, preparable.keys()) ?? given)
   if (tool !== undefined) return ok(tool)
   return fail(
@@ -287,7 +293,7 @@ function endOf(outcome: Outcome): ChangeEnd {
   return outcome.fault.kind === 'unknown-outcome' ? 'unknown' : 'failed'
 }
 
-function policyJson({ decision, assessment }: Judgement, offer: Offer): JsonObject {
+function policyJson({ decision, assessment }: DecisionPreview, offer: Offer): JsonObject {
   const reasons = 'reasons' in decision ? decision.reasons : []
   return {
     decision: decision.verdict,
@@ -300,7 +306,7 @@ function policyJson({ decision, assessment }: Judgement, offer: Offer): JsonObje
 /** Spec 4's target summary: the arguments of any preparable tool that say what it is about. */
 const TARGET_ARGUMENTS = new Set(['ref', 'camId', 'id', 'group', 'name', 'command', 'plugin', 'functionName'])
 
-function targetJson(offer: Offer, args: JsonObject, { assessment }: Judgement): JsonObject {
+function targetJson(offer: Offer, args: JsonObject, { assessment }: DecisionPreview): JsonObject {
   const named = Object.entries(args).filter(([name]) => TARGET_ARGUMENTS.has(name))
   return {
     toolName: offer.name,

@@ -16,7 +16,7 @@ import { callPlugin } from '../wire/write-request.ts'
 import { answer, type Homeseer } from './dependencies.ts'
 import { homeseerFamily } from './envelope.ts'
 import { hs4Fault, readFault, writeFault } from './faults.ts'
-import { BASE_GUARD, GUARDED_OUTPUT, guardedTool, type GuardedTool } from './guarded-tool.ts'
+import { BASE_GUARD, GUARDED_OUTPUT, defineHomeseerChange } from './homeseer-change.ts'
 import { cut, textOf } from './json-text.ts'
 import { scriptIdOf } from './rules.ts'
 
@@ -39,8 +39,8 @@ export function pluginList(homeseer: Homeseer): Capability {
   })
 }
 
-export function scriptRun(homeseer: Homeseer): GuardedTool {
-  return guardedTool(homeseer.rules, {
+export function scriptRun(homeseer: Homeseer): Capability {
+  return defineHomeseerChange(homeseer.rules, {
     name: 'hs4.scripts.run',
     title: 'Run a script',
     description:
@@ -53,7 +53,7 @@ export function scriptRun(homeseer: Homeseer): GuardedTool {
     // One at a time: what a script touches cannot be known, so no two may run beside each other.
     lock: 'homeseer:scripts',
     plan: async ({ command }) => ok({ command, scriptId: scriptIdOf(command) }),
-    weigh: ({ command, scriptId }) => ({
+    assess: ({ command, scriptId }) => ({
       effect: 'sensitive',
       // The whole command is in the preview that a person approves; this is its short name for limits and lists, and
       // stays in the ledger for good: statements before the first bracket must not leave a password there.
@@ -86,9 +86,9 @@ function complaintOf({ commands }: ScriptReply): string | undefined {
 /** The types that HomeSeer's `pluginfunction` request can spell as P1, P2, … */
 const parameter = z.union([z.string().max(2_000), z.number(), z.boolean()])
 
-export function pluginFunctionCall(homeseer: Homeseer): GuardedTool {
+export function pluginFunctionCall(homeseer: Homeseer): Capability {
   const { rules } = homeseer
-  return guardedTool(rules, {
+  return defineHomeseerChange(rules, {
     name: 'hs4.plugins.function.call',
     title: 'Call a plug-in function',
     description:
@@ -117,7 +117,7 @@ export function pluginFunctionCall(homeseer: Homeseer): GuardedTool {
       const next = [{ name: 'hs4.plugins.list' }]
       return fail(hs4Fault('NOT_FOUND', `HomeSeer has no plug-in ${plugin}.`, { details, next }))
     },
-    weigh: ({ id, key }, { functionName, params }) => ({
+    assess: ({ id, key }, { functionName, params }) => ({
       // On the owner's own list: the owner has thought about this one.
       effect: rules.pluginFunctions === undefined ? 'sensitive' : 'writes',
       target: `homeseer:plugin:${key}`,

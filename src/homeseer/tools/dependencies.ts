@@ -3,13 +3,12 @@
  *
  * Pure.
  */
-import type { CallOptions } from '../../bus/call-options.ts'
 import type { Call, Outcome } from '../../bus/call.ts'
 import type { Offer } from '../../bus/capability.ts'
 import type { HomeseerConfig } from '../../config/homeseer.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { Fault } from '../../core/fault.ts'
-import type { Json, JsonObject } from '../../core/json.ts'
+import type { Json } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import type { GuardServices } from '../../guard/guard.ts'
 import type { CatalogClient } from '../catalog/catalog-client.ts'
@@ -22,9 +21,8 @@ import type { Link } from '../wire/link-client.ts'
 import type { AuditTrail } from './audit.ts'
 import type { Rules } from './rules.ts'
 
-/** The bus, as far as tools call tools. */
-export interface CallingBus {
-  readonly call: (name: string, version: undefined, body: JsonObject, options: CallOptions) => Promise<Outcome>
+/** The bus, as far as tools look at tools. */
+export interface OfferingBus {
   readonly offer: (name: string) => Offer | undefined
   readonly offers: () => readonly Offer[]
 }
@@ -40,8 +38,8 @@ export interface Homeseer {
   /** `undefined` where learning is switched off. */
   readonly learned: AliasStore | undefined
   readonly eventFiles: EventFileStore
-  readonly bus: CallingBus
-  readonly guard: Pick<GuardServices, 'judge' | 'changes' | 'mode' | 'mayRead'>
+  readonly bus: OfferingBus
+  readonly guard: Pick<GuardServices, 'previewDecision' | 'changes' | 'mode' | 'mayRead'>
   readonly audit: AuditTrail
   readonly clock: Clock
 }
@@ -62,14 +60,6 @@ export function isoTime(ms: number | undefined): string | null {
 /** Where the record of this very call can be found: every event of it bears the trace. */
 export function auditRef(call: Pick<Call, 'traceId'>): string {
   return `trace:${call.traceId}`
-}
-
-/** A call made in the middle of another, for the same caller and within its time. */
-export function nested({ clock }: Homeseer, call: Call): CallOptions {
-  const { caller, channel, traceId, signal, heldLocks, interaction } = call
-  const timeoutMs = Math.max(0, call.deadlineMs - clock.monotonic())
-  // The deadline shrinks; nested calls stay in this house (`hopBudget` 0) and may share the locks that are held.
-  return { caller, channel, traceId, signal, heldLocks, interaction, timeoutMs, hopBudget: 0 }
 }
 
 /** The definition of an event where HomeSeer's files can be read; why not is no reason to fail here. */

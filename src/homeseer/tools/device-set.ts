@@ -8,6 +8,7 @@
  */
 import { z } from 'zod'
 import type { Call, Outcome } from '../../bus/call.ts'
+import type { Capability } from '../../bus/capability.ts'
 import type { Fault } from '../../core/fault.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
@@ -26,10 +27,9 @@ import {
   BASE_GUARD,
   deviceTarget,
   GUARDED_OUTPUT,
-  guardedTool,
-  type GuardedTool,
-  type Weighed,
-} from './guarded-tool.ts'
+  defineHomeseerChange,
+  type HomeseerAssessment,
+} from './homeseer-change.ts'
 import { findDevice, noDevice, seenNow } from './house-client.ts'
 import { choosePath, clearChoice, pathJson, type SetMode, type SetPath } from './set-wish.ts'
 import { asAnswered, verificationJson, verify, watch, type Verification, type Watch } from './verify-client.ts'
@@ -65,8 +65,8 @@ interface Plan {
   readonly shown: LiveValue | undefined
 }
 
-export function deviceSet(homeseer: Homeseer): GuardedTool {
-  return guardedTool(homeseer.rules, {
+export function deviceSet(homeseer: Homeseer): Capability {
+  return defineHomeseerChange(homeseer.rules, {
     name: 'hs4.devices.set',
     title: 'Set a device',
     description:
@@ -79,7 +79,7 @@ export function deviceSet(homeseer: Homeseer): GuardedTool {
     // Locks and blinds take tens of seconds, and verification waits for them.
     timeoutSeconds: 60,
     plan: (wish) => planSet(homeseer, wish),
-    weigh: weighSet,
+    assess: assessSet,
     act: (plan, wish, call) => actSet(homeseer, plan, { wish, call }),
   })
 }
@@ -101,7 +101,7 @@ async function planSet(homeseer: Homeseer, wish: SetInput): Promise<Result<Plan,
   return again.ok ? ok({ device: renewed.value, controls: fresh.value, path: again.value, shown }) : again
 }
 
-function weighSet({ device, controls, path, shown }: Plan): Weighed {
+function assessSet({ device, controls, path, shown }: Plan): HomeseerAssessment {
   return {
     // By what the device is, never by what is asked of it: locking a door can lock somebody out.
     effect: isOrdinary(device) ? 'writes' : 'sensitive',
@@ -194,8 +194,8 @@ async function recover(
   const choice = fresh.ok ? clearChoice(fresh.value, path.value, path.text) : undefined
   const renewed = await findDevice(homeseer, act.device.ref)
   // What turns out to be a lock by now was not weighed as one.
-  const isAsWeighed = renewed.ok && (isOrdinary(renewed.value) || !isOrdinary(act.device))
-  if (!fresh.ok || choice === undefined || !isAsWeighed)
+  const isAsAssessed = renewed.ok && (isOrdinary(renewed.value) || !isOrdinary(act.device))
+  if (!fresh.ok || choice === undefined || !isAsAssessed)
     return fail(notThere(act, { executedMode: 'set_status', verification }))
   // Contract: "one control_value recovery path when a matching control pair is available", never a second one.
   const controlPath = { kind: 'control', choice, autoSwitch: undefined } as const

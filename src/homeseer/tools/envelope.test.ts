@@ -1,12 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { defineTool } from '../../bus/tool.ts'
+import { CALLS_ON, defineChange } from '../../bus/change-definition.ts'
 import type { Fault, FaultKind } from '../../core/fault.ts'
 import { refusedEnvelope } from '../admin/admin-envelope.ts'
+import { ok } from '../../core/result.ts'
 import { homeseerFamily } from './envelope.ts'
 import { hs4Fault, readFault, writeFault } from './faults.ts'
 
-const { offer } = defineTool({
+const { offer } = defineChange({
   family: homeseerFamily,
   name: 'hs4.admin.users.create',
   title: 'x',
@@ -14,6 +15,8 @@ const { offer } = defineTool({
   effect: 'admin',
   input: z.strictObject({}),
   output: z.looseObject({ list: z.array(z.looseObject({})) }),
+  ...CALLS_ON,
+  act: () => ok({ data: {} }),
 })
 
 function error(fault: Fault): unknown {

@@ -8,6 +8,7 @@
  * Reads and writes through the link.
  */
 import { z } from 'zod'
+import type { Capability } from '../../bus/capability.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import type { Fault } from '../../core/fault.ts'
@@ -18,15 +19,15 @@ import { answer, type Homeseer } from './dependencies.ts'
 import { EVENT_NAME, findEvent, type EventName } from './event-read-tools.ts'
 import { weighEvent, type EventWeight } from './event-weight-client.ts'
 import { writeFault } from './faults.ts'
-import { BASE_GUARD, GUARDED_OUTPUT, guardedTool, type GuardedTool, type Weighed } from './guarded-tool.ts'
+import { BASE_GUARD, GUARDED_OUTPUT, defineHomeseerChange, type HomeseerAssessment } from './homeseer-change.ts'
 import type { Rules } from './rules.ts'
 
 interface Plan extends EventWeight {
   readonly event: ReceivedEvent
 }
 
-export function eventRun(homeseer: Homeseer): GuardedTool {
-  return guardedTool(homeseer.rules, {
+export function eventRun(homeseer: Homeseer): Capability {
+  return defineHomeseerChange(homeseer.rules, {
     name: 'hs4.events.run',
     title: 'Run an event',
     description:
@@ -39,7 +40,7 @@ export function eventRun(homeseer: Homeseer): GuardedTool {
     // HomeSeer answers when the event has begun, not when it is through.
     timeoutSeconds: 30,
     plan: (input) => planRun(homeseer, input),
-    weigh: (plan) => weighRun(plan, homeseer.rules),
+    assess: (plan) => assessRun(plan, homeseer.rules),
     act: async (plan, _input, call) => {
       const { event, definition } = plan
       const { id, group, name } = event
@@ -75,7 +76,7 @@ async function planRun(homeseer: Homeseer, wanted: EventName): Promise<Result<Pl
   })
 }
 
-function weighRun({ event, definition, sensitivity }: Plan, rules: Rules): Weighed {
+function assessRun({ event, definition, sensitivity }: Plan, rules: Rules): HomeseerAssessment {
   const { id, group, name } = event
   return {
     effect: sensitivity.length > 0 ? 'sensitive' : 'writes',

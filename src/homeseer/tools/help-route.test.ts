@@ -1,12 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
+import { CALLS_ON, defineChange } from '../../bus/change-definition.ts'
 import { defineTool } from '../../bus/tool.ts'
 import { ok } from '../../core/result.ts'
 import { buildHouse } from '../catalog/house.ts'
 import { buildResolver } from '../resolve/resolve.ts'
 import { decodeStatus } from '../wire/device.ts'
 import { homeseerFamily } from './envelope.ts'
-import { BASE_GUARD } from './guarded-tool.ts'
+import { BASE_GUARD } from './homeseer-change.ts'
 import { helpRoutes } from './help-route.ts'
 
 const button = (Ref: number, CCIndex: number, Label: string, ControlValue: number, ControlUse: number) => ({
@@ -31,20 +32,24 @@ const resolver = buildResolver({ house, events: [event], cameras: [camera], alia
 const common = { family: homeseerFamily, description: '', output: z.looseObject({}) } as const
 const answered = async () => ok({ data: {} })
 const offers = [
-  defineTool({
+  defineChange({
     ...common,
     name: 'hs4.admin.plugins.restart',
     title: 'Restart a plug-in',
     input: z.strictObject({ pluginId: z.string(), changeTicket: z.string().exactOptional(), ...BASE_GUARD }),
     effect: 'admin',
-  }).handledBy(answered).offer,
-  defineTool({
+    ...CALLS_ON,
+    act: answered,
+  }).offer,
+  defineChange({
     ...common,
     name: 'hs4.admin.cameras.recording.set',
     title: 'Switch recording',
     input: z.strictObject({ camId: z.int(), enabled: z.boolean(), profile: z.enum(['low', 'high']), ...BASE_GUARD }),
     effect: 'admin',
-  }).handledBy(answered).offer,
+    ...CALLS_ON,
+    act: answered,
+  }).offer,
   defineTool({
     ...common,
     name: 'hs4.events.get',

@@ -7,8 +7,9 @@
 import { z } from 'zod'
 import type { Call, Outcome } from '../../bus/call.ts'
 import { callerKey } from '../../bus/caller-key.ts'
-import type { Capability } from '../../bus/capability.ts'
-import { defineTool } from '../../bus/tool.ts'
+import type { Assessment, Capability } from '../../bus/capability.ts'
+import { CALLS_ON, defineChange } from '../../bus/change-definition.ts'
+import type { HandlerContext } from '../../bus/handler-context.ts'
 import type { Fault } from '../../core/fault.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { fail } from '../../core/result.ts'
@@ -37,8 +38,9 @@ const common = {
   family: homeseerFamily,
   effect: 'writes',
   timeoutSeconds: 120,
-  // The act is a nested call, which the guard weighs by itself.
-  assess: () => ({ effect: 'records', reasons: [] }) as const,
+  ...CALLS_ON,
+  // The act is a call that the guard decides about by itself; here a token is made.
+  assess: (): Assessment => ({ effect: 'records', reasons: [] }),
 } as const
 const output = z.looseObject({ execute: z.boolean(), prepared: z.looseObject({}).nullable() })
 /** Candidates that are shown: more than a person can choose from helps nobody. */
@@ -50,7 +52,7 @@ export function intentTools(homeseer: Homeseer): readonly Capability[] {
 
 /** `source` is for HomeSeer's log; it goes along with the wish and is no part of it. */
 function setByName(homeseer: Homeseer): Capability {
-  return defineTool({
+  return defineChange({
     ...common,
     name: 'hs4.intent.device_set_by_name',
     title: 'Set a device by its name',
@@ -58,30 +60,31 @@ function setByName(homeseer: Homeseer): Capability {
       'Finds the device that is called like this, prepares the change and, with `execute`, carries it out. Acts only on the exact name of exactly one device; otherwise asks.',
     input: z.strictObject({ query: queryArgument, ...SET_WISH, ...INTENT_GUARD }),
     output,
-  }).handledBy(async (input, call) => {
-    const current = await currentNames(homeseer, (names) => acts(resolveDevices(names, input.query)))
-    if (!current.ok) return current
-    const found = resolveDevices(current.value.resolver, input.query)
-    const { source } = input
-    const args = { ...wishJson(input), ...(source === undefined ? {} : { source }) }
-    return proceed(homeseer, call, {
-      kind: 'device',
-      query: input.query,
-      found,
-      claims: input,
-      ...deviceWords,
-      describe: (one) => ({
-        resolution: deviceResolution(input.query, one, found.candidates),
-        ...warningsOf(one, found),
-      }),
-      callFor: ({ target }) => ({ name: 'hs4.devices.set', args: { ref: target.ref, ...args } }),
-    })
+    act: async (_plan, input, call) => {
+      const current = await currentNames(homeseer, (names) => acts(resolveDevices(names, input.query)))
+      if (!current.ok) return current
+      const found = resolveDevices(current.value.resolver, input.query)
+      const { source } = input
+      const args = { ...wishJson(input), ...(source === undefined ? {} : { source }) }
+      return proceed(homeseer, call, {
+        kind: 'device',
+        query: input.query,
+        found,
+        claims: input,
+        ...deviceWords,
+        describe: (one) => ({
+          resolution: deviceResolution(input.query, one, found.candidates),
+          ...warningsOf(one, found),
+        }),
+        callFor: ({ target }) => ({ name: 'hs4.devices.set', args: { ref: target.ref, ...args } }),
+      })
+    },
   })
 }
 
 /** `groupHint` narrows by part of a group's name, after the scores (spec 4, resolve.events). */
 function runByName(homeseer: Homeseer): Capability {
-  return defineTool({
+  return defineChange({
     ...common,
     name: 'hs4.intent.event_run_by_name',
     title: 'Run an event by its name',
@@ -93,16 +96,17 @@ function runByName(homeseer: Homeseer): Capability {
       ...INTENT_GUARD,
     }),
     output,
-  }).handledBy(async (input, call) => {
-    const current = await currentNames(homeseer, (names) => acts(resolveEvents(names, input.query, input.groupHint)))
-    if (!current.ok) return current
-    const found = resolveEvents(current.value.resolver, input.query, input.groupHint)
-    return proceed(homeseer, call, { ...eventParts(input.query, found), claims: input, query: input.query })
+    act: async (_plan, input, call) => {
+      const current = await currentNames(homeseer, (names) => acts(resolveEvents(names, input.query, input.groupHint)))
+      if (!current.ok) return current
+      const found = resolveEvents(current.value.resolver, input.query, input.groupHint)
+      return proceed(homeseer, call, { ...eventParts(input.query, found), claims: input, query: input.query })
+    },
   })
 }
 
 function activateScene(homeseer: Homeseer): Capability {
-  return defineTool({
+  return defineChange({
     ...common,
     name: 'hs4.intent.scene_activate',
     title: 'Activate a scene',
@@ -119,48 +123,49 @@ function activateScene(homeseer: Homeseer): Capability {
       ...INTENT_GUARD,
     }),
     output,
-  }).handledBy(async (input, call) => {
-    const current = await currentNames(
-      homeseer,
-      (names) => acts(resolveEvents(names, input.objective)) || acts(resolveDevices(names, input.objective)),
-    )
-    if (!current.ok) return current
-    const { resolver } = current.value
-    const events = resolveEvents(resolver, input.objective)
-    const devices = resolveDevices(resolver, input.objective)
-    // Decided by scores alone, before anything is prepared, and told in the answer whatever comes of it.
-    const selection = chooseScenePath({
-      ...input,
-      topEventScore: events.candidates[0]?.score,
-      topDeviceScore: devices.candidates[0]?.score,
-    })
-    const selected = { selection: { ...selection, preferPath: input.preferPath, eventMinScore: input.eventMinScore } }
-    if (selection.selectedPath === 'event') {
-      const parts = eventParts(input.objective, events)
-      const describe = (one: Candidate<ReceivedEvent>): JsonObject => ({
-        path: 'event',
-        ...parts.describe(one),
-        ...selected,
+    act: async (_plan, input, call) => {
+      const current = await currentNames(
+        homeseer,
+        (names) => acts(resolveEvents(names, input.objective)) || acts(resolveDevices(names, input.objective)),
+      )
+      if (!current.ok) return current
+      const { resolver } = current.value
+      const events = resolveEvents(resolver, input.objective)
+      const devices = resolveDevices(resolver, input.objective)
+      // Decided by scores alone, before anything is prepared, and told in the answer whatever comes of it.
+      const selection = chooseScenePath({
+        ...input,
+        topEventScore: events.candidates[0]?.score,
+        topDeviceScore: devices.candidates[0]?.score,
       })
-      return proceed(homeseer, call, { ...parts, describe, claims: input, query: input.objective })
-    }
-    return proceed(homeseer, call, {
-      kind: 'device',
-      query: input.objective,
-      found: devices,
-      claims: input,
-      ...deviceWords,
-      describe: (one) => ({
-        path: 'device_fallback',
-        resolution: deviceResolution(input.objective, one, devices.candidates),
-        ...warningsOf(one, devices),
-        ...selected,
-      }),
-      callFor: ({ target }) => ({
-        name: 'hs4.devices.set',
-        args: { ref: target.ref, ...sceneWish(target, input.fallbackDeviceValue) },
-      }),
-    })
+      const selected = { selection: { ...selection, preferPath: input.preferPath, eventMinScore: input.eventMinScore } }
+      if (selection.selectedPath === 'event') {
+        const parts = eventParts(input.objective, events)
+        const describe = (one: Candidate<ReceivedEvent>): JsonObject => ({
+          path: 'event',
+          ...parts.describe(one),
+          ...selected,
+        })
+        return proceed(homeseer, call, { ...parts, describe, claims: input, query: input.objective })
+      }
+      return proceed(homeseer, call, {
+        kind: 'device',
+        query: input.objective,
+        found: devices,
+        claims: input,
+        ...deviceWords,
+        describe: (one) => ({
+          path: 'device_fallback',
+          resolution: deviceResolution(input.objective, one, devices.candidates),
+          ...warningsOf(one, devices),
+          ...selected,
+        }),
+        callFor: ({ target }) => ({
+          name: 'hs4.devices.set',
+          args: { ref: target.ref, ...sceneWish(target, input.fallbackDeviceValue) },
+        }),
+      })
+    },
   })
 }
 
@@ -184,7 +189,7 @@ interface Intent<One extends Candidate<unknown>> {
 
 async function proceed<One extends Candidate<unknown>>(
   homeseer: Homeseer,
-  call: Call,
+  call: HandlerContext,
   intent: Intent<One>,
 ): Promise<Outcome> {
   const { found, query, kind, idOf, labelOf, callFor, describe } = intent
@@ -212,7 +217,7 @@ async function proceed<One extends Candidate<unknown>>(
 
 async function prepareAndCommit<One extends Candidate<unknown>>(
   homeseer: Homeseer,
-  call: Call,
+  call: HandlerContext,
   { intent, one }: { readonly intent: Intent<One>; readonly one: One },
 ): Promise<Outcome> {
   const { callFor, labelOf, claims, query } = intent

@@ -5,13 +5,13 @@
  * Pure: the bus does the work.
  */
 import { z } from 'zod'
-import type { Call, Outcome } from '../../bus/call.ts'
+import type { HandlerContext } from '../../bus/handler-context.ts'
 import { isJsonObject, type JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import type { Fault } from '../../core/fault.ts'
-import { nested, type Homeseer } from './dependencies.ts'
+import type { Homeseer } from './dependencies.ts'
 import { NEXT, nextJson } from './faults.ts'
-import { BASE_GUARD, MAX_WORDS } from './guarded-tool.ts'
+import { BASE_GUARD, MAX_WORDS } from './homeseer-change.ts'
 import { cut } from './json-text.ts'
 import { isDry, type Claims } from './rules.ts'
 
@@ -37,21 +37,25 @@ export interface Wanted {
 }
 
 /** Prepared in any case, so that a caller who only looked holds a token; committed only if all of it was asked for. */
-export async function stage(homeseer: Homeseer, call: Call, wanted: Wanted): Promise<Result<Staged, Fault>> {
+export async function stage(
+  homeseer: Homeseer,
+  context: HandlerContext,
+  wanted: Wanted,
+): Promise<Result<Staged, Fault>> {
   const { toolName, claims, summary } = wanted
   const args = { ...wanted.args, ...claimsJson(claims) }
-  const prepared = await ask(homeseer, call, 'hs4.change.prepare', { toolName, args, summary: { text: summary } })
+  const prepared = await ask(context, 'hs4.change.prepare', { toolName, args, summary: { text: summary } })
   if (!prepared.ok) return prepared
   const { token } = prepared.value
   if (!claims.execute || isDry(homeseer.rules, claims) || typeof token !== 'string')
     return ok({ execute: false, prepared: prepared.value })
-  const committed = await ask(homeseer, call, 'hs4.change.commit', { token })
+  const committed = await ask(context, 'hs4.change.commit', { token })
   if (!committed.ok) return fail(withDirectCall(committed.fault, wanted))
   return ok({ execute: committed.value['committed'] === true, prepared: prepared.value, committed: committed.value })
 }
 
-async function ask(homeseer: Homeseer, call: Call, name: string, body: JsonObject): Promise<Result<JsonObject, Fault>> {
-  const outcome: Outcome = await homeseer.bus.call(name, undefined, body, nested(homeseer, call))
+async function ask(context: HandlerContext, name: string, body: JsonObject): Promise<Result<JsonObject, Fault>> {
+  const outcome = await context.call(name, body, { isLocal: true })
   if (!outcome.ok) return outcome
   const { data } = outcome.value
   // Our own tools: an answer of another form is our bug.

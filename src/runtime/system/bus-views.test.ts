@@ -229,7 +229,7 @@ describe('router_call', () => {
     })
     expect(rig.entries('call.enter')).toMatchObject([
       { tool: 'router_call', principal: 'tester', channel: 'api' },
-      { tool: 'task_create', principal: 'tester', channel: 'service' },
+      { tool: 'task_create', principal: 'tester', channel: 'api' },
     ])
     const [outer, inner] = rig.entries('call.enter')
     expect(inner?.['trace_id']).toBe(outer?.['trace_id'])

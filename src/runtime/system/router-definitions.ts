@@ -5,6 +5,7 @@
  * Pure.
  */
 import { z } from 'zod'
+import { CALLS_ON } from '../../bus/change-definition.ts'
 import { defineTool } from '../../bus/tool.ts'
 import { RUNTIME_LOCK } from '../dependencies.ts'
 import { runtimeFamily } from '../envelope.ts'
@@ -58,7 +59,7 @@ export const routerScore = defineTool({
   lock: RUNTIME_LOCK,
 })
 
-export const routerCall = defineTool({
+export const routerCall = {
   name: 'router_call',
   title: 'Call any capability',
   description:
@@ -74,16 +75,15 @@ export const routerCall = defineTool({
     served_by: z.string().nullable().describe('The node that answered.'),
     data: z.unknown(),
   }),
-  // What it may lead to, so that clients ask before they let it run. By itself it does nothing: see `assess`.
+  // What it may lead to, so that clients ask before they let it run. By itself it only calls on.
   effect: 'writes',
   idempotent: false,
   family: runtimeFamily,
   timeoutSeconds: 600,
-  // The call that it makes passes the guard for itself, in the name of the same caller.
-  assess: () => ({ effect: 'reads', reasons: [] }),
+  ...CALLS_ON,
   // Recorded with the call that it makes, where it is known which of them are secrets.
   secrets: ['arguments', 'data'],
-})
+} as const
 
 export const routerFallback = defineTool({
   name: 'router_fallback',

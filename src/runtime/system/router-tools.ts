@@ -5,6 +5,7 @@
  */
 import type { CapabilityBus } from '../../bus/bus.ts'
 import type { Call } from '../../bus/call.ts'
+import { defineChange } from '../../bus/change-definition.ts'
 import { versionText } from '../../bus/capability.ts'
 import type { Capability, Version } from '../../bus/capability.ts'
 import { isEligible } from '../../bus/eligible.ts'
@@ -23,7 +24,7 @@ import { routerCall, routerFallback, routerScore, routerStats } from './router-d
 
 export type RoutingBus = Pick<
   CapabilityBus,
-  'call' | 'offer' | 'recentTraces' | 'stats' | 'registry' | 'router' | 'health' | 'strangeNode'
+  'offer' | 'recentTraces' | 'stats' | 'registry' | 'router' | 'health' | 'strangeNode'
 >
 
 /** A model reads no more; `omitted` says how many there were. */
@@ -51,29 +52,21 @@ export function routerTools({ database, ledger, clock }: Records, bus: RoutingBu
       })
     }),
 
-    routerCall.handledBy(async (input, call) => {
-      const { version, arguments: body, node, session_id: sessionId, timeout_ms: wantedMs } = input
-      const capability = offeredName(bus, input.capability)
-      // A chain of calls of itself would only use up its deadline.
-      if (capability === routerCall.offer.name) return fail(badArgument('capability', 'calls nothing but itself'))
-      const leftMs = call.deadlineMs - clock.monotonic()
-      const outcome = await bus.call(capability, versionOf(version), body, {
-        caller: call.caller,
-        // In the caller's name, from inside: the inner call passes the whole chain for itself.
-        channel: 'service',
-        traceId: call.traceId,
-        parentSpan: call.parentSpan,
-        sessionId,
-        timeoutMs: wantedMs === undefined ? leftMs : Math.min(wantedMs, leftMs),
-        signal: call.signal,
-        node,
-        hopBudget: call.hopBudget,
-        heldLocks: call.heldLocks,
-        interaction: call.interaction,
-      })
-      if (!outcome.ok) return fail({ ...outcome.fault, message: `${outcome.fault.message}${nearTo(bus, capability)}` })
-      const { data, ...rest } = outcome.value
-      return ok({ ...rest, data: { capability, served_by: servedBy(bus, call.traceId, capability), data } })
+    defineChange({
+      ...routerCall,
+      act: async (_plan, input, context) => {
+        const { version: wanted, arguments: body, node, session_id: sessionId, timeout_ms: timeoutMs } = input
+        const capability = offeredName(bus, input.capability)
+        // A chain of calls of itself would only use up its deadline.
+        if (capability === routerCall.name) return fail(badArgument('capability', 'calls nothing but itself'))
+        const version = versionOf(wanted)
+        const options = { node, sessionId, timeoutMs, ...(version === undefined ? {} : { version }) }
+        const outcome = await context.call(capability, body, options)
+        if (!outcome.ok)
+          return fail({ ...outcome.fault, message: `${outcome.fault.message}${nearTo(bus, capability)}` })
+        const { data, ...rest } = outcome.value
+        return ok({ ...rest, data: { capability, served_by: servedBy(bus, context.traceId, capability), data } })
+      },
     }),
 
     routerFallback.handledBy(async ({ capability, node: wanted, reset }, call) => {

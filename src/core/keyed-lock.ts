@@ -4,10 +4,10 @@
  *
  * Pure: it waits for its own holders and for the caller's signal, nothing else.
  */
-import { fail, ok } from '../core/result.ts'
-import type { Result } from '../core/result.ts'
-import { dequeue, enqueue, newTurns, withdraw } from '../core/turns.ts'
-import type { Turns } from '../core/turns.ts'
+import { fail, ok } from './result.ts'
+import type { Result } from './result.ts'
+import { dequeue, enqueue, newTurns, withdraw } from './turns.ts'
+import type { Turns } from './turns.ts'
 
 export type Release = () => void
 export type LockFault = 'queue-full' | 'aborted'
@@ -20,6 +20,7 @@ interface Waiter {
 
 export interface KeyedLock {
   readonly acquire: (key: string, caller: string, signal: AbortSignal) => Promise<Result<Release, LockFault>>
+  readonly isHeld: (key: string) => boolean
   /** How many wait, over all keys. */
   readonly waiting: () => number
 }
@@ -70,6 +71,7 @@ export function keyedLock(maxWaitingPerKey: number): KeyedLock {
 
   return {
     acquire,
+    isHeld: (key) => queues.has(key),
     waiting: () => queues.values().reduce((sum, queue) => sum + queue.size, 0),
   }
 }

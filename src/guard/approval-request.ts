@@ -1,12 +1,12 @@
 /**
- * Question: one exact call as it is put to a person. What was said about it before, what the person is shown of it, and
+ * Approval request: one exact call as it is put to a person. What was said about it before, what the person is shown of it, and
  * what the answer will be bound to.
  *
  *   a yes or no to this very call ─▶ counts
  *     │ none
  *     └─▶ a grant that covers it ─▶ counts as a yes
  *           │ none
- *           └─▶ asked, once: whoever calls again finds the question still open
+ *           └─▶ asked, once: a caller that calls again finds the request still open
  *
  * Pure: the stores do the work.
  */
@@ -17,7 +17,7 @@ import { ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import type { Approval, OpenCall, ShownCall } from './approval.ts'
 import type { ApprovalStore } from './approvals-store.ts'
-import type { Assessed } from './assessed.ts'
+import type { AssessedCall } from './plan.ts'
 import { definitionHash, leafHashes, promiseHash, sha256 } from './binding.ts'
 import type { Binding, Leaves } from './binding.ts'
 import type { GuardConfig } from './config.ts'
@@ -29,7 +29,7 @@ import { hideSecrets, redactArguments, redactData } from './redact.ts'
 import { redactText } from './secret-text.ts'
 import type { Transaction } from './transaction-store.ts'
 
-export interface Question {
+export interface ApprovalRequest {
   readonly binding: Binding
   readonly leaves: Leaves | undefined
   readonly standing: ApprovalStanding
@@ -37,7 +37,7 @@ export interface Question {
   readonly notes: readonly Reason[]
 }
 
-export interface QuestionParts {
+export interface ApprovalRequestParts {
   readonly config: GuardConfig
   readonly policyVersion: string
   readonly hashKey: Uint8Array
@@ -48,17 +48,17 @@ export interface QuestionParts {
 const MAX_LABEL = 300
 
 /** Whether a person has a say in it at all. */
-export function asksPerson({ offer, assessment, effect }: Assessed, { config }: QuestionParts): boolean {
+export function asksPerson({ offer, assessment, effect }: AssessedCall, { config }: ApprovalRequestParts): boolean {
   const { target, touches } = assessment
   const word = ownerWord(config.ownerRules, { tool: offer.name, target, touches })
   return effect !== undefined && approvalNeeded(effect, word)
 }
 
-export function questionIn(
+export function approvalRequestIn(
   transaction: Transaction,
-  { assessed, argsHash }: { readonly assessed: Assessed; readonly argsHash: string },
-  parts: QuestionParts,
-): Question {
+  { assessed, argsHash }: { readonly assessed: AssessedCall; readonly argsHash: string },
+  parts: ApprovalRequestParts,
+): ApprovalRequest {
   const { body } = assessed.call
   const binding = bindingOf(assessed, argsHash, parts)
   const leaves = leafHashes(parts.hashKey, body)
@@ -69,13 +69,13 @@ export function questionIn(
   return { binding, leaves, notes, standing: grant === undefined ? standing : { state: 'granted', id: grant } }
 }
 
-/** A call that is made again while its question is open asks no second one; what only memory holds of it is renewed. */
-export function putQuestionIn(
+/** A call that is made again while its request is open files no second one; what only memory holds of it is renewed. */
+export function fileRequestIn(
   transaction: Transaction,
-  { assessed, question }: { readonly assessed: Assessed; readonly question: Question },
-  { approvals }: QuestionParts,
+  { assessed, request }: { readonly assessed: AssessedCall; readonly request: ApprovalRequest },
+  { approvals }: ApprovalRequestParts,
 ): Result<Approval, Fault> {
-  const { binding, leaves, standing } = question
+  const { binding, leaves, standing } = request
   const known = standing.state === 'requested' ? approvals.get(standing.id) : undefined
   const open = openCall(assessed)
   if (known === undefined)
@@ -84,7 +84,7 @@ export function putQuestionIn(
   return ok(known)
 }
 
-function bindingOf({ call, offer, assessment }: Assessed, argsHash: string, parts: QuestionParts): Binding {
+function bindingOf({ call, offer, assessment }: AssessedCall, argsHash: string, parts: ApprovalRequestParts): Binding {
   return {
     principal: callerKey(call.caller),
     tool: offer.name,
@@ -97,7 +97,7 @@ function bindingOf({ call, offer, assessment }: Assessed, argsHash: string, part
   }
 }
 
-function shownCall({ call, offer, assessment, effect }: Assessed): ShownCall {
+function shownCall({ call, offer, assessment, effect }: AssessedCall): ShownCall {
   const { caller } = call
   const preview =
     assessment.preview === undefined ? undefined : (redactData(assessment.preview, offer.secrets) as JsonObject)
@@ -114,7 +114,7 @@ function shownCall({ call, offer, assessment, effect }: Assessed): ShownCall {
   }
 }
 
-function openCall({ call, offer, assessment: { preview } }: Assessed): OpenCall {
+function openCall({ call, offer, assessment: { preview } }: AssessedCall): OpenCall {
   return {
     arguments: redactArguments(call.body, offer, 'approver'),
     ...(preview === undefined ? {} : { preview: redactData(preview, [], 'approver') as JsonObject }),

@@ -1,28 +1,43 @@
 /**
- * Stage: one step of the way that every call takes. A stage takes the passage and the rest of the way.
+ * Context: one call on its way through the stages, and what each of them has learned about it.
+ *
+ *   stage          adds                          read by
+ *   lock           release, call.heldLocks       audit exit, handlers that call on
+ *   validate       call.body (parsed), refusal   everything behind it
+ *   audit enter    entered                       audit exit
+ *   dispatch
+ *     plan         assessed                      authorise, reserve, audit exit
+ *     authorise    authorization                 reserve
+ *     reserve      authorization                 execute, settle, audit exit
+ *     execute      outcome, isBegun              settle
+ *     settle       outcome                       audit exit
  *
  * A call that is refused early (no place in the queue, arguments that do not fit) is not thrown off the way: it goes
- * on as a refusal, so that the audit sees it, and dispatch hands it back untried.
+ * on with a refusal, so that the audit sees it, and dispatch hands that back untried.
  *
  * Pure.
  */
-import type { Proceed } from '../bus/admit.ts'
-import type { Call, Outcome, Weighed } from '../bus/call.ts'
+import type { Next } from '../bus/call-pipeline.ts'
+import type { Call, Outcome } from '../bus/call.ts'
 import type { Offer } from '../bus/capability.ts'
 import type { Fault } from '../core/fault.ts'
+import type { Authorization } from '../guard/authorise.ts'
+import type { AssessedCall } from '../guard/plan.ts'
 
-export interface Passage {
+export interface CallContext {
   readonly call: Call
   /** `undefined`: nobody offers that name. */
   readonly offer: Offer | undefined
   /** Route to a provider and run it there. */
-  readonly proceed: Proceed
+  readonly execute: Next
   readonly refusal?: Fault
   /** Gives the lock back. Safe to call twice. */
   readonly release?: () => void
   readonly entered?: EnterRecord
-  /** How the guard classified the call; absent for reads, and for calls that never reached the guard. */
-  readonly weighed?: Weighed
+  readonly assessed?: AssessedCall
+  readonly authorization?: Authorization
+  /** Whether a provider was asked to act. */
+  readonly isBegun?: boolean
   readonly outcome?: Outcome
 }
 
@@ -34,8 +49,8 @@ export interface EnterRecord {
   readonly salt: Uint8Array
 }
 
-export type Next = (passage: Passage) => Promise<Outcome>
-export type Stage = (passage: Passage, next: Next) => Promise<Outcome>
+export type NextStage = (context: CallContext) => Promise<Outcome>
+export type Stage = (context: CallContext, next: NextStage) => Promise<Outcome>
 
 /** For whoever runs the node: what went wrong where a caller hears only that something did. */
 export type Report = (error: unknown, message: string) => void

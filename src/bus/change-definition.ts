@@ -1,0 +1,148 @@
+/**
+ * Change definition: a capability that changes something, in three functions that share one value.
+ *
+ *   plan     finds what is meant and checks it; changes nothing. A fault is the caller's mistake and is the answer
+ *   assess   what carrying out this plan would do: effect, target, reasons against it, before → after for an approver
+ *   act      carries out exactly this plan
+ *
+ * The guard decides between `assess` and `act`. The plan travels with the call as a value, so nothing that changes in
+ * between can put another act under a decision.
+ *
+ * Pure.
+ */
+import type { z } from 'zod'
+import type { Fault } from '../core/fault.ts'
+import type { JsonObject } from '../core/json.ts'
+import { fail, ok } from '../core/result.ts'
+import type { Result } from '../core/result.ts'
+import type { Call, Frame, Outcome } from './call.ts'
+import type { Assessment, Capability, Effect, Offer, PlannedCall } from './capability.ts'
+import { handlerContext } from './handler-context.ts'
+import type { HandlerContext } from './handler-context.ts'
+import { defineOffer } from './tool.ts'
+import type { CapabilityDefinition } from './tool.ts'
+
+export type ChangeDefinition<Input extends z.ZodType<JsonObject, unknown>, Plan> = CapabilityDefinition<Input> &
+  ChangeSteps<z.output<Input>, Plan> & {
+    /** The most that a call can be, for listings; what one call is, `assess` says. */
+    readonly effect: Exclude<Effect, 'reads'>
+  }
+
+export type ChangeSteps<Input extends JsonObject, Plan> = PlanSteps<Input, Plan> &
+  (
+    | { readonly act: (plan: Plan, input: Input, context: HandlerContext) => Outcome | Promise<Outcome> }
+    | {
+        readonly actStream: (plan: Plan, input: Input, context: HandlerContext) => AsyncGenerator<Frame, Outcome, void>
+      }
+  )
+
+interface PlanSteps<Input extends JsonObject, Plan> {
+  readonly plan: (input: Input, context: HandlerContext) => Result<Plan, Fault> | Promise<Result<Plan, Fault>>
+  readonly assess: (plan: Plan, input: Input, context: HandlerContext) => Assessment
+  /** Where a plan found a mistake: reasons for which this caller is not told of it. Absent: everybody is. */
+  readonly assessMistake?: (input: Input, context: HandlerContext) => Omit<Assessment, 'effect'>
+  /** The answer to a dry run. Absent: it cannot be rehearsed. */
+  readonly rehearse?: (plan: Plan, input: Input, context: HandlerContext) => Outcome | Promise<Outcome>
+}
+
+/**
+ * For what changes nothing by itself but calls on in its caller's name: what it calls is planned, decided about and
+ * recorded there.
+ */
+export const CALLS_ON = {
+  plan: (): Result<undefined, Fault> => ok(undefined),
+  assess: (): Assessment => ({ effect: 'reads', reasons: [] }),
+}
+
+export function defineChange<Input extends z.ZodType<JsonObject, unknown>, Plan>(
+  definition: ChangeDefinition<Input, Plan>,
+): Capability {
+  const offer: Offer = defineOffer(definition, {
+    effect: definition.effect,
+    plan: (call) => planned(offer, definition, call),
+  })
+  return changeCapability(offer, definition)
+}
+
+/** The same for an offer whose schemas are not ours, such as a device's own tool. */
+export function plannedCapability<Plan>(
+  unplanned: Omit<Offer, 'plan'>,
+  steps: ChangeSteps<JsonObject, Plan>,
+): Capability {
+  const offer: Offer = { ...unplanned, plan: (call) => planned(offer, steps, call) }
+  return changeCapability(offer, steps)
+}
+
+function changeCapability<Input extends JsonObject, Plan>(offer: Offer, steps: ChangeSteps<Input, Plan>): Capability {
+  if ('actStream' in steps)
+    return {
+      offer,
+      handleStream: async function* (call) {
+        const { plan, input, context, isRehearsal } = carriedOut<Input, Plan>(offer, call)
+        if (!plan.ok) return plan
+        if (isRehearsal) return rehearsed(steps, plan.value, { input, context })
+        return yield* steps.actStream(plan.value, input, context)
+      },
+    }
+  return {
+    offer,
+    handle: async (call) => {
+      const { plan, input, context, isRehearsal } = carriedOut<Input, Plan>(offer, call)
+      if (!plan.ok) return plan
+      return isRehearsal ? rehearsed(steps, plan.value, { input, context }) : steps.act(plan.value, input, context)
+    },
+  }
+}
+
+async function planned<Input extends JsonObject, Plan>(
+  offer: Offer,
+  { plan, assess, assessMistake }: PlanSteps<Input, Plan>,
+  call: Call,
+): Promise<PlannedCall> {
+  const context = handlerContext(call)
+  // The pipeline has put the parsed body into the call by now.
+  const input = call.body as Input
+  const made = await plan(input, context)
+  if (made.ok) return { offer, plan: made, assessment: assess(made.value, input, context) }
+  const refusal = assessMistake?.(input, context) ?? { reasons: [] }
+  // A refusal is one of the change that was asked for; an answer with the mistake is none.
+  const effect = refusal.reasons.length > 0 ? offer.effect : 'reads'
+  return { offer, plan: made, assessment: { ...refusal, effect } }
+}
+
+interface CarriedOut<Input, Plan> {
+  readonly plan: Result<Plan, Fault>
+  readonly input: Input
+  readonly context: HandlerContext
+  readonly isRehearsal: boolean
+}
+
+/** Throws for a call that was never planned: then no guard has seen it, and this node is put together wrongly. */
+function carriedOut<Input extends JsonObject, Plan>(offer: Offer, call: Call): CarriedOut<Input, Plan> {
+  const { planned: given } = call
+  if (given === undefined) throw new Error(`${offer.name} reached its handler without a plan`)
+  return {
+    // What was planned under one contract is not carried out under another, such as a tool that was just replaced.
+    plan: given.offer === offer ? (given.plan as Result<Plan, Fault>) : fail(replaced(offer)),
+    input: call.body as Input,
+    context: handlerContext(call),
+    // What only calls on rehearses by calling on: the rehearsal goes with it.
+    isRehearsal: call.rehearsal && given.assessment.effect !== 'reads',
+  }
+}
+
+function replaced({ name }: Offer): Fault {
+  return {
+    kind: 'conflict',
+    message: `${name} was replaced by another definition while this call was decided about. Nothing was tried.`,
+  }
+}
+
+function rehearsed<Input extends JsonObject, Plan>(
+  { rehearse }: PlanSteps<Input, Plan>,
+  plan: Plan,
+  { input, context }: { readonly input: Input; readonly context: HandlerContext },
+): Outcome | Promise<Outcome> {
+  if (rehearse !== undefined) return rehearse(plan, input, context)
+  return fail({ kind: 'unsupported', message: `${context.capability} cannot be rehearsed.` })
+}

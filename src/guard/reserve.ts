@@ -1,0 +1,177 @@
+/**
+ * Reserve: the one durable step between a decision and an act.
+ *
+ *   turn at the actuator ▸ its rest ▸ key reserved ▸ approval or grant used ▸ budget taken ▸ change of the day counted
+ *                                     └──────────────── one transaction: all of it, or nothing ────────────────────┘
+ *
+ * The decision is made again inside, from what the tables say at that moment: of a hundred calls that were promised
+ * the same approval, one finds it there. A crash afterwards leaves a used approval and an unknown key, never a second
+ * act.
+ *
+ * Pure: the stores do the work.
+ */
+import { accountKey, callerKey } from '../bus/caller-key.ts'
+import type { Fault } from '../core/fault.ts'
+import type { KeyedLock } from '../core/keyed-lock.ts'
+import { LedgerRefuses, ledgerFaultBrief } from '../ledger/fork.ts'
+import type { ActuatorStore } from './actuators-store.ts'
+import { approvalRequestIn, asksPerson, fileRequestIn } from './approval-request.ts'
+import type { ApprovalRequestParts } from './approval-request.ts'
+import { answer, isKeyed, refuse, withFamilyDetails } from './authorise.ts'
+import type { Authorization, UsedYes } from './authorise.ts'
+import { argumentsHash, keyedHash } from './binding.ts'
+import type { KeyStore, KeyUse } from './keys-store.ts'
+import { drivenBy, isRest } from './limits.ts'
+import { decideOn } from './plan.ts'
+import type { AssessedCall, PlanParts } from './plan.ts'
+import type { ApprovalStanding, Decision } from './policy.ts'
+import { approvalRequired, repeated, withdrawn } from './refusal.ts'
+import type { Transact, Transaction } from './transaction-store.ts'
+
+export interface ReserveParts extends PlanParts, ApprovalRequestParts {
+  readonly transact: Transact
+  readonly actuators: ActuatorStore
+  readonly keys: KeyStore
+  /** Who acts on an actuator next. */
+  readonly turns: KeyedLock
+  /** Ends early when the signal aborts. */
+  readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>
+}
+
+const MAX_KEY = 512
+const FRESH = { state: 'fresh' } as const
+const NOT_ASKED = { state: 'none' } as const
+
+/** Most calls use up nothing that is on record: their budget is taken from memory, in the same turn as the decision. */
+export function reserve(
+  assessed: AssessedCall,
+  decision: Decision,
+  parts: ReserveParts,
+): Authorization | Promise<Authorization> {
+  const { act } = assessed
+  const isRecorded = isKeyed(assessed) || drivenBy(act) !== undefined || decision.verdict === 'approval-required'
+  if (isRecorded) return reserveRecorded(assessed, parts)
+  if (decision.verdict !== 'allow') return refuse(assessed, decision)
+  parts.limits.take(act)
+  return { kind: 'granted', effect: decision.effect, key: undefined, yes: undefined }
+}
+
+async function reserveRecorded(assessed: AssessedCall, parts: ReserveParts): Promise<Authorization> {
+  const { call, assessment } = assessed
+  const argsHash = argumentsHash(parts.hashKey, call.body)
+  if (argsHash === undefined) return answer(invalid('The arguments hold text that is not valid Unicode.'))
+  const key = assessment.idempotencyKey
+  if (key !== undefined && (key === '' || key.length > MAX_KEY))
+    return answer(invalid(`An idempotency key has 1 to ${MAX_KEY} characters.`))
+  const driven = drivenBy(assessed.act)
+  const reservation = { assessed, argsHash }
+  if (driven === undefined) return transacted(reservation, parts)
+  // Most find nobody before them, and the actuator at rest long enough.
+  const atOnce = parts.turns.isHeld(driven) ? undefined : await transacted(reservation, parts)
+  if (atOnce !== undefined && restOf(atOnce) === undefined) return atOnce
+  const turn = await parts.turns.acquire(driven, accountKey(call.caller), call.signal)
+  if (!turn.ok) return answer(turn.fault === 'aborted' ? withdrawn(call, parts.monotonic()) : crowded(assessed))
+  try {
+    return await afterItsRest(reservation, parts)
+  } finally {
+    turn.value()
+  }
+}
+
+interface Reservation {
+  readonly assessed: AssessedCall
+  readonly argsHash: string
+}
+
+/** Whoever has the turn waits for the actuator's rest, where that is over in time; the others wait for the turn. */
+async function afterItsRest(reservation: Reservation, parts: ReserveParts): Promise<Authorization> {
+  const { call } = reservation.assessed
+  const untilMs = Math.min(call.deadlineMs, parts.monotonic() + parts.config.limits.maxRestWaitMs)
+  for (;;) {
+    const authorization = await transacted(reservation, parts)
+    const restMs = restOf(authorization)
+    if (restMs === undefined || parts.monotonic() + restMs >= untilMs) return authorization
+    await parts.sleep(restMs, call.signal)
+  }
+}
+
+/** `undefined`: something else than the actuator's rest decided. */
+function restOf(authorization: Authorization): number | undefined {
+  if (authorization.kind !== 'answered' || authorization.outcome.ok) return undefined
+  const { fault } = authorization.outcome
+  return isRest(fault.reasons) ? fault.retryAfterMs : undefined
+}
+
+async function transacted(reservation: Reservation, parts: ReserveParts): Promise<Authorization> {
+  try {
+    return await parts.transact((transaction) => reserveIn(transaction, reservation, parts))
+  } catch (error) {
+    // A full disk, or a ledger that refuses: what cannot be recorded is not done.
+    parts.report(error, `${reservation.assessed.offer.name} could not be recorded beforehand`)
+    const cause =
+      error instanceof LedgerRefuses
+        ? ledgerFaultBrief(error.fault)
+        : 'This call cannot be recorded (is the disk full?).'
+    return answer({ kind: 'internal', message: `${cause} Nothing was tried. \`hearthbus doctor\` says more.` })
+  }
+}
+
+/** First everything is looked up and decided; only then is anything used up. */
+function reserveIn(transaction: Transaction, { assessed, argsHash }: Reservation, parts: ReserveParts): Authorization {
+  const { call, act } = assessed
+  const { keys, approvals, grants, limits, actuators } = parts
+  // While the step waited for its turn, the caller may have left: then nothing is used up.
+  if (call.signal.aborted) return answer(withdrawn(call, parts.monotonic()))
+
+  const key = isKeyed(assessed) ? keyUse(assessed, argsHash, parts.hashKey) : undefined
+  const keyStanding = key === undefined ? FRESH : keys.standingIn(transaction, key)
+  const request = asksPerson(assessed, parts)
+    ? approvalRequestIn(transaction, { assessed, argsHash }, parts)
+    : undefined
+  const approval = request?.standing ?? NOT_ASKED
+  const decision = decideOn(assessed, { approval, repeat: keyStanding.state !== 'fresh' }, parts)
+  if (decision.verdict === 'approval-required' && request !== undefined) {
+    const filed = fileRequestIn(transaction, { assessed, request }, parts)
+    if (!filed.ok) return answer(filed.fault)
+    return answer(withFamilyDetails(approvalRequired(filed.value, [...decision.reasons, ...request.notes]), assessed))
+  }
+  if (decision.verdict !== 'allow') return refuse(assessed, decision)
+  if (keyStanding.state !== 'fresh') return { kind: 'answered', outcome: repeated(keyStanding) }
+
+  if (key !== undefined) keys.reserveIn(transaction, key)
+  const yes = decision.needsApproval ? yesOf(approval) : undefined
+  if (yes !== undefined) (yes.state === 'approved' ? approvals : grants).useIn(transaction, yes.id, call)
+  limits.take(act)
+  const driven = drivenBy(act)
+  if (driven !== undefined) actuators.countIn(transaction, driven)
+  return { kind: 'granted', effect: decision.effect, key, yes }
+}
+
+function yesOf(standing: ApprovalStanding): UsedYes | undefined {
+  return standing.state === 'approved' || standing.state === 'granted' ? standing : undefined
+}
+
+function keyUse({ call, offer, assessment }: AssessedCall, argsHash: string, hashKey: Uint8Array): KeyUse | undefined {
+  const { idempotencyKey: key, keyedChange: change } = assessment
+  if (key === undefined) return undefined
+  return {
+    principal: callerKey(call.caller),
+    capability: offer.name,
+    key,
+    argsHash: change === undefined ? argsHash : keyedHash(hashKey, change),
+  }
+}
+
+function invalid(message: string): Fault {
+  return { kind: 'invalid-arguments', message }
+}
+
+const CROWDED_RETRY_MS = 1_000
+
+function crowded({ act, offer }: AssessedCall): Fault {
+  return {
+    kind: 'busy',
+    message: `Too many changes wait for ${act.label ?? offer.name}. Try again in a moment.`,
+    retryAfterMs: CROWDED_RETRY_MS,
+  }
+}

@@ -1,0 +1,135 @@
+/**
+ * HomeSeer change: a change as bus/change-definition.ts has it, with what all changes of HomeSeer share: the contract's
+ * guard arguments, the owner's rules as reasons, and the answer to a dry run.
+ *
+ * Pure.
+ */
+import { z } from 'zod'
+import type { Outcome } from '../../bus/call.ts'
+import type { Capability, Effect } from '../../bus/capability.ts'
+import { defineChange } from '../../bus/change-definition.ts'
+import type { HandlerContext } from '../../bus/handler-context.ts'
+import type { CapabilityDefinition } from '../../bus/tool.ts'
+import type { Fault } from '../../core/fault.ts'
+import type { JsonObject } from '../../core/json.ts'
+import type { Result } from '../../core/result.ts'
+import { answer } from './dependencies.ts'
+import { homeseerFamily } from './envelope.ts'
+import { isDry, refusals, type Claims, type Rules, type Touched } from './rules.ts'
+
+/** The contract's least length; that it says something is for the rules to see (tools/rules.ts). */
+export const MAX_WORDS = 500
+const words = z.string().min(3).max(MAX_WORDS)
+
+/** The contract's base guard. */
+export const BASE_GUARD = {
+  confirm: z.boolean().exactOptional().describe('true: this is meant to happen.'),
+  intent: words.exactOptional().describe('What is to be done.'),
+  reason: words.exactOptional().describe('Why.'),
+  dryRun: z.boolean().exactOptional().describe('true: plan only, change nothing.'),
+}
+
+/** What every guarded tool of the core answers at least one of; a dry run says so. */
+export const GUARDED_OUTPUT = z.looseObject({
+  dryRun: z.boolean().exactOptional(),
+  applied: z.boolean().exactOptional(),
+  invoked: z.boolean().exactOptional(),
+  verification: z.looseObject({}).exactOptional(),
+})
+
+export interface HomeseerAssessment {
+  readonly effect: Effect
+  readonly target: string
+  readonly label: string
+  readonly touched: Touched
+  /** Devices that it sets beside its target, now or from now on: the owner's word on each holds for it, too. */
+  readonly reaches?: readonly number[]
+  /** What may drift while a person thinks stands under `before`. */
+  readonly preview: JsonObject
+}
+
+/** `effect` of the definition is the most it can be, for listings; what a call is, `assess` says. */
+export interface HomeseerChangeDefinition<Input extends z.ZodType<JsonObject & Claims, unknown>, Plan> extends Omit<
+  CapabilityDefinition<Input>,
+  'family'
+> {
+  readonly effect: Exclude<Effect, 'reads'>
+  readonly plan: (input: z.output<Input>, context: HandlerContext) => Promise<Result<Plan, Fault>>
+  readonly assess: (plan: Plan, input: z.output<Input>) => HomeseerAssessment
+  readonly act: (plan: Plan, input: z.output<Input>, context: HandlerContext) => Promise<Outcome>
+  /** What it touches whatever the plan finds. */
+  readonly alwaysTouched?: Touched
+  /** What a refusal tells beside its reasons; the plan is there unless it found a mistake. */
+  readonly refusal?: (input: z.output<Input>, context: HandlerContext, plan: Plan | undefined) => JsonObject
+  /** The answer to a dry run, where the usual one does not do. */
+  readonly rehearse?: (plan: Plan, input: z.output<Input>, context: HandlerContext) => JsonObject
+}
+
+/** A device as approvals, limits and the owner's rules name it. */
+export function deviceTarget(ref: number): string {
+  return `homeseer:ref:${ref}`
+}
+
+export function defineHomeseerChange<Input extends z.ZodType<JsonObject & Claims, unknown>, Plan>(
+  rules: Rules,
+  definition: HomeseerChangeDefinition<Input, Plan>,
+): Capability {
+  const { assess, alwaysTouched = {}, refusal, rehearse = usualRehearsal(definition) } = definition
+  return defineChange<Input, Plan>({
+    ...definition,
+    ...unlessDry(rules, definition),
+    family: homeseerFamily,
+    assess: (plan, input, context) => {
+      const { effect, target, label, touched, reaches = [], preview } = assess(plan, input)
+      return {
+        effect,
+        target,
+        touches: reaches.map(deviceTarget),
+        label,
+        dryRun: isDry(rules, input),
+        preview,
+        reasons: refusals(rules, input, touched),
+        refusal: refusal?.(input, context, plan) ?? {},
+      }
+    },
+    // A caller who may not change anything does not learn from mistakes what is in the house.
+    assessMistake: (input, context) => ({
+      dryRun: isDry(rules, input),
+      reasons: refusals(rules, input, alwaysTouched),
+      refusal: refusal?.(input, context, undefined) ?? {},
+    }),
+    rehearse: (plan, input, context) => answer(rehearse(plan, input, context)),
+  })
+}
+
+/** A plan changes nothing, so it waits for nobody: however many there are, none is turned away from a full queue. */
+function unlessDry(
+  rules: Rules,
+  { lock }: Pick<CapabilityDefinition<z.ZodType<JsonObject>>, 'lock'>,
+): Pick<CapabilityDefinition<z.ZodType<JsonObject>>, 'lock'> {
+  if (lock === undefined) return {}
+  return {
+    lock: (body) => {
+      if (isDry(rules, body)) return undefined
+      return typeof lock === 'string' ? lock : lock(body)
+    },
+  }
+}
+
+function usualRehearsal<Input extends z.ZodType<JsonObject & Claims, unknown>, Plan>({
+  name,
+  assess,
+}: HomeseerChangeDefinition<Input, Plan>): (plan: Plan, input: z.output<Input>) => JsonObject {
+  return (plan, input) => {
+    const { target, label, preview, effect } = assess(plan, input)
+    return {
+      dryRun: true,
+      action: name,
+      target: { id: target, label },
+      effect,
+      approvalNeeded: effect === 'sensitive',
+      preview,
+      policy: { reasons: [], normalized: { operationTier: effect === 'admin' ? 'admin' : 'operator' } },
+    }
+  }
+}

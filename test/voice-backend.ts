@@ -73,8 +73,8 @@ export async function startVoiceBackend(token: string): Promise<VoiceBackend> {
 function connectionOf(socket: WebSocket, path: string): BackendConnection {
   const frames: string[] = []
   const pending = new Map<string, (answer: JsonObject) => void>()
-  socket.on('message', (data) => {
-    const text = String(data)
+  socket.on('message', (data: Buffer) => {
+    const text = data.toString()
     frames.push(text)
     const message = JSON.parse(text) as Json
     if (isJsonObject(message)) pending.get(JSON.stringify(message['id']))?.(message)

@@ -151,8 +151,8 @@ class AccessPointClient {
     })
     // The message of an error may hold the address, and the address holds the token.
     socket.on('error', (error: NodeJS.ErrnoException) => (why ||= `no connection (${error.code ?? 'error'})`))
-    socket.on('message', (data, isBinary) => {
-      if (!isBinary) void this.#serve(session, socket, String(data))
+    socket.on('message', (data: Buffer, isBinary: boolean) => {
+      if (!isBinary) void this.#serve(session, socket, data.toString())
     })
     const beat = this.#keepAlive(socket)
     socket.once('close', (code) => {

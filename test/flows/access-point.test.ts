@@ -65,7 +65,7 @@ describe('an access point', () => {
     expect(connection.path).toBe('/mcp_endpoint/mcp/?token=F3jo6UNEsSrk%2Fzbp%2Bc3no%3D%3D')
     const listed = await connection.ask(1, 'tools/list')
     const tools = (listed['result'] as { tools: JsonObject[] }).tools
-    expect(tools.map(({ name }) => name).toSorted()).toEqual(['ledger_changes', 'server_ping', 'test_door_open'])
+    expect(new Set(tools.map(({ name }) => name))).toEqual(new Set(['ledger_changes', 'server_ping', 'test_door_open']))
     for (const tool of tools) expect(Object.keys(tool).toSorted()).toEqual(['description', 'inputSchema', 'name'])
     expect(await connection.ask('8f1c_n_1', 'ping')).toEqual({ jsonrpc: '2.0', id: '8f1c_n_1', result: {} })
     // Once for each voice session, on the same socket, interleaved.

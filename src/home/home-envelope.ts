@@ -24,7 +24,6 @@ export const homeFamily: Family = {
       ? { structured: failureJson(fault), isError: true }
       : { structured: approval, isError: false }
   },
-  outputSchema: () => ({ type: 'object' }),
 }
 
 function waitingIn({ kind, details }: Fault): JsonObject | undefined {

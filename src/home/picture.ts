@@ -13,7 +13,7 @@ import { deviceThings } from './device-things.ts'
 import { heatingOf } from './heating.ts'
 import type { Heating } from './heating.ts'
 import { homeseerThings } from './homeseer-things.ts'
-import { arrayAt, objectsAt, textAt } from './json-path.ts'
+import { arrayAt, at, objectsAt, textAt } from './json-path.ts'
 import { Rooms } from './room.ts'
 import type { RoomTable } from './room.ts'
 import type { Thing } from './thing.ts'
@@ -50,9 +50,9 @@ export async function takePicture({ bus, rooms: table }: PictureParts, context: 
     homeseerItems(ask),
     ask('ebus', 'ebus.v1.semantic.snapshot.get', { planes: PLANES, allow_partial: true, timeout_ms: 5_000 }),
   ])
-  // HomeSeer first: people name rooms there.
+  // HomeSeer first: people name rooms there. What the eBUS family answers stands under `data`, beside its meta.
   const things = homeseerThings(homeseer, rooms)
-  const heating = heatingOf(planes === undefined ? undefined : (planesIn(planes) ?? planes), rooms)
+  const heating = heatingOf(at(planes, 'data', 'planes'), rooms)
   return { rooms, things: [...things, ...deviceThings(devices, bus.offers(), rooms)], heating, missing }
 }
 
@@ -74,13 +74,4 @@ async function homeseerItems(ask: Ask): Promise<readonly Json[]> {
     if (cursor === undefined || arrayAt(answer, 'items').length === 0) break
   }
   return items
-}
-
-/** The planes stand under one name in the answer of the snapshot. */
-function planesIn(answer: Json): Json | undefined {
-  const planes =
-    typeof answer === 'object' && answer !== null && !Array.isArray(answer)
-      ? (answer as JsonObject)['planes']
-      : undefined
-  return planes
 }

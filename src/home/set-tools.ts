@@ -91,7 +91,7 @@ async function setOne(one: Thing, wish: SetWish, context: HandlerContext, pictur
   const outcome = await carryOut(call, wish, context)
   if (!outcome.ok) return fail(withLabel(outcome.fault, one))
   const { data } = outcome.value
-  const shown = textAt(data, 'after', 'status') ?? textAt(data, 'verification', 'status')
+  const shown = textAt(data, 'verification', 'observed', 'status')
   if (wish.preview) return say(`${capitalise(sayName(one.name))} would be set to ${sayName(told)}. Nothing was done.`)
   return say(setSentence(one, told, { shown, data }), {
     things: [{ ...thingJson(one, picture), ...(shown === undefined ? {} : { quoted: quote(shown) }) }],

@@ -323,7 +323,7 @@ describe('energy', () => {
     const today = (): unknown =>
       (data(heating, 'energy_totals') as never as { gas: { climate: JsonObject } }).gas.climate
     // 4 kWh of gas for heating on 5 January.
-    broadcast(heating, 0x16, '1001ffff04032532 00007a45')
+    broadcast(heating, 0x16, '1001ffff04032534 00007a45')
     expect(today()).toMatchObject({ today: null, yearly: [null, 470] })
     broadcast(heating, 0x00, '0000 00 00 12 05 01 01 26', 0x07)
     expect(today()).toMatchObject({
@@ -342,7 +342,7 @@ describe('energy', () => {
 
   it('knows that a day has ended without being told again', () => {
     const heating = house([SYSTEM.gasHeatingTotal, 'd6010000'])
-    broadcast(heating, 0x16, '1001ffff04032532 00007a45')
+    broadcast(heating, 0x16, '1001ffff04032534 00007a45')
     // Five to midnight.
     broadcast(heating, 0x00, '0000 00 55 23 05 01 01 26', 0x07)
     const [before, after] = [AT + 299_000, AT + 300_000]

@@ -86,7 +86,7 @@ describe('decoded telegram', () => {
     ['10feb5160301f00d', 'outside_temperature broadcast outside_temperature=13.9375 °C'],
     [
       '1008b516081002ffff03046130/0b0200020304613000569647',
-      'energy read period=month meter=electric use=dhw energy=76972 Wh',
+      'energy read period=month date=2024-03 meter=electric use=dhw energy=76972 Wh',
     ],
     [
       '1026b5230106/107901ac01b2010080008000800080403d',

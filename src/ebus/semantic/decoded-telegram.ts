@@ -15,7 +15,7 @@ import { BROADCAST } from '../wire/symbol.ts'
 import type { Exchange, Telegram } from '../wire/telegram.ts'
 import { decodeBoilerValue, nameBoilerRegister } from './boiler-map.ts'
 import type { DecodedField, DecodedTelegram } from './decoded-field.ts'
-import { METER, PERIOD, USE } from './energy-selector.ts'
+import { METER, PERIOD, USE, energyDateText } from './energy-selector.ts'
 import { KIND, bytesOf, kindOf, meaningOf } from './read-key.ts'
 import { nameRegister } from './register-name.ts'
 import type { RegisterValue } from './register.ts'
@@ -100,12 +100,14 @@ function decodeBoilerRegister(data: Uint8Array, response: Uint8Array): DecodedTe
 function decodeEnergy(exchange: Exchange): DecodedTelegram | undefined {
   const meaning = meaningOf(exchange)
   if (meaning?.kind !== 'value' || kindOf(meaning.key) !== KIND.energy) return undefined
-  const [period, meter, use] = bytesOf(meaning.key)
+  const [period, meter, use, low, high] = bytesOf(meaning.key)
+  const date = energyDateText(period, low, high)
   return {
     name: 'energy',
     act: exchange.telegram.target === BROADCAST ? 'broadcast' : 'read',
     fields: [
       { name: 'period', value: wordFor(PERIOD, period) },
+      ...(date === undefined ? [] : [{ name: 'date', value: date }]),
       { name: 'meter', value: wordFor(METER, meter) },
       { name: 'use', value: wordFor(USE, use) },
       { name: 'energy', value: decodeValue('f32', meaning.payload), unit: 'Wh' },

@@ -78,7 +78,10 @@ function series(
     meta: metaOf(reading, nowMs),
   })
   const today = take('today', date === undefined ? undefined : told(daySelector(...selectors, date)))
-  const yearly = [take('yearly.0', told(yearSelector(...selectors))), take('yearly.1', asked(registers?.total))]
+  const yearly = [
+    take('yearly.0', date === undefined ? undefined : told(yearSelector(...selectors, date.year))),
+    take('yearly.1', asked(registers?.total)),
+  ]
   const monthly = [take('monthly.0', asked(registers?.lastMonth)), take('monthly.1', asked(registers?.month))]
   return {
     today: today.value,

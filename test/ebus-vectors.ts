@@ -13,6 +13,28 @@ interface EbusVectors {
     readonly bytes: string
     readonly from: string
   }[]
+  /** Answers to `0D hi lo`, what ebusd 26.1 prints for them, and the definition it reads them by. */
+  readonly boiler_registers: readonly {
+    readonly field: string
+    readonly register: string
+    readonly answer: string
+    readonly ebusd: string
+    readonly message: string
+    readonly file: string
+  }[]
+  readonly serial_numbers: readonly {
+    readonly about: string
+    readonly pieces: readonly string[]
+    readonly serial: string
+  }[]
+  /** Which services ebusd's definition file of a product asks for. */
+  readonly products: readonly {
+    readonly file: string
+    readonly id: string
+    readonly kind: string
+    readonly extended: boolean
+    readonly timers: string
+  }[]
 }
 
 export const ebusVectors = JSON.parse(

@@ -5,7 +5,7 @@
  *                               Z 0 all, 3 heating, 4 hot water, 5 cooling
  *
  * HHLL is a date: yyyyyyy mmmm ddddd, years since 2000. 33 35 is 19 September 2026, 61 30 is March 2024 (a month is
- * named by its first day), 00 35 is the year 2026, 00 00 is all time.
+ * named by its first day), 00 34 is the year 2026, 00 00 is all time.
  *
  * Pure.
  */

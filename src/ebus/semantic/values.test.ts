@@ -96,12 +96,28 @@ describe('boiler values', () => {
     expect(decodeBoilerValue(BOILER_STATE[field], fromHex(bytes))).toBe(value)
   })
 
+  it.each(vectors.boiler_registers)('$register $answer is $ebusd, as $file has it', ({ field, answer, ebusd }) => {
+    const map = { ...BOILER_STATE, ...BOILER_CONFIG, ...BOILER_DIAGNOSTICS }
+    const value = decodeBoilerValue(map[field as keyof typeof map], fromHex(answer))
+    expect(value).toEqual(asEbusd(ebusd))
+  })
+
   it('counts hours as they are and starts in hundreds, and reads digits', () => {
     expect(decodeBoilerValue(BOILER_DIAGNOSTICS.central_heating_hours, fromHex('0a2d'))).toBe(11_530)
     expect(decodeBoilerValue(BOILER_DIAGNOSTICS.central_heating_starts, fromHex('e201'))).toBe(48_200)
     expect(decodeBoilerValue(BOILER_CONFIG.phone_number, fromHex('000030123456ffff'))).toBe('000030123456')
   })
 })
+
+/** What ebusd printed, as we say it: a value whose sensor is not all right is none, words for off and on are flags. */
+function asEbusd(printed: string): unknown {
+  const [first = '', ...rest] = printed.split(';')
+  const sensor = rest.at(-1)
+  if (sensor !== undefined && sensor !== 'ok') return undefined
+  if (['on', 'yes', 'off', 'no'].includes(first)) return first === 'on' || first === 'yes'
+  // ebusd prints two decimals of sixteenths.
+  return expect.closeTo(Number(first), 1)
+}
 
 describe('read keys', () => {
   const key = fc.oneof(

@@ -35,12 +35,17 @@ const tenths = numeric('SIN,10')
 const byte = (value: number): Uint8Array => Uint8Array.of(Math.round(value) & 0xff)
 const flag = (value: boolean): Uint8Array => Uint8Array.of(Number(value))
 const lamp = (value: boolean): Uint8Array => Uint8Array.of(ON_OFF[Number(value)] ?? 0)
+/** The value, its complement, and the sensor's state. */
+const mirrored = (celsius: number): Uint8Array => {
+  const value = d2c.encode(celsius)
+  return sensed(Uint8Array.from([...value, ...value.map((each) => ~each)]))
+}
 const sensed = (bytes: Uint8Array): Uint8Array => Uint8Array.from([...bytes, SENSOR_OK])
 
 /** By the two register bytes as they stand in the telegram. */
 const REGISTERS = new Map<number, (house: House) => Uint8Array>([
   [0x1800, ({ boiler }) => sensed(d2c.encode(boiler.flowCelsius))],
-  [0x9800, ({ boiler }) => sensed(d2c.encode(boiler.returnCelsius))],
+  [0x9800, ({ boiler }) => mirrored(boiler.returnCelsius)],
   [0x4400, ({ boiler }) => flag(boiler.pumpOn)],
   [0x0200, ({ boiler }) => sensed(thousandths.encode(boiler.pressureBar))],
   [0x0500, ({ boiler }) => lamp(boiler.flame)],

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 
 import { fromHex, hex } from '../../core/bytes.ts'
+import { ebusVectors as vectors } from '../../../test/ebus-vectors.ts'
 import type { FieldValue } from '../../ebus/wire/datatype.ts'
 import { datatype } from '../../ebus/wire/datatypes.ts'
 import type { Heard } from '../../ebus/wire/line.ts'
@@ -76,8 +77,11 @@ describe('heating system', () => {
     const visitor = new Visitor()
     const ids = ['15', '08', '26', 'f6'].map((address) => ascii(visitor.ask(`${address} 0704`).slice(2, 12)))
     expect(ids).toEqual(['BASV2', 'BAI00', 'VR_71', 'NETX3'])
-    const serial = ['24', '25', '26', '27'].map((chunk) => ascii(visitor.ask(`08 b509 ${chunk}`).slice(2)))
-    expect(serial.join('').trim()).toBe('21160900100219610001005167N4')
+    const pieces = ['24', '25', '26', '27'].map((chunk) => visitor.ask(`08 b509 ${chunk}`))
+    // As long as those of a real device, and a status only in front of the first.
+    const [real] = vectors.serial_numbers
+    expect(pieces.map(({ length }) => length)).toEqual(real?.pieces.map(({ length }) => length))
+    expect(ascii(pieces.join('').slice(2))).toBe('21160900100219610001005167N4')
     expect(visitor.ask('76 0704')).toBe('no-answer')
   })
 
@@ -165,6 +169,17 @@ describe('heating system', () => {
     expect(visitor.ask('15 b524 03 03 00 02 02')).toBe('012a9090909090')
     visitor.wait(2_000)
     expect(visitor.system.house.zones[0]?.targetCelsius).toBe(21)
+  })
+
+  it('answers as many bytes as a real boiler and a real module do', () => {
+    const visitor = new Visitor()
+    // Value, its complement and the sensor's state: 5 bytes in the official definitions of 18 of 20 boiler types.
+    const back = fromHex(visitor.ask('08 b509 0d 98 00'))
+    expect(back).toHaveLength(5)
+    expect([back[2], back[3], back[4]]).toEqual([~(back[0] ?? 0) & 0xff, ~(back[1] ?? 0) & 0xff, 0])
+    // 1026b5230106/107901ac01b2010080008000800080403d and 1026b5230107/0f00800080008000800000800080 5705 were recorded.
+    expect(visitor.ask('26 b523 06')).toMatch(/^.{16}(0080){3}403d$/)
+    expect(visitor.ask('26 b523 07')).toMatch(/^.{4}(0080){3}00008000805705$/)
   })
 
   it('counts energy in B516, for today, this year and ever', () => {

@@ -27,6 +27,21 @@ interface EbusVectors {
     readonly pieces: readonly string[]
     readonly serial: string
   }[]
+  /** Entries of an error history; without a code they are empty. */
+  readonly error_entries: readonly {
+    readonly bytes: string
+    readonly code?: number
+    readonly status?: number
+    readonly at?: string
+    readonly from: string
+  }[]
+  /** `QQZZPBSBNN…/NN…` and what ebusd 26.1 prints for it, numbers in the place of words. */
+  readonly telegrams: readonly {
+    readonly telegram: string
+    readonly ebusd: string
+    readonly message: string
+    readonly file: string
+  }[]
   /** Which services ebusd's definition file of a product asks for. */
   readonly products: readonly {
     readonly file: string

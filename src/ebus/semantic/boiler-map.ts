@@ -4,7 +4,6 @@
  *
  * Pure.
  */
-import { hex } from '../../core/bytes.ts'
 import type { Datatype } from '../wire/datatype.ts'
 import { numeric } from '../wire/datatypes.ts'
 import type { FreshnessClass, RegisterValue } from './register.ts'
@@ -45,7 +44,6 @@ const HUNDREDTHS = plain(numeric('UIN,100'))
 const TENTHS = plain(numeric('SIN,10'))
 const HUNDREDS = plain(numeric('UIN'), 100)
 const SWITCH: Coding = { length: 1, tail: 'none', read: readSwitch }
-const DIGITS: Coding = { length: 8, tail: 'none', read: readDigits }
 
 function readSwitch([value]: Uint8Array): boolean | undefined {
   switch (value) {
@@ -58,12 +56,6 @@ function readSwitch([value]: Uint8Array): boolean | undefined {
     default:
       return undefined
   }
-}
-
-/** BCD digits, filled up with F. */
-function readDigits(bytes: Uint8Array): string | undefined {
-  const text = hex(bytes).replace(/f+$/, '')
-  return /^\d+$/.test(text) ? text : undefined
 }
 
 const register = (number: number, coding: Coding, freshness: FreshnessClass, fallback?: number): BoilerRegister => ({
@@ -102,8 +94,6 @@ export const BOILER_CONFIG = {
   flowset_hwc_max_c: register(0x0f04, TEMPERATURE, 'config'),
   partload_hc_kw: register(0x0704, BYTE, 'config'),
   partload_hwc_kw: register(0x0804, BYTE, 'config'),
-  installer_menu_code: register(0x4904, BYTE, 'discovery'),
-  phone_number: register(0x8104, DIGITS, 'discovery'),
   hours_till_service: register(0x2004, WORD, 'discovery'),
 } as const
 
@@ -139,14 +129,24 @@ interface NamedBoilerRegister {
   readonly name: string
   readonly register: BoilerRegister
   readonly unit: string | undefined
+  readonly secret: boolean
 }
 
+/**
+ * Never read, never shown. 4904 is a password in four of twenty boiler types and the pump mode in ten: which it is
+ * depends on the article number, so nobody is told what stands in it.
+ */
+const SECRETS = {
+  installer_code: register(0x4904, BYTE, 'discovery'),
+  phone_number: register(0x8104, { length: 8, tail: 'none', read: () => undefined }, 'discovery'),
+} as const
+
 const NAMES: ReadonlyMap<number, NamedBoilerRegister> = new Map(
-  [BOILER_STATE, BOILER_CONFIG, BOILER_DIAGNOSTICS].flatMap((part) =>
+  [BOILER_STATE, BOILER_CONFIG, BOILER_DIAGNOSTICS, SECRETS].flatMap((part) =>
     Object.entries<BoilerRegister>(part).flatMap(([name, known]) => {
       const unit = UNITS.find(([ending]) => name.endsWith(ending))?.[1]
       const numbers = known.fallback === undefined ? [known.number] : [known.number, known.fallback]
-      return numbers.map((number) => [number, { name, register: known, unit }] as const)
+      return numbers.map((number) => [number, { name, register: known, unit, secret: part === SECRETS }] as const)
     }),
   ),
 )

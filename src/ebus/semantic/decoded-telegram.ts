@@ -19,7 +19,7 @@ import { METER, PERIOD, USE, energyDateText } from './energy-selector.ts'
 import { KIND, bytesOf, kindOf, meaningOf } from './read-key.ts'
 import { nameRegister } from './register-name.ts'
 import type { RegisterValue } from './register.ts'
-import { decodeValue } from './register.ts'
+import { SECRET_TEXT, decodeValue } from './register.ts'
 import { decodeProgramDay, decodeTimer } from './schedule-telegram.ts'
 import type { ServiceField } from './service-table.ts'
 import { findBlock } from './service-table.ts'
@@ -74,7 +74,8 @@ function decodeExtended(data: Uint8Array, response: Uint8Array): DecodedTelegram
   if (register === undefined) return undefined
   const writes = verb === 0x01
   const bytes = writes ? data.subarray(6) : response.subarray(Math.min(REGISTER_HEADER, response.length))
-  const { name, type, unit } = register
+  const { name, type, unit, secret } = register
+  if (secret) return secretTelegram(name, writes)
   return {
     name,
     act: writes ? 'write' : 'read',
@@ -89,11 +90,21 @@ function decodeBoilerRegister(data: Uint8Array, response: Uint8Array): DecodedTe
   const found = nameBoilerRegister(high * 256 + low)
   if (found === undefined) return undefined
   const writes = verb === 0x0e
+  if (found.secret) return secretTelegram(`boiler.${found.name}`, writes)
   const value = decodeBoilerValue(found.register, writes ? data.subarray(3) : response)
   return {
     name: `boiler.${found.name}`,
     act: writes ? 'write' : 'read',
     fields: [{ name: found.name, value, unit: found.unit }],
+  }
+}
+
+function secretTelegram(name: string, writes: boolean): DecodedTelegram {
+  return {
+    name,
+    act: writes ? 'write' : 'read',
+    fields: [{ name: lastWord(name), value: SECRET_TEXT }],
+    secret: true,
   }
 }
 

@@ -9,20 +9,13 @@
  *
  * Pure.
  */
-import { fromBcd } from '../wire/digit-type.ts'
-import { CLOCK_KEY } from './read-key.ts'
-import type { Shadow } from './shadow.ts'
-import { CLOCK_SLACK_MS } from './shadow.ts'
+import type { BusDate } from './bus-clock.ts'
 
 export const PERIOD = { all: 0, day: 1, month: 2, year: 3 } as const
 export const METER = { solar: 1, environment: 2, electric: 3, gas: 4 } as const
 export const USE = { all: 0, heating: 3, dhw: 4, cooling: 5 } as const
 
-export interface BusDate {
-  readonly year: number
-  readonly month: number
-  readonly day: number
-}
+const CENTURY = 2_000
 
 type Selector = readonly [period: number, meter: number, use: number, high: number, low: number]
 
@@ -57,24 +50,4 @@ export function energySelectors(date: BusDate): readonly Selector[] {
   return [METER.gas, METER.electric].flatMap((meter) =>
     [USE.heating, USE.dhw].flatMap((use) => [daySelector(meter, use, date), yearSelector(meter, use, date.year)]),
   )
-}
-
-const CENTURY = 2_000
-
-/**
- * Today, by the regulator's own clock as it tells everybody: ss mm hh dd MM ww yy behind two bytes of weather. What it
- * told last is carried on to now: a clock that was last heard before midnight names yesterday.
- */
-export function busDate(shadow: Shadow, nowMs: number): BusDate | undefined {
-  const entry = shadow.get(CLOCK_KEY)
-  if (entry === undefined || entry.payload.length < 9) return undefined
-  const sinceMs = nowMs - entry.atMs
-  // Heard in what is now the future: our own clock went back, and nobody knows how long ago that was.
-  if (sinceMs < -CLOCK_SLACK_MS) return undefined
-  const told = Array.from(entry.payload.subarray(2, 9), fromBcd)
-  const [second = 60, minute = 60, hour = 24, day = 0, month = 0, , year] = told
-  if (second > 59 || minute > 59 || hour > 23 || day < 1 || day > 31 || month < 1 || month > 12) return undefined
-  if (year === undefined) return undefined
-  const now = new Date(Date.UTC(CENTURY + year, month - 1, day, hour, minute, second) + Math.max(0, sinceMs))
-  return { year: now.getUTCFullYear(), month: now.getUTCMonth() + 1, day: now.getUTCDate() }
 }

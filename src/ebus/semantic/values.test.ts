@@ -8,6 +8,7 @@ import { decodeExchange } from '../wire/exchange.ts'
 import type { Exchange } from '../wire/telegram.ts'
 import { BOILER_CONFIG, BOILER_DIAGNOSTICS, BOILER_STATE, decodeBoilerValue } from './boiler-map.ts'
 import { PERIOD, daySelector, energyDateText, energySelectors, yearSelector } from './energy-selector.ts'
+import { decodeErrorEntry } from './error-codes.ts'
 import { look } from './presence.ts'
 import {
   CLOCK_KEY,
@@ -102,10 +103,19 @@ describe('boiler values', () => {
     expect(value).toEqual(asEbusd(ebusd))
   })
 
-  it('counts hours as they are and starts in hundreds, and reads digits', () => {
+  it('counts hours as they are and starts in hundreds', () => {
     expect(decodeBoilerValue(BOILER_DIAGNOSTICS.central_heating_hours, fromHex('0a2d'))).toBe(11_530)
     expect(decodeBoilerValue(BOILER_DIAGNOSTICS.central_heating_starts, fromHex('e201'))).toBe(48_200)
-    expect(decodeBoilerValue(BOILER_CONFIG.phone_number, fromHex('000030123456ffff'))).toBe('000030123456')
+  })
+})
+
+describe('error history', () => {
+  it.each(vectors.error_entries)('reads $bytes of $from', ({ bytes, code, status, at }) => {
+    expect(decodeErrorEntry(fromHex(bytes))).toEqual(code === undefined ? 'empty' : { code, status, at })
+  })
+
+  it('does not take an empty answer for an entry', () => {
+    expect(decodeErrorEntry(new Uint8Array())).toBeUndefined()
   })
 })
 

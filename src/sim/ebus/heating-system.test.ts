@@ -126,7 +126,8 @@ describe('heating system', () => {
     visitor.ask('15 b524 02 01 03 00 26 00 00004040')
     visitor.wait(2_000)
     expect(visitor.system.house.zones[0]?.targetCelsius).toBe(23)
-    expect(visitor.register('02 00 03 00 0e 00', 'U1L')).toBe(2)
+    // Z1SFMode of ebusd's definitions: 3 is veto.
+    expect(visitor.register('02 00 03 00 0e 00', 'U1L')).toBe(3)
   })
 
   it('tells timer limits, counts and slots as captured from a real one', () => {

@@ -125,39 +125,31 @@ function assess(house: House, invocation: Invocation): Assessment {
     ...(dangerous ? [] : [{ rule: 'allow-dangerous', message: 'MUTATE needs allow_dangerous: true.' }]),
     ...(key === undefined ? [NO_KEY] : []),
   ]
-  // MUTATE on a reading method is allowed and remains a read, with the gates that were asked for.
-  if (method?.readOnly === true) return { effect: 'reads', reasons }
+  // MUTATE on a reading method is allowed and remains a read, with the gates that were asked for. Parameters that are
+  // wrong, of a method that there is or is not, are refused by the handler whatever is on the bus: nothing will have
+  // been changed, so nothing is counted against the rest of an actuator.
+  if (method === undefined || method.readOnly || request === undefined) return { effect: 'reads', reasons }
   const busId = invocation.bus ?? house.buses[0]?.id ?? ''
   // By the main face, so that limits and approvals hold under every address of the device.
   const installation = house.buses.find((each) => each.id === busId)?.installation
   const device = installation?.registry.find(invocation.address)
   const address = device?.address ?? invocation.address
   const target = addressText(address)
-  const what = request?.actuator ?? methodName
-  const elsewhere = method !== undefined && device !== undefined && isElsewhere(method, device.address, installation)
+  const what = request.actuator
+  const elsewhere = device !== undefined && isElsewhere(method, device.address, installation)
   const change =
-    method === undefined || request === undefined || installation === undefined
+    installation === undefined
       ? undefined
       : changeView(installation, requestOf(method, address, request), request.confirm?.data)
   return {
-    // Unknown methods and wrong parameters are refused by the handler; until then they count as a change.
-    effect: request === undefined ? 'writes' : elsewhere ? 'sensitive' : request.effect,
+    effect: elsewhere ? 'sensitive' : request.effect,
     reasons,
     target: `ebus:${busId}:${target}/${what}`,
     label: `${device?.identity?.deviceId ?? 'device'} at ${target}: ${change?.label ?? `${methodName} ${what}`}`,
     ...(key === undefined ? {} : { idempotencyKey: key }),
-    ...(request === undefined
-      ? {}
-      : {
-          // Not how long to wait, nor in which of several spellings it was said (docs/adr/0109).
-          keyedChange: {
-            bus: busId,
-            address: invocation.address,
-            method: methodName,
-            telegram_data: hex(request.data),
-          },
-          preview: { ...change?.values, method: methodName, telegram_data: hex(request.data) },
-        }),
+    // Not how long to wait, nor in which of several spellings it was said (docs/adr/0109).
+    keyedChange: { bus: busId, address: invocation.address, method: methodName, telegram_data: hex(request.data) },
+    preview: { ...change?.values, method: methodName, telegram_data: hex(request.data) },
   }
 }
 

@@ -90,13 +90,23 @@ describe('a change', () => {
     expect(await unplanned.call('lamp.dim', undefined, { level: 1, lamp: 'x' }, ME)).toMatchObject({
       fault: { kind: 'internal' },
     })
-    const other = dim()
+    const other = plain('lamp.dim', 'sensitive')
     const replaced = node('b', {
       admit: async (call, _, next) => next({ ...call, planned: await other.offer.plan?.(call) }),
     })
     expect(await registered(replaced, dim()).call('lamp.dim', undefined, { level: 1, lamp: 'x' }, ME)).toMatchObject({
       fault: { kind: 'conflict', message: expect.stringContaining('Nothing was tried') },
     })
+  })
+
+  it('is carried out under the same contract that was registered anew while the call waited', async () => {
+    const before = dim()
+    const bus = node('a', {
+      admit: async (call, _, next) => next({ ...call, planned: await before.offer.plan?.(call) }),
+    })
+    expect(await registered(bus, dim()).call('lamp.dim', undefined, { level: 1, lamp: 'x' }, ME)).toEqual(
+      ok({ data: { now: 1 } }),
+    )
   })
 
   it('may stream', async () => {

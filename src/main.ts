@@ -27,6 +27,7 @@ import type { NodeKey } from './ledger/key-store.ts'
 import { ledgerMigrations } from './ledger/ledger-store.ts'
 import { Ledger } from './ledger/ledger.ts'
 import { noteSigner } from './ledger/note-key.ts'
+import { openAccessPoints } from './main/access-points.ts'
 import { createCosigning } from './main/cosigning-client.ts'
 import { startFaces } from './main/faces-server.ts'
 import { createFamilies, familyEnvelopes, familyMigrations } from './main/families.ts'
@@ -141,6 +142,7 @@ async function build(
     spine,
     database,
     logger,
+    key,
     reporters: () => reporters,
   })
   if (!families.ok) return families
@@ -177,6 +179,12 @@ async function build(
   // From what is offered, not from what was configured: a family of a service of one's own counts, too.
   const familyNames = [...new Set(spine.bus.offers().map((offer) => offer.family.name))].toSorted()
   const gateway = { ...spine, nodeId: id, families: familyNames, mesh: meshed?.value.state }
+  const accessPoints = await openAccessPoints({ config, spine, families: familyNames, version, logger })
+  if (!accessPoints.ok) return accessPoints
+  if (accessPoints.value !== undefined) {
+    undo.push(accessPoints.value.stop)
+    reporters.push(accessPoints.value.reporter)
+  }
   if (!options.listen) return ok({ ...gateway, url: undefined })
   const faces = await startFaces({ config, version, logger, data, spine, families: familyNames, reporters })
   if (!faces.ok) return faces

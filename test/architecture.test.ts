@@ -45,7 +45,7 @@ const PACKAGE_HOMES: Readonly<Record<string, RegExp>> = {
   '@modelcontextprotocol/node': /^mcp\//,
   hono: /^web\//,
   '@hono/node-server': /^web\/|^homeseer\/tools\/webhook-listener-server\.ts$/,
-  ws: /^devices\/session\/websocket-server\.ts$|^sim\/devices\//,
+  ws: /^devices\/session\/websocket-server\.ts$|^mcp\/access-point-client\.ts$|^sim\/devices\//,
   aedes: /^devices\/session\/mqtt-server\.ts$/,
   mqtt: /^devices\/session\/mqtt-client\.ts$|^sim\/devices\//,
   serialport: /^ebus\/adapter\/serial-transport\.ts$/,

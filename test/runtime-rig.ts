@@ -96,6 +96,7 @@ export async function runtimeRig(options: RigOptions = {}): Promise<Rig> {
     bus: { nodeId: 'node-a', config: BUS_DEFAULTS },
   })
   const service = createRuntime({
+    vrfSecret: new Uint8Array(32).fill(7),
     database,
     ledger,
     clock,

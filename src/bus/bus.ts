@@ -347,6 +347,7 @@ export class CapabilityBus {
     ticket.release()
     ticket.totalMs = this.#clock.monotonic() - ticket.startedMs
     this.tally.of(offer?.name ?? UNKNOWN_CAPABILITY).count(outcome, ticket.totalMs)
+    this.tally.countRefusal(outcome)
     this.trace.record(call, ticket, outcome)
     const { entry } = ticket
     if (!outcome.ok) return entry?.isLocal === false ? fail(this.#fromElsewhere(outcome.fault, entry.nodeId)) : outcome

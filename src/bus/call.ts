@@ -45,7 +45,7 @@ export interface Restrictions {
 }
 
 /** The way a call came in; for the record and for nothing else. */
-export type Channel = 'mcp-http' | 'mcp-stdio' | 'api' | 'mesh' | 'service'
+export type Channel = 'mcp-http' | 'mcp-stdio' | 'access-point' | 'api' | 'mesh' | 'service'
 
 export interface Call {
   readonly capability: CapabilityName

@@ -2,11 +2,12 @@
  * Caller key: the names under which callers are known in records, and under which what is theirs is kept.
  *
  *   claude                      a principal of this node
+ *   access-point:kitchen        a voice backend that this node connects to
  *   service:console-history     a service of this node
  *   peer:ed25519:…              another node
  *   peer:ed25519:…/claude       somebody for whom that node says that it calls (ADR 94)
  *
- * Neither a principal's name nor a node's id has a slash in it, and no principal's name has a colon.
+ * Neither a principal's name nor a node's id has a slash in it; no token's name has a colon, so none is one of these.
  *
  * Pure.
  */

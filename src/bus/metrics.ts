@@ -45,6 +45,16 @@ function counters(tally: Tally, registers: Registry[]): void {
     label: 'reason',
     rows: ({ errors }) => [...errors].filter(([code]) => code === 'rate_limited' || code === 'capacity_exceeded'),
   })
+  const refusals = new Counter({
+    name: 'hearthbus_refusals_total',
+    help: 'Calls that a rule refused, or put before a person, by rule.',
+    labelNames: ['rule'],
+    registers,
+    collect: () => {
+      refusals.reset()
+      for (const [rule, count] of tally.refusals) refusals.inc({ rule }, count)
+    },
+  })
   const models = new Counter({
     name: 'hearthbus_llm_tokens_generated_total',
     help: 'Tokens generated, by model and backend.',
@@ -102,6 +112,14 @@ function gauges(bus: Measured, registers: Registry[]): void {
     registers,
     collect: () => {
       inFlight.set(inFlightTotal(bus.registry))
+    },
+  })
+  const waiting = new Gauge({
+    name: 'hearthbus_waiting',
+    help: 'Calls that wait for a provider of their capability to have room.',
+    registers,
+    collect: () => {
+      waiting.set(bus.registry.all().reduce((sum, entry) => sum + entry.waiting.length, 0))
     },
   })
   const health = new Gauge({

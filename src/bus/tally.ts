@@ -45,6 +45,7 @@ export const UNKNOWN_CAPABILITY = 'unknown'
 /** Beyond these they are not told apart. */
 const MAX_CAPABILITIES = 5_000
 const MAX_MODELS = 1_000
+const MAX_RULES = 200
 
 interface Tokens {
   readonly model: string
@@ -55,6 +56,8 @@ interface Tokens {
 export class Tally {
   readonly byCapability = new Map<string, CapabilityTally>()
   readonly tokens = new Map<string, Tokens>()
+  /** How often each rule refused a call. */
+  readonly refusals = new Map<string, number>()
   quarantines = 0
   retries = 0
   hedges = 0
@@ -69,6 +72,15 @@ export class Tally {
     const known = this.tokens.get(key)
     if (known !== undefined) known.tokens += tokens
     else if (this.tokens.size < MAX_MODELS) this.tokens.set(key, { model, backend, tokens })
+  }
+
+  /** Rules are few and our own; a peer's words for them are bounded all the same. */
+  countRefusal(outcome: Outcome): void {
+    if (outcome.ok) return
+    for (const { rule } of outcome.fault.reasons ?? []) {
+      const key = this.refusals.has(rule) || this.refusals.size < MAX_RULES ? rule : 'other'
+      this.refusals.set(key, (this.refusals.get(key) ?? 0) + 1)
+    }
   }
 
   of(name: string): CapabilityTally {

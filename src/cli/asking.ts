@@ -57,7 +57,7 @@ export function addAskingCommands(program: Command): void {
     .description('the latest calls, newest first')
     .option('--limit <n>', 'how many', wholeNumber(1, 10_000), 20)
     .action((options: { limit: number }, command: Command) =>
-      ask(command, { path: `/api/traces?limit=${options.limit}` }, (value) =>
+      ask(command, { path: `/api/traces?limit=${options.limit}`, asWatcher: true }, (value) =>
         tracesAnswer(value as unknown as TraceView[]),
       ),
     )
@@ -65,7 +65,7 @@ export function addAskingCommands(program: Command): void {
     .command('trace <id>')
     .description('everything on record about one call')
     .action((id: string, _, command: Command) =>
-      ask(command, { path: `/api/calls/${encodeURIComponent(id)}` }, (value) => plainAnswer(value)),
+      ask(command, { path: `/api/calls/${encodeURIComponent(id)}`, asWatcher: true }, (value) => plainAnswer(value)),
     )
   program
     .command('history [series...]')

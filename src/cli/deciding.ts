@@ -146,9 +146,12 @@ function addTokens(program: Command): void {
     .description('make a token; it is shown once')
     .addOption(new Option('--role <role>', 'what it may do').choices(ROLES).makeOptionMandatory())
     .option('--days <n>', 'expires after so many days', wholeNumber(1, 3_650))
-    .option('--effects <list>', 'narrow what it may call to effects, e.g. reads,records')
-    .option('--profiles <list>', 'narrow what it may call to profiles (hearthbus profiles)')
-    .option('--devices <list>', 'narrow what it may call, and decide about, to devices: ids as approvals show them')
+    .option('--effects <list>', 'narrow what it may call, see and decide about to effects, e.g. reads,records')
+    .option(
+      '--profiles <list>',
+      'narrow what it may call and see to profiles (hearthbus profiles); it then decides about nothing',
+    )
+    .option('--devices <list>', 'narrow what it may call, see and decide about to devices: ids as approvals show them')
     .action((name: string, options: TokenOptions, command: Command) => {
       const body = {
         name,

@@ -70,7 +70,8 @@ async function everyOffer(): Promise<readonly Offer[]> {
 
 async function offersOf(config: Config, root: string, database: Database): Promise<readonly Offer[]> {
   const origin = 'hearthbus.local/docs'
-  const signer = noteSigner(origin, generateKeyPairSync('ed25519').privateKey)
+  const key = generateKeyPairSync('ed25519')
+  const signer = noteSigner(origin, key.privateKey)
   const data = dataDirectory(root)
   const ledger = await Ledger.open({ database, signer, origin, lastSignedPath: data.lastSigned, clock: systemClock })
   const spine = await openSpine({
@@ -81,7 +82,7 @@ async function offersOf(config: Config, root: string, database: Database): Promi
     guard: guardConfig(config),
     bus: { nodeId: 'docs', config: config.bus },
   })
-  const parts = { config, version: 'docs', data, spine, database, logger: silentLogger, reporters: () => [] }
+  const parts = { config, version: 'docs', data, spine, database, logger: silentLogger, key, reporters: () => [] }
   const services = await createFamilies(parts)
   if (!services.ok) throw new Error(services.fault.message)
   return [...services.value, ...(await modelsServices(config, silentLogger))]

@@ -40,6 +40,8 @@ export interface ApiRequest {
   readonly body?: Json
   /** Shows the owner's credential. */
   readonly asOwner?: boolean
+  /** Reads what all callers did: shows the owner's credential unless HEARTHBUS_TOKEN says to show another. */
+  readonly asWatcher?: boolean
   /** A call, an export: it has a limit of its own, or none. */
   readonly mayTakeLong?: boolean
 }
@@ -76,7 +78,7 @@ export async function request(gateway: GatewayConnection, question: ApiRequest):
       message: `The owner's credential in ${gateway.dataRoot}/keys cannot be read. Run this as the user who runs the gateway.`,
     })
   }
-  const token = process.env['HEARTHBUS_TOKEN']
+  const token = process.env['HEARTHBUS_TOKEN'] ?? (question.asWatcher === true ? owner : undefined)
   const answer = await requestWith(gateway, question, token)
   if (answer.ok || token !== undefined || answer.fault.kind !== 'refused' || answer.fault.status !== 401) return answer
   // Only for looking: a change is made with a credential that somebody chose to show.

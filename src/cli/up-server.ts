@@ -3,6 +3,8 @@
  *
  * Does I/O.
  */
+import { rmSync, writeFileSync } from 'node:fs'
+import { dataDirectory } from '../config/data-directory.ts'
 import type { Config } from '../config/schema.ts'
 import { createLogger } from '../core/logger.ts'
 import type { Gateway } from '../main.ts'
@@ -36,9 +38,11 @@ export async function up({ config, dataRoot, version, command, afterwards }: UpO
     process.stderr.write(`${started.fault.message}\n`)
     return exitOfStart(started.fault)
   }
-  process.stdout.write(welcome(started.value, dataRoot, { command, link: await signInLink(started.value, dataRoot) }))
+  const place = linkPlace(await signInLink(started.value, dataRoot), started.value.url ?? '', dataRoot)
+  process.stdout.write(welcome(started.value, dataRoot, { command, place }))
   afterwards?.(started.value)
   await stopWanted
+  rmSync(dataDirectory(dataRoot).consoleLink, { force: true })
   process.stdout.write('\nStopping …\n')
   const troubles = await started.value.stop()
   if (troubles.length === 0) {
@@ -56,18 +60,37 @@ async function signInLink({ url = '' }: Gateway, dataRoot: string): Promise<stri
   return asked.ok ? (asked.value as unknown as LinkView).url : url
 }
 
+/** What to print about the console, and how it signs in. */
+interface LinkPlace {
+  readonly console: string
+  readonly signIn: string
+}
+
+/**
+ * The link makes whoever opens it an admin. Printed only where a person looks: what a service writes to its standard
+ * output is kept in a journal or a container's log, and read there by others.
+ */
+function linkPlace(link: string, url: string, dataRoot: string): LinkPlace {
+  if (process.stdout.isTTY) return { console: link, signIn: 'signs in once' }
+  const { consoleLink } = dataDirectory(dataRoot)
+  // A file that was there before would keep its mode.
+  rmSync(consoleLink, { force: true })
+  writeFileSync(consoleLink, `${link}\n`, { mode: 0o600, flag: 'wx' })
+  return { console: url, signIn: `a link that signs in once is in ${consoleLink}` }
+}
+
 function welcome(
   gateway: Gateway,
   dataRoot: string,
-  { command, link }: { readonly command: string; readonly link: string },
+  { command, place }: { readonly command: string; readonly place: LinkPlace },
 ): string {
   return [
     '',
     // Not how many tools: devices and other nodes bring theirs a moment later.
     `  Hearthbus is up: ${gateway.families.join(', ')}.`,
     '',
-    `  Console     ${link}`,
-    `              (signs in once; \`${command} console\` prints a new link)`,
+    `  Console     ${place.console}`,
+    `              (${place.signIn}; \`${command} console\` prints a new link)`,
     `  Agents      ${gateway.url}/mcp          (profiles: /mcp/read, /mcp/<family>)`,
     `  Programs    ${gateway.url}/api`,
     `  Records     ${dataRoot}`,

@@ -44,10 +44,8 @@ async function watch(command: Command, after: string | undefined): Promise<void>
         ...(after === undefined ? {} : { 'last-event-id': after }),
       },
     })
-  const given = process.env['HEARTHBUS_TOKEN']
   try {
-    let response = await open(given)
-    if (response.status === 401 && given === undefined) response = await open(ownerToken(dataRoot))
+    const response = await open(process.env['HEARTHBUS_TOKEN'] ?? ownerToken(dataRoot))
     if (!response.ok || response.body === null) return complain(`The gateway answered ${response.status}.`)
     for await (const event of eventsOf(response.body, () => (silentLooks = 0))) {
       const line = globalOptions(command).json === true ? JSON.stringify(event) : watchLine(event, new Date())

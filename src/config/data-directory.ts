@@ -8,6 +8,7 @@
  *   keys/node.key          the node's Ed25519 key, 0600
  *   keys/owner.token       the credential with which a person at this machine approves, 0600
  *   keys/devices.key       the secret that signs the MQTT credentials of devices, 0600
+ *   keys/console.link      a one-time sign-in link, while a gateway runs that was started without a terminal, 0600
  *
  * Pure.
  */
@@ -25,6 +26,7 @@ export interface DataDirectory {
   readonly nodeKey: string
   readonly ownerToken: string
   readonly devicesKey: string
+  readonly consoleLink: string
 }
 
 /** `given` wins, then `$HEARTHBUS_DATA`, then the XDG data directory. */
@@ -49,6 +51,7 @@ export function dataDirectory(root: string): DataDirectory {
     nodeKey: join(keys, 'node.key'),
     ownerToken: join(keys, 'owner.token'),
     devicesKey: join(keys, 'devices.key'),
+    consoleLink: join(keys, 'console.link'),
   }
 }
 

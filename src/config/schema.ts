@@ -5,6 +5,7 @@
  */
 import { z } from 'zod'
 import { TARGET_FORM, TARGET_PATTERN } from '../core/target.ts'
+import { accessPointsSection } from './access-points.ts'
 import { devicesSection } from './devices.ts'
 import { ebusSection } from './ebus.ts'
 import { homeseerSection } from './homeseer.ts'
@@ -183,6 +184,7 @@ export const configSchema = z.strictObject({
   ebus: ebusSection,
   homeseer: homeseerSection,
   devices: devicesSection,
+  accessPoints: accessPointsSection,
   mesh: meshSection,
   models: modelsSection,
 })

@@ -111,15 +111,28 @@ export function lapseOf(approval: Approval, policyVersion: string, nowMs: number
   return approval.state === 'approved' ? 'the call was not made in time' : 'nobody answered in time'
 }
 
+/** What somebody decides about, as far as it says who may. */
+export interface ApproverRequest {
+  readonly principal: string
+  readonly target: string | undefined
+  /** `undefined` where power is only taken away. */
+  readonly effect?: Effect
+}
+
 /** Why this caller may not decide about this request, or `undefined`. */
-export function approverFlaw(by: Caller, binding: Pick<Binding, 'principal' | 'target'>): Fault | undefined {
+export function approverFlaw(by: Caller, request: ApproverRequest): Fault | undefined {
   if (by.kind !== 'principal' || (by.role !== 'approver' && by.role !== 'admin'))
     return refusal('role', 'Only an approver or an admin decides about approvals.')
-  if (callerKey(by) === binding.principal)
+  if (callerKey(by) === request.principal)
     return refusal('own-request', 'Nobody approves their own call; it takes another credential.')
-  const devices = by.restrictions?.devices
-  if (devices !== undefined && (binding.target === undefined || !matchesAny(devices, binding.target)))
+  const { devices, effects, profiles } = by.restrictions ?? {}
+  if (devices !== undefined && (request.target === undefined || !matchesAny(devices, request.target)))
     return refusal('token-devices', 'This credential does not cover the device in question.')
+  if (request.effect !== undefined && effects?.includes(request.effect) === false)
+    return refusal('token-effects', `This credential is narrowed to what ${effects.join(', ')}.`)
+  // A profile is a list of tools to call. None of them decides about the calls of others.
+  if (profiles !== undefined)
+    return refusal('token-profiles', 'A credential that is narrowed to profiles does not decide about approvals.')
   return undefined
 }
 

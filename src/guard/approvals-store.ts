@@ -16,7 +16,7 @@ import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { OF_ACCOUNT } from './account.ts'
 import { approverFlaw, CLOCK_SLACK_MS, lapseOf, standingOf } from './approval.ts'
-import type { Approval, ApprovalStandingWithNotes, OpenCall, ShownCall } from './approval.ts'
+import type { Approval, ApproverRequest, ApprovalStandingWithNotes, OpenCall, ShownCall } from './approval.ts'
 import { toApproval } from './approval-row.ts'
 import type { ApprovalEvent, Approvals, ApprovalsConfig } from './approvals.ts'
 import { sha256 } from './binding.ts'
@@ -131,7 +131,7 @@ export function createApprovals(options: {
       store.sweepIn(transaction)
       const approval = readIn(transaction, id)
       if (approval === undefined) return fail({ kind: 'not-found', message: `There is no approval ${id}.` } as const)
-      const flaw = approverFlaw(by, approval.binding)
+      const flaw = approverFlaw(by, decidable(approval))
       if (flaw !== undefined) {
         const rule = flaw.reasons?.[0]?.rule
         transaction.record({ kind: 'approval.refused', approval: id, by: callerKey(by), rule })
@@ -160,7 +160,7 @@ export function createApprovals(options: {
 
     shownTo: (approval, by) => {
       const open = approval.state === 'requested' ? openCalls.get(approval.id) : undefined
-      if (open === undefined || approverFlaw(by, approval.binding) !== undefined) return approval
+      if (open === undefined || approverFlaw(by, decidable(approval)) !== undefined) return approval
       return { ...approval, shown: { ...approval.shown, ...open } }
     },
 
@@ -320,6 +320,10 @@ export function createApprovals(options: {
     },
   }
   return store
+}
+
+function decidable({ binding, shown }: Approval): ApproverRequest {
+  return { principal: binding.principal, target: binding.target, effect: shown.effect }
 }
 
 function queueFull(whose: string, config: ApprovalsConfig): Fault {

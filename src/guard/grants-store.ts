@@ -91,7 +91,7 @@ export function createGrants(options: {
       transact((transaction): Result<void, Fault> => {
         const grant = inForceIn(transaction, id)
         if (grant === undefined) return fail({ kind: 'not-found', message: `There is no grant ${id} in force.` })
-        const flaw = approverFlaw(by, grant)
+        const flaw = approverFlaw(by, { principal: grant.principal, target: grant.target })
         if (flaw !== undefined) return fail(flaw)
         endedByIn(transaction, grant, by)
         return ok(undefined)
@@ -100,7 +100,11 @@ export function createGrants(options: {
     createIn: ({ sql, nowMs, record }, { grant, approval, by: approver }) => {
       const scope = grant.target === 'same' ? approval.binding.target : undefined
       // Nobody gives away more than they may decide about one by one.
-      const excess = approverFlaw(approver, { principal: approval.binding.principal, target: scope })
+      const excess = approverFlaw(approver, {
+        principal: approval.binding.principal,
+        target: scope,
+        effect: approval.shown.effect,
+      })
       if (excess !== undefined) return fail(excess)
       const asker = approval.binding.principal
       if (grant.caller === 'node' && peerOf(asker) === undefined) return fail(invalid('no other node asked'))

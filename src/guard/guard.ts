@@ -16,6 +16,8 @@ import type { Result } from '../core/result.ts'
 import { createActuators } from './actuators-store.ts'
 import { createApprovals } from './approvals-store.ts'
 import type { Approvals } from './approvals.ts'
+import { mayReadRecord } from './authority.ts'
+import type { RecordSubject } from './authority.ts'
 import { authorise, previewDecision } from './authorise.ts'
 import type { Authorization, PreviewDecision } from './authorise.ts'
 import { callerReasons } from './caller-rights.ts'
@@ -69,6 +71,8 @@ export interface Guard {
    * not.
    */
   readonly visible: (caller: Caller, offer: Offer) => boolean
+  /** Whether a caller may read about a call, a change or an approval. `offer`: the tool, as it is offered now. */
+  readonly mayRead: (caller: Caller, record: Omit<RecordSubject, 'inProfile'>, offer: Offer | undefined) => boolean
   readonly approvals: Approvals
   readonly grants: Grants
   readonly tokens: Tokens
@@ -90,6 +94,7 @@ export interface GuardServices {
   readonly keys: Keys
   readonly approvals: Pick<Approvals, 'list' | 'get'>
   readonly stopped: EmergencyStop['state']
+  readonly mayRead: Guard['mayRead']
 }
 
 interface Recovered {
@@ -154,6 +159,9 @@ export function createGuard({ database, log, clock, config, logger, sleep = slee
     sleep,
   }
 
+  const mayRead: Guard['mayRead'] = (caller, record, offer) =>
+    mayReadRecord(caller, { ...record, inProfile: isInProfile(caller, offer, config) })
+
   return {
     steps: {
       plan: (call, offer) => planCall(call, offer, parts),
@@ -162,6 +170,7 @@ export function createGuard({ database, log, clock, config, logger, sleep = slee
       settle: (outcome, reserved) => settleCall(outcome, reserved, parts),
     },
     visible: (caller, offer) => isVisible(caller, offer, config),
+    mayRead,
     approvals,
     grants,
     tokens,
@@ -174,6 +183,7 @@ export function createGuard({ database, log, clock, config, logger, sleep = slee
       keys,
       approvals,
       stopped: stop.state,
+      mayRead,
     },
     recover: () =>
       transact((transaction) => {
@@ -197,6 +207,12 @@ export function createGuard({ database, log, clock, config, logger, sleep = slee
       await tokens.flush()
     },
   }
+}
+
+/** What is offered by nobody now is in no profile. */
+function isInProfile(caller: Caller, offer: Offer | undefined, config: GuardConfig): boolean {
+  if (offer !== undefined) return holdsTool(config, caller, offer)
+  return caller.kind !== 'principal' || caller.restrictions?.profiles === undefined
 }
 
 function isVisible(caller: Caller, offer: Offer, config: GuardConfig): boolean {

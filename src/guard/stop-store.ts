@@ -10,6 +10,7 @@ import type { Database } from '../core/database-store.ts'
 import type { Fault } from '../core/fault.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
+import { administrationFlaw, stopFlaw } from './authority.ts'
 import { redactText } from './secret-text.ts'
 import type { Transact } from './transaction-store.ts'
 
@@ -43,8 +44,8 @@ export function createEmergencyStop(options: {
   return {
     state: () => stopped,
     engage: async (by, reason) => {
-      if (by.kind === 'peer' || (by.kind === 'principal' && by.role === 'observer'))
-        return fail(refusal('Whoever may neither act nor approve does not stop others.'))
+      const flaw = stopFlaw(by)
+      if (flaw !== undefined) return fail(flaw)
       const state: StopState = {
         by: callerKey(by),
         reason: redactText(reason.slice(0, MAX_REASON)).toWellFormed() || 'no reason given',
@@ -62,7 +63,8 @@ export function createEmergencyStop(options: {
       return ok(stopped ?? state)
     },
     release: async (by) => {
-      if (by.kind !== 'principal' || by.role !== 'admin') return fail(refusal('Only an admin releases the stop.'))
+      const flaw = administrationFlaw(by)
+      if (flaw !== undefined) return fail(flaw)
       await transact(({ sql, record, afterwards }) => {
         const { changes } = sql.prepare('DELETE FROM guard_stop').run()
         if (Number(changes) === 1) record({ kind: 'stop.released', by: callerKey(by) })
@@ -77,8 +79,4 @@ function readState(database: Database): StopState | undefined {
   const row = database.sql.prepare('SELECT engaged_at, engaged_by, reason FROM guard_stop').get()
   if (row === undefined) return undefined
   return { by: String(row['engaged_by']), reason: String(row['reason']), engagedAtMs: Number(row['engaged_at']) }
-}
-
-function refusal(message: string): Fault {
-  return { kind: 'not-permitted', message, reasons: [{ rule: 'role', message }] }
 }

@@ -14,12 +14,13 @@ import type { Fault } from '../core/fault.ts'
 import type { JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
+import { tokenAuthorityFlaw } from './authority.ts'
 import { hashToken, isLive, mintToken, sameHash, tokenFlaw } from './token.ts'
 import type { NewToken, TokenRecord } from './token.ts'
 import type { Transact, Transaction } from './transaction-store.ts'
 
 export interface Tokens {
-  /** Only an admin makes or revokes tokens. */
+  /** Only an admin makes or revokes tokens, and none that may do more than the admin's own. */
   readonly create: (
     by: Caller,
     token: NewToken,
@@ -37,6 +38,8 @@ export interface Tokens {
 }
 
 const MAX_TOKENS = 1_000
+/** Narrowed to nothing: what any admin that handles tokens at all may handle. */
+const NOTHING: Restrictions = { effects: [], profiles: [], devices: [] }
 const MAX_REVOKED_KEPT = 1_000
 /** A write per request would wear out the card of a small computer. */
 const FLUSH_EVERY_MS = 60_000
@@ -99,7 +102,7 @@ export function createTokens(options: {
   return {
     create: async (by, request) => {
       const { name, role, restrictions, ttlMs } = request
-      const refusal = notAdmin(by) ?? flawOf(tokenFlaw(request))
+      const refusal = tokenAuthorityFlaw(by, restrictions) ?? flawOf(tokenFlaw(request))
       if (refusal !== undefined) return fail(refusal)
       const token = mintToken()
       const hash = hashToken(token)
@@ -152,11 +155,16 @@ export function createTokens(options: {
       })
     },
     revoke: async (by, name) => {
-      const refusal = notAdmin(by)
-      if (refusal !== undefined) return fail(refusal)
+      const roleFlaw = tokenAuthorityFlaw(by, NOTHING)
+      if (roleFlaw !== undefined) return fail(roleFlaw)
       return transact((transaction): Result<void, Fault> => {
-        if (!retireIn(transaction, name))
-          return fail({ kind: 'not-found', message: `There is no token named ${name}.` })
+        const live = transaction.sql
+          .prepare(`SELECT ${COLUMNS} FROM guard_token WHERE name = ? AND revoked_at IS NULL`)
+          .get(name)
+        if (live === undefined) return fail({ kind: 'not-found', message: `There is no token named ${name}.` })
+        const flaw = tokenAuthorityFlaw(by, toRecord(live).restrictions)
+        if (flaw !== undefined) return fail(flaw)
+        retireIn(transaction, name)
         transaction.record({ kind: 'token.revoked', name, by: callerKey(by) })
         return ok(undefined)
       })
@@ -198,15 +206,6 @@ export function createTokens(options: {
 export function hasTokens({ sql }: Pick<Database, 'sql'>): boolean {
   const table = sql.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'guard_token'").get()
   return table !== undefined && sql.prepare('SELECT 1 FROM guard_token LIMIT 1').get() !== undefined
-}
-
-function notAdmin(by: Caller): Fault | undefined {
-  if (by.kind === 'principal' && by.role === 'admin') return undefined
-  return {
-    kind: 'not-permitted',
-    message: 'Only an admin handles tokens.',
-    reasons: [{ rule: 'role', message: 'The role admin is needed.' }],
-  }
 }
 
 function flawOf(flaw: string | undefined): Fault | undefined {

@@ -6,11 +6,11 @@
  *
  * Does I/O.
  */
-import { createPrivateKey, generateKeyPairSync, randomBytes } from 'node:crypto'
+import { createPrivateKey, generateKeyPairSync, hkdfSync, randomBytes } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
 import { link, open, readFile, stat, unlink } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { base64url } from '../core/bytes.ts'
+import { base64url, utf8 } from '../core/bytes.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { systemCode, thrownMessage } from '../core/thrown.ts'
@@ -55,6 +55,12 @@ export async function loadKey(path: string): Promise<Result<NodeKey, KeyFault>> 
 
 export function nodeId(publicKey: Uint8Array): string {
   return `ed25519:${base64url(publicKey)}`
+}
+
+/** 32 bytes for another purpose than signing, which tell nothing about the key (RFC 5869). */
+export function deriveSecret({ privateKey }: Pick<NodeKey, 'privateKey'>, purpose: string): Uint8Array {
+  const { d = '' } = privateKey.export({ format: 'jwk' })
+  return new Uint8Array(hkdfSync('sha256', Buffer.from(d, 'base64url'), new Uint8Array(0), utf8(purpose), 32))
 }
 
 /** What is wrong and what to do, for a person. */

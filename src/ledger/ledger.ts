@@ -266,9 +266,14 @@ export class Ledger {
     return consistencyOf(this.#tree, from, to)
   }
 
-  /** A C2SP tlog-proof of one entry, under a cosigned checkpoint where there is one, else under a fresh one. */
-  async proofText(seq: number): Promise<Result<string, ProofFault | SigningFault>> {
+  /**
+   * A C2SP tlog-proof of one entry, under a cosigned checkpoint where there is one, else under a fresh one; `existing`:
+   * for a caller that may have nothing signed, so that only what a checkpoint covers already can be proved.
+   */
+  async proofText(seq: number, under?: 'existing'): Promise<Result<string, ProofFault | SigningFault>> {
     const known = this.#signing.covering(seq)
+    if (known === undefined && under === 'existing')
+      return fail({ kind: 'no-such-entry', seq, size: this.latestCheckpoint()?.checkpoint.size ?? 0 })
     const signed = known === undefined ? await this.checkpoint() : ok(known)
     if (!signed.ok) return signed
     const { checkpoint } = signed.value

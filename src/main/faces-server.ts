@@ -28,6 +28,8 @@ import { noTokenSentence } from '../web/host-check.ts'
 import { startListener } from '../web/listener-server.ts'
 import type { Listener, Route } from '../web/listener-server.ts'
 import { monitorHandler } from '../web/monitor-server.ts'
+import type { MonitorOptions } from '../web/monitor-server.ts'
+import { RequestRefusals } from '../web/request-refusals.ts'
 import { createExamination } from './examination.ts'
 import { guardConfig } from './guard-config.ts'
 import { createPeople } from './people-server.ts'
@@ -56,8 +58,12 @@ export async function startFaces(parts: FaceParts): Promise<Result<Faces, StartF
   // Refused rather than warned about: an open port without a credential is the whole house.
   if (!isLoopback(host) && spine.guard.tokens.list().length === 0) return misconfigured(noTokenSentence(host))
   const owner = openOwnerToken(parts.data.ownerToken)
-  const authenticate = createAuthenticate({ findToken: spine.guard.tokens.find, isOwner: owner.matches, anonymous })
-  const tooMany = createFloodgate(config)
+  const refused = new RequestRefusals()
+  const authenticate = counted(
+    createAuthenticate({ findToken: spine.guard.tokens.find, isOwner: owner.matches, anonymous }),
+    refused,
+  )
+  const tooMany = createFloodgate(config, refused)
   const mcp = mcpHttpHandler({
     bus: spine.bus,
     authenticate: (headers, remoteAddress) => asPrincipal(authenticate(headers, remoteAddress)),
@@ -75,7 +81,7 @@ export async function startFaces(parts: FaceParts): Promise<Result<Faces, StartF
   const status = statusView(parts, () => url)
   const people = createPeople(parts, { authenticate, status, tooMany })
   const examine = createExamination(parts.reporters, systemClock)
-  const monitor = monitorHandler({ status, examine, know: authenticate, metrics: () => spine.bus.metrics() })
+  const monitor = monitorHandler({ status, examine, know: authenticate, metrics: createMetrics(spine, refused) })
   const listener = await openListener(parts, [
     { prefix: '/mcp', handle: mcp },
     ...people.routes,
@@ -143,6 +149,30 @@ function statusView({ config, version, spine, reporters }: FaceParts, url: () =>
   })
 }
 
+function counted(authenticate: Authenticate, refused: RequestRefusals): Authenticate {
+  return (headers, remoteAddress, options) => {
+    const known = authenticate(headers, remoteAddress, options)
+    if (!known.ok) refused.count(known.fault.status === 401 ? 'unauthenticated' : 'credential')
+    return known
+  }
+}
+
+/** What the bus counts, and how the process is that it runs in. */
+function createMetrics({ bus, queue, guard, ledger }: Spine, refused: RequestRefusals): MonitorOptions['metrics'] {
+  let own: { readonly metrics: () => Promise<string> } | undefined
+  return async () => {
+    // Loaded with the first scrape, like the metrics of the bus.
+    const { nodeMetrics } = await import('../web/node-metrics.ts')
+    own ??= nodeMetrics({
+      refused,
+      queues: () => ({ locks: queue().waiting, approvals: guard.approvals.list({ state: 'requested' }).length }),
+      ledgerSize: () => ledger.size(),
+    })
+    const { text, contentType } = await bus.metrics()
+    return { text: `${text}${await own.metrics()}`, contentType }
+  }
+}
+
 /** Whoever shows a credential here is a principal: peers have a listener of their own. */
 function asPrincipal(known: ReturnType<Authenticate>): Result<Principal, NotAuthenticated> {
   if (!known.ok)
@@ -155,13 +185,14 @@ function asPrincipal(known: ReturnType<Authenticate>): Result<Principal, NotAuth
  * Turns away a flood before it becomes calls: the guard limits calls, but every call, also a senseless one, is written
  * down, and a disk has an end. Twice what the guard allows passes, so that it is the guard who speaks first.
  */
-function createFloodgate(config: Config): (caller: string) => string | undefined {
+function createFloodgate(config: Config, refused: RequestRefusals): (caller: string) => string | undefined {
   const { limits } = guardConfig(config)
   const { perMinute, burst } = limits.calls
   const twice = { perMinute: perMinute * 2, burst: burst * 2 }
   const flood = createLimits({ ...limits, calls: twice }, systemClock.monotonic)
   return (caller) => {
     const verdict = flood.arrive(caller)
+    if (!verdict.ok) refused.count('rate')
     return verdict.ok ? undefined : `Too many requests; try again in ${Math.ceil(verdict.retryAfterMs / 1_000)} s.`
   }
 }

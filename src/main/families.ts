@@ -21,6 +21,8 @@ import { rollbackMigrations } from '../homeseer/admin/rollback-store.ts'
 import { aliasMigrations } from '../homeseer/resolve/alias-store.ts'
 import { ebusMigrations } from '../ebus/values-store.ts'
 import { runtimeMigrations } from '../runtime/migrations.ts'
+import { deriveSecret } from '../ledger/key-store.ts'
+import type { NodeKey } from '../ledger/key-store.ts'
 import { createRuntime } from '../runtime/runtime.ts'
 import { misconfigured, type StartFault } from './start-fault.ts'
 
@@ -31,6 +33,8 @@ export interface FamilyParts {
   readonly spine: Spine
   readonly database: Database
   readonly logger: Logger
+  /** The node's own. */
+  readonly key: Pick<NodeKey, 'privateKey'>
   /** Whoever says how it is, as far as they have started. */
   readonly reporters: () => readonly Pick<Service, 'name' | 'health'>[]
 }
@@ -61,7 +65,7 @@ export async function createFamilies(parts: FamilyParts): Promise<Result<readonl
   ])
 }
 
-function runtimeService({ config, version, data, spine, database, reporters }: FamilyParts): Service {
+function runtimeService({ config, version, data, spine, database, key, reporters }: FamilyParts): Service {
   return createRuntime({
     database,
     ledger: spine.ledger,
@@ -69,6 +73,7 @@ function runtimeService({ config, version, data, spine, database, reporters }: F
     guard: spine.guard,
     clock: systemClock,
     queue: spine.queue,
+    vrfSecret: deriveSecret(key, 'hearthbus/vrf/v1'),
     // Its own checks are in the answer already.
     reporters: () => reporters().filter(({ name }) => name !== 'runtime'),
     config: {

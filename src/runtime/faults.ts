@@ -17,6 +17,8 @@ const KINDS = {
   ERR_ALREADY_FINALIZED: 'conflict',
   ERR_NO_RECORDS: 'conflict',
   ERR_NOT_FINALIZED: 'conflict',
+  /** A key that nobody has, or that is none (§ 6.3, in the message). */
+  INVALID_KEY: 'invalid-arguments',
   // Ours.
   /** Somebody changed the task since the caller read it. */
   ERR_VERSION_CONFLICT: 'conflict',

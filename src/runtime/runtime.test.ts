@@ -34,6 +34,8 @@ const BEYOND = [
   'router_fallback',
   'router_score',
   'router_stats',
+  'vrf_eval',
+  'vrf_verify',
 ]
 const RECORDS = [
   'audit_session_start',

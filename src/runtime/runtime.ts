@@ -10,6 +10,7 @@ import { LedgerStore } from '../ledger/ledger-store.ts'
 import type { Records } from './dependencies.ts'
 import { createSessionStore } from './proofs/session-store.ts'
 import { proofTools } from './proofs/tools.ts'
+import { randomTools } from './random/tools.ts'
 import { createSkillRegistry } from './skills/registry.ts'
 import { createSkillScanner } from './skills/skill-folder-store.ts'
 import { createSkillStore } from './skills/skill-store.ts'
@@ -45,6 +46,8 @@ export interface RuntimeConfig {
 
 export interface RuntimeOptions extends Records {
   readonly config: RuntimeConfig
+  /** Of this node's verifiable randomness: 32 bytes. */
+  readonly vrfSecret: Uint8Array
   readonly bus: ViewedBus & RoutingBus & AskedBus
   readonly guard: AskedGuard & Watched['guard']
   /** Everybody else who says how it is; asked each time, since they start one after the other. */
@@ -54,7 +57,7 @@ export interface RuntimeOptions extends Records {
 }
 
 export function createRuntime(options: RuntimeOptions): Service {
-  const { config, queue, bus, guard, reporters, ...records } = options
+  const { config, queue, bus, guard, reporters, vrfSecret, ...records } = options
   const { database, ledger, clock } = records
   const startedMs = clock.monotonic()
   // The `phase` of server_ping and server_health: phase1 until the service has started.
@@ -90,8 +93,9 @@ export function createRuntime(options: RuntimeOptions): Service {
     ...proofTools(records, stores, ledgerProver(ledger)),
     ...ledgerTools(ledger),
     ...changeTools(records, bus, guard),
-    ...busTools(bus),
+    ...busTools(bus, guard),
     ...routerTools(records, bus),
+    ...randomTools(vrfSecret),
   ]
 
   return {

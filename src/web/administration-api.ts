@@ -3,15 +3,20 @@
  *
  * Pure: the guard does the work.
  */
+import { tokenAuthorityFlaw } from '../guard/authority.ts'
 import { profileFlaw } from '../guard/token.ts'
 import { newTokenOf, stopRequest, tokenRequest } from './api.ts'
 import { answer, bodyOf, isAdmin, parsed, refusal } from './api-context.ts'
 import type { Api, ApiOptions } from './api-context.ts'
 
 export function addAdministration(api: Api, { guard, profiles }: ApiOptions): void {
-  api.get('/tokens', (context) =>
-    isAdmin(context.var.caller) ? context.json(guard.tokens.list()) : refusal(403, 'Only an admin sees the tokens.'),
-  )
+  api.get('/tokens', (context) => {
+    const { caller } = context.var
+    if (!isAdmin(caller)) return refusal(403, 'Only an admin sees the tokens.')
+    return context.json(
+      guard.tokens.list().filter(({ restrictions }) => tokenAuthorityFlaw(caller, restrictions) === undefined),
+    )
+  })
   api.post('/tokens', async (context) => {
     const wish = newTokenOf(parsed(tokenRequest, await bodyOf(context.req.raw)))
     const flaw = isAdmin(context.var.caller) ? profileFlaw(wish, [...profiles().keys()]) : undefined

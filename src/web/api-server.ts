@@ -13,6 +13,7 @@ import { getRequestListener } from '@hono/node-server'
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import { Hono } from 'hono'
 import { HTTPException } from 'hono/http-exception'
+import { mayLook } from '../guard/authority.ts'
 import { addAdministration } from './administration-api.ts'
 import { refusal } from './api-context.ts'
 import type { Api, ApiOptions, Env } from './api-context.ts'
@@ -22,6 +23,9 @@ import { addLedger } from './ledger-api.ts'
 import { addSessions, addSignIn } from './sessions-api.ts'
 import { isFromElsewhere } from './sign-in.ts'
 import { addViews } from './views-api.ts'
+
+/** Who one is, one's own calls, and what one may decide about: each answers for itself. */
+const UNNARROWED = /^\/api\/(?:session|calls\/[^/]+|approvals(?:\/[^/]+)?|tokens)$/
 
 export function apiHandler(options: ApiOptions): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
   return getRequestListener(apiApp(options).fetch, { overrideGlobalObjects: false })
@@ -53,6 +57,12 @@ function apiApp(options: ApiOptions): Api {
     context.header('x-content-type-options', 'nosniff')
     return next()
   })
+  // A credential that is narrowed to no reading is told nothing but what it asked for itself.
+  api.use(async (context, next) =>
+    context.req.method !== 'GET' || mayLook(context.var.caller) || UNNARROWED.test(context.req.path)
+      ? next()
+      : refusal(403, 'This credential is narrowed, and reading is not in it.'),
+  )
   addViews(api, options)
   addCalls(api, options)
   addApprovals(api, options)

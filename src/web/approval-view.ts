@@ -4,9 +4,23 @@
  * Pure.
  */
 import type { CapabilityBus } from '../bus/bus.ts'
+import type { Caller } from '../bus/call.ts'
 import { peerOf } from '../bus/caller-key.ts'
+import { approverFlaw } from '../guard/approval.ts'
 import type { Approval } from '../guard/approval.ts'
+import type { Guard } from '../guard/guard.ts'
 import type { ApprovalView } from './views.ts'
+
+/** Those who may decide about it, who asked for it, and those whose devices it concerns. */
+export function mayReadApproval(
+  caller: Caller,
+  { binding, shown }: Approval,
+  { bus, guard }: { readonly bus: Pick<CapabilityBus, 'offer'>; readonly guard: Pick<Guard, 'mayRead'> },
+): boolean {
+  const { principal, target, tool } = binding
+  if (approverFlaw(caller, { principal, target, effect: shown.effect }) === undefined) return true
+  return guard.mayRead(caller, { principal, target, effect: shown.effect }, bus.offer(tool))
+}
 
 export function approvalView(bus: Pick<CapabilityBus, 'nodeName'>, approval: Approval): ApprovalView {
   const peer = peerOf(approval.binding.principal)

@@ -8,10 +8,11 @@ import type { Fault } from '../core/fault.ts'
 import { ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import type { Approval } from '../guard/approval.ts'
+import type { Grant } from '../guard/grant.ts'
 import { approveRequest, denyRequest } from './api.ts'
 import { answer, bodyOf, parsed, positive, refusal } from './api-context.ts'
 import type { Api, ApiOptions } from './api-context.ts'
-import { approvalView } from './approval-view.ts'
+import { approvalView, mayReadApproval } from './approval-view.ts'
 import type { ApprovalView } from './views.ts'
 
 export function addApprovals(api: Api, { guard, bus }: ApiOptions): void {
@@ -19,13 +20,17 @@ export function addApprovals(api: Api, { guard, bus }: ApiOptions): void {
   const decided = (outcome: Result<Approval, Fault>): Response => answer(outcome.ok ? ok(view(outcome.value)) : outcome)
   api.get('/approvals', (context) => {
     const state = context.req.query('state')
-    const all = guard.approvals.list({ limit: positive(context.req.query('limit'), 50) })
-    const wanted = state === undefined ? all : all.filter((approval) => approval.state === state)
-    return context.json(wanted.map((approval) => view(guard.approvals.shownTo(approval, context.var.caller))))
+    const { caller } = context.var
+    const wanted = guard.approvals
+      .list({ limit: positive(context.req.query('limit'), 50) })
+      .filter((approval) => state === undefined || approval.state === state)
+      .filter((approval) => mayReadApproval(caller, approval, { bus, guard }))
+    return context.json(wanted.map((approval) => view(guard.approvals.shownTo(approval, caller))))
   })
   api.get('/approvals/:id', (context) => {
     const approval = guard.approvals.get(context.req.param('id'))
-    if (approval === undefined) return refusal(404, 'There is no such request for approval.')
+    if (approval === undefined || !mayReadApproval(context.var.caller, approval, { bus, guard }))
+      return refusal(404, 'There is no such request for approval.')
     return context.json(view(guard.approvals.shownTo(approval, context.var.caller)))
   })
   api.post('/approvals/:id/approve', async (context) => {
@@ -40,7 +45,9 @@ export function addApprovals(api: Api, { guard, bus }: ApiOptions): void {
   })
   api.get('/grants', (context) => {
     const which = context.req.query('all') === undefined ? 'in-force' : 'all'
-    return context.json(guard.grants.list(which))
+    const mayRead = ({ principal, tool, target }: Grant): boolean =>
+      guard.mayRead(context.var.caller, { principal, target, effect: 'sensitive' }, bus.offer(tool))
+    return context.json(guard.grants.list(which).filter(mayRead))
   })
   api.delete('/grants/:id', async (context) =>
     answer(await guard.grants.end(context.req.param('id'), context.var.caller)),

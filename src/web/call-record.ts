@@ -13,14 +13,42 @@ import type { CallDetailView, EntryView, RecordedCallView } from './views.ts'
 
 type Records = Pick<Ledger, 'entriesOfTrace' | 'body'>
 
-export function callRecord(ledger: Records, traceId: string): Pick<CallDetailView, 'calls' | 'entries'> {
-  const entries = ledger.entriesOfTrace(traceId)
-  const calls = entries.filter(({ kind }) => kind === 'call.enter').map((enter) => recordedCall(ledger, enter, entries))
+/** Whether the reader may see a call that this principal made of this tool, about this target. */
+type MayReadCall = (principal: string, tool: string, target: string | undefined) => boolean
+
+/** With what belongs to none of the trace's calls (an approval, a later outcome) where the reader may see them all. */
+export function callRecord(
+  ledger: Records,
+  traceId: string,
+  mayRead: MayReadCall,
+): Pick<CallDetailView, 'calls' | 'entries'> {
+  const all = ledger.entriesOfTrace(traceId)
+  const enters = all.filter(({ kind }) => kind === 'call.enter')
+  const readable = enters.filter((enter) => {
+    const [principal, tool] = [textOf(enter['principal']), textOf(enter['tool'])]
+    return (
+      principal !== undefined && tool !== undefined && mayRead(principal, tool, textOf(exitOf(enter, all)?.['target']))
+    )
+  })
+  const shown = new Set(readable.map(({ seq }) => seq))
+  const entries = all.filter(({ seq, kind, call }) => {
+    if (kind === 'call.enter') return shown.has(seq)
+    return typeof call === 'number' ? shown.has(call) : readable.length > 0 && readable.length === enters.length
+  })
+  const calls = readable.map((enter) => recordedCall(ledger, enter, entries))
   return { calls, entries: entries.map(viewOf) }
 }
 
+function textOf(value: Json | undefined): string | undefined {
+  return typeof value === 'string' ? value : undefined
+}
+
+function exitOf(enter: LedgerEntry, entries: readonly LedgerEntry[]): LedgerEntry | undefined {
+  return entries.find((entry) => endsCall(entry) && entry['call'] === enter.seq)
+}
+
 function recordedCall(ledger: Records, enter: LedgerEntry, entries: readonly LedgerEntry[]): RecordedCallView {
-  const exit = entries.find((entry) => endsCall(entry) && entry['call'] === enter.seq)
+  const exit = exitOf(enter, entries)
   return {
     enter: viewOf(enter),
     exit: exit === undefined ? null : viewOf(exit),

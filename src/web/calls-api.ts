@@ -4,17 +4,18 @@
  * Pure: the bus does the work.
  */
 import type { Caller } from '../bus/call.ts'
+import type { CallTraceEvent } from '../bus/trace.ts'
 import { closest, didYouMean } from '../core/closest.ts'
 import type { Fault } from '../core/fault.ts'
 import { ulid } from '../core/ids.ts'
 import { callRequest } from './api.ts'
 import type { CallView } from './api.ts'
-import { approvalView } from './approval-view.ts'
+import { approvalView, mayReadApproval } from './approval-view.ts'
 import { bodyOf, faultAnswer, parsed, positive, refusal } from './api-context.ts'
 import type { Api, ApiOptions } from './api-context.ts'
 import { callRecord } from './call-record.ts'
 import { measurementsIn } from './measurements.ts'
-import { recentCalls, traceView } from './trace-view.ts'
+import { mayReadTrace, traceView } from './trace-view.ts'
 import type { CallDetailView } from './views.ts'
 
 const MAX_TRACES = 10_000
@@ -73,26 +74,44 @@ export function addCalls(api: Api, { bus, guard, ledger, history }: ApiOptions):
     }
     return Response.json(view)
   })
-  api.get('/traces', (context) =>
-    context.json(recentCalls(bus, Math.min(positive(context.req.query('limit'), 50), MAX_TRACES))),
-  )
+  api.get('/traces', (context) => {
+    const limit = Math.min(positive(context.req.query('limit'), 50), MAX_TRACES)
+    const { caller } = context.var
+    const readable = bus.recentTraces(MAX_TRACES).filter((trace) => mayReadTrace(caller, trace, { bus, guard }))
+    return context.json(readable.slice(0, limit).map((trace) => traceView(bus, trace)))
+  })
   api.get('/calls/:traceId', (context) => {
     const traceId = context.req.param('traceId')
     if (traceId.length > MAX_TRACE_ID) return refusal(404, 'No call has such an id.')
+    const { caller } = context.var
+    const mayReadCall = (principal: string, tool: string, target: string | undefined): boolean => {
+      const offer = bus.offer(tool)
+      return guard.mayRead(caller, { principal, effect: offer?.effect, target }, offer)
+    }
+    const record = callRecord(ledger, traceId, mayReadCall)
+    // A trace has no target; its call in the ledger has.
+    const isRecorded = (trace: CallTraceEvent): boolean =>
+      record.calls.some(
+        ({ enter: { entry } }) => entry['principal'] === trace.caller && entry['tool'] === trace.capability,
+      )
     const traces = bus
       .recentTraces(MAX_TRACES)
       .filter((trace) => trace.traceId === traceId)
+      .filter((trace) => isRecorded(trace) || mayReadTrace(caller, trace, { bus, guard }))
       .map((trace) => traceView(bus, trace))
       .toReversed()
-    const record = callRecord(ledger, traceId)
     if (traces.length === 0 && record.entries.length === 0)
-      return refusal(404, 'Neither the ring of recent calls nor the ledger knows this call.')
+      return refusal(
+        404,
+        'Neither the ring of recent calls nor the ledger knows a call of this id that is shown to you.',
+      )
     // Asked for by this call, or used by it.
     const named = new Set(record.entries.map(({ entry }) => entry['approval']))
     const approvals = guard.approvals
       .list({ limit: 500 })
       .filter(({ id, shown }) => shown.traceId === traceId || named.has(id))
-      .map((approval) => approvalView(bus, guard.approvals.shownTo(approval, context.var.caller)))
+      .filter((approval) => mayReadApproval(caller, approval, { bus, guard }))
+      .map((approval) => approvalView(bus, guard.approvals.shownTo(approval, caller)))
     const view: CallDetailView = { traceId, traces, ...record, approvals }
     return context.json(view)
   })

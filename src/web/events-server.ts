@@ -9,6 +9,7 @@
  * Does I/O.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { mayLook } from '../guard/authority.ts'
 import type { Feed, FeedEvent } from './feed.ts'
 import { isFromElsewhere } from './sign-in.ts'
 import type { SignIn } from './sign-in.ts'
@@ -41,6 +42,8 @@ export function eventsHandler({ feed, signIn, node }: EventsOptions): EventsHand
     if (request.method !== 'GET') return refuse(response, 405, 'Events are read, not written.')
     if (isFromElsewhere(request.headers)) return refuse(response, 403, 'Other sites’ pages are told nothing.')
     if (!known.ok) return refuse(response, known.fault.status, known.fault.message)
+    const { caller } = known.value
+    if (!mayLook(caller)) return refuse(response, 403, 'This credential is narrowed, and reading is not in it.')
     if (streams.size >= MAX_STREAMS) makeRoom(streams)
     response.writeHead(200, {
       'content-type': 'text/event-stream; charset=utf-8',
@@ -48,7 +51,7 @@ export function eventsHandler({ feed, signIn, node }: EventsOptions): EventsHand
       'x-accel-buffering': 'no',
       'x-content-type-options': 'nosniff',
     })
-    streams.set(response, known.value.caller.id)
+    streams.set(response, caller.id)
     const send = (text: string): void => {
       if (response.writableLength > MAX_BEHIND_BYTES) response.destroy()
       else response.write(text)
@@ -59,13 +62,18 @@ export function eventsHandler({ feed, signIn, node }: EventsOptions): EventsHand
     const id = missed === undefined ? feed.latestId() : String(lastId)
     const hello: StreamEvents['hello'] = { node, resumed: missed !== undefined, atMs: Date.now() }
     send(frame({ id, name: 'hello', data: JSON.stringify(hello) }))
-    for (const event of missed ?? []) send(frame(event))
+    const hearable = (event: FeedEvent): string => {
+      const data = event.dataFor(caller)
+      // The id still moves on, so that a page that comes back does not ask for it again.
+      return data === undefined ? `id: ${event.id}\n\n` : frame({ ...event, data })
+    }
+    for (const event of missed ?? []) send(hearable(event))
     // Asked before every word: whoever was signed out hears nothing more.
     const tell = (text: string): void => {
       if (signIn.isStillKnown(request.headers, request.socket.remoteAddress)) send(text)
       else response.end()
     }
-    const leave = feed.subscribe((event) => tell(frame(event)))
+    const leave = feed.subscribe((event) => tell(hearable(event)))
     const beat = setInterval(() => tell(': still here\n\n'), BEAT_MS)
     response.once('close', () => {
       clearInterval(beat)
@@ -95,7 +103,7 @@ function makeRoom(streams: Map<ServerResponse, string>): void {
 }
 
 /** JSON has no line breaks of its own, so one data line holds it. */
-function frame({ id, name, data }: FeedEvent): string {
+function frame({ id, name, data }: Pick<FeedEvent, 'id' | 'name' | 'data'>): string {
   return `id: ${id}\nevent: ${name}\ndata: ${data}\n\n`
 }
 

@@ -12,9 +12,9 @@ import type { CapabilityBus } from '../bus/bus.ts'
 import type { Guard } from '../guard/guard.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { StatusView } from './api.ts'
-import { approvalView } from './approval-view.ts'
+import { approvalView, mayReadApproval } from './approval-view.ts'
 import type { Feed } from './feed.ts'
-import { recentCalls } from './trace-view.ts'
+import { mayReadTrace, recentCalls } from './trace-view.ts'
 
 export interface FeedSources {
   readonly feed: Feed
@@ -35,7 +35,11 @@ export function startFeed(sources: FeedSources): () => void {
   const { feed, guard, bus } = sources
   const stops = [
     // One text for all who listen, so it is the one that everybody may see; who may decide asks for the rest.
-    guard.approvals.subscribe(({ approval }) => feed.publish('approval', approvalView(bus, approval))),
+    guard.approvals.subscribe(({ approval }) =>
+      feed.publish('approval', approvalView(bus, approval), (caller, view) =>
+        mayReadApproval(caller, approval, { bus, guard }) ? view : undefined,
+      ),
+    ),
     watchResources(sources),
     watchRegistry(sources),
   ]
@@ -54,14 +58,17 @@ export function startFeed(sources: FeedSources): () => void {
   }
 }
 
-function lookAtCalls({ feed, bus }: FeedSources): () => void {
+function lookAtCalls({ feed, bus, guard }: FeedSources): () => void {
   let seen = bus.trace.recorded
   return () => {
     const came = bus.trace.recorded - seen
     seen += came
     if (came === 0) return
     const calls = recentCalls(bus, Math.min(came, MAX_CALLS))
-    feed.publish('calls', { calls, skipped: came - calls.length })
+    feed.publish('calls', { calls, skipped: came - calls.length }, (caller, all) => {
+      const readable = calls.filter((trace) => mayReadTrace(caller, trace, { bus, guard }))
+      return readable.length === calls.length ? all : { calls: readable, skipped: all.skipped }
+    })
   }
 }
 

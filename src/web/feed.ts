@@ -5,17 +5,27 @@
  *
  * Pure, given the name of this run.
  */
+import type { Caller } from '../bus/call.ts'
 import type { StreamEvents } from './views.ts'
 
 export interface FeedEvent {
   readonly id: string
   readonly name: keyof StreamEvents
-  /** JSON, made once for all listeners. */
+  /** JSON, made once for all listeners that may hear all of it. */
   readonly data: string
+  /** What a listener may hear of it; `undefined`: nothing. */
+  readonly dataFor: (caller: Caller) => string | undefined
 }
 
+/** What of an event a caller may hear: all of it (the value itself), a part, or nothing. */
+export type Hearable<Data> = (caller: Caller, data: Data) => Data | undefined
+
 export interface Feed {
-  readonly publish: <Name extends keyof StreamEvents>(name: Name, data: StreamEvents[Name]) => void
+  readonly publish: <Name extends keyof StreamEvents>(
+    name: Name,
+    data: StreamEvents[Name],
+    hearable?: Hearable<StreamEvents[Name]>,
+  ) => void
   readonly subscribe: (listener: (event: FeedEvent) => void) => () => void
   /** What came after that id; `undefined` when this run has not, or no longer, got all of it. */
   readonly since: (lastEventId: string) => readonly FeedEvent[] | undefined
@@ -36,8 +46,13 @@ export function createFeed(run: string, size = RING): Feed {
   const isFull = (): boolean => ring.length > size || (characters > MAX_CHARACTERS && ring.length > 1)
 
   return {
-    publish: (name, data) => {
-      const event: FeedEvent = { id: `${run}-${++published}`, name, data: JSON.stringify(data) }
+    publish: (name, data, hearable) => {
+      const text = JSON.stringify(data)
+      const dataFor = (caller: Caller): string | undefined => {
+        const part = hearable === undefined ? data : hearable(caller, data)
+        return part === data ? text : part && JSON.stringify(part)
+      }
+      const event: FeedEvent = { id: `${run}-${++published}`, name, data: text, dataFor }
       ring.push(event)
       characters += event.data.length
       while (isFull()) characters -= ring.shift()?.data.length ?? 0

@@ -4,11 +4,12 @@
  * Pure: the ledger does the work.
  */
 import { callerKey } from '../bus/caller-key.ts'
+import { administrationFlaw, isNarrowed, mayRecord } from '../guard/authority.ts'
 import { checkpointText } from '../ledger/checkpoint.ts'
 import { formatVerifierKey } from '../ledger/note-key.ts'
 import { refusalSentence } from '../ledger/refusal.ts'
 import { eraseRequest, exportRequest } from './api.ts'
-import { bodyOf, isAdmin, parsed, positive, refusal } from './api-context.ts'
+import { bodyOf, parsed, positive, refusal } from './api-context.ts'
 import type { Api, ApiOptions } from './api-context.ts'
 import { viewOf } from './call-record.ts'
 import { eraseAll } from './erasing.ts'
@@ -16,6 +17,7 @@ import { createVerification } from './verification.ts'
 import type { LedgerView } from './views.ts'
 
 const MAX_ENTRIES = 500
+const NARROWED = 'This credential is narrowed, and the ledger tells of the whole house.'
 
 export function addLedger(api: Api, { ledger, feed }: ApiOptions): void {
   const verification = createVerification(ledger, feed)
@@ -31,6 +33,7 @@ export function addLedger(api: Api, { ledger, feed }: ApiOptions): void {
     return context.json(view)
   })
   api.get('/ledger/entries', (context) => {
+    if (isNarrowed(context.var.caller)) return refusal(403, NARROWED)
     const limit = Math.min(positive(context.req.query('limit'), 100), MAX_ENTRIES)
     const before = Math.min(positive(context.req.query('before'), ledger.size()), ledger.size())
     const from = Math.max(0, before - limit)
@@ -38,11 +41,14 @@ export function addLedger(api: Api, { ledger, feed }: ApiOptions): void {
     return context.json(entries.toReversed())
   })
   api.get('/ledger/proof/:seq', async (context) => {
-    const proof = await ledger.proofText(positive(context.req.param('seq'), -1))
+    if (isNarrowed(context.var.caller)) return refusal(403, NARROWED)
+    const under = mayRecord(context.var.caller) ? undefined : 'existing'
+    const proof = await ledger.proofText(positive(context.req.param('seq'), -1), under)
     return proof.ok ? context.text(proof.value) : refusal(404, refusalSentence(proof.fault))
   })
   api.post('/ledger/export', async (context) => {
-    if (!isAdmin(context.var.caller)) return refusal(403, 'Only an admin has files written.')
+    const flaw = administrationFlaw(context.var.caller)
+    if (flaw !== undefined) return refusal(403, `Only an admin has files written. ${flaw.message}`)
     const { folder } = parsed(exportRequest, await bodyOf(context.req.raw))
     const exported = await ledger.exportTo(folder)
     if (!exported.ok) return refusal(409, refusalSentence(exported.fault))
@@ -50,21 +56,23 @@ export function addLedger(api: Api, { ledger, feed }: ApiOptions): void {
   })
   api.post('/ledger/erase', async (context) => {
     const { caller } = context.var
-    if (!isAdmin(caller)) return refusal(403, 'Only an admin has words erased.')
+    const flaw = administrationFlaw(caller)
+    if (flaw !== undefined) return refusal(403, `Only an admin has words erased. ${flaw.message}`)
     const { entries, reason } = parsed(eraseRequest, await bodyOf(context.req.raw))
     const view = await eraseAll(ledger, entries, { reason, by: callerKey(caller) })
     if (view.erased.length === 0 && view.refused !== null) return refusal(409, view.refused)
     return context.json(view)
   })
   api.post('/ledger/checkpoint', async (context) => {
+    if (!mayRecord(context.var.caller)) return refusal(403, 'This credential does not have anything signed.')
     const signed = await ledger.checkpoint()
     return signed.ok ? context.text(checkpointText(signed.value)) : refusal(409, refusalSentence(signed.fault))
   })
   api.post('/ledger/verify', (context) => {
     const { caller } = context.var
     // It reads everything there is; somebody who may only look does not keep the node busy.
-    if (caller.kind === 'principal' && caller.role === 'observer')
-      return refusal(403, 'An observer does not start a verification.')
+    if (caller.kind === 'principal' && (caller.role === 'observer' || isNarrowed(caller)))
+      return refusal(403, 'An observer, or a credential that is narrowed, does not start a verification.')
     return context.json(verification.start())
   })
 }

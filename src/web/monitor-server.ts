@@ -6,8 +6,10 @@
  * Does I/O.
  */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
+import type { Caller } from '../bus/call.ts'
 import type { Result } from '../core/result.ts'
 import { isFromHere } from '../guard/authenticate.ts'
+import { mayLook } from '../guard/authority.ts'
 import type { StatusView } from './api.ts'
 
 export interface MonitorOptions {
@@ -18,7 +20,7 @@ export interface MonitorOptions {
   readonly know: (
     headers: IncomingHttpHeaders,
     remoteAddress: string | undefined,
-  ) => Result<unknown, { readonly status: number; readonly message: string }>
+  ) => Result<Caller, { readonly status: number; readonly message: string }>
   readonly metrics: () => Promise<{ readonly text: string; readonly contentType: string }>
 }
 
@@ -44,6 +46,8 @@ export function monitorHandler({
     const { headers, socket } = request
     const known = isFromHere(headers, socket.remoteAddress) ? undefined : know(headers, socket.remoteAddress)
     if (known?.ok === false) return answer(response, known.fault.status, { error: known.fault.message })
+    if (known?.ok === true && !mayLook(known.value))
+      return answer(response, 403, { error: 'This credential is narrowed, and reading is not in it.' })
     const { text, contentType } = await metrics()
     response.writeHead(200, { 'content-type': contentType }).end(text)
   }

@@ -6,8 +6,9 @@
  * Pure: sessions and ledger do the work.
  */
 import type { Caller } from '../bus/call.ts'
+import { administrationFlaw, consoleLinkFlaw } from '../guard/authority.ts'
 import { linkRequest, signInRequest } from './api.ts'
-import { bodyOf, isAdmin, parsed, refusal } from './api-context.ts'
+import { bodyOf, parsed, refusal } from './api-context.ts'
 import type { Api, ApiOptions } from './api-context.ts'
 import type { NewSession } from './sessions.ts'
 import { isOurOwnPage, setCookie } from './sign-in.ts'
@@ -87,7 +88,8 @@ export function addSessions(api: Api, { signIn, ledger }: ApiOptions): void {
   })
   api.post('/console/link', async (context) => {
     const { caller } = context.var
-    if (!isAdmin(caller)) return refusal(403, 'Only an admin lets others in.')
+    const flaw = consoleLinkFlaw(caller)
+    if (flaw !== undefined) return refusal(403, `Only an admin lets others in. ${flaw.message}`)
     const { role } = parsed(linkRequest, await bodyOf(context.req.raw))
     const { code, expiresAtMs } = sessions.issueCode(role)
     await ledger.append({ kind: 'console.link', role, by: caller.id })
@@ -97,7 +99,7 @@ export function addSessions(api: Api, { signIn, ledger }: ApiOptions): void {
   })
 }
 
-/** One's own, and for an admin everybody's. */
+/** One's own, and for an admin of the whole house everybody's. */
 function mayHandle(caller: Caller, principal: string): boolean {
-  return isAdmin(caller) || (caller.kind === 'principal' && caller.id === principal)
+  return administrationFlaw(caller) === undefined || (caller.kind === 'principal' && caller.id === principal)
 }

@@ -4,7 +4,9 @@
  * Pure.
  */
 import type { CapabilityBus } from '../bus/bus.ts'
+import type { Caller } from '../bus/call.ts'
 import type { CallTraceEvent } from '../bus/trace.ts'
+import type { Guard } from '../guard/guard.ts'
 import type { TraceView } from './views.ts'
 
 /** The latest ones, newest first. */
@@ -13,6 +15,16 @@ export function recentCalls(
   count: number,
 ): readonly TraceView[] {
   return bus.recentTraces(count).map((trace) => traceView(bus, trace))
+}
+
+/** Whether a caller may read about a finished call. A trace has no target: what a call was about is in the ledger. */
+export function mayReadTrace(
+  caller: Caller,
+  { caller: principal, capability }: Pick<CallTraceEvent, 'caller' | 'capability'>,
+  { bus, guard }: { readonly bus: Pick<CapabilityBus, 'offer'>; readonly guard: Pick<Guard, 'mayRead'> },
+): boolean {
+  const offer = bus.offer(capability)
+  return guard.mayRead(caller, { principal, effect: offer?.effect, target: undefined }, offer)
 }
 
 /** A name is what a node is called now: a call may be older, and its node gone. */

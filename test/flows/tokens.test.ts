@@ -55,15 +55,21 @@ describe('a node that others can reach', () => {
       fetch(`${url}/ready`, { headers: elsewhere }),
     ]
     expect((await Promise.all(asked)).map(({ status }) => status)).toEqual([200, 401, 200, 403, 200, 200])
+    const figures = await (await fetch(`${url}/metrics`)).text()
+    const names = ['process_resident_memory_bytes', 'nodejs_eventloop_lag_p99_seconds', 'process_open_fds']
+    const queues = ['hearthbus_queue_length{queue="locks"} 0', 'hearthbus_queue_length{queue="approvals"} 0']
+    for (const name of [...names, ...queues]) expect(figures).toContain(`\n${name}`)
+    expect(figures).toContain('hearthbus_requests_refused_total{cause="unauthenticated"} 1')
+    expect(figures).toContain('hearthbus_requests_refused_total{cause="credential"} 1')
     await gateway.stop()
   })
 })
 
 describe('a token that is narrowed', () => {
-  it('says beforehand that only devices narrow what an approver decides about', () => {
+  it('says beforehand that narrowing holds for what is seen and decided, too', () => {
     const help = cli('token', 'create', '--help').stdout.replaceAll(/\s+/g, ' ')
-    expect(help).toContain('--profiles <list> narrow what it may call to profiles')
-    expect(help).toContain('--devices <list> narrow what it may call, and decide about, to devices')
+    expect(help).toContain('--profiles <list> narrow what it may call and see to profiles')
+    expect(help).toContain('--devices <list> narrow what it may call, see and decide about to devices')
   })
 
   it('is refused where it would be a key to nothing, before the first start and after', async () => {

@@ -28,26 +28,31 @@ beforeAll(async () => {
 })
 afterAll(() => fixture.remove())
 
+const anybody = (): boolean => true
+
 describe('the audit of a busy house', () => {
   it('finds a call by its trace, however many came after it', async () => {
     bodiesRead = 0
-    const { entries, next } = await audit.query({ traceId: 'long-ago', limit: 100 })
+    const { entries, next } = await audit.query({ traceId: 'long-ago', limit: 100 }, anybody)
     expect(entries).toMatchObject([{ id: 'ledger:0', result: 'success', target: { ref: 7 } }])
     expect(next).toBeUndefined()
     expect(bodiesRead).toBe(2)
   })
 
   it('says where it stopped looking, and goes on from there', async () => {
-    const first = await audit.query({ tool: 'hs4.devices.set', limit: 100 })
+    const first = await audit.query({ tool: 'hs4.devices.set', limit: 100 }, anybody)
     expect(first).toEqual({ entries: [], next: 2 + OTHERS - 20_000 })
-    const second = await audit.query({ tool: 'hs4.devices.set', limit: 100, before: first.next ?? 0 })
+    const second = await audit.query({ tool: 'hs4.devices.set', limit: 100, before: first.next ?? 0 }, anybody)
     expect(second).toMatchObject({ entries: [{ id: 'ledger:0' }], next: undefined })
   })
 
   it('stops at the limit with the place of the last one shown', async () => {
     await fixture.ledger.append({ ...entered, tool: 'hs4.devices.get', trace_id: 'newest' })
     const newest = 2 + OTHERS
-    expect(await audit.query({ limit: 1 })).toMatchObject({ entries: [{ id: `ledger:${newest}` }], next: newest })
+    expect(await audit.query({ limit: 1 }, anybody)).toMatchObject({
+      entries: [{ id: `ledger:${newest}` }],
+      next: newest,
+    })
   })
 
   it('lets others have a turn after every five hundred calls that it looks at', async () => {
@@ -58,7 +63,7 @@ describe('the audit of a busy house', () => {
       if (!isDone) setImmediate(others)
     }
     others()
-    await audit.query({ tool: 'hs4.devices.set', limit: 100 })
+    await audit.query({ tool: 'hs4.devices.set', limit: 100 }, anybody)
     isDone = true
     expect(turns).toBeGreaterThan(20)
   })

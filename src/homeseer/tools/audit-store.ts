@@ -10,7 +10,7 @@ import { isJsonObject, jsonIn, type Json, type JsonObject } from '../../core/jso
 import type { BodyState } from '../../ledger/ledger.ts'
 import { TRACE_ID } from '../../ledger/ledger-store.ts'
 import { textOf } from './json-text.ts'
-import { auditEntry, passes, type AuditFilter, type AuditTrail } from './audit.ts'
+import { auditEntry, auditSubject, passes, type AuditFilter, type AuditTrail } from './audit.ts'
 
 export interface AuditSource {
   readonly database: Database
@@ -41,7 +41,7 @@ export function createAuditTrail({ database, body }: AuditSource): AuditTrail {
       result: kept(row['end_seq'], 'result'),
     })
   return {
-    query: async (filter) => {
+    query: async (filter, mayRead) => {
       const entries: JsonObject[] = []
       let next = filter.before ?? Number.MAX_SAFE_INTEGER
       for (let looked = 0; looked < MAX_LOOKED_AT; looked += STRIDE) {
@@ -53,6 +53,7 @@ export function createAuditTrail({ database, body }: AuditSource): AuditTrail {
           if (entry === undefined || !OURS.test(textOf(entry['tool']))) continue
           // Newest first, so all that follow are older still.
           if (isTooOld(entry, filter)) return { entries, next: undefined }
+          if (!mayRead(auditSubject(entry, parse(row['end_bytes'])))) continue
           const shown = shownOf(row, entry)
           if (passes(shown, filter)) entries.push(shown)
         }

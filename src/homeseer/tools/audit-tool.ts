@@ -8,12 +8,13 @@ import type { Capability } from '../../bus/capability.ts'
 import { defineTool } from '../../bus/tool.ts'
 import { ok } from '../../core/result.ts'
 import { AUDIT_RESULTS } from './audit.ts'
+import type { MayReadAudit } from './audit.ts'
 import { answer, type Homeseer } from './dependencies.ts'
 import { homeseerFamily } from './envelope.ts'
 import { encodeCursor, numberIn, scopeOf } from './paging.ts'
 
-export function auditQuery({ audit }: Homeseer): Capability {
-  return defineTool({
+export function auditQuery({ audit, guard }: Homeseer): Capability {
+  const tool = defineTool({
     family: homeseerFamily,
     effect: 'reads',
     name: 'hs4.audit.query',
@@ -39,12 +40,15 @@ export function auditQuery({ audit }: Homeseer): Capability {
       entries: z.array(z.looseObject({ id: z.string(), result: z.enum(AUDIT_RESULTS) })),
       nextCursor: z.string().nullable(),
     }),
-  }).handledBy(async ({ cursor, limit, ...filter }) => {
+  })
+  return tool.handledBy(async ({ cursor, limit, ...filter }, { caller }) => {
     const scope = scopeOf('audit', filter)
     const before = cursor === undefined ? ok(undefined) : numberIn(cursor, scope)
     if (!before.ok) return before
     const place = before.value === undefined ? {} : { before: before.value }
-    const { entries, next } = await audit.query({ ...filter, ...place, limit })
+    // A caller that has this tool in its profiles has the family.
+    const mayRead: MayReadAudit = (record) => guard.mayRead(caller, record, tool.offer)
+    const { entries, next } = await audit.query({ ...filter, ...place, limit }, mayRead)
     return answer({ entries: [...entries], nextCursor: next === undefined ? null : encodeCursor(scope, next) })
   })
 }

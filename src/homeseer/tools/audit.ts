@@ -6,6 +6,8 @@
  *
  * Pure.
  */
+import { EFFECTS } from '../../bus/capability.ts'
+import type { Effect } from '../../bus/capability.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
 import { isMeant } from '../../core/spelling.ts'
 import { textOf } from './json-text.ts'
@@ -21,6 +23,16 @@ const EVENT_RESULTS: Readonly<Record<string, AuditResult>> = {
   'change.failed': 'error',
   'change.unknown': 'error',
 }
+
+/** What decides who may read about a call. */
+export interface AuditSubject {
+  readonly principal: string
+  readonly effect: Effect | undefined
+  readonly target: string | undefined
+}
+
+/** Whether the caller that asks may read about this call. */
+export type MayReadAudit = (record: AuditSubject) => boolean
 
 export interface AuditFilter {
   readonly tool?: string
@@ -42,7 +54,7 @@ export interface AuditPage {
 }
 
 export interface AuditTrail {
-  readonly query: (filter: AuditFilter) => Promise<AuditPage>
+  readonly query: (filter: AuditFilter, mayRead: MayReadAudit) => Promise<AuditPage>
 }
 
 /** One call or event as the ledger keeps it. */
@@ -52,6 +64,16 @@ export interface Recorded {
   readonly end: JsonObject | undefined
   readonly args: Json | undefined
   readonly result: Json | undefined
+}
+
+export function auditSubject(entry: JsonObject, end: JsonObject | undefined): AuditSubject {
+  const effect = textOf(end?.['effect'] ?? entry['effect'])
+  const target = end?.['target'] ?? entry['target']
+  return {
+    principal: textOf(entry['principal']),
+    effect: EFFECTS.find((known) => known === effect),
+    target: typeof target === 'string' ? target : undefined,
+  }
 }
 
 export function auditEntry({ entry, end, args, result }: Recorded): JsonObject {

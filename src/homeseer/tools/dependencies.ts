@@ -39,7 +39,7 @@ export interface Homeseer {
   readonly learned: AliasStore | undefined
   readonly eventFiles: EventFileStore
   readonly bus: OfferingBus
-  readonly guard: Pick<GuardServices, 'previewDecision' | 'changes' | 'mode'>
+  readonly guard: Pick<GuardServices, 'previewDecision' | 'changes' | 'mode' | 'mayRead'>
   readonly audit: AuditTrail
   readonly clock: Clock
 }

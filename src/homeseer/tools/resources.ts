@@ -18,6 +18,7 @@ import { AGENT_CONTRACT } from './agent-contract.ts'
 import { answerOf, isoTime, type Homeseer } from './dependencies.ts'
 import { statusData } from './device-status.ts'
 import { homeseerFamily } from './envelope.ts'
+import type { MayReadAudit } from './audit.ts'
 import { eventJson } from './event-read-tools.ts'
 import { readFault } from './faults.ts'
 import { controlsUnknown, readHouse, viewOf } from './house-client.ts'
@@ -30,7 +31,7 @@ export interface ResourceDefinition {
   readonly path: string
   readonly title: string
   readonly description: string
-  readonly read: (homeseer: Homeseer) => Promise<Result<Json, Fault>>
+  readonly read: (homeseer: Homeseer, mayReadAudit: MayReadAudit) => Promise<Result<Json, Fault>>
 }
 
 /** The state of devices: announced whenever something changes. */
@@ -46,7 +47,7 @@ export const CATALOG_URIS = [
 
 export function resource(homeseer: Homeseer, { path, title, description, read }: ResourceDefinition): Capability {
   const uri = `hs4://${path}`
-  return defineTool({
+  const tool = defineTool({
     family: homeseerFamily,
     effect: 'reads',
     // A resource is a capability under its own address, so that reading it takes the one way in like any call.
@@ -56,7 +57,10 @@ export function resource(homeseer: Homeseer, { path, title, description, read }:
     face: { kind: 'resource', uri, mimeType: 'application/json' },
     input: z.strictObject({}),
     output: z.looseObject({}),
-  }).handledBy(async () => answerOf(await read(homeseer)))
+  })
+  return tool.handledBy(async (_, { caller }) =>
+    answerOf(await read(homeseer, (record) => homeseer.guard.mayRead(caller, record, tool.offer))),
+  )
 }
 
 /** Eleven; the other five are about administration and stand in admin/admin-resources.ts. */
@@ -117,7 +121,7 @@ export const RESOURCES: readonly ResourceDefinition[] = [
     path: 'audit/recent',
     title: 'Recent calls',
     description: 'The last 200 calls of the HomeSeer tools.',
-    read: async ({ audit }) => ok({ entries: [...(await audit.query({ limit: 200 })).entries] }),
+    read: async ({ audit }, mayRead) => ok({ entries: [...(await audit.query({ limit: 200 }, mayRead)).entries] }),
   },
   {
     path: 'state/summary',
@@ -141,8 +145,8 @@ export const RESOURCES: readonly ResourceDefinition[] = [
     path: 'admin/audit/diff',
     title: 'Recent acts of administration',
     description: 'What acts of administration changed lately: before, after, difference.',
-    read: async ({ audit }) => {
-      const { entries } = await audit.query({ limit: 500 })
+    read: async ({ audit }, mayRead) => {
+      const { entries } = await audit.query({ limit: 500 }, mayRead)
       const changes = entries.filter((one) => textOf(one['tool']).startsWith('hs4.admin.') && one['diff'] !== undefined)
       return ok({ entries: [...changes] })
     },
@@ -181,7 +185,7 @@ async function statusJson(homeseer: Homeseer, full: boolean): Promise<Result<Jso
 const TOP = 10
 const RECENT = 50
 
-async function summaryJson(homeseer: Homeseer): Promise<Result<Json, Fault>> {
+async function summaryJson(homeseer: Homeseer, mayRead: MayReadAudit): Promise<Result<Json, Fault>> {
   const { link, catalog, config, audit, clock } = homeseer
   // Each may fail by itself: a summary without cameras is better than none, and `warnings` says what is missing.
   const [version, house, events, cameras] = await Promise.all([
@@ -190,7 +194,7 @@ async function summaryJson(homeseer: Homeseer): Promise<Result<Json, Fault>> {
     catalog.events(),
     catalog.cameras(),
   ])
-  const { entries: recent } = await audit.query({ limit: RECENT })
+  const { entries: recent } = await audit.query({ limit: RECENT }, mayRead)
   const groups = house.ok
     ? (name: 'location' | 'interfaceName') => groupDevices(house.value, (one) => one[name])
     : () => []

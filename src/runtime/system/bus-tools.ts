@@ -12,6 +12,7 @@ import { TRACE_RING_BUFFER } from '../../bus/trace.ts'
 import type { CallTraceEvent } from '../../bus/trace.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { isMeant, underscored } from '../../core/spelling.ts'
+import type { Guard } from '../../guard/guard.ts'
 import { answer, RUNTIME_LOCK } from '../dependencies.ts'
 import { runtimeFamily } from '../envelope.ts'
 import { limitArgument } from '../paging.ts'
@@ -77,9 +78,9 @@ const busStats = defineTool({
   output: figures,
 })
 
-export type ViewedBus = Pick<CapabilityBus, 'topologySnapshot' | 'recentTraces' | 'stats'>
+export type ViewedBus = Pick<CapabilityBus, 'topologySnapshot' | 'recentTraces' | 'stats' | 'offer'>
 
-export function busTools(bus: ViewedBus): readonly Capability[] {
+export function busTools(bus: ViewedBus, guard: Pick<Guard, 'mayRead'>): readonly Capability[] {
   return [
     busTopology.handledBy(async ({ prefix = '', after = '', limit }) => {
       const { communityId, peers, capabilitiesLocal, capabilitiesRemote, ...rest } = bus.topologySnapshot()
@@ -101,13 +102,15 @@ export function busTools(bus: ViewedBus): readonly Capability[] {
       })
     }),
 
-    busTraces.handledBy(async ({ limit, capability, trace_id: traceId, result }) => {
-      // A filter has to look at all that is kept; without one the newest are enough.
-      const filtered = capability !== undefined || traceId !== undefined || result !== undefined
+    busTraces.handledBy(async ({ limit, capability, trace_id: traceId, result }, { caller }) => {
+      // A trace has no target: what a call was about is in the ledger.
+      const mayRead = ({ caller: principal, capability: tool }: CallTraceEvent): boolean =>
+        guard.mayRead(caller, { principal, effect: bus.offer(tool)?.effect, target: undefined }, bus.offer(tool))
       const traces = bus
-        .recentTraces(filtered ? TRACE_RING_BUFFER : limit)
+        .recentTraces(TRACE_RING_BUFFER)
         .filter(
           (trace) =>
+            mayRead(trace) &&
             (capability === undefined || isMeant(trace.capability, capability)) &&
             (traceId === undefined || trace.traceId === traceId) &&
             (result === undefined || trace.result === result),

@@ -6,11 +6,12 @@
 import { z } from 'zod'
 import type { CapabilityBus } from '../../bus/bus.ts'
 import type { Caller } from '../../bus/call.ts'
-import type { Capability } from '../../bus/capability.ts'
+import type { Capability, Effect } from '../../bus/capability.ts'
 import { defineTool } from '../../bus/tool.ts'
 import { isJsonObject } from '../../core/json.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { Approvals } from '../../guard/approvals.ts'
+import type { Guard } from '../../guard/guard.ts'
 import type { Grants } from '../../guard/grants-store.ts'
 import type { RecordedChange } from '../../ledger/ledger.ts'
 import { answer, isoTime, RUNTIME_LOCK } from '../dependencies.ts'
@@ -67,6 +68,7 @@ const END_OF_TIME = '9999-12-31T23:59:59.999Z'
 
 export type AskedBus = Pick<CapabilityBus, 'offer' | 'offers' | 'nodeName'>
 export interface AskedGuard {
+  readonly mayRead: Guard['mayRead']
   readonly approvals: Pick<Approvals, 'get'>
   readonly grants: Pick<Grants, 'list'>
 }
@@ -80,7 +82,9 @@ export function changeTools(records: Records, bus: AskedBus, guard: AskedGuard):
       const [atMs, seq] = after.value ?? [Date.parse(until ?? END_OF_TIME), 0]
       const around = surroundings(records, { bus, guard, caller })
       const range = { since: since ?? '', before: { at: timeText(atMs), seq } }
-      const { found, lookedTo } = look(records, range, { filter, around, wanted: limit + 1 })
+      const mayRead = ({ caller: principal, effect, target, capability }: Change): boolean =>
+        guard.mayRead(caller, { principal, effect: effect as Effect, target }, bus.offer(capability))
+      const { found, lookedTo } = look(records, range, { filter, around, mayRead, wanted: limit + 1 })
       const cursorOf = (last: Place): string => encodeCursor(scope, [Date.parse(last.at), last.seq])
       const { rows, ...next } = page(found, fitting(found, limit), ({ place }) => cursorOf(place))
       return answer({
@@ -95,6 +99,13 @@ export function changeTools(records: Records, bus: AskedBus, guard: AskedGuard):
 
 type Place = Pick<RecordedChange, 'at' | 'seq'>
 
+interface Search {
+  readonly filter: ChangeFilter
+  readonly around: Surroundings
+  readonly mayRead: (change: Change) => boolean
+  readonly wanted: number
+}
+
 interface Found {
   readonly place: Place
   readonly change: Change
@@ -104,7 +115,7 @@ interface Found {
 function look(
   { ledger }: Records,
   { since, before }: { readonly since: string; readonly before: Place },
-  { filter, around, wanted }: { readonly filter: ChangeFilter; readonly around: Surroundings; readonly wanted: number },
+  { filter, around, mayRead, wanted }: Search,
 ): { readonly found: readonly Found[]; readonly lookedTo?: Place } {
   const found: Found[] = []
   let place = before
@@ -113,7 +124,7 @@ function look(
     for (const { at, seq, entry, end } of rows) {
       place = { at, seq }
       const change = entry && changeOf(entry, end, around)
-      if (change !== undefined && fits(change, filter)) found.push({ place, change })
+      if (change !== undefined && mayRead(change) && fits(change, filter)) found.push({ place, change })
       if (found.length >= wanted) return { found }
     }
     if (rows.length < STRIDE) return { found }

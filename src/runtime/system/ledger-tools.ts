@@ -3,12 +3,16 @@
  *
  * Reads through the ledger.
  */
+import type { Caller } from '../../bus/call.ts'
+import { callerKey } from '../../bus/caller-key.ts'
 import type { Capability } from '../../bus/capability.ts'
 import { base64, fromUtf8, hex } from '../../core/bytes.ts'
 import type { Fault } from '../../core/fault.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
+import { isNarrowed, mayRecord } from '../../guard/authority.ts'
 import { checkpointText } from '../../ledger/checkpoint.ts'
+import type { LedgerEntry } from '../../ledger/entry.ts'
 import { findingSentence } from '../../ledger/finding.ts'
 import { ledgerFaultSentence, ledgerStateSentence } from '../../ledger/fork.ts'
 import type { SigningFault } from '../../ledger/fork.ts'
@@ -25,9 +29,13 @@ import { ledgerCheckpoint, ledgerConsistency, ledgerProof, ledgerTrace, ledgerVe
 export function ledgerTools(ledger: Ledger): readonly Capability[] {
   const verifierKey = formatVerifierKey(ledger.verifierKey)
   return [
-    ledgerCheckpoint.handledBy(async () => {
-      const signed = await ledger.checkpoint()
+    ledgerCheckpoint.handledBy(async (_, { caller }) => {
+      // A caller that changes nothing at all is shown what was signed before.
+      const latest = mayRecord(caller) ? undefined : ledger.latestCheckpoint()
+      const signed = latest === undefined && mayRecord(caller) ? await ledger.checkpoint() : ok(latest)
       if (!signed.ok) return fail(toFault(signed.fault))
+      if (signed.value === undefined)
+        return fail(fault('ERR_OUT_OF_RANGE', 'Nothing is signed yet, and this credential does not have it signed.'))
       const { origin, size, root } = signed.value.checkpoint
       return answer({
         checkpoint: checkpointText(signed.value),
@@ -40,8 +48,8 @@ export function ledgerTools(ledger: Ledger): readonly Capability[] {
       })
     }),
 
-    ledgerProof.handledBy(async ({ log_index: index }) => {
-      const proof = await ledger.proofText(index)
+    ledgerProof.handledBy(async ({ log_index: index }, { caller }) => {
+      const proof = await ledger.proofText(index, mayRecord(caller) ? undefined : 'existing')
       if (!proof.ok) return fail(toFault(proof.fault))
       const entry = ledger.entry(index)
       // The bytes as text: whoever checks must hash what was hashed, not what a parser made of it.
@@ -58,13 +66,16 @@ export function ledgerTools(ledger: Ledger): readonly Capability[] {
       })
     }),
 
-    ledgerTrace.handledBy(async ({ trace_id: traceId }) =>
+    ledgerTrace.handledBy(async ({ trace_id: traceId }, { caller }) =>
       answer({
         trace_id: traceId,
         origin: ledger.verifierKey.name,
-        entries: ledger
-          .entriesOfTrace(traceId)
-          .map((entry) => ({ log_index: entry.seq, at: entry.at, kind: entry.kind, entry })),
+        entries: readableEntries(ledger.entriesOfTrace(traceId), caller).map((entry) => ({
+          log_index: entry.seq,
+          at: entry.at,
+          kind: entry.kind,
+          entry,
+        })),
       }),
     ),
 
@@ -102,6 +113,17 @@ export function ledgerTools(ledger: Ledger): readonly Capability[] {
       })
     }),
   ]
+}
+
+/** A credential that is narrowed sees its own calls: the entries tell of the whole house. */
+function readableEntries(entries: readonly LedgerEntry[], caller: Caller): readonly LedgerEntry[] {
+  if (!isNarrowed(caller)) return entries
+  const own = new Set(
+    entries
+      .filter(({ kind, principal }) => kind === 'call.enter' && principal === callerKey(caller))
+      .map(({ seq }) => seq),
+  )
+  return entries.filter(({ seq, call }) => own.has(seq) || (typeof call === 'number' && own.has(call)))
 }
 
 /** For merkle_finalize: signs if need be, and takes the checkpoint out of the proof that it is part of. */

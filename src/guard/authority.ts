@@ -1,0 +1,126 @@
+/**
+ * Authority: what a credential may do beside calling tools: administer, stop the house, approve, and read records.
+ *
+ * Narrowing composes: whatever is created, approved, stopped or seen through a credential is at most what that
+ * credential could do itself. A credential that is narrowed to devices or profiles does not administer the house.
+ *
+ * Pure.
+ */
+import type { Caller, Restrictions } from '../bus/call.ts'
+import { callerKey } from '../bus/caller-key.ts'
+import type { Effect } from '../bus/capability.ts'
+import type { Fault } from '../core/fault.ts'
+import { matchesAny } from './pattern.ts'
+
+type Principal = Caller & { readonly kind: 'principal' }
+
+export function isNarrowed(caller: Caller): boolean {
+  return caller.kind === 'principal' && caller.restrictions !== undefined
+}
+
+/** Whether the credential covers an effect, as far as its narrowing goes. */
+function coversEffect({ restrictions }: Principal, effect: Effect): boolean {
+  return restrictions?.effects === undefined || restrictions.effects.includes(effect)
+}
+
+/** Why this caller may not administer the house as a whole, or `undefined`. */
+export function administrationFlaw(by: Caller): Fault | undefined {
+  const role = adminFlaw(by)
+  if (role !== undefined) return role
+  const { devices, profiles } = by.kind === 'principal' ? (by.restrictions ?? {}) : {}
+  if (devices === undefined && profiles === undefined) return undefined
+  return refusal('token-narrowed', 'This credential is narrowed to parts of the house, and this concerns all of it.')
+}
+
+/** Why this caller may not let somebody in at the console, who would be narrowed to nothing; or `undefined`. */
+export function consoleLinkFlaw(by: Caller): Fault | undefined {
+  const flaw = administrationFlaw(by)
+  if (flaw !== undefined || by.kind !== 'principal' || by.restrictions?.effects === undefined) return flaw
+  return refusal('token-narrowed', 'This credential is narrowed, and a sign-in at the console would not be.')
+}
+
+/** Why this caller may not make, replace or revoke a token that is narrowed like this, or `undefined`. */
+export function tokenAuthorityFlaw(by: Caller, token: Restrictions | undefined): Fault | undefined {
+  const role = adminFlaw(by)
+  if (role !== undefined || by.kind !== 'principal') return role
+  const own = by.restrictions ?? {}
+  const exceeds =
+    isBeyond(token?.effects, own.effects, (effect, effects) => effects.includes(effect)) ||
+    isBeyond(token?.profiles, own.profiles, (profile, profiles) => profiles.includes(profile)) ||
+    isBeyond(token?.devices, own.devices, isDeviceWithin)
+  if (!exceeds) return undefined
+  return refusal('token-narrowed', 'This credential is narrowed: a token of its making is narrowed at least as much.')
+}
+
+/** Why this caller may not stop everything, or `undefined`. Stopping is for those who act, approve or administer. */
+export function stopFlaw(by: Caller): Fault | undefined {
+  if (by.kind === 'service') return undefined
+  if (by.kind === 'peer' || by.role === 'observer')
+    return refusal('role', 'A caller that may neither act nor approve does not stop others.')
+  const { effects, devices } = by.restrictions ?? {}
+  const acts = effects?.some((effect) => effect !== 'reads' && effect !== 'records') ?? true
+  if (acts && devices === undefined) return undefined
+  return refusal('token-narrowed', 'This credential is narrowed to less than the house that a stop would stop.')
+}
+
+/** Whether a caller may look at how the house and the node are. */
+export function mayLook(caller: Caller): boolean {
+  return caller.kind !== 'principal' || coversEffect(caller, 'reads')
+}
+
+/** Whether a caller may add to the node's own records, such as having a checkpoint signed. */
+export function mayRecord(caller: Caller): boolean {
+  if (caller.kind !== 'principal') return caller.kind === 'service'
+  return (caller.role === 'agent' || caller.role === 'admin') && coversEffect(caller, 'records')
+}
+
+/** A call, an approval or a change, as far as it decides who may read about it. */
+export interface RecordSubject {
+  /** The key of the caller that made it. */
+  readonly principal: string
+  readonly effect: Effect | undefined
+  readonly target: string | undefined
+  /** Whether the tool is in one of the profiles that the reader's credential was narrowed to, if it was. */
+  readonly inProfile: boolean
+}
+
+/**
+ * Whether a caller may read a record. Its own, always. Of others: what its credential covers; and an agent reads what
+ * was done or tried in the house, but not what other callers asked and noted.
+ */
+export function mayReadRecord(caller: Caller, { principal, effect, target, inProfile }: RecordSubject): boolean {
+  if (caller.kind !== 'principal' || callerKey(caller) === principal) return true
+  if (!mayLook(caller) || !inProfile) return false
+  const devices = caller.restrictions?.devices
+  if (devices !== undefined && (target === undefined || !matchesAny(devices, target))) return false
+  const isPrivate = target === undefined && (effect === undefined || effect === 'reads' || effect === 'records')
+  return caller.role !== 'agent' || !isPrivate
+}
+
+function adminFlaw(by: Caller): Fault | undefined {
+  if (by.kind !== 'principal' || by.role !== 'admin') return refusal('role', 'The role admin is needed.')
+  return coversEffect(by, 'admin')
+    ? undefined
+    : refusal('token-effects', `This credential is narrowed to what ${by.restrictions?.effects?.join(', ')}.`)
+}
+
+/** Absent means everything, so only what is narrowed at least as much is within. */
+function isBeyond<Name>(
+  wanted: readonly Name[] | undefined,
+  own: readonly Name[] | undefined,
+  isWithin: (name: Name, own: readonly Name[]) => boolean,
+): boolean {
+  if (own === undefined) return false
+  return wanted === undefined || wanted.some((name) => !isWithin(name, own))
+}
+
+/** A pattern is within another when everything that it matches is. */
+function isDeviceWithin(device: string, own: readonly string[]): boolean {
+  const prefix = device.endsWith('*') ? device.slice(0, -1) : undefined
+  if (prefix === undefined) return matchesAny(own, device)
+  return own.some((pattern) => pattern.endsWith('*') && prefix.startsWith(pattern.slice(0, -1)))
+}
+
+function refusal(rule: string, message: string): Fault {
+  return { kind: 'not-permitted', message, reasons: [{ rule, message }] }
+}

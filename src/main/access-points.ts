@@ -1,0 +1,78 @@
+/**
+ * Access points joint: connections to voice backends, where the owner asked for any.
+ *
+ * Pure joining.
+ */
+import type { Spine } from '../call/spine.ts'
+import { expandVariables } from '../config/access-points.ts'
+import type { Config } from '../config/schema.ts'
+import { systemClock } from '../core/clock.ts'
+import type { Logger } from '../core/logger.ts'
+import { ok } from '../core/result.ts'
+import type { Result } from '../core/result.ts'
+import type { AccessPoint, AccessPointClients } from '../mcp/access-point-client.ts'
+import { createCatalogues } from '../mcp/catalogues.ts'
+import { watchChanges } from '../mcp/changes.ts'
+import type { Principal } from '../mcp/face-bus.ts'
+import { createStateSeal } from '../mcp/state-seal.ts'
+import { misconfigured } from './start-fault.ts'
+import type { StartFault } from './start-fault.ts'
+
+export interface AccessPointParts {
+  readonly config: Config
+  readonly spine: Spine
+  readonly families: readonly string[]
+  readonly version: string
+  readonly logger: Logger
+}
+
+/** `undefined` where there are none; then nothing of it is loaded. */
+export async function openAccessPoints(
+  parts: AccessPointParts,
+): Promise<Result<Omit<AccessPointClients, 'listChanged'> | undefined, StartFault>> {
+  const { config, spine, families, version, logger } = parts
+  if (config.accessPoints.length === 0) return ok(undefined)
+  const catalogues = createCatalogues({ bus: spine.bus, profiles: config.profiles, families })
+  const answering = { bus: spine.bus, stateSeal: createStateSeal(systemClock), log: logger }
+  const points: AccessPoint[] = []
+  for (const { name, url, profile } of config.accessPoints) {
+    const expanded = expandVariables(url, process.env)
+    if (!expanded.ok)
+      return misconfigured(
+        `accessPoints: ${name} needs the environment variable ${expanded.fault.missing}, which is not set.`,
+      )
+    // Whoever speaks in the room: a principal of its own, with no more than the profile.
+    const principal: Principal = {
+      kind: 'principal',
+      id: `access-point:${name}`,
+      role: 'agent',
+      restrictions: { profiles: [profile] },
+    }
+    const door = { profile, style: 'underscore' } as const
+    if (catalogues.find(principal, door) === 'no-such-profile')
+      return misconfigured(`accessPoints: ${name} names the profile ${profile}, and there is none.`)
+    points.push({
+      name,
+      url: expanded.value,
+      session: {
+        answering,
+        principal,
+        catalogue: () => catalogues.current(principal, door),
+        serverInfo: { name: 'hearthbus', title: 'Hearthbus', version },
+      },
+    })
+  }
+  const { startAccessPoints } = await import('../mcp/access-point-client.ts')
+  const clients = startAccessPoints(points, logger)
+  const stopWatching = watchChanges(spine.bus, {
+    onList: (kind) => {
+      if (kind === 'tool') clients.listChanged()
+    },
+    onResource: () => undefined,
+  })
+  const stop = async (): Promise<void> => {
+    stopWatching()
+    await clients.stop()
+  }
+  return ok({ reporter: clients.reporter, stop })
+}

@@ -1,0 +1,95 @@
+/**
+ * Random tools: vrf_eval and vrf_verify (spec 5 § 6.3, failure pattern A).
+ *
+ * Pure, given this node's secret.
+ */
+import { z } from 'zod'
+import type { Capability } from '../../bus/capability.ts'
+import { defineTool } from '../../bus/tool.ts'
+import { fromHex, hex } from '../../core/bytes.ts'
+import { fail } from '../../core/result.ts'
+import { answer, RUNTIME_LOCK } from '../dependencies.ts'
+import { runtimeFamily } from '../envelope.ts'
+import { fault } from '../faults.ts'
+import { id } from '../text.ts'
+import {
+  ECVRF_SUITE,
+  isVrfPublicKey,
+  PROOF_BYTES,
+  PUBLIC_BYTES,
+  vrfOutput,
+  vrfProve,
+  vrfPublicKey,
+  vrfVerify,
+} from './ecvrf.ts'
+
+/** Longer inputs are hashed by whoever has them. */
+const MAX_ALPHA_BYTES = 1_024
+/** The one key that a node has for this. */
+export const NODE_VRF_KEY = 'node'
+
+const hexBytes = (max: number): z.ZodString =>
+  z
+    .string()
+    .max(2 * max)
+    .regex(/^(?:[0-9a-fA-F]{2})*$/, 'bytes in hexadecimal')
+const alpha = hexBytes(MAX_ALPHA_BYTES).describe('The input, in hexadecimal; may be empty.')
+
+export const vrfEval = defineTool({
+  family: runtimeFamily,
+  lock: RUNTIME_LOCK,
+  effect: 'reads',
+  name: 'vrf_eval',
+  title: 'Verifiable random output',
+  description:
+    'Computes the output that this node’s key has for an input, with a proof that anybody can check with vrf_verify (RFC 9381). One key and one input have one output, which nobody could have chosen or foreseen: for drawing who is next, or which entries are checked. Failures are pattern A.',
+  input: z.strictObject({
+    alpha_hex: alpha,
+    key_id: id().exactOptional().describe(`\`${NODE_VRF_KEY}\`, unless told; the only one there is.`),
+  }),
+  output: z.object({
+    suite: z.string(),
+    public_key_hex: z.string(),
+    output_hex: z.string().describe('64 bytes.'),
+    proof_hex: z.string().describe('80 bytes.'),
+  }),
+})
+
+export const vrfVerifyTool = defineTool({
+  family: runtimeFamily,
+  lock: RUNTIME_LOCK,
+  effect: 'reads',
+  name: 'vrf_verify',
+  title: 'Check a verifiable random output',
+  description:
+    'Checks a proof of vrf_eval, of this node or another (RFC 9381, ECVRF-EDWARDS25519-SHA512-TAI), and returns the output that it proves. Failures are pattern A.',
+  input: z.strictObject({
+    public_key_hex: hexBytes(PUBLIC_BYTES),
+    alpha_hex: alpha,
+    proof_hex: hexBytes(PROOF_BYTES),
+  }),
+  output: z.object({ valid: z.boolean(), output_hex: z.string().exactOptional() }),
+})
+
+export function randomTools(secret: Uint8Array): readonly Capability[] {
+  const publicKey = vrfPublicKey(secret)
+  return [
+    vrfEval.handledBy(async ({ alpha_hex: alphaHex, key_id: key = NODE_VRF_KEY }) => {
+      if (key !== NODE_VRF_KEY) return fail(fault('INVALID_KEY', `This node has no key ${JSON.stringify(key)}.`))
+      const proof = vrfProve(secret, fromHex(alphaHex))
+      return answer({
+        suite: ECVRF_SUITE,
+        public_key_hex: hex(publicKey),
+        output_hex: hex(vrfOutput(proof)),
+        proof_hex: hex(proof),
+      })
+    }),
+    vrfVerifyTool.handledBy(async ({ public_key_hex: keyHex, alpha_hex: alphaHex, proof_hex: proofHex }) => {
+      const key = fromHex(keyHex)
+      if (!isVrfPublicKey(key))
+        return fail(fault('INVALID_KEY', 'The public key is no point of the curve, or of small order.'))
+      const output = vrfVerify(key, fromHex(alphaHex), fromHex(proofHex))
+      return answer(output === undefined ? { valid: false } : { valid: true, output_hex: hex(output) })
+    }),
+  ]
+}

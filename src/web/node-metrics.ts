@@ -1,0 +1,51 @@
+/**
+ * Node metrics: how this process is, in Prometheus' words: memory, event-loop lag, open files, what waits, and what the
+ * listener refused before it became a call.
+ *
+ * Names of the process are those that prom-client gives them in every Node program, so that ready-made dashboards fit.
+ *
+ * Pure, given what it reads; prom-client observes the event loop.
+ */
+import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client'
+import type { RequestRefusals } from './request-refusals.ts'
+
+export interface NodeFigures {
+  /** Lengths of the queues of this node, by name. */
+  readonly queues: () => Readonly<Record<string, number>>
+  readonly refused: RequestRefusals
+  readonly ledgerSize: () => number
+}
+
+export function nodeMetrics({ queues, refused, ledgerSize }: NodeFigures): Registry {
+  const registry = new Registry()
+  const registers = [registry]
+  collectDefaultMetrics({ register: registry })
+  const lengths = new Gauge({
+    name: 'hearthbus_queue_length',
+    help: 'What waits, by queue.',
+    labelNames: ['queue'],
+    registers,
+    collect: () => {
+      for (const [queue, length] of Object.entries(queues())) lengths.set({ queue }, length)
+    },
+  })
+  const refusals = new Counter({
+    name: 'hearthbus_requests_refused_total',
+    help: 'Requests turned away before they became calls, by cause.',
+    labelNames: ['cause'],
+    registers,
+    collect: () => {
+      refusals.reset()
+      for (const [cause, count] of refused.counts) refusals.inc({ cause }, count)
+    },
+  })
+  const size = new Gauge({
+    name: 'hearthbus_ledger_entries',
+    help: 'Entries of the ledger.',
+    registers,
+    collect: () => {
+      size.set(ledgerSize())
+    },
+  })
+  return registry
+}

@@ -1,0 +1,15 @@
+/**
+ * Request refusals: how many requests were turned away before they became calls, and why.
+ *
+ * Pure.
+ */
+
+export class RequestRefusals {
+  readonly counts = new Map<RefusalCause, number>()
+
+  count(cause: RefusalCause): void {
+    this.counts.set(cause, (this.counts.get(cause) ?? 0) + 1)
+  }
+}
+
+type RefusalCause = 'unauthenticated' | 'credential' | 'rate'

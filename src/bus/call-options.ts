@@ -8,6 +8,8 @@ import { ulid } from '../core/ids.ts'
 import type { JsonObject } from '../core/json.ts'
 import type { Call, Caller, Channel, Interaction, OnwardCalls, OnwardOptions } from './call.ts'
 import type { CapabilityName, Offer, Version } from './capability.ts'
+import { callOnward, streamOnward } from './handler-context.ts'
+import type { HandlerContext } from './handler-context.ts'
 import { LiveTicket } from './ticket.ts'
 
 export interface CallOptions {
@@ -52,7 +54,7 @@ export function newCall(
   { name, version = ANY_VERSION, body, stream }: Request,
   ticket: LiveTicket,
   { options, clock, onward }: { readonly options: CallOptions; readonly clock: Clock; readonly onward: OnwardCalls },
-): Call {
+): HandlerContext {
   return {
     capability: name,
     versionReq: version,
@@ -72,6 +74,8 @@ export function newCall(
     interaction: options.interaction,
     ticket,
     onward,
+    call: callOnward,
+    stream: streamOnward,
   }
 }
 
@@ -106,7 +110,7 @@ export function receivedCall(
   inbound: Omit<Call, 'signal'>,
   ticket: LiveTicket,
   { stream, onward }: { readonly stream: boolean; readonly onward: OnwardCalls },
-): Call {
+): HandlerContext {
   const hopBudget = Math.min(Math.max(0, Math.floor(inbound.hopBudget)), MAX_HOPS)
   return {
     ...inbound,
@@ -116,5 +120,7 @@ export function receivedCall(
     hopBudget,
     ticket,
     onward,
+    call: callOnward,
+    stream: streamOnward,
   }
 }

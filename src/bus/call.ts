@@ -77,6 +77,8 @@ export interface Call {
   readonly weighed?: ((as: Weighed) => void) | undefined
   /** The bus's own note on this call. It goes wherever the call goes, also through `{ ...call, body }`. */
   readonly ticket?: Ticket | undefined
+  /** The contract that a caller on another node means, where the name has several. */
+  readonly schemaHash?: string | undefined
 }
 
 /** How the guard classified one call. An offer declares its strongest effect; the arguments decide about this call. */
@@ -97,6 +99,8 @@ export interface Ticket {
   readonly mark: (stage: string, ms: number) => void
   /** Adds to what crossed a wire for this call. */
   readonly bytes: (received: number, sent: number) => void
+  /** Resolves when providers that were cut off have stopped working, too; `undefined` where nobody works any more. */
+  readonly stillWorking?: Promise<void> | undefined
 }
 
 /** What some callers can take while a call runs. Absent parts are simply not heard. */
@@ -124,6 +128,14 @@ export interface Reply {
   readonly usage?: { readonly tokensIn?: number; readonly tokensOut?: number }
   /** The answer to an earlier call with the same idempotency key: nothing was done for this one. */
   readonly replayed?: true
+  /** Whose answer it is; without a node, this node's. The bus sets the node, a handler may say which of its devices. */
+  readonly from?: ReplyOrigin
+}
+
+export interface ReplyOrigin {
+  readonly node?: string
+  /** Attached to that node. */
+  readonly device?: string
 }
 
 /** An MCP content block, as JSON. */

@@ -42,6 +42,6 @@ describe('the timer behind the wheel', () => {
           }),
       ),
     )
-    expect(await bus.call('x.polite', [1, 0], {}, { ...ME, timeoutMs: 10 })).toEqual(reply('stopped half way'))
+    expect(await bus.call('x.polite', [1, 0], {}, { ...ME, timeoutMs: 10 })).toMatchObject(reply('stopped half way'))
   })
 })

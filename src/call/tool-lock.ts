@@ -7,7 +7,6 @@
  *
  * Pure.
  */
-import { stillWorking } from '../bus/attempt.ts'
 import type { Call } from '../bus/call.ts'
 import { accountKey } from '../bus/caller-key.ts'
 import type { Offer } from '../bus/capability.ts'
@@ -48,7 +47,7 @@ export function toolLock(
 
 /** A handler that was cut off may still be at work, though its caller has been answered: the next one waits for it. */
 function releaseWhenDone(call: Call, release: Release): void {
-  const working = stillWorking(call)
+  const working = call.ticket?.stillWorking
   if (working === undefined) release()
   else working.then(release, release)
 }

@@ -14,7 +14,7 @@ import { bodyOf, faultAnswer, parsed, positive, refusal } from './api-context.ts
 import type { Api, ApiOptions } from './api-context.ts'
 import { callRecord } from './call-record.ts'
 import { measurementsIn } from './measurements.ts'
-import { recentCalls, traceView } from './trace-view.ts'
+import { fromView, recentCalls, runningCalls, traceView } from './trace-view.ts'
 import type { CallDetailView } from './views.ts'
 
 const MAX_TRACES = 10_000
@@ -53,6 +53,7 @@ export function addCalls(api: Api, { bus, guard, ledger, history }: ApiOptions):
         traceId,
         structured: offer.family.success(outcome.value.data, offer, outcome.value.replayed),
         ...(outcome.value.content === undefined ? {} : { content: outcome.value.content }),
+        from: fromView(bus, outcome.value),
       }
       return Response.json(view)
     }
@@ -74,13 +75,15 @@ export function addCalls(api: Api, { bus, guard, ledger, history }: ApiOptions):
     return Response.json(view)
   })
   api.get('/traces', (context) =>
-    context.json(recentCalls(bus, Math.min(positive(context.req.query('limit'), 50), MAX_TRACES))),
+    context.json([
+      ...runningCalls(bus),
+      ...recentCalls(bus, Math.min(positive(context.req.query('limit'), 50), MAX_TRACES)),
+    ]),
   )
   api.get('/calls/:traceId', (context) => {
     const traceId = context.req.param('traceId')
     if (traceId.length > MAX_TRACE_ID) return refusal(404, 'No call has such an id.')
-    const traces = bus
-      .recentTraces(MAX_TRACES)
+    const traces = [...bus.runningTraces(), ...bus.recentTraces(MAX_TRACES)]
       .filter((trace) => trace.traceId === traceId)
       .map((trace) => traceView(bus, trace))
       .toReversed()

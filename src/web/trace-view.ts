@@ -1,11 +1,13 @@
 /**
- * Trace view: a finished call as people see it, with the names of the nodes that it was between.
+ * Trace view: a call as people see it, with the names of the nodes that it was between.
  *
  * Pure.
  */
 import type { CapabilityBus } from '../bus/bus.ts'
+import type { Reply } from '../bus/call.ts'
+import { originOf } from '../bus/reply-origin.ts'
 import type { CallTraceEvent } from '../bus/trace.ts'
-import type { TraceView } from './views.ts'
+import type { CallView, TraceView } from './views.ts'
 
 /** The latest ones, newest first. */
 export function recentCalls(
@@ -13,6 +15,17 @@ export function recentCalls(
   count: number,
 ): readonly TraceView[] {
   return bus.recentTraces(count).map((trace) => traceView(bus, trace))
+}
+
+/** Those under way: one that hangs shows here and nowhere else. */
+export function runningCalls(bus: Pick<CapabilityBus, 'nodeName' | 'runningTraces'>): readonly TraceView[] {
+  return bus.runningTraces().map((trace) => traceView(bus, trace))
+}
+
+export function fromView(bus: Pick<CapabilityBus, 'nodeId' | 'nodeName'>, reply: Reply): NonNullable<CallView['from']> {
+  const origin = originOf(reply, reply.from?.node ?? bus.nodeId)
+  const nodeName = bus.nodeName(origin.node)
+  return nodeName === undefined ? origin : { ...origin, nodeName }
 }
 
 /** A name is what a node is called now: a call may be older, and its node gone. */

@@ -51,6 +51,9 @@ const busTopology = defineTool({
     capabilities_total: z.int().describe('How many there are, on whatever page.'),
     next_after: z.string().exactOptional().describe('There are more: the last name of this page.'),
     in_flight_total: z.int(),
+    disagreements: z
+      .array(figures)
+      .describe('Names whose providers say different things of them; the strictest of them counts.'),
   }),
 })
 
@@ -58,12 +61,12 @@ const busTraces = defineTool({
   ...common,
   name: 'bus_traces',
   title: 'The last calls',
-  description: `Lists the last calls, newest first: who called what, where it ran, how it ended and how long each stage took. The last ${TRACE_RING_BUFFER.toLocaleString('en')} are kept in memory; for proof of older ones see the ledger.`,
+  description: `Lists the calls under way, and the last ones, newest first: who called what, where it ran, how it ended and how long each stage took. The last ${TRACE_RING_BUFFER.toLocaleString('en')} are kept in memory; for proof of older ones see the ledger.`,
   input: z.strictObject({
     limit: limitArgument,
     capability: id().exactOptional(),
     trace_id: id().exactOptional(),
-    result: id().exactOptional().describe('`ok`, or an error code.'),
+    result: id().exactOptional().describe('`ok`, `running`, or an error code.'),
   }),
   output: z.object({ traces: z.array(figures) }),
 })
@@ -77,12 +80,13 @@ const busStats = defineTool({
   output: figures,
 })
 
-export type ViewedBus = Pick<CapabilityBus, 'topologySnapshot' | 'recentTraces' | 'stats'>
+export type ViewedBus = Pick<CapabilityBus, 'topologySnapshot' | 'recentTraces' | 'runningTraces' | 'stats'>
 
 export function busTools(bus: ViewedBus): readonly Capability[] {
   return [
     busTopology.handledBy(async ({ prefix = '', after = '', limit }) => {
-      const { communityId, peers, capabilitiesLocal, capabilitiesRemote, ...rest } = bus.topologySnapshot()
+      const { communityId, peers, capabilitiesLocal, capabilitiesRemote, disagreements, ...rest } =
+        bus.topologySnapshot()
       const wanted = ({ name }: EntryView): boolean => name.startsWith(prefix) || underscored(name).startsWith(prefix)
       const shown = prefix === '' ? inBrief : snakeCase
       const all = [...capabilitiesLocal, ...capabilitiesRemote].filter(wanted)
@@ -97,21 +101,23 @@ export function busTools(bus: ViewedBus): readonly Capability[] {
         capabilities_local: entries.filter(({ isLocal }) => isLocal).map(shown),
         capabilities_remote: entries.filter(({ isLocal }) => !isLocal).map(shown),
         capabilities_total: all.length,
+        disagreements: disagreements.filter(({ name }) => name.startsWith(prefix)).map(snakeCase),
         ...next,
       })
     }),
 
-    busTraces.handledBy(async ({ limit, capability, trace_id: traceId, result }) => {
+    busTraces.handledBy(async ({ limit, capability, trace_id: traceId, result }, call) => {
       // A filter has to look at all that is kept; without one the newest are enough.
       const filtered = capability !== undefined || traceId !== undefined || result !== undefined
-      const traces = bus
-        .recentTraces(filtered ? TRACE_RING_BUFFER : limit)
-        .filter(
-          (trace) =>
-            (capability === undefined || isMeant(trace.capability, capability)) &&
-            (traceId === undefined || trace.traceId === traceId) &&
-            (result === undefined || trace.result === result),
-        )
+      // Whoever asks knows that this very call runs.
+      const running = bus.runningTraces().filter((trace) => trace.traceId !== call.traceId)
+      const known = [...running, ...bus.recentTraces(filtered ? TRACE_RING_BUFFER : limit)]
+      const traces = known.filter(
+        (trace) =>
+          (capability === undefined || isMeant(trace.capability, capability)) &&
+          (traceId === undefined || trace.traceId === traceId) &&
+          (result === undefined || trace.result === result),
+      )
       return answer({ traces: traces.slice(0, limit).map(traceJson) })
     }),
 

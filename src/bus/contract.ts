@@ -28,9 +28,27 @@ export class Contract {
   raisedFrom: Offer | undefined
   /** Providers in quarantine, so that a due probe is found without looking at everybody. */
   readonly ejected = new Set<CapabilityEntry>()
+  #byNode: ReadonlyMap<string, readonly CapabilityEntry[]> | undefined
 
   constructor(offer: Offer) {
     this.offer = offer
+  }
+
+  /** Those on one node, or all. */
+  placedOn(nodeId: string | undefined): readonly CapabilityEntry[] {
+    if (nodeId === undefined) return this.entries
+    this.#byNode ??= Map.groupBy(this.entries, (entry) => entry.nodeId)
+    return this.#byNode.get(nodeId) ?? NO_ENTRIES
+  }
+
+  /** In place of those that it had; this node's own first. */
+  fill(members: readonly CapabilityEntry[]): void {
+    const local = members.filter(({ isLocal }) => isLocal)
+    this.entries = local.length === 0 ? members : [...local, ...members.filter(({ isLocal }) => !isLocal)]
+    this.localCount = local.length
+    this.nodeCount = new Set(members.map(({ nodeId }) => nodeId)).size
+    this.#byNode = undefined
+    for (const entry of members) entry.contract = this
   }
 
   get isLocal(): boolean {
@@ -63,7 +81,8 @@ export const NO_CONTRACTS: NamedContracts = { contracts: [], hasBound: false, di
 
 /** Groups all providers of one name. Contracts that go on keep their identity: calls under way hold them. */
 export function groupContracts(entries: readonly CapabilityEntry[], before: readonly Contract[]): NamedContracts {
-  for (const contract of before) vacate(contract)
+  // Whoever still holds one that is no more finds nobody there.
+  for (const contract of before) contract.fill(NO_ENTRIES)
   const contracts = entries.length === 1 ? soleContract(entries) : gather(entries)
   const ours = demandOf(contracts.filter(({ isLocal }) => isLocal))
   const everybodys = demandOf(contracts)
@@ -81,7 +100,11 @@ export function groupContracts(entries: readonly CapabilityEntry[], before: read
 
 /** The entry's own hash may not be known yet, and need not be: our schemas are made when somebody asks for them. */
 function soleContract(entries: readonly CapabilityEntry[]): readonly Contract[] {
-  return entries.map((entry) => fill(entry.contract ?? new Contract(entry.offer), entries))
+  return entries.map((entry) => {
+    const contract = entry.contract ?? new Contract(entry.offer)
+    contract.fill(entries)
+    return contract
+  })
 }
 
 function gather(entries: readonly CapabilityEntry[]): readonly Contract[] {
@@ -92,25 +115,10 @@ function gather(entries: readonly CapabilityEntry[]): readonly Contract[] {
       const known = members.find(({ contract }) => contract !== undefined && !taken.has(contract))?.contract
       const contract = known ?? new Contract(members[0]?.offer ?? unreachableGroup())
       taken.add(contract)
-      return fill(contract, members)
+      contract.fill(members)
+      return contract
     }),
   )
-}
-
-/** Whoever still holds it finds nobody there. */
-function vacate(contract: Contract): void {
-  contract.entries = NO_ENTRIES
-  contract.localCount = 0
-  contract.nodeCount = 0
-}
-
-function fill(contract: Contract, members: readonly CapabilityEntry[]): Contract {
-  const local = members.filter(({ isLocal }) => isLocal)
-  contract.entries = local.length === 0 ? members : [...local, ...members.filter(({ isLocal }) => !isLocal)]
-  contract.localCount = local.length
-  contract.nodeCount = new Set(members.map(({ nodeId }) => nodeId)).size
-  for (const entry of members) entry.contract = contract
-  return contract
 }
 
 /**

@@ -105,7 +105,7 @@ export class Dispatcher {
 
   /** Whether the slot is the call's in the end. */
   async #queue({ call, ticket, contract }: Round, entry: CapabilityEntry, untilMs: number): Promise<boolean> {
-    const { timer } = this.#options
+    const { timer, router } = this.#options
     const { promise, resolve } = Promise.withResolvers<boolean>()
     const waiter = new Waiter(entry, accountKey(call.caller), resolve)
     timer.set(waiter, untilMs)
@@ -114,6 +114,7 @@ export class Dispatcher {
     ticket.dismiss(waiter)
     timer.clear(waiter)
     if (!hasSlot) return false
+    router.regroup(call)
     if (!ticket.isOver(timer.nowMs()) && !entry.removed && entry.contract === contract) return true
     // The slot came too late for the call, or its provider is gone or another one by now.
     leave(entry)

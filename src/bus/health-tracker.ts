@@ -87,7 +87,7 @@ export class HealthTracker {
   #mayEject(entry: CapabilityEntry): boolean {
     if (entry.offer.anywhere !== true) return false
     // Providers may have come or gone since the call was resolved.
-    this.#registry.contracts(entry.offer.name)
+    this.#registry.regroup(entry.offer.name)
     const others = (entry.contract?.entries ?? []).filter(
       (other) => other !== entry && coversParams(other.offer, entry.offer),
     )

@@ -26,8 +26,10 @@ export function isFrame(frame: unknown): frame is Frame {
 function isReply(reply: unknown): reply is Reply {
   if (typeof reply !== 'object' || reply === null) return false
   const { data, content, usage, inputRequired, from } = reply as Readonly<Record<string, unknown>>
+  if (data === undefined) return false
+  // Nearly all of them.
+  if ((content ?? usage ?? inputRequired ?? from) === undefined) return true
   return (
-    data !== undefined &&
     (content === undefined || (Array.isArray(content) && content.every(isContentBlock))) &&
     (usage === undefined || isObject(usage)) &&
     (inputRequired === undefined || (isObject(inputRequired) && isJsonObject(inputRequired['requests']))) &&

@@ -69,7 +69,6 @@ function invoke(entry: CapabilityEntry, round: Round, around: Surroundings): Pro
   const { call } = round
   const { capability } = entry
   if (capability !== undefined) {
-    round.ticket.hasBegun = true
     if ('handle' in capability) return capability.handle(call)
     return pump(capability.handleStream(call), checkedEmit(round, around.timer), around.timer)
   }

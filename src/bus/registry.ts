@@ -174,12 +174,16 @@ export class Registry {
 
   /** The contracts of a name, the one that faces show first. */
   contracts(name: CapabilityName): NamedContracts {
-    if (this.#regroup.delete(name)) {
-      const grouped = groupContracts(this.named(name), this.#contracts.get(name)?.contracts ?? [])
-      if (grouped.contracts.length === 0) this.#contracts.delete(name)
-      else this.#contracts.set(name, grouped)
-    }
+    this.regroup(name)
     return this.#contracts.get(name) ?? NO_CONTRACTS
+  }
+
+  /** Whoever holds a contract of the name has its providers as they are now. */
+  regroup(name: CapabilityName): void {
+    if (this.#regroup.size === 0 || !this.#regroup.delete(name)) return
+    const grouped = groupContracts(this.named(name), this.#contracts.get(name)?.contracts ?? [])
+    if (grouped.contracts.length === 0) this.#contracts.delete(name)
+    else this.#contracts.set(name, grouped)
   }
 
   /** Names whose providers do not agree on what they do. */

@@ -65,16 +65,15 @@ export class Router {
     const bound = this.#boundEntry(request, nowMs)
     if (bound?.contract !== undefined) return bound.contract
     const meant = contracts.filter((contract) => isMeant(contract, request))
-    const able = meant.filter(({ entries }) => entries.some((entry) => isEligible(entry, request)))
+    const able = meant.filter((contract) => contract.placedOn(request.node).some((entry) => isEligible(entry, request)))
     const isReady = (entry: CapabilityEntry): boolean =>
       isEligible(entry, request) && !this.#isStale(entry, nowMs) && !entry.health.isQuarantined(nowMs)
-    return able.find(({ entries }) => entries.some(isReady)) ?? able[0] ?? meant[0] ?? contracts[0]
+    return able.find((contract) => contract.placedOn(request.node).some(isReady)) ?? able[0] ?? meant[0] ?? contracts[0]
   }
 
   /** Why a call cannot be about one contract alone; `undefined` where it can. */
   ambiguity(request: RouteRequest, contract: Contract, nowMs: number): Fault | undefined {
-    const named = this.#registry.contracts(request.capability)
-    if (!isAmbiguous(request, contract, named) || this.#boundEntry(request, nowMs) !== undefined) return undefined
+    if (!this.#isAmbiguous(request, contract) || this.#boundEntry(request, nowMs) !== undefined) return undefined
     return this.#explain(request, contract, nowMs)
   }
 
@@ -105,9 +104,9 @@ export class Router {
   /** When the first of those that asked to be left alone takes calls again; `undefined` when that is not the reason. */
   freeAtMs(call: Call, nowMs: number): number | undefined {
     const contract = this.#contractOf(call, nowMs)
-    const resting = contract?.entries.filter(
-      (entry) => entry.busyUntilMs > nowMs && isEligible(entry, call) && !this.#isStale(entry, nowMs),
-    )
+    const resting = contract
+      ?.placedOn(call.node)
+      .filter((entry) => entry.busyUntilMs > nowMs && isEligible(entry, call) && !this.#isStale(entry, nowMs))
     return resting === undefined || resting.length === 0
       ? undefined
       : Math.min(...resting.map(({ busyUntilMs }) => busyUntilMs))
@@ -116,6 +115,11 @@ export class Router {
   /** Why `route` found nobody. */
   explain(call: Call, nowMs: number): Fault {
     return this.#explain(call, this.#contractOf(call, nowMs), nowMs)
+  }
+
+  /** Brings up to date who serves which contract of the call's name. */
+  regroup({ capability }: Call): void {
+    this.#registry.regroup(capability)
   }
 
   /** The id that is meant by an id or a name, as a call has to carry it. */
@@ -137,14 +141,16 @@ export class Router {
   #contractOf(call: Call, nowMs: number): Contract | undefined {
     const resolved = call.ticket instanceof LiveTicket ? call.ticket.contract : undefined
     // A call that was made out of another one has its ticket, and is about something else.
-    return resolved?.offer.name === call.capability ? resolved : this.resolve(call, nowMs)
+    if (resolved?.offer.name !== call.capability) return this.resolve(call, nowMs)
+    this.#registry.regroup(call.capability)
+    return resolved
   }
 
   #explain(request: RouteRequest, contract: Contract | undefined, nowMs: number): Fault {
     const named = this.#registry.contracts(request.capability)
     return refusal(request, {
       named: this.#registry.named(request.capability),
-      eligible: (contract?.entries ?? []).filter((entry) => isEligible(entry, request)),
+      eligible: (contract?.placedOn(request.node) ?? []).filter((entry) => isEligible(entry, request)),
       ambiguous:
         contract !== undefined && isAmbiguous(request, contract, named) ? nodesOf(request, named.contracts) : [],
       isStale: (entry) => this.#isStale(entry, nowMs),
@@ -180,9 +186,9 @@ export class Router {
     return this.#letBack(call, contract, { nowMs, isLeftOut })
   }
 
-  #isAmbiguous(call: Call, contract: Contract): boolean {
+  #isAmbiguous(request: RouteRequest, contract: Contract): boolean {
     if (contract.entries.length === contract.localCount) return false
-    return isAmbiguous(call, contract, this.#registry.contracts(call.capability))
+    return isAmbiguous(request, contract, this.#registry.contracts(request.capability))
   }
 
   /**
@@ -190,7 +196,9 @@ export class Router {
    * busy it is. The formula of spec 2 compares everybody.
    */
   #some(call: Call, contract: Contract, passes: LeftOut): readonly CapabilityEntry[] {
-    const { entries, localCount, isBoundToNode } = contract
+    const { localCount, isBoundToNode } = contract
+    if (call.node !== undefined) return contract.placedOn(call.node).filter(passes)
+    const { entries } = contract
     const own = entries.slice(0, localCount).filter(passes)
     if (isBoundToNode && isServedHere(contract, call)) return own
     const others = entries.length - localCount
@@ -215,7 +223,9 @@ export class Router {
     { nowMs, isLeftOut }: { readonly nowMs: number; readonly isLeftOut: LeftOut | undefined },
   ): CapabilityEntry | undefined {
     if (contract.ejected.size === 0) return undefined
-    const present = contract.entries.filter((entry) => isEligible(entry, call) && !this.#isStale(entry, nowMs))
+    const present = contract
+      .placedOn(call.node)
+      .filter((entry) => isEligible(entry, call) && !this.#isStale(entry, nowMs))
     const ejected = present.filter(({ health }) => health.isEjected())
     if (ejected.length <= Math.floor(present.length / 2)) return undefined
     const [first] = ejected.toSorted((one, other) => one.health.quarantinedUntilMs - other.health.quarantinedUntilMs)

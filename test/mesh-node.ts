@@ -21,6 +21,7 @@ import type { CallStream } from '../src/bus/call-stream.ts'
 import type { Capability, Offer, Service } from '../src/bus/capability.ts'
 import { schemaHash } from '../src/bus/schema-hash.ts'
 import { loadConfig } from '../src/config/config-store.ts'
+import { systemClock } from '../src/core/clock.ts'
 import type { Json, JsonObject } from '../src/core/json.ts'
 import { createLogger } from '../src/core/logger.ts'
 import { ok } from '../src/core/result.ts'
@@ -41,6 +42,8 @@ const OURSELVES = { caller: { kind: 'principal', id: 'local', role: 'agent' }, c
 let leaptMs = 0
 const trueNow = performance.now.bind(performance)
 performance.now = () => trueNow() + leaptMs
+let skewedMs = 0
+Object.assign(systemClock, { now: () => Date.now() + skewedMs })
 
 const object = { type: 'object' } as const
 const capabilities: readonly Capability[] = [
@@ -147,11 +150,32 @@ process.on('SIGTERM', () => {
   void gateway.stop().then(() => process.exit(0))
 })
 
+/** What a service of somebody's own may do, which is plain JavaScript at run time. */
+const behaviours: Readonly<Record<string, (call: Call) => unknown>> = {
+  well: async (call) => said(call),
+  'at once': (call) => said(call),
+  nothing: async () => null,
+  throwing: () => {
+    throw new Error('boom')
+  },
+  kindless: async () => ({ ok: false, fault: { message: 'no' } }),
+  busy: async () => ({ ok: false, fault: { kind: 'busy', message: 'later' } }),
+  offline: async () => ({ ok: false, fault: { kind: 'offline', message: 'away' } }),
+  slow: async (call) => {
+    await sleep(50)
+    return said(call)
+  },
+}
+
 let stream: CallStream | undefined
 const commands: Readonly<Record<string, (said: JsonObject) => Promise<object | void> | object | void>> = {
   stats: () => undefined,
   leap: ({ ms }) => {
     leaptMs += Number(ms)
+  },
+  /** As with a clock that was set wrongly. */
+  skew: ({ ms }) => {
+    skewedMs += Number(ms)
   },
   mood: ({ name: given }) => {
     mood = given as typeof mood
@@ -164,6 +188,36 @@ const commands: Readonly<Record<string, (said: JsonObject) => Promise<object | v
     )
     return added.ok ? { added: true } : { added: false, code: added.fault.code ?? added.fault.kind }
   },
+  /** Offers what the command says, with a handler that behaves as it says. */
+  offer: ({ name: given, behaves = 'well', model, ...facts }) => {
+    const offer = { name: textOf(given), requestSchema: object, face: { kind: 'tool' }, ...facts } as Partial<Offer> & {
+      readonly name: string
+    }
+    // As a function it stays here, and shows on other nodes only in what this one refuses.
+    const matches =
+      model === undefined ? {} : { matches: (_: JsonObject, asked: JsonObject) => asked['model'] === model }
+    const added = gateway.bus.registerCapability(
+      answering({ ...offer, ...matches }, (call) => {
+        log(`ran ${offer.name}`)
+        return behaviours[textOf(behaves)]?.(call) as Promise<Outcome>
+      }),
+      service,
+    )
+    return added.ok ? { added: true } : { added: false, code: added.fault.code ?? added.fault.kind }
+  },
+  /** A call through the bus itself, as a service of this node makes it. */
+  call: async ({ name: given, timeoutMs, node }) => ({
+    outcome: await gateway.bus.call(
+      textOf(given),
+      undefined,
+      {},
+      {
+        ...OURSELVES,
+        timeoutMs: Number(timeoutMs),
+        node: typeof node === 'string' ? node : undefined,
+      },
+    ),
+  }),
   announced: ({ name: given }) => ({ hashes: hashesOf(textOf(given)) }),
   all: async ({ name: given }) => ({ answers: await gateway.bus.callAll(textOf(given), undefined, {}, OURSELVES) }),
   /** Reads the first frame of a stream, and no more until it is told to. */

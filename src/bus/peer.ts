@@ -72,8 +72,8 @@ export interface PeerRecord {
 
 /**
  * The way to other nodes. Each method resolves, never rejects; `call.signal` aborts it; what is left of
- * `call.deadlineMs` travels. A fault's kind must be honest about whether anything was sent: `offline` and `busy` mean
- * that nothing was tried, and may be tried elsewhere; a change that was sent and not answered for is `unknown-outcome`.
+ * `call.deadlineMs` travels. A fault must be honest about whether anything was begun: `begun: false` where nothing was sent
+ * or the provider said so, absent where nobody knows; a change that was sent and not answered for is `unknown-outcome`.
  */
 export interface RemoteProvider {
   readonly call: (entry: CapabilityEntry, call: Call) => Promise<Outcome>

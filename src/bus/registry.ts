@@ -12,8 +12,11 @@ import { canonicalJson } from '../core/json.ts'
 import type { JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
+import { grantFree } from './admission.ts'
 import { satisfies } from './capability.ts'
 import type { Capability, CapabilityName, Family, Offer, Version } from './capability.ts'
+import { contractKey, groupContracts, isSameContract, NO_CONTRACTS } from './contract.ts'
+import type { Contract, Disagreement, NamedContracts } from './contract.ts'
 import {
   checkDescriptor,
   checkNamespace,
@@ -49,6 +52,9 @@ export class Registry {
   readonly #byKey = new Map<string, CapabilityEntry>()
   readonly #byName = new Map<CapabilityName, readonly CapabilityEntry[]>()
   readonly #byNode = new Map<string, Set<CapabilityEntry>>()
+  /** Grouped when somebody asks after a change. */
+  readonly #contracts = new Map<CapabilityName, NamedContracts>()
+  readonly #regroup = new Set<CapabilityName>()
   #offers: readonly Offer[] | undefined
 
   constructor(nodeId: string, families: readonly Family[] = []) {
@@ -77,10 +83,13 @@ export class Registry {
       return ok(undefined)
     }
     const changed = !isSameOffer(known.offer, offer)
+    if (changed && !isSameContract(known, offer)) known.contract = undefined
+    this.#regroup.add(offer.name)
     known.offer = offer
     known.capability = capability
     known.lastSeenMs = nowMs
     this.#offers = undefined
+    grantFree(known)
     if (changed) this.#tell('updated', known)
     return ok(undefined)
   }
@@ -171,17 +180,40 @@ export class Registry {
     return [...names].toSorted().flatMap((name) => this.offer(name, undefined, nodeId) ?? [])
   }
 
+  /** The contracts of a name, the one that faces show first. */
+  contracts(name: CapabilityName): NamedContracts {
+    this.regroup(name)
+    return this.#contracts.get(name) ?? NO_CONTRACTS
+  }
+
+  /** Whoever holds a contract of the name has its providers as they are now. */
+  regroup(name: CapabilityName): void {
+    if (this.#regroup.size === 0 || !this.#regroup.delete(name)) return
+    const grouped = groupContracts(this.named(name), this.#contracts.get(name)?.contracts ?? [])
+    if (grouped.contracts.length === 0) this.#contracts.delete(name)
+    else this.#contracts.set(name, grouped)
+  }
+
+  /** Names whose providers do not agree on what they do. */
+  disagreements(): readonly Disagreement[] {
+    return [...this.#byName].flatMap(([name, entries]) =>
+      entries.length < 2 ? [] : (this.contracts(name).disagreement ?? []),
+    )
+  }
+
   /**
    * The offer that faces show for a name, or the one of the version and node asked for. Where that node does not offer
    * it, the node is ignored: the call will be refused, and is recorded as what it would have been.
    */
   offer(name: CapabilityName, versionReq?: Version, nodeId?: string): Offer | undefined {
-    let best: CapabilityEntry | undefined
-    for (const entry of this.named(name)) {
-      if (versionReq !== undefined && !satisfies(entry.offer.version, versionReq)) continue
-      if (best === undefined || isShownBefore(entry, best, nodeId)) best = entry
+    const { contracts } = this.contracts(name)
+    const fitting = contracts.filter(({ offer }) => versionReq === undefined || satisfies(offer.version, versionReq))
+    if (nodeId === undefined) return fitting[0]?.offer
+    for (const contract of fitting) {
+      const entry = contract.entries.find((each) => each.nodeId === nodeId)
+      if (entry !== undefined) return shownOffer(entry, contract)
     }
-    return best?.offer
+    return fitting[0]?.offer
   }
 
   /** Under an address of ours nobody reads another node's resource, whatever name that has. */
@@ -216,8 +248,10 @@ export class Registry {
     if (!checked.ok) return checked
     const identity = { nodeId: peer.nodeId, instanceId: instance, isLocal: false, owner: peer.nodeId }
     const entry = known ?? new CapabilityEntry({ ...identity, offer, lastSeenMs: nowMs })
+    const before = known === undefined ? undefined : contractKey(known)
     entry.offer = offer
     entry.announced = capability
+    if (before !== contractKey(entry)) entry.contract = undefined
     entry.endpoint = peer.endpoint
     entry.lastSeenMs = nowMs
     if (known === undefined) this.#add(entry)
@@ -247,6 +281,7 @@ export class Registry {
 
   #tell(kind: RegistryChange, entry: CapabilityEntry): void {
     this.#offers = undefined
+    this.#regroup.add(entry.offer.name)
     this.events.tell(kind, entry)
   }
 }
@@ -276,12 +311,8 @@ function addressOf({ face }: Offer): string | undefined {
   return face.kind === 'resource' ? face.uri : undefined
 }
 
-function isShownBefore(entry: CapabilityEntry, other: CapabilityEntry, nodeId: string | undefined): boolean {
-  if (nodeId !== undefined && (entry.nodeId === nodeId) !== (other.nodeId === nodeId)) return entry.nodeId === nodeId
-  if (entry.isLocal !== other.isLocal) return entry.isLocal
-  const [major, minor] = entry.offer.version
-  const [otherMajor, otherMinor] = other.offer.version
-  if (major !== otherMajor) return major > otherMajor
-  if (minor !== otherMinor) return minor > otherMinor
-  return entry.key < other.key
+/** In the words of the node that was asked for, and as strict as its name is everywhere. */
+function shownOffer({ offer }: CapabilityEntry, { offer: agreed }: Contract): Offer {
+  if (offer.effect === agreed.effect && offer.secrets?.length === agreed.secrets?.length) return offer
+  return { ...offer, effect: agreed.effect, ...(agreed.secrets === undefined ? {} : { secrets: agreed.secrets }) }
 }

@@ -6,6 +6,7 @@
 import type { JsonObject } from '../core/json.ts'
 import { versionText } from './capability.ts'
 import type { Effect, Stability } from './capability.ts'
+import type { Disagreement } from './contract.ts'
 import type { CapabilityEntry } from './entry.ts'
 import type { Registry } from './registry.ts'
 import type { Tally } from './tally.ts'
@@ -48,6 +49,8 @@ export interface TopologySnapshot {
   readonly capabilitiesLocal: readonly EntryView[]
   readonly capabilitiesRemote: readonly EntryView[]
   readonly inFlightTotal: number
+  /** Names whose providers do not agree on what they do: the strictest of them counts. */
+  readonly disagreements: readonly Disagreement[]
 }
 
 export function entryView(entry: CapabilityEntry, stickySessions: number, nowMs: number): EntryView {
@@ -63,7 +66,7 @@ export function entryView(entry: CapabilityEntry, stickySessions: number, nowMs:
     effect: offer.effect,
     params: offer.params,
     inFlight: entry.inFlight,
-    waiting: entry.waiting.length,
+    waiting: entry.waiting.size,
     maxConcurrent: offer.maxConcurrent,
     p50Ms: health.p50Ms,
     p99Ms: health.p99Ms,

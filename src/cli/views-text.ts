@@ -5,6 +5,7 @@
  * Pure.
  */
 import type { TopologySnapshot } from '../bus/topology.ts'
+import { disagreementSentences } from '../web/disagreement.ts'
 import { closest, didYouMean } from '../core/closest.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { isJsonObject } from '../core/json.ts'
@@ -28,6 +29,7 @@ export function topologyAnswer(topology: TopologySnapshot): Answer {
     `This node is ${ourNodeId}${peers.length === 0 ? ' and knows no others.' : '.'}`,
     table(['node', 'service', 'offers', 'calls now', 'slowest', 'quarantined'], rows),
     ...(peers.length === 0 ? [] : [peerTable(peers)]),
+    ...disagreementSentences(topology),
     'Everything about each of them: --json.',
   ]
   return { json: topology as unknown as Json, text: harmless(parts.join('\n\n')) }

@@ -38,7 +38,7 @@ import { reasonOf } from './refusal.ts'
 import { openAnswer, seal } from './seal.ts'
 import type { Session, Signatures } from './sessions.ts'
 import { traceparentOf } from './traceparent.ts'
-import { causeOf, unreachable } from './transport.ts'
+import { causeOf, disconnected } from './transport.ts'
 import type { PacketWire, PeerAddress } from './transport.ts'
 import { Ways } from './ways.ts'
 import type { MeshTransports } from './ways.ts'
@@ -250,7 +250,7 @@ function askedBy(node: string, outcome: Outcome): Outcome {
 }
 
 function homeless(nodeId: string): Fault {
-  return unreachable(nodeId, 'this node belongs to no community')
+  return disconnected(nodeId, 'this node belongs to no community')
 }
 
 /** What the end of the stream has to prove is what was handed on, frame by frame. */

@@ -9,7 +9,7 @@
  *
  * Pure, apart from remembering what it made of a schema.
  */
-import { canonicalJson, isJsonObject } from '../core/json.ts'
+import { canonicalJson, isJsonObject, isNestedWithin, MAX_STRANGER_DEPTH } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import type { Issue, JsonSchema } from './capability.ts'
 import { boundedPattern } from './pattern.ts'
@@ -25,7 +25,6 @@ export type BoundedCheck = (value: unknown) => CheckVerdict
 
 /** Some 30 ms at most; an answer of a thousand devices with all their fields takes a third of it. */
 const MAX_STEPS = 200_000
-const MAX_DATA_DEPTH = 64
 /** Of the evaluation: a schema can refer on without going deeper into the data. */
 const MAX_EVALUATION_DEPTH = 512
 const MAX_ISSUES = 20
@@ -42,7 +41,8 @@ const VALID: CheckVerdict = { kind: 'valid' }
 export function boundedCheck(schema: JsonSchema, maxSteps = MAX_STEPS): BoundedCheck {
   const root = schema as JsonObject
   return (value) => {
-    if (!isWithinDepth(value, MAX_DATA_DEPTH)) return tooCostly(`it is nested deeper than ${MAX_DATA_DEPTH} levels`)
+    if (!isNestedWithin(value, MAX_STRANGER_DEPTH))
+      return tooCostly(`it is nested deeper than ${MAX_STRANGER_DEPTH} levels`)
     const run: Run = { root, left: maxSteps, depth: 0, path: [], issues: [], silent: 0 }
     const isValid = holds(root, value as Json, run)
     if (run.left <= 0) return tooCostly(`it takes more than ${maxSteps} steps`)
@@ -65,21 +65,6 @@ interface Run {
   readonly issues: Issue[]
   /** Above zero inside of what may fail without the whole failing. */
   silent: number
-}
-
-/** Iterative: the value is what another node sent. */
-function isWithinDepth(value: unknown, most: number): boolean {
-  let level: unknown[] = [value]
-  for (let depth = 0; depth <= most; depth++) {
-    const below: unknown[] = []
-    for (const each of level) {
-      if (typeof each !== 'object' || each === null) continue
-      for (const member of Object.values(each)) if (typeof member === 'object' && member !== null) below.push(member)
-    }
-    if (below.length === 0) return true
-    level = below
-  }
-  return false
 }
 
 function holds(schema: Json, value: Json, run: Run): boolean {

@@ -71,6 +71,8 @@ export interface PeerRecord {
   readonly endpoint: unknown
   readonly manifest: PeerManifest
   readonly source?: string
+  /** What of its offers whoever found the peer left out, and why. */
+  readonly refused?: readonly RefusedCapability[]
 }
 
 /**

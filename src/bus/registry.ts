@@ -14,7 +14,7 @@ import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { satisfies } from './capability.ts'
 import type { Capability, CapabilityName, Family, Offer, Version } from './capability.ts'
-import { checkDescriptor, checkNamespace, isSameOffer, namespaceViolation } from './descriptor.ts'
+import { checkDescriptor, checkNamespace, isSameOffer, namespaceViolation, reservedPrefixes } from './descriptor.ts'
 import type { Owner } from './descriptor.ts'
 import { CapabilityEntry, entryKey } from './entry.ts'
 import { busFamily } from './family.ts'
@@ -43,6 +43,8 @@ export class Registry {
   readonly #byName = new Map<CapabilityName, readonly CapabilityEntry[]>()
   readonly #byNode = new Map<string, Set<CapabilityEntry>>()
   #offers: readonly Offer[] | undefined
+  /** Prefixes of families that this node has or had since its start. */
+  readonly reserved = new Set<string>()
 
   constructor(nodeId: string, families: readonly Family[] = []) {
     this.#nodeId = nodeId
@@ -61,6 +63,7 @@ export class Registry {
       return fail(namespaceViolation(`${offer.name} is offered by ${known.owner} already.`))
     const checked = checkDescriptor(offer)
     if (!checked.ok) return checked
+    for (const prefix of reservedPrefixes(offer, owner)) this.reserved.add(prefix)
     if (known === undefined) {
       const identity = { nodeId: this.#nodeId, instanceId: instance, isLocal: true, owner: owner.name }
       const entry = new CapabilityEntry({ ...identity, offer, lastSeenMs: nowMs })

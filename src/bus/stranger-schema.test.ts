@@ -128,7 +128,7 @@ describe('the bounded check', () => {
 
 const names = fc.constantFrom('a', 'b', 'c', 'constructor', 'x1')
 const leaves = fc.oneof(
-  fc.constantFrom<Json>(null, true, false, 0, 1, -1, 2, 0.5, 3.3, 1e21, '', 'a', 'ab', 'abc', '😀', 'x1'),
+  fc.constantFrom<Json>(null, true, false, 0, 1, -1, 2, 0.5, 3.3, 1e20, '', 'a', 'ab', 'abc', '😀', 'x1'),
   fc.integer({ min: -5, max: 5 }),
 )
 const values: fc.Arbitrary<Json> = fc.letrec<{ value: Json }>((tie) => ({

@@ -7,11 +7,13 @@
  *
  * Does I/O: questions through `ask`.
  */
+import { setImmediate } from 'node:timers/promises'
 import type { Clock } from '../core/clock.ts'
 import type { Fault } from '../core/fault.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import type { Logger } from '../core/logger.ts'
 import type { Result } from '../core/result.ts'
+import type { PeerCapability } from '../bus/peer.ts'
 import { decodeSchemas } from './identity/capability-wire.ts'
 import type { Community } from './identity/community.ts'
 import type { Peer, PeerBook } from './peer-book.ts'
@@ -73,7 +75,7 @@ export class Contents {
   async #fetchSchemas(peer: Peer): Promise<void> {
     const { book, logger } = this.#parts
     const missing = book.missingSchemas(peer)
-    const wrong: string[] = []
+    const wrong: PeerCapability[] = []
     for (let at = 0; at < missing.length && book.missingSchemas(peer).length > 0; at += SCHEMAS_AT_ONCE) {
       const some = missing.slice(at, at + SCHEMAS_AT_ONCE)
       const hashes = [...new Set(some.map(({ schemaHash }) => schemaHash))]
@@ -81,14 +83,21 @@ export class Contents {
       if (!answer.ok) break
       for (const capability of some) {
         const schemas = decodeSchemas(answer.value[capability.schemaHash])
-        if (schemas !== undefined && !book.schemas.keep(capability, schemas)) wrong.push(capability.name)
+        if (schemas === undefined) continue
+        if (!book.schemas.keep(capability, schemas)) wrong.push(capability)
+        // Reading a contract takes milliseconds where it is large: everybody else's requests go between two of them.
+        await setImmediate()
       }
     }
-    const [capability] = wrong
-    if (capability !== undefined)
-      logger.warn(
-        { node: peer.nodeId, capability, contracts: wrong.length },
-        'a contract is not the one that was announced',
-      )
+    const [first] = wrong
+    if (first === undefined) return
+    book.refuseSchemas(
+      peer,
+      wrong.map(({ schemaHash }) => schemaHash),
+    )
+    logger.warn(
+      { node: peer.nodeId, capability: first.name, contracts: wrong.length },
+      'a contract is too large, or not the one that was announced',
+    )
   }
 }

@@ -84,7 +84,7 @@ interface Offered {
   readonly name: string
 }
 
-const OWNER = { name: 'devices', prefixes: ['device'] }
+const OWNER = { name: 'devices', prefixes: ['device'], isPerItem: true }
 const VERSION = [1, 0] as const
 
 export class Roster {

@@ -27,7 +27,10 @@ export interface ContentsParts {
   readonly ask: (peer: PeerAddress, question: string, body: Json) => Promise<Result<JsonObject, Fault>>
 }
 
-const SCHEMAS_AT_ONCE = 128
+/** So few that what comes is read in a moment. */
+const SCHEMAS_AT_ONCE = 16
+/** Nothing was answered: whether the contract can be read is not known. */
+const UNANSWERED: ReadonlySet<Fault['kind']> = new Set(['offline', 'busy', 'timed-out', 'cancelled'])
 
 export class Contents {
   readonly #parts: ContentsParts
@@ -76,11 +79,20 @@ export class Contents {
     const { book, logger } = this.#parts
     const missing = book.missingSchemas(peer)
     const wrong: PeerCapability[] = []
-    for (let at = 0; at < missing.length && book.missingSchemas(peer).length > 0; at += SCHEMAS_AT_ONCE) {
-      const some = missing.slice(at, at + SCHEMAS_AT_ONCE)
+    const batches: (readonly PeerCapability[])[] = []
+    for (let at = 0; at < missing.length; at += SCHEMAS_AT_ONCE) batches.push(missing.slice(at, at + SCHEMAS_AT_ONCE))
+    // A batch that grows is walked to its end.
+    for (const some of batches) {
+      if (book.missingSchemas(peer).length === 0) break
       const hashes = [...new Set(some.map(({ schemaHash }) => schemaHash))]
       const answer = await this.#parts.ask(book.addressOf(peer), 'mesh.schemas', { hashes })
-      if (!answer.ok) break
+      if (!answer.ok && UNANSWERED.has(answer.fault.kind)) break
+      if (!answer.ok) {
+        // Too large for one answer: one by one, and what is too large alone is no contract for us.
+        if (some.length > 1) batches.push(...some.map((capability) => [capability]))
+        else wrong.push(...some)
+        continue
+      }
       for (const capability of some) {
         const schemas = decodeSchemas(answer.value[capability.schemaHash])
         if (schemas === undefined) continue

@@ -47,7 +47,17 @@ describe('bus', () => {
     const snapshot = a.topologySnapshot()
     expect(JSON.parse(JSON.stringify(snapshot))).toEqual({
       ourNodeId: 'a',
-      peers: [{ nodeId: 'b', displayName: 'Cellar', source: 'mdns', capabilities: 1, seenAgoMs: 2_000 }],
+      peers: [
+        {
+          nodeId: 'b',
+          displayName: 'Cellar',
+          source: 'mdns',
+          capabilities: 1,
+          refused: 0,
+          refusedOffers: [],
+          seenAgoMs: 2_000,
+        },
+      ],
       capabilitiesLocal: [expect.objectContaining({ name: 'here.say', isLocal: true, samples: 0, owner: 'local' })],
       capabilitiesRemote: [
         expect.objectContaining({

@@ -48,7 +48,7 @@ import { Tally, UNKNOWN_CAPABILITY } from './tally.ts'
 import { LiveTicket } from './ticket.ts'
 import { WheelTimer } from './timer-client.ts'
 import { busStats, entryView, inFlightTotal } from './topology.ts'
-import type { BusStats, TopologySnapshot } from './topology.ts'
+import type { BusStats, PeerView, TopologySnapshot } from './topology.ts'
 import { Trace } from './trace.ts'
 import type { CallTraceEvent } from './trace.ts'
 
@@ -248,7 +248,9 @@ export class CapabilityBus {
   onPeerAdded(peer: PeerRecord): Diff {
     const nowMs = this.#clock.monotonic()
     this.#nodes.see(peer, nowMs)
-    return this.registry.updateFromPeer(peer, nowMs)
+    const diff = this.registry.updateFromPeer(peer, nowMs)
+    this.#nodes.refuse(peer.nodeId, [...(peer.refused ?? []), ...diff.refused])
+    return diff
   }
 
   onPeerUpdated(peer: PeerRecord): Diff {
@@ -258,6 +260,11 @@ export class CapabilityBus {
   onPeerRemoved(nodeId: string): void {
     this.#nodes.forget(nodeId)
     this.registry.removePeer(nodeId)
+  }
+
+  /** The other nodes on this bus, and what of their offers is not taken. */
+  peerViews(): readonly PeerView[] {
+    return this.#nodes.views(this.#clock.monotonic())
   }
 
   topologySnapshot(): TopologySnapshot {

@@ -21,8 +21,9 @@ import {
   checkDescriptor,
   checkNamespace,
   isSameOffer,
-  namespaceViolation,
   isUnassessed,
+  namespaceViolation,
+  reservedPrefixes,
   unassessed,
 } from './descriptor.ts'
 import type { Owner } from './descriptor.ts'
@@ -32,7 +33,7 @@ import { peerOffer } from './peer.ts'
 import type { PeerCapability, PeerRecord, RefusedCapability } from './peer.ts'
 import { RegistryEvents } from './registry-events.ts'
 import type { RegistryChange } from './registry-events.ts'
-import { instanceId, schemaHash } from './schema-hash.ts'
+import { instanceId } from './schema-hash.ts'
 
 export interface Diff {
   readonly added: readonly CapabilityEntry[]
@@ -56,6 +57,8 @@ export class Registry {
   readonly #contracts = new Map<CapabilityName, NamedContracts>()
   readonly #regroup = new Set<CapabilityName>()
   #offers: readonly Offer[] | undefined
+  /** Prefixes of families that this node has or had since its start. */
+  readonly reserved = new Set<string>()
 
   constructor(nodeId: string, families: readonly Family[] = []) {
     this.#nodeId = nodeId
@@ -75,6 +78,7 @@ export class Registry {
     const checked = checkDescriptor(offer)
     if (!checked.ok) return checked
     if (isUnassessed(offer)) return fail(unassessed(offer))
+    for (const prefix of reservedPrefixes(offer, owner)) this.reserved.add(prefix)
     if (known === undefined) {
       const identity = { nodeId: this.#nodeId, instanceId: instance, isLocal: true, owner: owner.name }
       const entry = new CapabilityEntry({ ...identity, offer, lastSeenMs: nowMs })
@@ -243,8 +247,10 @@ export class Registry {
       known.lastSeenMs = nowMs
       return ok({ entry: known, change: undefined })
     }
-    const offer = peerOffer(capability, this.#families.get(capability.family) ?? busFamily)
-    const checked = checkPeerOffer(capability, offer)
+    const made = peerOffer(capability, this.#families.get(capability.family) ?? busFamily)
+    if (!made.ok) return made
+    const offer = made.value
+    const checked = checkDescriptor(offer)
     if (!checked.ok) return checked
     const identity = { nodeId: peer.nodeId, instanceId: instance, isLocal: false, owner: peer.nodeId }
     const entry = known ?? new CapabilityEntry({ ...identity, offer, lastSeenMs: nowMs })
@@ -293,18 +299,6 @@ function isSameAnnouncement(before: PeerCapability | undefined, now: PeerCapabil
   const { schemas: schemasNow, ...factsNow } = now
   if ((schemasBefore === undefined) !== (schemasNow === undefined)) return false
   return canonicalJson(factsBefore) === canonicalJson(factsNow)
-}
-
-function checkPeerOffer(capability: PeerCapability, offer: Offer): Result<void, Fault> {
-  const checked = checkDescriptor(offer)
-  if (!checked.ok || capability.schemas === undefined) return checked
-  if (schemaHash(offer) === capability.schemaHash) return ok(undefined)
-  return fail({
-    kind: 'failed',
-    code: 'schema_mismatch',
-    message: `The schemas given for ${offer.name} are not those of ${capability.schemaHash}.`,
-    details: { schema_hash_expected: capability.schemaHash },
-  })
 }
 
 function addressOf({ face }: Offer): string | undefined {

@@ -39,7 +39,15 @@ export interface PeerView {
   readonly displayName: string | undefined
   readonly source: string | undefined
   readonly capabilities: number
+  /** How many of its offers are not taken, and the first of them with the reasons. */
+  readonly refused: number
+  readonly refusedOffers: readonly RefusedView[]
   readonly seenAgoMs: number
+}
+
+export interface RefusedView {
+  readonly name: string
+  readonly reason: string
 }
 
 export interface TopologySnapshot {

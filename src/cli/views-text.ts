@@ -30,6 +30,7 @@ export function topologyAnswer(topology: TopologySnapshot): Answer {
     table(['node', 'service', 'offers', 'calls now', 'slowest', 'quarantined'], rows),
     ...(peers.length === 0 ? [] : [peerTable(peers)]),
     ...disagreementSentences(topology),
+    ...peers.flatMap(({ refusedOffers }) => (refusedOffers.length === 0 ? [] : [refusedLines(refusedOffers)])),
     'Everything about each of them: --json.',
   ]
   return { json: topology as unknown as Json, text: harmless(parts.join('\n\n')) }
@@ -51,12 +52,17 @@ function groupRow(entries: readonly Entry[], names: ReadonlyMap<string, string>)
   ]
 }
 
+function refusedLines(refused: TopologySnapshot['peers'][number]['refusedOffers']): string {
+  return refused.map(({ reason }) => reason).join('\n')
+}
+
 function peerTable(peers: TopologySnapshot['peers']): string {
   return table(
-    ['peer', 'offers', 'heard of', 'id'],
-    peers.map(({ displayName, capabilities, seenAgoMs, nodeId }) => [
+    ['peer', 'offers', 'not taken', 'heard of', 'id'],
+    peers.map(({ displayName, capabilities, refused, seenAgoMs, nodeId }) => [
       displayName ?? '–',
       String(capabilities),
+      String(refused),
       `${ageText(seenAgoMs)} ago`,
       nodeId,
     ]),

@@ -13,9 +13,10 @@
 import { codeOf, FAULT_KINDS, isErrorCode, kindOf, STATUS_OF_CODE } from '../bus/code.ts'
 import type { ContentBlock, Outcome, Reply } from '../bus/call.ts'
 import type { Fault, FaultKind, Reason } from '../core/fault.ts'
-import { isJsonObject, jsonIn } from '../core/json.ts'
+import { isJsonObject, isNestedWithin, jsonIn } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
+import { MAX_DEPTH } from './body.ts'
 
 /** A mistake of another node's is to us that it failed. */
 const KINDS: ReadonlySet<string> = new Set(FAULT_KINDS.filter((kind) => kind !== 'internal'))
@@ -43,6 +44,8 @@ export function decodeOutcome(status: number, text: string): Outcome {
 /** The same for what has been parsed already. */
 export function outcomeOf(status: number, body: unknown): Outcome {
   if (!isJsonObject(body)) return fail(nonsense('The peer did not answer JSON.'))
+  if (!isNestedWithin(body, MAX_DEPTH))
+    return fail(nonsense(`The peer’s answer is nested deeper than ${MAX_DEPTH} levels.`))
   return status === 200 ? decodeReply(body) : fail(decodeFault(body))
 }
 

@@ -38,6 +38,7 @@ import { reasonOf } from './refusal.ts'
 import { openAnswer, seal } from './seal.ts'
 import type { Session, Signatures } from './sessions.ts'
 import { traceparentOf } from './traceparent.ts'
+import { visibleFrame, visibleOutcome } from './visible-outcome.ts'
 import { causeOf, disconnected } from './transport.ts'
 import type { PacketWire, PeerAddress } from './transport.ts'
 import { Ways } from './ways.ts'
@@ -75,11 +76,11 @@ export class Outbound implements RemoteProvider {
   }
 
   call(entry: CapabilityEntry, call: Call): Promise<Outcome> {
-    return isPackable(entry, call) ? this.#inPacket(entry, call) : this.#inMessage(entry, call)
+    return (isPackable(entry, call) ? this.#inPacket(entry, call) : this.#inMessage(entry, call)).then(visibleOutcome)
   }
 
   stream(entry: CapabilityEntry, call: Call, emit: Emit): Promise<Outcome> {
-    return this.#inMessage(entry, call, emit)
+    return this.#inMessage(entry, call, (frame) => emit(visibleFrame(frame))).then(visibleOutcome)
   }
 
   /** A question between nodes, outside the bus and outside the ledger: manifests, schemas, checkpoints. */

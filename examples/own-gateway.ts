@@ -9,6 +9,7 @@ import { once } from 'node:events'
 // Where the package is installed, this is `from 'hearthbus'`.
 import { createLogger, readConfig, startGateway } from '../src/hearthbus.ts'
 import { gardenService } from './own-service.ts'
+import { weatherService } from './small-service.ts'
 
 const dataRoot = process.argv[2] ?? '/tmp/hearthbus-garden'
 const config = readConfig('inline', 'listen: { port: 0 }')
@@ -20,7 +21,7 @@ const started = await startGateway({
   version: '1.0.0',
   logger: createLogger('warn'),
   listen: true,
-  services: () => [gardenService()],
+  services: () => [gardenService(), weatherService],
 })
 if (!started.ok) throw new Error(started.fault.message)
 const gateway = started.value
@@ -36,6 +37,8 @@ process.stdout.write(`${JSON.stringify(watered)}\n${gateway.ledger.size()} entri
 Try, in another terminal:
   bin/hearthbus --data ${dataRoot} call garden.tap.get
   bin/hearthbus --data ${dataRoot} call garden.tap.set '{"open": false}'
+  bin/hearthbus --data ${dataRoot} call garden.bed.water '{"litres": 3}'
+  bin/hearthbus --data ${dataRoot} call weather.rain.get
   bin/hearthbus --data ${dataRoot} traces
 Agents find it at ${gateway.url}/mcp. Ctrl-C stops it.
 `)

@@ -6,7 +6,7 @@
  */
 import { z } from 'zod'
 // Where the package is installed, this is `from 'hearthbus'`.
-import { busFamily, defineChange, defineTool, ok } from '../src/hearthbus.ts'
+import { defineChange, defineService, defineTool, fail, ok } from '../src/hearthbus.ts'
 import type { Service } from '../src/hearthbus.ts'
 
 const state = z.strictObject({ open: z.boolean() })
@@ -21,7 +21,6 @@ export function gardenService(): Service {
     input: z.strictObject({}),
     output: state,
     effect: 'reads',
-    family: busFamily,
   }).handledBy(async () => ok({ data: { open } }))
 
   const set = defineChange({
@@ -31,10 +30,13 @@ export function gardenService(): Service {
     input: state.extend({ dry_run: z.boolean().default(false) }),
     output: state,
     effect: 'writes',
-    family: busFamily,
     // Two of these must not overlap; limits, approvals and the owner's rules go by the target.
     lock: 'garden:tap',
-    plan: (wanted) => ok({ from: open, to: wanted.open }),
+    // What can be wrong is found here: the caller hears it before anybody is asked, and nothing is charged for it.
+    plan: (wanted) =>
+      wanted.open === open
+        ? fail({ kind: 'conflict', message: `The garden tap is ${open ? 'open' : 'closed'} already.` })
+        : ok({ from: open, to: wanted.open }),
     assess: ({ from, to }, { dry_run: dryRun }) => ({
       effect: 'writes',
       target: 'garden:tap',
@@ -50,12 +52,42 @@ export function gardenService(): Service {
     },
   })
 
-  return {
+  /** Frames as they come, then the answer. A caller that wants only the end hears of the progress. */
+  const water = defineChange({
+    name: 'garden.bed.water',
+    title: 'Water the bed',
+    description: 'Opens the tap, lets so many litres run, and closes it.',
+    input: z.strictObject({ litres: z.int().min(1).max(50) }),
+    output: z.strictObject({ litres: z.number() }),
+    frames: z.strictObject({
+      event: z.literal('progress'),
+      data: z.strictObject({ current: z.number(), total: z.number() }),
+    }),
+    effect: 'writes',
+    stability: 'beta',
+    lock: 'garden:bed',
+    plan: ({ litres }) => ok({ litres }),
+    assess: ({ litres }) => ({
+      effect: 'writes',
+      target: 'garden:bed',
+      label: 'Garden bed',
+      reasons: [],
+      preview: { after: { litres } },
+    }),
+    actStream: async function* ({ litres }, _input, context) {
+      // Another capability, in the caller's name and within its time; the guard decides about it as about any call.
+      const opened = await context.call('garden.tap.set', { open: true })
+      if (!opened.ok) return opened
+      for (let current = 1; current <= litres && !context.signal.aborted; current++)
+        yield { event: 'progress', data: { current, total: litres } }
+      const closed = await context.call('garden.tap.set', { open: false })
+      return closed.ok ? ok({ data: { litres } }) : closed
+    },
+  })
+
+  return defineService({
     name: 'garden',
-    prefixes: ['garden.'],
-    capabilities: () => [get, set],
-    start: () => Promise.resolve(),
-    stop: () => Promise.resolve(),
+    capabilities: [get, set, water],
     health: () => ({ status: 'ok', details: { open } }),
-  }
+  })
 }

@@ -1,6 +1,6 @@
 /**
  * Hearthbus: what the package gives to a program that imports it, to run a gateway of its own or to put a service of
- * its own on the bus. `examples/` shows both.
+ * its own on the bus. docs/services.md says how, `examples/` shows both.
  *
  * The one file that only passes on what others define: a stranger's program needs one name to import from, and we need
  * one list of what we may not break. Inside the project, import the defining file.
@@ -8,17 +8,32 @@
  * Joins; the rooms do the work.
  */
 export type { CallPipeline, Next } from './bus/call-pipeline.ts'
-export type { Call, Caller, Outcome, Reply } from './bus/call.ts'
-export type { Assessment, Capability, Offer, Service } from './bus/capability.ts'
-export { busFamily } from './bus/family.ts'
+export type { CallOptions } from './bus/call-options.ts'
+export type { CallStream } from './bus/call-stream.ts'
+export type { Call, Caller, ContentBlock, Frame, OnwardOptions, Outcome, Reply } from './bus/call.ts'
+export type {
+  Assessment,
+  Capability,
+  Effect,
+  Family,
+  Offer,
+  ParamsMatcher,
+  Service,
+  ServiceHealth,
+  Stability,
+} from './bus/capability.ts'
 export { CALLS_ON, defineChange } from './bus/change-definition.ts'
 export type { ChangeDefinition } from './bus/change-definition.ts'
+export { busFamily } from './bus/family.ts'
 export type { HandlerContext } from './bus/handler-context.ts'
+export { defineService } from './bus/service-definition.ts'
+export type { ServiceDefinition } from './bus/service-definition.ts'
 export { defineTool } from './bus/tool.ts'
 export type { Tool, ToolDefinition } from './bus/tool.ts'
 export { readConfig } from './config/config-file.ts'
 export type { Config } from './config/schema.ts'
-export type { Fault } from './core/fault.ts'
+export type { Fault, FaultKind, Reason } from './core/fault.ts'
+export type { Json, JsonObject } from './core/json.ts'
 export { createLogger } from './core/logger.ts'
 export type { Logger } from './core/logger.ts'
 export { fail, ok } from './core/result.ts'

@@ -43,6 +43,8 @@ export interface DeviceHomeOptions {
   /** Further keys of the sections `devices` and `guard`, as YAML in flow style. */
   readonly devices?: string
   readonly guard?: string
+  /** Between two changes of one actuator; none, unless a test is about it. */
+  readonly restMs?: number
   /** One that was lived in before. */
   readonly home?: Home
 }
@@ -125,8 +127,8 @@ export async function openDeviceHome(options: DeviceHomeOptions = {}): Promise<D
   }
 }
 
-function sections({ devices, guard }: DeviceHomeOptions): string {
+function sections({ devices, guard, restMs = 0 }: DeviceHomeOptions): string {
   const listener = 'enabled: true, host: 127.0.0.1, port: 0, mqtt: { port: 0, udpPort: 0 }'
   const more = (keys: string | undefined): string => (keys === undefined ? '' : `, ${keys}`)
-  return `guard: { actuatorIntervalMs: 0${more(guard)} }\ndevices: { ${listener}${more(devices)} }\n`
+  return `guard: { actuatorIntervalMs: ${restMs}${more(guard)} }\ndevices: { ${listener}${more(devices)} }\n`
 }

@@ -29,10 +29,14 @@ describe('examples', () => {
       [0, ''],
       [0, ''],
       [0, ''],
+      [0, ''],
+      [0, ''],
     ])
     expect(tried.map(({ stdout }) => stdout)).toEqual([
       expect.stringContaining('open'),
       expect.stringContaining('false'),
+      expect.stringContaining('3'),
+      expect.stringContaining('3'),
       expect.stringContaining('garden.tap.set'),
     ])
     child.kill('SIGTERM')

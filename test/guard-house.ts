@@ -65,14 +65,23 @@ export interface GuardHouse {
 }
 
 /** Closes on its own at the end of the block: `using house = openHouse()`. */
-export function openHouse(config: Partial<GuardConfig> = {}): GuardHouse & Disposable {
+export function openHouse(
+  config: Partial<GuardConfig> = {},
+  sleep?: (ms: number, clock: ManualClock, signal: AbortSignal) => Promise<void>,
+): GuardHouse & Disposable {
   const directory = mkdtempSync(join(tmpdir(), 'hearthbus-guard-'))
   const clock = manualClock()
   const opened: Database[] = []
   const open = (path: string, settings: Partial<GuardConfig>): GuardHouse => {
     const database = new Database({ path, migrations: [guardMigrations, LOG_TABLE] })
     opened.push(database)
-    const guard = createGuard({ database, log: tableLog(database), clock, config: { ...GUARD_CONFIG, ...settings } })
+    const guard = createGuard({
+      database,
+      log: tableLog(database),
+      clock,
+      config: { ...GUARD_CONFIG, ...settings },
+      ...(sleep === undefined ? {} : { sleep: (ms, signal) => sleep(ms, clock, signal) }),
+    })
     return {
       clock,
       database,

@@ -19,6 +19,7 @@ import type { Call, Frame, Outcome } from './call.ts'
 import type { Assessment, Capability, Effect, Offer, PlannedCall } from './capability.ts'
 import { handlerContext } from './handler-context.ts'
 import type { HandlerContext } from './handler-context.ts'
+import { instanceId, schemaHash } from './schema-hash.ts'
 import { defineOffer } from './tool.ts'
 import type { CapabilityDefinition } from './tool.ts'
 
@@ -122,13 +123,23 @@ function carriedOut<Input extends JsonObject, Plan>(offer: Offer, call: Call): C
   const { planned: given } = call
   if (given === undefined) throw new Error(`${offer.name} reached its handler without a plan`)
   return {
-    // What was planned under one contract is not carried out under another, such as a tool that was just replaced.
-    plan: given.offer === offer ? (given.plan as Result<Plan, Fault>) : fail(replaced(offer)),
+    // What was planned under one contract is not carried out under another, such as that of a tool that was just replaced.
+    plan: isSameContract(given.offer, offer) ? (given.plan as Result<Plan, Fault>) : fail(replaced(offer)),
     input: call.body as Input,
     context: handlerContext(call),
     // What only calls on rehearses by calling on: the rehearsal goes with it.
     isRehearsal: call.rehearsal && given.assessment.effect !== 'reads',
   }
+}
+
+/** A device that comes back offers the same tool anew, while a call of it waits: what that planned still holds. */
+function isSameContract(left: Offer, right: Offer): boolean {
+  if (left === right) return true
+  return (
+    left.effect === right.effect &&
+    instanceId(left.params) === instanceId(right.params) &&
+    schemaHash(left) === schemaHash(right)
+  )
 }
 
 function replaced({ name }: Offer): Fault {

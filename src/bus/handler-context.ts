@@ -6,23 +6,36 @@
  *
  * Pure: the bus does the work.
  */
+import type { JsonObject } from '../core/json.ts'
 import type { CallStream } from './call-stream.ts'
 import type { Call, OnwardCalls, OnwardOptions, Outcome } from './call.ts'
 import type { CapabilityName } from './capability.ts'
-import type { JsonObject } from '../core/json.ts'
 
 export interface HandlerContext extends Call {
   /** Never rejects. */
-  readonly call: (name: CapabilityName, body: JsonObject, options?: OnwardOptions) => Promise<Outcome>
-  readonly stream: (name: CapabilityName, body: JsonObject, options?: OnwardOptions) => CallStream
+  call(this: Call, name: CapabilityName, body: JsonObject, options?: OnwardOptions): Promise<Outcome>
+  stream(this: Call, name: CapabilityName, body: JsonObject, options?: OnwardOptions): CallStream
 }
 
-export function handlerContext(call: Call): HandlerContext {
-  return {
-    ...call,
-    call: (name, body, options) => onwardOf(call).call(call, name, body, options),
-    stream: (name, body, options) => onwardOf(call).stream(call, name, body, options),
-  }
+/**
+ * The bus makes every call with both functions. They look at the call that they are called on, so that one that a stage
+ * has copied with a lock or a parsed body carries these on, and nothing has to be made per handler.
+ */
+export function handlerContext(call: Call | HandlerContext): HandlerContext {
+  return 'call' in call ? call : { ...call, call: callOnward, stream: streamOnward }
+}
+
+export function callOnward(
+  this: Call,
+  name: CapabilityName,
+  body: JsonObject,
+  options?: OnwardOptions,
+): Promise<Outcome> {
+  return onwardOf(this).call(this, name, body, options)
+}
+
+export function streamOnward(this: Call, name: CapabilityName, body: JsonObject, options?: OnwardOptions): CallStream {
+  return onwardOf(this).stream(this, name, body, options)
 }
 
 /** Every call that the bus hands out has it; one that was built from nothing leads nowhere. */

@@ -24,6 +24,7 @@ import type {
   ParamsPredicate,
   Stability,
 } from './capability.ts'
+import { busFamily } from './family.ts'
 import { handlerContext } from './handler-context.ts'
 import type { HandlerContext } from './handler-context.ts'
 
@@ -37,7 +38,8 @@ export interface CapabilityDefinition<Input extends z.ZodType<JsonObject, unknow
   readonly output: z.ZodType
   /** The frames of a streamed answer, each as `{ event, data }`. */
   readonly frames?: z.ZodType
-  readonly family: Family
+  /** Whose envelope it answers in; absent: the bus's own, `{ ok, data }` or `{ ok, error }`. */
+  readonly family?: Family
   readonly face?: Face
   readonly lock?: string | ((body: JsonObject) => string | undefined)
   readonly version?: readonly [number, number]
@@ -104,7 +106,7 @@ export function defineOffer<Input extends z.ZodType<JsonObject, unknown>>(
   definition: CapabilityDefinition<Input>,
   { effect, plan }: { readonly effect: Effect; readonly plan: Offer['plan'] },
 ): Offer {
-  const { name, title, description, family, input, output } = definition
+  const { name, title, description, input, output, family = busFamily } = definition
   const schema = lazySchemas(input, output)
   const frames = definition.frames === undefined ? undefined : jsonSchema(definition.frames, 'output')
   const offer: Offer = {

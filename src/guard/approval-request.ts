@@ -20,10 +20,7 @@ import type { ApprovalStore } from './approvals-store.ts'
 import type { AssessedCall } from './plan.ts'
 import { definitionHash, leafHashes, promiseHash, sha256 } from './binding.ts'
 import type { Binding, Leaves } from './binding.ts'
-import type { GuardConfig } from './config.ts'
 import type { GrantStore } from './grants-store.ts'
-import { ownerWord } from './owner-rule.ts'
-import { approvalNeeded } from './policy.ts'
 import type { ApprovalStanding } from './policy.ts'
 import { hideSecrets, redactArguments, redactData } from './redact.ts'
 import { redactText } from './secret-text.ts'
@@ -38,7 +35,6 @@ export interface ApprovalRequest {
 }
 
 export interface ApprovalRequestParts {
-  readonly config: GuardConfig
   readonly policyVersion: string
   readonly hashKey: Uint8Array
   readonly approvals: ApprovalStore
@@ -46,13 +42,6 @@ export interface ApprovalRequestParts {
 }
 
 const MAX_LABEL = 300
-
-/** Whether a person has a say in it at all. */
-export function asksPerson({ offer, assessment, effect }: AssessedCall, { config }: ApprovalRequestParts): boolean {
-  const { target, touches } = assessment
-  const word = ownerWord(config.ownerRules, { tool: offer.name, target, touches })
-  return effect !== undefined && approvalNeeded(effect, word)
-}
 
 export function approvalRequestIn(
   transaction: Transaction,

@@ -12,7 +12,8 @@ import type { Result } from '../core/result.ts'
 import type { GuardConfig } from './config.ts'
 import { holdsTool } from './config.ts'
 import type { Act, Limits } from './limits.ts'
-import { decide, effectOf } from './policy.ts'
+import { ownerWord } from './owner-rule.ts'
+import { approvalNeeded, decide, effectOf } from './policy.ts'
 import type { ApprovalStanding, Decision } from './policy.ts'
 import { denied, withdrawn } from './refusal.ts'
 import type { EmergencyStop } from './stop-store.ts'
@@ -120,6 +121,13 @@ export function decideOn(
     approval,
     repeat,
   })
+}
+
+/** Whether a person has a say in it at all. */
+export function asksPerson({ offer, assessment, effect }: AssessedCall, { config }: PlanParts): boolean {
+  const { target, touches } = assessment
+  const word = ownerWord(config.ownerRules, { tool: offer.name, target, touches })
+  return effect !== undefined && approvalNeeded(effect, word)
 }
 
 /** Our own services have none, since nobody outside makes them call. A node has one for everybody it speaks for. */

@@ -17,10 +17,17 @@ import type { Assessment, Effect, Offer } from '../bus/capability.ts'
 import type { Reason } from '../core/fault.ts'
 import { callerReasons, isEffect } from './caller-rights.ts'
 import type { LimitVerdict } from './limits.ts'
-import type { Mode } from './mode.ts'
-import { isMode } from './mode.ts'
 import type { OwnerRule, OwnerWord } from './owner-rule.ts'
 import { ownerWord } from './owner-rule.ts'
+
+/** Whether this node changes anything at all. The owner sets it in the configuration; no argument does. */
+export type Mode = 'full' | 'readonly'
+
+const MODES: readonly Mode[] = ['full', 'readonly']
+
+export function isMode(value: unknown): value is Mode {
+  return MODES.some((mode) => mode === value)
+}
 
 export interface PolicyInput {
   readonly offer: Pick<Offer, 'name' | 'effect' | 'trustRequired'>

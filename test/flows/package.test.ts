@@ -1,4 +1,5 @@
-import { execFileSync, spawnSync } from 'node:child_process'
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,19 +12,18 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string }
 
 const PROGRAM = `
-import { busFamily, createLogger, defineTool, ok, readConfig, startGateway } from 'hearthbus'
-import type { Gateway, Service } from 'hearthbus'
+import { createLogger, defineChange, defineService, ok, readConfig, startGateway } from 'hearthbus'
+import type { Gateway } from 'hearthbus'
 import { z } from 'zod'
 
-const ring = defineTool({
-  name: 'bell.ring', title: 'Ring', description: 'Rings the bell.', effect: 'writes', family: busFamily,
+const ring = defineChange({
+  name: 'bell.ring', title: 'Ring', description: 'Rings the bell.', effect: 'writes',
   input: z.strictObject({ times: z.number().describe('How often') }), output: z.strictObject({ rung: z.number() }),
+  plan: ({ times }) => ok(times),
+  assess: () => ({ effect: 'writes', target: 'bell', reasons: [] }),
+  act: (times) => ok({ data: { rung: times } }),
 })
-const bell: Service = {
-  name: 'bell', prefixes: ['bell.'],
-  capabilities: () => [ring.handledBy(async ({ times }) => ok({ data: { rung: times } }))],
-  start: async () => undefined, stop: async () => undefined, health: () => ({ status: 'ok', details: {} }),
-}
+const bell = defineService({ name: 'bell', capabilities: [ring] })
 const config = readConfig('inline', 'listen: { port: 0 }')
 if (!config.ok) throw new Error('config')
 const started = await startGateway({
@@ -39,6 +39,8 @@ console.log(JSON.stringify(outcome))
 console.log(JSON.stringify(gateway.bus.offer('bell.ring')?.requestSchema['properties']))
 await gateway.stop()
 `
+
+const EXAMPLES = ['small-service.ts', 'own-service.ts', 'own-gateway.ts']
 
 // As npm lays it out: the package in one folder, and a stranger's program that depends on it in another.
 describe('the package, built and installed', () => {
@@ -57,6 +59,10 @@ describe('the package, built and installed', () => {
       symlinkSync(join(ROOT, 'node_modules', name), join(folder, 'node_modules', name))
     writeFileSync(join(folder, 'package.json'), '{"type":"module"}')
     writeFileSync(join(folder, 'bell.ts'), PROGRAM)
+    for (const name of EXAMPLES) {
+      const text = readFileSync(join(ROOT, 'examples', name), 'utf8')
+      writeFileSync(join(folder, name), text.replaceAll("'../src/hearthbus.ts'", "'hearthbus'"))
+    }
   })
 
   afterAll(() => {
@@ -103,5 +109,26 @@ describe('the package, built and installed', () => {
     expect(run.stdout).toBe(
       '{"ok":true,"value":{"data":{"rung":3}}}\n{"times":{"type":"number","description":"How often"}}\n',
     )
+  })
+
+  it('compiles and runs the examples, with nothing changed but where they import from', async () => {
+    const flags = '--noEmit --strict --module nodenext --target es2024 --skipLibCheck --types node'.split(' ')
+    const also = ['--allowImportingTsExtensions', ...EXAMPLES]
+    const tsc = spawnSync(join(ROOT, 'node_modules/.bin/tsc'), [...flags, ...also], { cwd: folder, encoding: 'utf8' })
+    expect([tsc.status, tsc.stdout]).toEqual([0, ''])
+    const child = spawn(process.execPath, ['own-gateway.ts', join(folder, 'garden')], { cwd: folder })
+    let said = ''
+    for await (const text of child.stdout.setEncoding('utf8') as AsyncIterable<string>) {
+      said += text
+      if (said.includes('Ctrl-C')) break
+    }
+    expect(said).toContain('{"ok":true,"value":{"data":{"open":true}}}')
+    child.kill('SIGTERM')
+    expect(await once(child, 'exit')).toEqual([0, null])
+  })
+
+  it('shows a service in fifteen lines of code', () => {
+    const text = readFileSync(join(ROOT, 'examples/small-service.ts'), 'utf8')
+    expect(text.split('\n').filter((line) => line !== '' && !line.startsWith('//')).length).toBeLessThanOrEqual(15)
   })
 })

@@ -1,0 +1,252 @@
+/**
+ * What a change waits for before it acts. Times are those of the manual clock; a sleep moves it, so that nothing here
+ * depends on how fast the machine is.
+ */
+import { describe, expect, it } from 'vitest'
+import {
+  actuator,
+  AGENT,
+  APPROVER,
+  around,
+  assessedOffer,
+  callOf,
+  GUARD_CONFIG,
+  offerOf,
+  openHouse,
+} from '../../test/guard-house.ts'
+import type { GuardHouse } from '../../test/guard-house.ts'
+import type { ManualClock } from '../../test/manual-clock.ts'
+import { plainOffer } from '../../test/plain-offer.ts'
+import type { Call, Caller } from '../bus/call.ts'
+import type { Offer } from '../bus/capability.ts'
+import type { Fault } from '../core/fault.ts'
+import { fail } from '../core/result.ts'
+
+const REST_MS = 250
+const limits = {
+  ...GUARD_CONFIG.limits,
+  actuator: { minIntervalMs: REST_MS, writesPerDay: 1_000 },
+  maxRestWaitMs: 5_000,
+}
+
+/** Sleeping takes exactly as long as was asked for, and says so. */
+function sleeping(): {
+  readonly naps: number[]
+  readonly sleep: (ms: number, clock: ManualClock) => Promise<void>
+} {
+  const naps: number[] = []
+  return {
+    naps,
+    sleep: async (ms, clock) => {
+      naps.push(ms)
+      clock.advance(ms)
+    },
+  }
+}
+
+const lamp = assessedOffer('writes', () => ({ target: 'lamp:1' }))
+const OTHER: Caller = { kind: 'principal', id: 'openhab', role: 'agent' }
+
+async function fate(house: GuardHouse, offer: Offer, more: Partial<Call> = {}): Promise<string> {
+  const outcome = await around(house.guard, callOf(offer, {}, more), offer, actuator().proceed)
+  return outcome.ok ? 'acts' : `${outcome.fault.kind} ${outcome.fault.reasons?.map(({ rule }) => rule).join() ?? ''}`
+}
+
+describe('a change of an actuator that rests', () => {
+  it('waits for the rest and acts', async () => {
+    const { naps, sleep } = sleeping()
+    using house = openHouse({ limits }, sleep)
+    expect(await fate(house, lamp)).toBe('acts')
+    expect(await fate(house, lamp)).toBe('acts')
+    expect(naps).toEqual([REST_MS])
+  })
+
+  it('waits together with others, and every one of them acts, a rest apart', async () => {
+    const { naps, sleep } = sleeping()
+    using house = openHouse({ limits }, sleep)
+    const all = await Promise.all(Array.from({ length: 6 }, () => fate(house, lamp)))
+    expect(all).toEqual(Array.from({ length: 6 }, () => 'acts'))
+    expect(naps).toEqual(Array.from({ length: 5 }, () => REST_MS))
+    expect(house.clock.monotonic()).toBe(5 * REST_MS)
+  })
+
+  it('takes turns with other callers', async () => {
+    const { sleep } = sleeping()
+    using house = openHouse({ limits }, sleep)
+    const order: string[] = []
+    const call = async (caller: Caller & { readonly id: string }): Promise<void> => {
+      await around(house.guard, callOf(lamp, {}, { caller }), lamp, async () => {
+        order.push(caller.id)
+        return { ok: true, value: { data: 1 } }
+      })
+    }
+    const [loop, other] = [
+      { ...AGENT, id: 'loop' },
+      { ...AGENT, id: 'other' },
+    ] as const
+    await fate(house, lamp)
+    await Promise.all([...Array.from({ length: 5 }, () => call(loop)), call(other)])
+    // Behind the one that holds the turn, and one of the loop's that was first in its line.
+    expect(order.indexOf('other')).toBeLessThan(3)
+    expect(order).toHaveLength(6)
+  })
+
+  it('is refused at once where the rest ends after the wait that the owner allows', async () => {
+    const { naps, sleep } = sleeping()
+    using house = openHouse({ limits: { ...limits, maxRestWaitMs: REST_MS } }, sleep)
+    await fate(house, lamp)
+    expect(await fate(house, lamp)).toBe('busy actuator-rest')
+    expect(naps).toEqual([])
+    using patient = openHouse({ limits: { ...limits, maxRestWaitMs: REST_MS + 1 } }, sleep)
+    await fate(patient, lamp)
+    expect(await fate(patient, lamp)).toBe('acts')
+  })
+
+  it('is refused at once where the rest ends after its deadline', async () => {
+    const { naps, sleep } = sleeping()
+    using house = openHouse({ limits }, sleep)
+    await fate(house, lamp)
+    expect(await fate(house, lamp, { deadlineMs: REST_MS })).toBe('busy actuator-rest')
+    expect(await fate(house, lamp, { deadlineMs: REST_MS + 1 })).toBe('acts')
+    expect(naps).toEqual([REST_MS])
+  })
+
+  it('says how long the rest takes, when it is refused', async () => {
+    using house = openHouse({ limits: { ...limits, maxRestWaitMs: 0 } })
+    await fate(house, lamp)
+    house.clock.advance(100)
+    const outcome = await around(house.guard, callOf(lamp), lamp, actuator().proceed)
+    expect(outcome).toMatchObject({ fault: { kind: 'busy', retryAfterMs: 150 } })
+  })
+
+  it('does not act once its caller has left', async () => {
+    const leaving = new AbortController()
+    using house = openHouse({ limits }, async (ms, clock) => {
+      leaving.abort()
+      clock.advance(ms)
+    })
+    await fate(house, lamp)
+    expect(await fate(house, lamp, { signal: leaving.signal })).toBe('cancelled ')
+    // Nothing was charged for it: only the first change rests.
+    expect(house.database.sql.prepare('SELECT sum(acts) AS acts FROM guard_actuator').get()).toEqual({ acts: 1 })
+  })
+
+  it('gives its turn back, whatever becomes of it', async () => {
+    const { sleep } = sleeping()
+    using house = openHouse({ limits }, sleep)
+    await fate(house, lamp)
+    await fate(house, lamp, { signal: AbortSignal.abort() })
+    await fate(house, lamp, { deadlineMs: 0 })
+    expect(await fate(house, lamp, { caller: OTHER })).toBe('acts')
+  })
+
+  it('does not wait for a budget: that would keep what others need', async () => {
+    const { naps, sleep } = sleeping()
+    const effects = { writes: { perMinute: 600, burst: 1 } }
+    using house = openHouse({ limits: { ...limits, effects } }, sleep)
+    await fate(house, lamp)
+    expect(await fate(house, lamp)).toBe('busy rate-writes,actuator-rest')
+    expect(naps).toEqual([])
+  })
+
+  it('does not wait for another day', async () => {
+    const { naps, sleep } = sleeping()
+    using house = openHouse({ limits: { ...limits, actuator: { minIntervalMs: 0, writesPerDay: 1 } } }, sleep)
+    await fate(house, lamp)
+    expect(await fate(house, lamp)).toBe('busy actuator-day')
+    expect(naps).toEqual([])
+  })
+})
+
+describe('a rest', () => {
+  it('is one of the actuator, not of the whole device', async () => {
+    const { naps, sleep } = sleeping()
+    using house = openHouse({ limits }, sleep)
+    const part = (name: string): Offer =>
+      assessedOffer('writes', () => ({ target: 'device:x', actuator: `device:x/${name}` }))
+    for (const name of ['volume', 'lamp', 'screen']) expect(await fate(house, part(name))).toBe('acts')
+    expect(naps).toEqual([])
+    expect(await fate(house, part('lamp'))).toBe('acts')
+    expect(naps).toEqual([REST_MS])
+  })
+
+  it('is as long as the owner says for the device that the actuator is a part of', async () => {
+    const eeprom = [{ target: 'device:eeprom*', minIntervalMs: 60_000, writesPerDay: 10 }]
+    using house = openHouse({ limits: { ...limits, actuators: eeprom } })
+    const part = assessedOffer('writes', () => ({ target: 'device:eeprom', actuator: 'eeprom-part' }))
+    expect([await fate(house, part), await fate(house, part)]).toEqual(['acts', 'busy actuator-rest'])
+  })
+
+  it('costs nothing that cannot act: mistakes, refusals, dry runs and questions', async () => {
+    const { naps, sleep } = sleeping()
+    using house = openHouse({ limits }, sleep)
+    const mistake: Fault = { kind: 'not-found', message: 'There is no lamp 9.' }
+    const mistaken = withMistake(lamp, mistake)
+    const refused = assessedOffer('writes', () => ({ target: 'lamp:1', reasons: [{ rule: 'confirm', message: 'x' }] }))
+    const dry = assessedOffer('writes', () => ({ target: 'lamp:1', dryRun: true }))
+    const asked = assessedOffer('sensitive', () => ({ target: 'lamp:1' }))
+    expect(await fate(house, mistaken)).toBe('not-found ')
+    expect(await fate(house, refused)).toBe('not-permitted confirm')
+    expect(await fate(house, dry)).toBe('acts')
+    expect(await fate(house, asked)).toBe('approval-required approval')
+    expect(house.database.sql.prepare('SELECT * FROM guard_actuator').all()).toEqual([])
+    expect(await fate(house, lamp)).toBe('acts')
+    expect(naps).toEqual([])
+    // While it rests, all of these are answered as before: none waits for what it does not use.
+    expect(await fate(house, mistaken)).toBe('not-found ')
+    expect(await fate(house, refused)).toBe('not-permitted confirm,actuator-rest')
+    expect(await fate(house, dry)).toBe('acts')
+    expect(naps).toEqual([])
+  })
+
+  it('is waited for by a call that a person approved, which keeps its yes meanwhile', async () => {
+    const { naps, sleep } = sleeping()
+    using house = openHouse({ limits }, sleep)
+    const lock = assessedOffer('sensitive', () => ({ target: 'lock:1' }))
+    const sibling = assessedOffer('writes', () => ({ target: 'lock:1' }))
+    await fate(house, lock)
+    const [request] = house.guard.approvals.list()
+    await house.guard.approvals.approve(request?.id ?? '', APPROVER)
+    await fate(house, sibling)
+    expect(await fate(house, lock)).toBe('acts')
+    expect(naps).toEqual([REST_MS])
+    expect(await fate(house, lock)).toBe('approval-required approval,approval-used')
+  })
+})
+
+describe('a mistake that the plan found', () => {
+  const mistake: Fault = { kind: 'not-found', message: 'There is no lamp 9.' }
+
+  it('is the answer, and nothing is tried, recorded or asked', async () => {
+    using house = openHouse({ ownerRules: [{ tool: 'test.sensitive', says: 'ask' }] })
+    const device = actuator()
+    const offer = withMistake(offerOf('sensitive'), mistake)
+    expect(await around(house.guard, callOf(offer), offer, device.proceed)).toEqual(fail(mistake))
+    expect(device.calls).toEqual([])
+    expect(house.guard.approvals.list()).toEqual([])
+    expect(house.events()).toEqual([])
+  })
+
+  it('is not told to a caller that may not make the call', async () => {
+    using house = openHouse({ ownerRules: [{ tool: 'test.*', says: 'forbid' }] })
+    expect(await fate(house, withMistake(offerOf('writes'), mistake))).toBe('not-permitted owner')
+  })
+
+  it('is told also to a caller that would have to wait', async () => {
+    const effects = { admin: { perMinute: 1, burst: 1 } }
+    using house = openHouse({ limits: { ...GUARD_CONFIG.limits, effects } })
+    const [good, bad] = [offerOf('admin'), withMistake(offerOf('admin'), mistake)]
+    expect([await fate(house, good), await fate(house, good)]).toEqual(['acts', 'busy rate-admin'])
+    expect(await fate(house, bad)).toBe('not-found ')
+  })
+})
+
+/** The same offer, whose family finds a mistake in the arguments. */
+function withMistake({ name, effect }: Offer, fault: Fault): Offer {
+  const offer: Offer = plainOffer({
+    name,
+    effect,
+    plan: () => ({ offer, assessment: { effect: 'reads', reasons: [] }, plan: fail(fault) }),
+  })
+  return offer
+}

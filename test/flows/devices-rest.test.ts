@@ -1,0 +1,50 @@
+/** The rest between two changes of one actuator, as the clients of a house with the usual 250 ms meet it. */
+import type { Client } from '@modelcontextprotocol/client'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { openDeviceHome } from '../device-home.ts'
+import type { DeviceHome } from '../device-home.ts'
+import { connectHttp } from '../gateway-process.ts'
+
+const VOLUME = 'device.kitchen.self.audio_speaker.set_volume'
+
+describe('a voice device that rests', () => {
+  let house: DeviceHome
+  let client: Client
+
+  beforeAll(async () => {
+    house = await openDeviceHome({ restMs: 250 })
+    await house.enrol('Kitchen', { transport: 'mqtt' })
+    client = await connectHttp(house.url, 'modern')
+  })
+  afterAll(async () => {
+    await client.close()
+    await house.stop()
+  })
+
+  const answerOf = async (name: string, args: Record<string, unknown>): Promise<unknown> =>
+    (await client.callTool({ name, arguments: args })).structuredContent
+
+  it('serves three of its tools at once, in each of ten turns', async () => {
+    for (let turn = 0; turn < 10; turn++) {
+      const answers = await Promise.all([
+        answerOf(VOLUME, { volume: turn }),
+        answerOf('device.kitchen.self.screen.set_brightness', { brightness: turn }),
+        answerOf('device.kitchen.self.screen.set_theme', { theme: turn % 2 === 0 ? 'light' : 'dark' }),
+      ])
+      for (const answer of answers) expect(answer).toMatchObject({ device: 'kitchen', value: true })
+    }
+  })
+
+  it('serves every change of one thing, each after its rest', async () => {
+    const answers = await Promise.all([10, 20, 30, 40, 50].map((volume) => answerOf(VOLUME, { volume })))
+    for (const answer of answers) expect(answer).toMatchObject({ device: 'kitchen', value: true })
+  })
+
+  it('says what is wrong with arguments, not that the device rests', async () => {
+    await answerOf(VOLUME, { volume: 1 })
+    expect(await answerOf(VOLUME, { volume: 101 })).toMatchObject({ error: { code: 'schema_mismatch' } })
+    expect(await answerOf('devices.announce', { devices: ['nowhere'], message: 'x' })).toMatchObject({
+      error: { code: 'unknown_device' },
+    })
+  })
+})

@@ -8,6 +8,7 @@ import type { Service } from '../bus/capability.ts'
 import { announceTools } from './announce-tools.ts'
 import { callTools } from './call-tools.ts'
 import type { HomeParts } from './dependencies.ts'
+import { heatingTools } from './heating-tools.ts'
 import { lookTools } from './look-tools.ts'
 import { recordTools } from './record-tools.ts'
 import { sceneTools } from './scene-tools.ts'
@@ -18,6 +19,7 @@ export function createHome(parts: HomeParts): Service {
     ...lookTools(parts),
     ...setTools(parts),
     ...sceneTools(parts),
+    ...heatingTools(parts),
     ...announceTools(parts),
     ...recordTools(parts),
     ...callTools(parts),

@@ -35,7 +35,7 @@ import type { MeshParts, PreparedMesh } from './main/mesh.ts'
 import { modelsServices } from './main/models.ts'
 import { nodeKeyIn } from './main/node-key-store.ts'
 import { originIn } from './main/origin-store.ts'
-import { recordCopies } from './main/record-copies.ts'
+import { recordCopies, recordProjections } from './main/record-copies.ts'
 import { everyMs } from './main/regular-job-client.ts'
 import type { MeshState } from './mesh/mesh-options.ts'
 import { refused } from './main/start-fault.ts'
@@ -127,7 +127,8 @@ async function build(
     bus: { nodeId: id, config: config.bus, families: familyEnvelopes, log: logger, ...mesh.value?.forBus },
   })
   // Who ran, and when, is part of the record; a start without a stop before it was a crash.
-  await ledger.append({ kind: 'node.start', node: id, version, mode: config.mode })
+  const { secretCommitment: guard_secret } = spine.guard
+  await ledger.append({ kind: 'node.start', node: id, version, mode: config.mode, guard_secret })
   undo.push(async () => {
     await ledger.append({ kind: 'node.stop', node: id })
     const signed = await ledger.checkpoint()
@@ -206,6 +207,7 @@ async function openRecords(
     lastSignedPath: data.lastSigned,
     clock: systemClock,
     copies: recordCopies(database.value),
+    projections: recordProjections,
   })
   const state = ledger.state()
   // A ledger that is not what was signed is not written to: starting would bury the evidence.

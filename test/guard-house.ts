@@ -17,11 +17,16 @@ import { ok } from '../src/core/result.ts'
 import type { GuardConfig } from '../src/guard/config.ts'
 import { createGuard } from '../src/guard/guard.ts'
 import type { Guard } from '../src/guard/guard.ts'
+import { guardProjection } from '../src/guard/guard-state.ts'
+import type { GuardState } from '../src/guard/guard-state.ts'
 import { guardMigrations } from '../src/guard/schema-store.ts'
 import type { EventLog } from '../src/guard/transaction-store.ts'
+import { appliedEntry } from '../src/ledger/entry.ts'
+import type { LedgerEntry, LedgerEvent } from '../src/ledger/entry.ts'
+import { Projections } from '../src/ledger/projection.ts'
 
-export const AGENT: Caller = { kind: 'principal', id: 'claude', role: 'agent' }
-export const APPROVER: Caller = { kind: 'principal', id: 'anna', role: 'approver' }
+export const AGENT: Caller & { readonly kind: 'principal' } = { kind: 'principal', id: 'claude', role: 'agent' }
+export const APPROVER: Caller & { readonly kind: 'principal' } = { kind: 'principal', id: 'anna', role: 'approver' }
 export const ADMIN: Caller = { kind: 'principal', id: 'owner', role: 'admin' }
 export const OBSERVER: Caller = { kind: 'principal', id: 'screen', role: 'observer' }
 
@@ -35,8 +40,8 @@ export const GUARD_CONFIG: GuardConfig = {
     actuator: { minIntervalMs: 0, writesPerDay: 100_000 },
     maxTracked: 1_000,
   },
-  approvals: { openMs: 600_000, useMs: 300_000, maxOpen: 20, maxOpenPerPrincipal: 10, maxKept: 100 },
-  changes: { maxPrepared: 200, maxPreparedPerPrincipal: 50, keepMs: 86_400_000 },
+  approvals: { openMs: 600_000, useMs: 300_000, maxOpen: 20, maxOpenPerPrincipal: 10 },
+  changes: { maxPrepared: 200, maxPreparedPerPrincipal: 50 },
   keys: { ttlMs: 86_400_000, maxKeys: 1_000, maxKeysPerPrincipal: 200, maxOutcomeBytes: 4_096 },
 }
 
@@ -49,6 +54,9 @@ interface LoggedEvent {
 export interface GuardHouse {
   readonly clock: ManualClock
   readonly database: Database
+  readonly log: EventLog
+  /** What the guard decides from. */
+  readonly state: GuardState
   readonly guard: Guard
   /** What the log says, oldest first. */
   readonly events: (prefix?: string) => readonly LoggedEvent[]
@@ -60,17 +68,20 @@ export interface GuardHouse {
 }
 
 /** Closes on its own at the end of the block: `using house = openHouse()`. */
-export function openHouse(config: Partial<GuardConfig> = {}): GuardHouse & Disposable {
+export function openHouse(config: Partial<GuardConfig> = {}, approvers = APPROVERS): GuardHouse & Disposable {
   const directory = mkdtempSync(join(tmpdir(), 'hearthbus-guard-'))
   const clock = manualClock()
   const opened: Database[] = []
   const open = (path: string, settings: Partial<GuardConfig>): GuardHouse => {
     const database = new Database({ path, migrations: [guardMigrations, LOG_TABLE] })
     opened.push(database)
-    const guard = createGuard({ database, log: tableLog(database), clock, config: { ...GUARD_CONFIG, ...settings } })
+    const log = tableLog(database, clock, approvers)
+    const guard = createGuard({ database, log, clock, config: { ...GUARD_CONFIG, ...settings } })
     return {
       clock,
       database,
+      log,
+      state: log.projections.state(guardProjection),
       guard,
       events: (prefix = '') => readEvents(database).filter(({ kind }) => kind.startsWith(prefix)),
       everything: () => dump(database),
@@ -145,24 +156,61 @@ export function callOf(offer: Pick<Offer, 'name'>, body: JsonObject = {}, more: 
 
 const LOG_TABLE = {
   room: 'test-log',
-  steps: ['CREATE TABLE test_event (seq INTEGER PRIMARY KEY, event TEXT NOT NULL, body TEXT) STRICT'],
+  steps: ['CREATE TABLE test_event (seq INTEGER PRIMARY KEY, at TEXT NOT NULL, event TEXT NOT NULL, body TEXT) STRICT'],
 }
 
-function tableLog(database: Database): EventLog {
+/** Those of the tests who decide were let in before the first call. */
+const APPROVERS = ['anna', 'narrow']
+
+function tableLog(database: Database, clock: ManualClock, approvers: readonly string[]): EventLog {
+  const projections = new Projections(() => storedEntries(database))
+  database.follow(projections.follower)
+  const append = (event: LedgerEvent, body: Json | undefined, seq: number): void => {
+    const at = new Date(clock.now()).toISOString()
+    const entry = appliedEntry(event, { seq, at, bodyHash: body === undefined ? undefined : 'committed' })
+    if (projections.handles(entry.kind)) projections.append(entry)
+    database.sql
+      .prepare('INSERT INTO test_event VALUES (?, ?, ?, ?)')
+      .run(seq, at, JSON.stringify(event), body === undefined ? null : JSON.stringify(body))
+  }
+  const next = (): number =>
+    Number(database.sql.prepare('SELECT max(seq) AS last FROM test_event').get()?.['last'] ?? 0) + 1
+  if (database.sql.prepare('SELECT 1 FROM test_event').get() === undefined)
+    approvers.forEach((name, index) => {
+      const made = { kind: 'token.created', name, role: 'approver', token_hash: name, by: 'owner' }
+      append(made, undefined, index - approvers.length + 1)
+    })
   return {
+    projections,
     appendIn: (event, body) => {
       if (!database.sql.isTransaction) throw new Error('appendIn outside of a transaction')
-      const { lastInsertRowid } = database.sql
-        .prepare('INSERT INTO test_event (event, body) VALUES (?, ?)')
-        .run(JSON.stringify(event), body === undefined ? null : JSON.stringify(body))
-      return { seq: Number(lastInsertRowid) }
+      const seq = next()
+      append(event, body, seq)
+      return { seq }
+    },
+    body: (seq) => {
+      const text = database.sql.prepare('SELECT body FROM test_event WHERE seq = ?').get(seq)?.['body']
+      return typeof text === 'string' ? { kind: 'kept', body: JSON.parse(text) as Json } : { kind: 'none' }
     },
   }
 }
 
+function storedEntries(database: Database): readonly LedgerEntry[] {
+  return database.sql
+    .prepare('SELECT * FROM test_event ORDER BY seq')
+    .all()
+    .map((row) =>
+      appliedEntry(JSON.parse(String(row['event'])) as LedgerEvent, {
+        seq: Number(row['seq']),
+        at: String(row['at']),
+        bodyHash: row['body'] === null ? undefined : 'committed',
+      }),
+    )
+}
+
 function readEvents(database: Database): readonly LoggedEvent[] {
   return database.sql
-    .prepare('SELECT seq, event FROM test_event ORDER BY seq')
+    .prepare('SELECT seq, event FROM test_event WHERE seq > 0 ORDER BY seq')
     .all()
     .map((row) => ({ ...(JSON.parse(String(row['event'])) as LoggedEvent), seq: Number(row['seq']) }))
 }

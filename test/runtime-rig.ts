@@ -21,7 +21,7 @@ import { Database } from '../src/core/database-store.ts'
 import type { Json, JsonObject } from '../src/core/json.ts'
 import { silentLogger } from '../src/core/logger.ts'
 import type { Guard } from '../src/guard/guard.ts'
-import { guardCopies } from '../src/guard/copies-store.ts'
+import { guardProjection } from '../src/guard/guard-state.ts'
 import { guardMigrations } from '../src/guard/schema-store.ts'
 import { Ledger } from '../src/ledger/ledger.ts'
 import { ledgerMigrations } from '../src/ledger/ledger-store.ts'
@@ -85,7 +85,8 @@ export async function runtimeRig(options: RigOptions = {}): Promise<Rig> {
     clock,
     origin: ORIGIN,
     lastSignedPath: join(folder, 'signed'),
-    copies: [...guardCopies(database, clock), ...runtimeCopies(database)],
+    copies: runtimeCopies(database),
+    projections: [guardProjection],
   })
   const { bus, guard } = await openSpine({
     database,

@@ -22,18 +22,21 @@ import { thrownMessage } from '../core/thrown.ts'
 import { CheckpointStore } from '../ledger/checkpoint-store.ts'
 import { ledgerFaultSentence } from '../ledger/fork.ts'
 import { keyFaultSentence, loadKey } from '../ledger/key-store.ts'
+import { entriesOfKinds } from '../ledger/kind-reader.ts'
 import { LedgerStore, ledgerMigrations } from '../ledger/ledger-store.ts'
 import { Ledger } from '../ledger/ledger.ts'
 import type { LedgerOptions } from '../ledger/ledger.ts'
 import { ED25519, noteSigner, verifierKey } from '../ledger/note-key.ts'
 import type { VerifierKey } from '../ledger/note-key.ts'
+import { Projections } from '../ledger/projection.ts'
+import type { Projection } from '../ledger/projection.ts'
 import { parsePolicy } from '../ledger/tlog-policy.ts'
 import type { Policy } from '../ledger/tlog-policy.ts'
 import { continueAs, successorName } from '../ledger/succession-store.ts'
 import { verifyStored } from '../ledger/verify.ts'
 import type { VerifyReport } from '../ledger/verify.ts'
 import { originIn } from '../main/origin-store.ts'
-import { recordCopies, recordMigrations } from '../main/record-copies.ts'
+import { recordCopies, recordMigrations, recordProjections } from '../main/record-copies.ts'
 import { troubleSentence } from './data-trouble.ts'
 
 /** The public key of the ledger in a data directory, whether or not a gateway runs. The fault is a sentence. */
@@ -73,6 +76,17 @@ export function entryIn(dataRoot: string, seq: number): Promise<Result<Uint8Arra
       database.close()
     }
   })
+}
+
+/** What the log in a database says of something, beside whoever runs. Throws where it cannot be opened. */
+export function stateIn<State>(path: string, projection: Projection<State>): State {
+  const database = new Database({ path, migrations: [], readOnly: true })
+  try {
+    const store = new LedgerStore(database.sql)
+    return new Projections((kinds) => entriesOfKinds(store, kinds)).state(projection)
+  } finally {
+    database.close()
+  }
 }
 
 /** A proof and the entry that it is about, as files. The fault is a sentence. */
@@ -125,6 +139,7 @@ async function verifyIn(dataRoot: string, config: Config): Promise<Result<Verify
       key: verifierKey(origin, ED25519, key.value.publicKey),
       lastSigned: { path: data.lastSigned, text: await readIfThere(data.lastSigned) },
       copies: recordCopies(database),
+      projections: recordProjections,
     }
     return ok(await verifyStored(stored))
   } finally {
@@ -208,6 +223,7 @@ async function workIn<Value>(
         lastSignedPath: data.lastSigned,
         clock: systemClock,
         copies: rooms === 'all' ? recordCopies(database) : [],
+        projections: recordProjections,
       }
       return await work(options, privateKey)
     } finally {

@@ -1,22 +1,25 @@
 /**
- * Transaction: one durable step of the guard. What it changes and what the ledger says about it are one; whoever
- * listens hears of it only when it is on the disk.
+ * Transaction: one durable step of the guard. What is recorded and what follows from it are one; whoever listens hears
+ * of it only when it is on the disk.
  *
  * Does I/O.
  */
-import type { DatabaseSync } from 'node:sqlite'
 import type { Clock } from '../core/clock.ts'
 import type { Database } from '../core/database-store.ts'
-import type { Json } from '../core/json.ts'
+import { isJsonObject } from '../core/json.ts'
+import type { Json, JsonObject } from '../core/json.ts'
 import type { LedgerEvent } from '../ledger/entry.ts'
+import type { BodyState } from '../ledger/ledger.ts'
+import type { Projections } from '../ledger/projection.ts'
 
 /** The ledger as the guard needs it. `appendIn` belongs inside a work given to `Database.commit`. */
 export interface EventLog {
   readonly appendIn: (event: LedgerEvent, body?: Json) => { readonly seq: number }
+  readonly body: (seq: number) => BodyState
+  readonly projections: Projections
 }
 
 export interface Transaction {
-  readonly sql: DatabaseSync
   /** One wall-clock time for the whole step. */
   readonly nowMs: number
   /** The sequence number of the event. `body` is kept beside the log and can be erased. */
@@ -35,9 +38,8 @@ export function createTransact(options: {
   const { database, log, clock } = options
   return async (work) => {
     const effects: (() => void)[] = []
-    const value = await database.commit((sql) =>
+    const value = await database.commit(() =>
       work({
-        sql,
         nowMs: clock.now(),
         record: (event, body) => log.appendIn(event, body).seq,
         afterwards: (effect) => effects.push(effect),
@@ -46,4 +48,15 @@ export function createTransact(options: {
     for (const effect of effects) effect()
     return value
   }
+}
+
+/** The words of an entry; `undefined` when they were erased, or are not those that the entry commits to. */
+export function wordsOf(log: Pick<EventLog, 'body'>, seq: number | undefined): JsonObject | undefined {
+  const state = seq === undefined ? undefined : log.body(seq)
+  return state?.kind === 'kept' && isJsonObject(state.body) ? state.body : undefined
+}
+
+/** A time as entries spell it. */
+export function isoOf(timeMs: number): string {
+  return new Date(timeMs).toISOString()
 }

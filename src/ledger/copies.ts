@@ -45,26 +45,13 @@ export interface Eraser {
    * there are.
    */
   readonly look?: () => boolean
-  /** Why the words have to stay for now, in a sentence. */
-  readonly refusal?: () => string | undefined
   /** Inside the transaction, when there is nothing left to look at. Names the rows in which there was something. */
   readonly blank: () => readonly CopyName[]
 }
 
 /** A row, by what a person would call it. */
 export interface CopyName {
-  readonly what:
-    | 'task'
-    | 'thought'
-    | 'agent key'
-    | 'skill'
-    | 'session'
-    | 'seal'
-    | 'approval'
-    | 'grant'
-    | 'change'
-    | 'token'
-    | 'emergency'
+  readonly what: 'task' | 'thought' | 'agent key' | 'skill' | 'session' | 'seal'
   readonly id: string
 }
 

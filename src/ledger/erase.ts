@@ -36,6 +36,8 @@ export interface EraseParts {
   readonly database: Database
   readonly store: LedgerStore
   readonly copies: readonly Copies[]
+  /** Why the words have to stay for now, in a sentence. */
+  readonly holds: () => string | undefined
   /** Inside the transaction. */
   readonly appendIn: (event: LedgerEvent) => Appended
 }
@@ -43,7 +45,7 @@ export interface EraseParts {
 export async function eraseBody(
   { entry }: StoredEntry,
   told: ErasureNote,
-  { database, store, copies, appendIn }: EraseParts,
+  { database, store, copies, holds, appendIn }: EraseParts,
 ): Promise<Result<Erased, EraseFault>> {
   const { seq } = entry
   const erasers = copies.flatMap((copy) => copy.eraser?.(entry, store) ?? [])
@@ -51,7 +53,7 @@ export async function eraseBody(
   for (const eraser of erasers) while (eraser.look?.() === true) await setImmediate()
   const phrases = phrasesIn(store.body(seq)?.body ?? new Uint8Array(0))
   const erased = await database.commit((): Result<Omit<Erased, 'also'>, EraseFault> => {
-    const refusal = erasers.map((eraser) => eraser.refusal?.()).find((reason) => reason !== undefined)
+    const refusal = holds()
     if (refusal !== undefined) return fail({ kind: 'words-in-use', reason: refusal })
     if (store.body(seq) === undefined) return fail({ kind: 'nothing-to-erase', seq, erased: store.bodyIsGone(seq) })
     for (const eraser of erasers) while (eraser.look?.() === true);

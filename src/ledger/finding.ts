@@ -12,6 +12,8 @@ export type Finding =
   | { readonly kind: 'entry-misplaced'; readonly seq: number; readonly claims: number }
   /** A column that repeats the entry's bytes says something else. */
   | { readonly kind: 'column-differs'; readonly seq: number; readonly column: 'kind' | 'closes' }
+  /** It could not lawfully follow the entries before it. */
+  | { readonly kind: 'entry-unlawful'; readonly seq: number; readonly of: string; readonly why: string }
   | { readonly kind: 'call-not-open'; readonly seq: number; readonly call: number | undefined }
   | { readonly kind: 'open-calls-differ'; readonly call: number }
   | { readonly kind: 'body-missing'; readonly seq: number }
@@ -47,6 +49,8 @@ export function findingSentence(finding: Finding): string {
       return `Entry ${finding.seq} says that it is entry ${finding.claims}.`
     case 'column-differs':
       return `Column ${finding.column} of entry ${finding.seq} does not say what the entry says.`
+    case 'entry-unlawful':
+      return `Entry ${finding.seq} (${finding.of}) could not lawfully follow: ${finding.why}.`
     case 'call-not-open':
       return `Entry ${finding.seq} ends call ${finding.call ?? '?'}, which was not open.`
     case 'open-calls-differ':

@@ -17,11 +17,11 @@ import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { readIfThere } from './atomic-file-store.ts'
 import { CALL_ABORTED, CALL_ENTER, closedCall, endsCall } from './audit.ts'
-import { commitTo, decodeBody, SALT_BYTES } from './body.ts'
+import { bodyHash, commitTo, decodeBody, SALT_BYTES } from './body.ts'
 import type { SignedCheckpoint } from './checkpoint.ts'
 import { CheckpointStore } from './checkpoint-store.ts'
 import type { Copies } from './copies.ts'
-import { decodeEntry, encodeEntry, readableEntries } from './entry.ts'
+import { appliedEntry, decodeEntry, encodeEntry, readableEntries } from './entry.ts'
 import type { Appended, LedgerEntry, LedgerEvent, StoredEntry } from './entry.ts'
 import { eraseBody } from './erase.ts'
 import type { Erased, ErasureNote } from './erase.ts'
@@ -29,6 +29,7 @@ import { writeExport } from './export-store.ts'
 import type { Exported, ExportFault } from './export-store.ts'
 import { LedgerRefuses, SOUND } from './fork.ts'
 import type { LedgerFault, LedgerState, SigningFault } from './fork.ts'
+import { entriesOfKinds } from './kind-reader.ts'
 import { LedgerStore } from './ledger-store.ts'
 import type { ChangeQuery } from './ledger-store.ts'
 import { verifyNote } from './note.ts'
@@ -36,6 +37,8 @@ import type { VerifiedSignature } from './note.ts'
 import type { NoteSigner, VerifierKey } from './note-key.ts'
 import { consistencyOf, inclusionOf } from './proof.ts'
 import type { Consistency, Inclusion, ProofFault } from './proof.ts'
+import { Projections } from './projection.ts'
+import type { AnyProjection } from './projection.ts'
 import type { EraseFault } from './refusal.ts'
 import { Signing } from './signing.ts'
 import { StoredTree } from './stored-tree.ts'
@@ -53,7 +56,9 @@ export interface LedgerOptions {
   /** Where the last signed checkpoint is kept a second time, outside the database. */
   readonly lastSignedPath: string
   readonly clock: Clock
-  /** What other rooms repeat of it in their tables of the same database. */
+  /** The states that other modules decide from: read from the log when it is opened, and kept with every entry. */
+  readonly projections?: readonly AnyProjection[]
+  /** What other modules repeat of it in their tables of the same database. */
   readonly copies?: readonly Copies[]
 }
 
@@ -61,6 +66,8 @@ export type BodyState =
   | { readonly kind: 'kept'; readonly body: Json }
   | { readonly kind: 'erased' }
   | { readonly kind: 'none' }
+  /** Not the one that the entry commits to: somebody changed it. */
+  | { readonly kind: 'altered' }
 
 export interface LedgerVerifyOptions extends VerifyOptions {
   /** From the checkpoint up to which this process last found nothing wrong; everything, when it has not yet looked. */
@@ -81,6 +88,7 @@ export class Ledger {
   readonly #store: LedgerStore
   readonly #tree: StoredTree
   readonly #signing: Signing
+  readonly projections: Projections
   #state: LedgerState = SOUND
   #verified: SignedCheckpoint | undefined
 
@@ -91,14 +99,19 @@ export class Ledger {
     this.#store = new LedgerStore(database.sql)
     this.#tree = new StoredTree(this.#store)
     this.#signing = new Signing({ database, tree: this.#tree, signer, lastSignedPath })
+    this.projections = new Projections((kinds) => entriesOfKinds(this.#store, kinds))
     database.follow(this.#tree.follower)
+    database.follow(this.projections.follower)
   }
 
   /** Opens in any case; `state()` says whether the stored tree may still be written and signed. */
   static async open(options: LedgerOptions): Promise<Ledger> {
     const ledger = new Ledger(options)
     const fault = await ledger.#signing.judge()
+    ledger.projections.openAll(options.projections ?? [])
+    const unlawful = ledger.projections.unlawful.length
     if (fault !== undefined) ledger.#state = { kind: 'refusing', fault }
+    else if (unlawful > 0) ledger.#state = { kind: 'damaged', findings: unlawful }
     return ledger
   }
 
@@ -130,6 +143,8 @@ export class Ledger {
     const at = new Date(this.#options.clock.now()).toISOString()
     const kept = body === undefined ? undefined : commitTo(body, chanceBytes(SALT_BYTES))
     const bytes = encodeEntry(event, { seq, at, bodyHash: kept?.hash })
+    if (this.projections.handles(event.kind))
+      this.projections.append(appliedEntry(event, { seq, at, bodyHash: kept?.hash }))
     if (closes !== undefined && !this.#store.closeCall(closes)) throw new RangeError(`call ${closes} is not open`)
     this.#store.putEntry({ seq, kind: event.kind, closes: closes ?? null, bytes })
     if (event.kind === CALL_ENTER) this.#store.openCall(seq)
@@ -188,20 +203,23 @@ export class Ledger {
   }
 
   body(seq: number): BodyState {
-    const row = this.#store.body(seq)
-    const body = row && decodeBody(row.body)
-    if (body !== undefined) return { kind: 'kept', body }
-    return this.#store.bodyIsGone(seq) ? { kind: 'erased' } : { kind: 'none' }
+    const [row, stored] = [this.#store.body(seq), this.#store.entry(seq)]
+    const committed = stored && readable(stored.bytes)?.['body_hash']
+    if (committed === undefined) return { kind: 'none' }
+    if (row === undefined) return { kind: 'erased' }
+    const body = bodyHash(row.salt, row.body) === committed ? decodeBody(row.body) : undefined
+    return body === undefined ? { kind: 'altered' } : { kind: 'kept', body }
   }
 
-  /** Forgets a body, and what other rooms have from it in their tables, and records that it did. */
+  /** Forgets a body, and what other modules have from it in their tables, and records that it did. */
   async eraseBody(seq: number, told: ErasureNote = {}): Promise<Result<Erased, EraseFault | LedgerFault>> {
     if (this.#state.kind === 'refusing') return fail(this.#state.fault)
     const stored = this.entry(seq)
     if (stored === undefined) return fail({ kind: 'no-such-entry', seq, size: this.size() })
-    const { database, copies = [] } = this.#options
+    const { database, clock, copies = [] } = this.#options
     const appendIn = (event: LedgerEvent): Appended => this.appendIn(event)
-    return eraseBody(stored, told, { database, store: this.#store, copies, appendIn })
+    const holds = (): string | undefined => this.projections.holds(stored.entry, clock.now())
+    return eraseBody(stored, told, { database, store: this.#store, copies, holds, appendIn })
   }
 
   /** Signs the tree as it is; the last checkpoint again when nothing came since. */
@@ -301,7 +319,7 @@ export class Ledger {
 
   /** Re-derives the whole ledger from its bytes, or what came since the last time, and says what is wrong with it. */
   async verify(options: LedgerVerifyOptions = {}): Promise<VerifyReport> {
-    const { database, signer, lastSignedPath: path, copies = [] } = this.#options
+    const { database, signer, lastSignedPath: path, copies = [], projections = [] } = this.#options
     const since = options.since ?? (options.incremental === true ? this.#verified : undefined)
     // Before the first entry is read, so that what is signed meanwhile lies beyond it.
     const reached = this.#signing.latest()
@@ -312,6 +330,7 @@ export class Ledger {
       // A file that cannot be read is not a checkpoint either.
       lastSigned: { path, text: await readIfThere(path).catch(() => new Uint8Array(0)) },
       copies,
+      projections,
     }
     const report = await verifyStored(stored, { ...options, since })
     const found = report.findings.length + report.more

@@ -28,6 +28,8 @@ import { ExpectedRoots } from './expected-roots.ts'
 import { doubtSentence, Findings } from './finding.ts'
 import type { Finding } from './finding.ts'
 import type { BodyRow, EntryRow, LedgerStore } from './ledger-store.ts'
+import { SuccessionAudit } from './projection.ts'
+import type { AnyProjection } from './projection.ts'
 import { parseVerifierKey } from './note-key.ts'
 import type { VerifierKey } from './note-key.ts'
 import { levelCount, TILE_BYTES, TILE_HEIGHT, TILE_WIDTH, tileNode } from './tile.ts'
@@ -48,6 +50,8 @@ export interface Stored {
   readonly lastSigned: { readonly path: string; readonly text: Uint8Array | undefined }
   /** Of the rooms whose tables are in the same database. */
   readonly copies?: readonly Copies[]
+  /** Whose rules say which entry may follow which. */
+  readonly projections?: readonly AnyProjection[]
 }
 
 export interface VerifyReport {
@@ -117,6 +121,8 @@ class Verification {
   readonly #roots: ExpectedRoots
   /** Those that still have rows to compare. */
   readonly #copyAudits: CopyAudit[]
+  /** Absent where it does not begin with the first entry: what may follow depends on everything before it. */
+  readonly #succession: SuccessionAudit | undefined
   readonly #witnesses = new Map<string, VerifierKey | undefined>()
   /** Grows with the entries; gone once one is missing, because the tree after a gap cannot be known. */
   #edge: Edge | undefined
@@ -125,7 +131,7 @@ class Verification {
   compared = false
 
   constructor(stored: Stored, { findings, doubts }: Collected, since: SignedCheckpoint | undefined) {
-    const { store, key, copies = [] } = stored
+    const { store, key, copies = [], projections = [] } = stored
     this.#stored = stored
     this.#findings = findings
     this.#since = since
@@ -140,6 +146,7 @@ class Verification {
       // The audit of the bodies reports it for every entry.
       unread: () => undefined,
     }
+    this.#succession = this.from > 0 ? undefined : new SuccessionAudit(projections)
     this.#copyAudits = this.from > 0 ? [] : copies.flatMap((copy) => copy.audit?.(store, news) ?? [])
   }
 
@@ -191,6 +198,8 @@ class Verification {
     this.#bodyAudit.ended()
     for (const seq of store.strayBodies(this.next)) this.#findings.add({ kind: 'body-without-entry', seq })
     this.#checkOpenCalls()
+    for (const { seq, kind: of, why } of this.#succession?.unlawful ?? [])
+      this.#findings.add({ kind: 'entry-unlawful', seq, of, why })
     const [expected, found] = [fullTiles(this.next), store.tileCount()]
     if (found > expected) this.#findings.add({ kind: 'tiles-superfluous', expected, found })
   }
@@ -215,6 +224,7 @@ class Verification {
       if (kind !== entry.kind) this.#findings.add({ kind: 'column-differs', seq, column: 'kind' })
       if (closes !== (closedCall(entry) ?? null)) this.#findings.add({ kind: 'column-differs', seq, column: 'closes' })
       this.#bodyAudit.read(entry, seq, bodies.get(seq))
+      this.#succession?.read(entry)
       for (const audit of this.#copyAudits) audit.read(entry, bytes)
     }
     bodies.delete(seq)

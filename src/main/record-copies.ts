@@ -5,12 +5,12 @@
  *
  * Pure joining; each room looks after its own tables.
  */
-import { systemClock } from '../core/clock.ts'
 import type { Database, Migrations } from '../core/database-store.ts'
-import { guardCopies } from '../guard/copies-store.ts'
+import { guardProjection } from '../guard/guard-state.ts'
 import { guardMigrations } from '../guard/schema-store.ts'
 import type { Copies } from '../ledger/copies.ts'
 import { ledgerMigrations } from '../ledger/ledger-store.ts'
+import type { AnyProjection } from '../ledger/projection.ts'
 import { runtimeCopies } from '../runtime/copies.ts'
 import { runtimeMigrations } from '../runtime/migrations.ts'
 
@@ -18,5 +18,8 @@ import { runtimeMigrations } from '../runtime/migrations.ts'
 export const recordMigrations: readonly Migrations[] = [ledgerMigrations, guardMigrations, runtimeMigrations]
 
 export function recordCopies(database: Pick<Database, 'sql'>): readonly Copies[] {
-  return [...guardCopies(database, systemClock), ...runtimeCopies(database)]
+  return runtimeCopies(database)
 }
+
+/** The states that decide, of every module that has one. */
+export const recordProjections: readonly AnyProjection[] = [guardProjection]

@@ -13,6 +13,7 @@ import { dataDirectory } from '../config/data-directory.ts'
 import type { DataDirectory } from '../config/data-directory.ts'
 import type { Config } from '../config/schema.ts'
 import { systemClock } from '../core/clock.ts'
+import { alteredSchema } from '../core/database-schema-store.ts'
 import { Database } from '../core/database-store.ts'
 import type { Migrations } from '../core/database-store.ts'
 import { takeProcessLock } from '../core/process-lock-store.ts'
@@ -36,7 +37,7 @@ import { continueAs, successorName } from '../ledger/succession-store.ts'
 import { verifyStored } from '../ledger/verify.ts'
 import type { VerifyReport } from '../ledger/verify.ts'
 import { originIn } from '../main/origin-store.ts'
-import { recordCopies, recordMigrations, recordProjections } from '../main/record-copies.ts'
+import { recordCopies, recordProjections } from '../main/record-copies.ts'
 import { troubleSentence } from './data-trouble.ts'
 
 /** The public key of the ledger in a data directory, whether or not a gateway runs. The fault is a sentence. */
@@ -129,7 +130,8 @@ async function verifyIn(dataRoot: string, config: Config): Promise<Result<Verify
   if (!key.ok) return fail(keyFaultSentence(key.fault))
   // Read-only, so nothing is migrated: checking must not change what it checks. Tables of a newer program are not
   // understood, and would only be found changed.
-  const database = new Database({ path: data.database, migrations: recordMigrations, readOnly: true })
+  const migrations = await allMigrations()
+  const database = new Database({ path: data.database, migrations, readOnly: true })
   try {
     const checkpoints = new CheckpointStore(database.sql)
     const origin = await originIn(config, data, () => checkpoints.latest()?.note)
@@ -140,6 +142,7 @@ async function verifyIn(dataRoot: string, config: Config): Promise<Result<Verify
       lastSigned: { path: data.lastSigned, text: await readIfThere(data.lastSigned) },
       copies: recordCopies(database),
       projections: recordProjections,
+      schema: () => alteredSchema(database.sql, migrations),
     }
     return ok(await verifyStored(stored))
   } finally {

@@ -39,7 +39,7 @@ export function createActuators({ actuators }: GuardState, clock: Clock): Actuat
     },
     countIn: ({ record }, target) => void record({ kind: 'actuator.used', target }),
     recoverIn: ({ nowMs, record }) => {
-      for (const [target, hours] of [...actuators.entries()])
+      for (const [target, hours] of actuators.entries())
         if (hours.some(({ lastAtMs }) => lastAtMs > nowMs)) record({ kind: 'actuator.redated', target })
     },
   }

@@ -274,7 +274,7 @@ export function createApprovals(options: {
     },
 
     forgetIn: (transaction, principal) => {
-      for (const approval of [...state.approvals.values()])
+      for (const approval of state.approvals.values())
         if (!isClosed(approval) && approval.binding.principal === principal)
           expireIn(transaction, approval, 'the credential is gone')
     },

@@ -113,9 +113,10 @@ export function createChanges(options: {
 
   function opened(token: string, { tool, preparedAtMs, expiresAtMs, preparedSeq }: ChangeRecord): PreparedChange {
     const words = wordsOf(log, preparedSeq)
-    const sealed = fromBase64url(String(words?.['sealed'] ?? ''))
-    if (sealed === undefined) throw new Error('the arguments of a prepared change are gone')
-    const summary = String(words?.['summary'])
+    const [kept, summary] = [words?.['sealed'], words?.['summary']]
+    const sealed = typeof kept === 'string' ? fromBase64url(kept) : undefined
+    if (sealed === undefined || typeof summary !== 'string')
+      throw new Error('the arguments of a prepared change are gone')
     return { tool, args: openArguments(token, sealed), summary, preparedAtMs, expiresAtMs, preparedSeq }
   }
 

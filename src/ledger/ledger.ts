@@ -58,6 +58,8 @@ export interface LedgerOptions {
   readonly clock: Clock
   /** The states that other modules decide from: read from the log when it is opened, and kept with every entry. */
   readonly projections?: readonly AnyProjection[]
+  /** Names of the tables, indexes, views and triggers of the whole database that are not as this program made them. */
+  readonly schema?: () => readonly string[]
   /** What other modules repeat of it in their tables of the same database. */
   readonly copies?: readonly Copies[]
 }
@@ -319,7 +321,7 @@ export class Ledger {
 
   /** Re-derives the whole ledger from its bytes, or what came since the last time, and says what is wrong with it. */
   async verify(options: LedgerVerifyOptions = {}): Promise<VerifyReport> {
-    const { database, signer, lastSignedPath: path, copies = [], projections = [] } = this.#options
+    const { database, signer, lastSignedPath: path, copies = [], projections = [], schema } = this.#options
     const since = options.since ?? (options.incremental === true ? this.#verified : undefined)
     // Before the first entry is read, so that what is signed meanwhile lies beyond it.
     const reached = this.#signing.latest()
@@ -331,6 +333,7 @@ export class Ledger {
       lastSigned: { path, text: await readIfThere(path).catch(() => new Uint8Array(0)) },
       copies,
       projections,
+      schema,
     }
     const report = await verifyStored(stored, { ...options, since })
     const found = report.findings.length + report.more

@@ -52,6 +52,8 @@ export interface Stored {
   readonly copies?: readonly Copies[]
   /** Whose rules say which entry may follow which. */
   readonly projections?: readonly AnyProjection[]
+  /** What is not as this program made it, in the whole database; without it only the ledger's own tables are compared. */
+  readonly schema?: (() => readonly string[]) | undefined
 }
 
 export interface VerifyReport {
@@ -151,8 +153,8 @@ class Verification {
   }
 
   begin(): void {
-    const { store, checkpoints, lastSigned } = this.#stored
-    for (const name of store.alteredSchema()) this.#findings.add({ kind: 'schema-differs', name })
+    const { store, checkpoints, lastSigned, schema = () => store.alteredSchema() } = this.#stored
+    for (const name of schema()) this.#findings.add({ kind: 'schema-differs', name })
     this.#readWitnesses()
     if (this.#since !== undefined) this.#roots.expect('given', this.#since.checkpoint)
     const newest = checkpoints.latest()

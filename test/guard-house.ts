@@ -11,6 +11,7 @@ import type { Assessment, Effect, Family, Offer } from '../src/bus/capability.ts
 import { manualClock } from './manual-clock.ts'
 import type { ManualClock } from './manual-clock.ts'
 import { plainOffer } from './plain-offer.ts'
+import { LOG_TABLE, tableLog } from './table-log.ts'
 import { Database } from '../src/core/database-store.ts'
 import type { Json, JsonObject } from '../src/core/json.ts'
 import { ok } from '../src/core/result.ts'
@@ -20,10 +21,8 @@ import type { Guard } from '../src/guard/guard.ts'
 import { guardProjection } from '../src/guard/guard-state.ts'
 import type { GuardState } from '../src/guard/guard-state.ts'
 import { guardMigrations } from '../src/guard/schema-store.ts'
-import type { EventLog } from '../src/guard/transaction-store.ts'
-import { appliedEntry } from '../src/ledger/entry.ts'
-import type { LedgerEntry, LedgerEvent } from '../src/ledger/entry.ts'
-import { Projections } from '../src/ledger/projection.ts'
+import type { LedgerEvent } from '../src/ledger/entry.ts'
+import type { StateLog } from '../src/ledger/state-log.ts'
 
 export const AGENT: Caller & { readonly kind: 'principal' } = { kind: 'principal', id: 'claude', role: 'agent' }
 export const APPROVER: Caller & { readonly kind: 'principal' } = { kind: 'principal', id: 'anna', role: 'approver' }
@@ -54,7 +53,7 @@ interface LoggedEvent {
 export interface GuardHouse {
   readonly clock: ManualClock
   readonly database: Database
-  readonly log: EventLog
+  readonly log: StateLog
   /** What the guard decides from. */
   readonly state: GuardState
   readonly guard: Guard
@@ -75,7 +74,7 @@ export function openHouse(config: Partial<GuardConfig> = {}, approvers = APPROVE
   const open = (path: string, settings: Partial<GuardConfig>): GuardHouse => {
     const database = new Database({ path, migrations: [guardMigrations, LOG_TABLE] })
     opened.push(database)
-    const log = tableLog(database, clock, approvers)
+    const log = tableLog(database, clock, approvers.map(introduction))
     const guard = createGuard({ database, log, clock, config: { ...GUARD_CONFIG, ...settings } })
     return {
       clock,
@@ -101,6 +100,13 @@ export function openHouse(config: Partial<GuardConfig> = {}, approvers = APPROVE
       rmSync(directory, { recursive: true })
     },
   }
+}
+
+/** Those of the tests who decide were let in before the first call. */
+const APPROVERS = ['anna', 'narrow']
+
+function introduction(name: string): LedgerEvent {
+  return { kind: 'token.created', name, role: 'approver', token_hash: name, by: 'owner' }
 }
 
 /** Something that can be driven, and remembers how often. */
@@ -152,60 +158,6 @@ export function callOf(offer: Pick<Offer, 'name'>, body: JsonObject = {}, more: 
     heldLocks: [],
     ...more,
   }
-}
-
-const LOG_TABLE = {
-  room: 'test-log',
-  steps: ['CREATE TABLE test_event (seq INTEGER PRIMARY KEY, at TEXT NOT NULL, event TEXT NOT NULL, body TEXT) STRICT'],
-}
-
-/** Those of the tests who decide were let in before the first call. */
-const APPROVERS = ['anna', 'narrow']
-
-function tableLog(database: Database, clock: ManualClock, approvers: readonly string[]): EventLog {
-  const projections = new Projections(() => storedEntries(database))
-  database.follow(projections.follower)
-  const append = (event: LedgerEvent, body: Json | undefined, seq: number): void => {
-    const at = new Date(clock.now()).toISOString()
-    const entry = appliedEntry(event, { seq, at, bodyHash: body === undefined ? undefined : 'committed' })
-    if (projections.handles(entry.kind)) projections.append(entry)
-    database.sql
-      .prepare('INSERT INTO test_event VALUES (?, ?, ?, ?)')
-      .run(seq, at, JSON.stringify(event), body === undefined ? null : JSON.stringify(body))
-  }
-  const next = (): number =>
-    Number(database.sql.prepare('SELECT max(seq) AS last FROM test_event').get()?.['last'] ?? 0) + 1
-  if (database.sql.prepare('SELECT 1 FROM test_event').get() === undefined)
-    approvers.forEach((name, index) => {
-      const made = { kind: 'token.created', name, role: 'approver', token_hash: name, by: 'owner' }
-      append(made, undefined, index - approvers.length + 1)
-    })
-  return {
-    projections,
-    appendIn: (event, body) => {
-      if (!database.sql.isTransaction) throw new Error('appendIn outside of a transaction')
-      const seq = next()
-      append(event, body, seq)
-      return { seq }
-    },
-    body: (seq) => {
-      const text = database.sql.prepare('SELECT body FROM test_event WHERE seq = ?').get(seq)?.['body']
-      return typeof text === 'string' ? { kind: 'kept', body: JSON.parse(text) as Json } : { kind: 'none' }
-    },
-  }
-}
-
-function storedEntries(database: Database): readonly LedgerEntry[] {
-  return database.sql
-    .prepare('SELECT * FROM test_event ORDER BY seq')
-    .all()
-    .map((row) =>
-      appliedEntry(JSON.parse(String(row['event'])) as LedgerEvent, {
-        seq: Number(row['seq']),
-        at: String(row['at']),
-        bodyHash: row['body'] === null ? undefined : 'committed',
-      }),
-    )
 }
 
 function readEvents(database: Database): readonly LoggedEvent[] {

@@ -25,8 +25,9 @@ import { isReworded } from './grant.ts'
 import type { GrantStore } from './grants-store.ts'
 import type { GuardState } from './guard-state.ts'
 import { redactText } from './secret-text.ts'
-import { isoOf, wordsOf } from './transaction-store.ts'
-import type { EventLog, Transact, Transaction } from './transaction-store.ts'
+import { ERASED, erasableText, isoOf, wordsOf } from '../ledger/state-log.ts'
+import type { StateLog } from '../ledger/state-log.ts'
+import type { Transact, Transaction } from './transaction-store.ts'
 
 /** What the guard itself uses, inside its transactions. */
 export interface ApprovalStore extends Approvals {
@@ -66,7 +67,7 @@ const MAX_DENIALS = 200
 
 export function createApprovals(options: {
   readonly state: GuardState
-  readonly log: Pick<EventLog, 'body'>
+  readonly log: Pick<StateLog, 'body'>
   readonly transact: Transact
   readonly config: ApprovalsConfig
   readonly policyVersion: string
@@ -290,27 +291,25 @@ interface AnnouncedEvent {
 }
 
 /** With what people were shown and said, unless it was erased. */
-function withWords(record: ApprovalRecord, log: Pick<EventLog, 'body'>): Approval {
+function withWords(record: ApprovalRecord, log: Pick<StateLog, 'body'>): Approval {
   const { askedSeq, saidSeq, because, usedTrace: _, ...approval } = record
   const asked = wordsOf(log, askedSeq)
   const { leaves: __, ...shown } = asked ?? ERASED_CALL
-  const reason = record.state === 'expired' ? because : saidSeq === undefined ? undefined : saidIn(log, saidSeq)
+  const reason =
+    record.state === 'expired'
+      ? because
+      : saidSeq === undefined
+        ? undefined
+        : erasableText(wordsOf(log, saidSeq), 'reason')
   return { ...approval, shown: shown as unknown as ShownCall, reason }
 }
 
-function saidIn(log: Pick<EventLog, 'body'>, seq: number): string {
-  const reason = wordsOf(log, seq)?.['reason']
-  return typeof reason === 'string' ? reason : ERASED
-}
-
 /** The hashes of the single arguments, which are erased with the words: they could be guessed. */
-export function leavesOf(state: GuardState, id: string, log: Pick<EventLog, 'body'>): Leaves | undefined {
+export function leavesOf(state: GuardState, id: string, log: Pick<StateLog, 'body'>): Leaves | undefined {
   const leaves = wordsOf(log, state.approvals.get(id)?.askedSeq)?.['leaves']
   return isJsonObject(leaves) ? (leaves as Leaves) : undefined
 }
 
-/** What is shown in the place of words that were erased. */
-const ERASED = '[erased]'
 const ERASED_CALL: JsonObject = {
   title: ERASED,
   label: ERASED,

@@ -23,8 +23,9 @@ import type { ChangeRecord } from './change-state.ts'
 import type { GuardState } from './guard-state.ts'
 import { redactArguments } from './redact.ts'
 import { redactText } from './secret-text.ts'
-import { isoOf, wordsOf } from './transaction-store.ts'
-import type { EventLog, Transact, Transaction } from './transaction-store.ts'
+import { isoOf, wordsOf } from '../ledger/state-log.ts'
+import type { StateLog } from '../ledger/state-log.ts'
+import type { Transact, Transaction } from './transaction-store.ts'
 
 export interface ChangesConfig {
   /** Prepared and not yet taken, of all callers. */
@@ -74,7 +75,7 @@ const MAX_SUMMARY = 1_000
 
 export function createChanges(options: {
   readonly state: GuardState
-  readonly log: Pick<EventLog, 'body'>
+  readonly log: Pick<StateLog, 'body'>
   readonly transact: Transact
   readonly clock: Clock
   readonly config: ChangesConfig

@@ -23,8 +23,9 @@ import type { Grant, GrantRequest } from './grant.ts'
 import { USED_UP } from './grant-state.ts'
 import type { GrantRecord } from './grant-state.ts'
 import type { GuardState } from './guard-state.ts'
-import { isoOf, wordsOf } from './transaction-store.ts'
-import type { EventLog, Transact, Transaction } from './transaction-store.ts'
+import { isoOf, wordsOf } from '../ledger/state-log.ts'
+import type { StateLog } from '../ledger/state-log.ts'
+import type { Transact, Transaction } from './transaction-store.ts'
 
 /** What faces and the CLI use. */
 export interface Grants {
@@ -62,7 +63,7 @@ const MAX_LIST = 500
 
 export function createGrants(options: {
   readonly state: GuardState
-  readonly log: Pick<EventLog, 'body'>
+  readonly log: Pick<StateLog, 'body'>
   readonly transact: Transact
   readonly policyVersion: string
 }): GrantStore {

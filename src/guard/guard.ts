@@ -33,11 +33,11 @@ import type { EmergencyStop } from './stop-store.ts'
 import { createTokens } from './token-store.ts'
 import type { Tokens } from './token-store.ts'
 import { createTransact } from './transaction-store.ts'
-import type { EventLog } from './transaction-store.ts'
+import type { StateLog } from '../ledger/state-log.ts'
 
 export interface GuardOptions {
   readonly database: Database
-  readonly log: EventLog
+  readonly log: StateLog
   readonly clock: Clock
   readonly config: GuardConfig
   readonly logger?: Logger

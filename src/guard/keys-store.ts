@@ -17,8 +17,9 @@ import { stands } from './key-state.ts'
 import type { KeyRecord } from './key-state.ts'
 import { hideSecrets } from './redact.ts'
 import { keyFate } from './settle.ts'
-import { isoOf, wordsOf } from './transaction-store.ts'
-import type { EventLog, Transact, Transaction } from './transaction-store.ts'
+import { isoOf, wordsOf } from '../ledger/state-log.ts'
+import type { StateLog } from '../ledger/state-log.ts'
+import type { Transact, Transaction } from './transaction-store.ts'
 
 export interface KeysConfig {
   readonly ttlMs: number
@@ -66,7 +67,7 @@ const JUMP_MS = 60_000
 
 export function createKeys(options: {
   readonly state: GuardState
-  readonly log: Pick<EventLog, 'body'>
+  readonly log: Pick<StateLog, 'body'>
   readonly transact: Transact
   readonly clock: Clock
   readonly config: KeysConfig

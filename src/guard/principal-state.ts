@@ -45,7 +45,7 @@ export const principalEntries: Readonly<Record<string, ApplyEntry<GuardState>>> 
       hash,
       name,
       role,
-      restrictions: isJsonObject(restrictions) ? (restrictions) : undefined,
+      restrictions: isJsonObject(restrictions) ? restrictions : undefined,
       createdAtMs: atMs,
       createdBy: textField(entry, 'by') ?? '',
       expiresAtMs: timeField(entry, 'expires_at'),

@@ -12,8 +12,9 @@ import type { Result } from '../core/result.ts'
 import { STOP } from './actuator-state.ts'
 import type { GuardState } from './guard-state.ts'
 import { redactText } from './secret-text.ts'
-import { wordsOf } from './transaction-store.ts'
-import type { EventLog, Transact } from './transaction-store.ts'
+import { wordsOf } from '../ledger/state-log.ts'
+import type { StateLog } from '../ledger/state-log.ts'
+import type { Transact } from './transaction-store.ts'
 
 interface StopState {
   readonly by: string
@@ -32,7 +33,7 @@ const MAX_REASON = 500
 
 export function createEmergencyStop(options: {
   readonly state: GuardState
-  readonly log: Pick<EventLog, 'body'>
+  readonly log: Pick<StateLog, 'body'>
   readonly transact: Transact
   readonly nowMs: () => number
 }): EmergencyStop {
@@ -72,7 +73,7 @@ export function createEmergencyStop(options: {
   }
 }
 
-function engagedIn({ stop }: GuardState, log: Pick<EventLog, 'body'>): StopState | undefined {
+function engagedIn({ stop }: GuardState, log: Pick<StateLog, 'body'>): StopState | undefined {
   const engaged = stop.get(STOP)
   if (engaged === undefined) return undefined
   const reason = wordsOf(log, engaged.seq)?.['reason']

@@ -19,7 +19,7 @@ import { tokenNamed } from './principal-state.ts'
 import type { TokenState } from './principal-state.ts'
 import { hashToken, isLive, mintToken, tokenFlaw } from './token.ts'
 import type { NewToken, TokenRecord } from './token.ts'
-import { isoOf } from './transaction-store.ts'
+import { isoOf } from '../ledger/state-log.ts'
 import type { Transact, Transaction } from './transaction-store.ts'
 
 export interface Tokens {

@@ -6,18 +6,9 @@
  */
 import type { Clock } from '../core/clock.ts'
 import type { Database } from '../core/database-store.ts'
-import { isJsonObject } from '../core/json.ts'
-import type { Json, JsonObject } from '../core/json.ts'
+import type { Json } from '../core/json.ts'
 import type { LedgerEvent } from '../ledger/entry.ts'
-import type { BodyState } from '../ledger/ledger.ts'
-import type { Projections } from '../ledger/projection.ts'
-
-/** The ledger as the guard needs it. `appendIn` belongs inside a work given to `Database.commit`. */
-export interface EventLog {
-  readonly appendIn: (event: LedgerEvent, body?: Json) => { readonly seq: number }
-  readonly body: (seq: number) => BodyState
-  readonly projections: Projections
-}
+import type { StateLog } from '../ledger/state-log.ts'
 
 export interface Transaction {
   /** One wall-clock time for the whole step. */
@@ -32,7 +23,7 @@ export type Transact = <Value>(work: (transaction: Transaction) => Value) => Pro
 
 export function createTransact(options: {
   readonly database: Database
-  readonly log: EventLog
+  readonly log: StateLog
   readonly clock: Clock
 }): Transact {
   const { database, log, clock } = options
@@ -48,15 +39,4 @@ export function createTransact(options: {
     for (const effect of effects) effect()
     return value
   }
-}
-
-/** The words of an entry; `undefined` when they were erased, or are not those that the entry commits to. */
-export function wordsOf(log: Pick<EventLog, 'body'>, seq: number | undefined): JsonObject | undefined {
-  const state = seq === undefined ? undefined : log.body(seq)
-  return state?.kind === 'kept' && isJsonObject(state.body) ? state.body : undefined
-}
-
-/** A time as entries spell it. */
-export function isoOf(timeMs: number): string {
-  return new Date(timeMs).toISOString()
 }

@@ -6,6 +6,7 @@
  * Pure joining; each room looks after its own tables.
  */
 import type { Database } from '../core/database-store.ts'
+import { deviceProjection } from '../devices/enrol/device-state.ts'
 import { guardProjection } from '../guard/guard-state.ts'
 import type { Copies } from '../ledger/copies.ts'
 import { ledgerProjection } from '../ledger/own-projection.ts'
@@ -17,4 +18,4 @@ export function recordCopies(database: Pick<Database, 'sql'>): readonly Copies[]
 }
 
 /** The states that decide, of every module that has one. */
-export const recordProjections: readonly AnyProjection[] = [ledgerProjection, guardProjection]
+export const recordProjections: readonly AnyProjection[] = [ledgerProjection, guardProjection, deviceProjection]

@@ -12,6 +12,8 @@ import type { Follower } from '../core/database-store.ts'
 /** What readers get of a table: whoever only decides cannot change it. */
 export interface StateReader<Value> {
   readonly size: number
+  /** Another number after every change, for whoever keeps something that was made from all of it. */
+  readonly version: number
   readonly get: (id: string) => Value | undefined
   readonly has: (id: string) => boolean
   /** In the order in which the ids came. */
@@ -22,6 +24,7 @@ export interface StateReader<Value> {
 export class StateTable<Value> implements StateReader<Value> {
   readonly #values = new Map<string, Value>()
   readonly #journal: StateJournal
+  version = 0
 
   constructor(journal: StateJournal) {
     this.#journal = journal
@@ -80,9 +83,11 @@ export class StateTable<Value> implements StateReader<Value> {
   }
 
   #note(id: string): void {
+    this.version += 1
     const before = this.#values.get(id)
     const had = this.#values.has(id)
     this.#journal.note(() => {
+      this.version += 1
       if (had) this.#values.set(id, before as Value)
       else this.#values.delete(id)
     })

@@ -7,6 +7,7 @@
  */
 import type { Database } from '../core/database-store.ts'
 import { deviceProjection } from '../devices/enrol/device-state.ts'
+import { homeseerProjection } from '../homeseer/homeseer-state.ts'
 import { guardProjection } from '../guard/guard-state.ts'
 import type { Copies } from '../ledger/copies.ts'
 import { ledgerProjection } from '../ledger/own-projection.ts'
@@ -18,4 +19,9 @@ export function recordCopies(database: Pick<Database, 'sql'>): readonly Copies[]
 }
 
 /** The states that decide, of every module that has one. */
-export const recordProjections: readonly AnyProjection[] = [ledgerProjection, guardProjection, deviceProjection]
+export const recordProjections: readonly AnyProjection[] = [
+  ledgerProjection,
+  guardProjection,
+  deviceProjection,
+  homeseerProjection,
+]

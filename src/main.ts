@@ -37,7 +37,7 @@ import type { MeshParts, PreparedMesh } from './main/mesh.ts'
 import { modelsServices } from './main/models.ts'
 import { nodeKeyIn } from './main/node-key-store.ts'
 import { originIn } from './main/origin-store.ts'
-import { recordCopies, recordProjections } from './main/record-copies.ts'
+import { recordCaches, recordProjections } from './main/record-projections.ts'
 import { everyMs } from './main/regular-job-client.ts'
 import type { MeshState } from './mesh/mesh-options.ts'
 import { refused } from './main/start-fault.ts'
@@ -216,7 +216,7 @@ async function openRecords(
     origin,
     lastSignedPath: data.lastSigned,
     clock: systemClock,
-    copies: recordCopies(database.value),
+    caches: recordCaches,
     projections: recordProjections,
     schema: () => alteredSchema(database.value.sql, allMigrations),
   })

@@ -26,7 +26,8 @@ import { guardMigrations } from '../src/guard/schema-store.ts'
 import { Ledger } from '../src/ledger/ledger.ts'
 import { ledgerMigrations } from '../src/ledger/ledger-store.ts'
 import { noteSigner } from '../src/ledger/note-key.ts'
-import { runtimeCopies } from '../src/runtime/copies.ts'
+import { runtimeCache } from '../src/runtime/runtime-cache-store.ts'
+import { runtimeProjection } from '../src/runtime/runtime-state.ts'
 import { runtimeMigrations } from '../src/runtime/migrations.ts'
 import type { Reporter } from '../src/runtime/system/attention.ts'
 import { createRuntime } from '../src/runtime/runtime.ts'
@@ -85,8 +86,8 @@ export async function runtimeRig(options: RigOptions = {}): Promise<Rig> {
     clock,
     origin: ORIGIN,
     lastSignedPath: join(folder, 'signed'),
-    copies: runtimeCopies(database),
-    projections: [guardProjection],
+    caches: [runtimeCache],
+    projections: [guardProjection, runtimeProjection],
   })
   const { bus, guard } = await openSpine({
     database,

@@ -23,6 +23,7 @@ import { thrownMessage } from '../core/thrown.ts'
 import { CheckpointStore } from '../ledger/checkpoint-store.ts'
 import { ledgerFaultSentence } from '../ledger/fork.ts'
 import { keyFaultSentence, loadKey } from '../ledger/key-store.ts'
+import { CacheAudit } from '../ledger/entry-cache-store.ts'
 import { entriesOfKinds } from '../ledger/kind-reader.ts'
 import { LedgerStore, ledgerMigrations } from '../ledger/ledger-store.ts'
 import { Ledger } from '../ledger/ledger.ts'
@@ -37,7 +38,7 @@ import { continueAs, successorName } from '../ledger/succession-store.ts'
 import { verifyStored } from '../ledger/verify.ts'
 import type { VerifyReport } from '../ledger/verify.ts'
 import { originIn } from '../main/origin-store.ts'
-import { recordCopies, recordProjections } from '../main/record-copies.ts'
+import { recordCaches, recordProjections } from '../main/record-projections.ts'
 import { troubleSentence } from './data-trouble.ts'
 
 /** The public key of the ledger in a data directory, whether or not a gateway runs. The fault is a sentence. */
@@ -140,7 +141,7 @@ async function verifyIn(dataRoot: string, config: Config): Promise<Result<Verify
       checkpoints,
       key: verifierKey(origin, ED25519, key.value.publicKey),
       lastSigned: { path: data.lastSigned, text: await readIfThere(data.lastSigned) },
-      copies: recordCopies(database),
+      cacheAudits: () => recordCaches.map((cache) => new CacheAudit(cache, database.sql)),
       projections: recordProjections,
       schema: () => alteredSchema(database.sql, migrations),
     }
@@ -225,7 +226,7 @@ async function workIn<Value>(
         origin,
         lastSignedPath: data.lastSigned,
         clock: systemClock,
-        copies: rooms === 'all' ? recordCopies(database) : [],
+        caches: rooms === 'all' ? recordCaches : [],
         projections: recordProjections,
       }
       return await work(options, privateKey)

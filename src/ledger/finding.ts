@@ -3,7 +3,6 @@
  *
  * Pure.
  */
-import type { CopyDoubt, CopyFinding } from './copies.ts'
 import type { EntryFault } from './entry.ts'
 
 export type Finding =
@@ -32,7 +31,23 @@ export type Finding =
   | { readonly kind: 'schema-differs'; readonly name: string }
   | { readonly kind: 'file-missing'; readonly path: string }
   | { readonly kind: 'unreadable'; readonly reason: string }
-  | CopyFinding
+  | CacheFinding
+
+/** A row, by what a person would call it. */
+export interface CachedThing {
+  readonly what: 'task' | 'thought' | 'session' | 'seal'
+  readonly id: string
+}
+
+/** A table that repeats the log does not say what the log says. */
+export type CacheFinding = CachedThing &
+  (
+    | { readonly kind: 'copy-differs'; readonly seq: number; readonly fields: readonly string[] }
+    /** The log has it, the table lacks it. */
+    | { readonly kind: 'copy-missing'; readonly seq: number }
+    /** The table has it, the log does not. */
+    | { readonly kind: 'copy-unfounded' }
+  )
 
 /** Where a checkpoint was found: `database 512` is the row of that size. */
 export type CheckpointPlace = 'file' | 'export' | 'given' | `database ${number}`
@@ -89,15 +104,9 @@ export function findingSentence(finding: Finding): string {
       return `The ${finding.what} ${finding.id} was removed; the ledger has it (entry ${finding.seq}).`
     case 'copy-unfounded':
       return `The ${finding.what} ${finding.id} was added; the ledger does not have it.`
-    case 'copy-evaded':
-      return `Entry ${finding.seq} was written while the ${finding.what} ${finding.id} was not what the ledger says.`
     default:
       return `The ledger could not be read to its end: ${finding.reason}.`
   }
-}
-
-export function doubtSentence({ what, id, seq, fields }: CopyDoubt): string {
-  return `The ${what} ${id} cannot be compared (${fields.join(', ')}): the words of entry ${seq} were erased.`
 }
 
 function entryFaultWords(fault: EntryFault): string {

@@ -8,7 +8,7 @@
  *
  * Reads and writes through its stores.
  */
-import { equalBytes } from '../core/bytes.ts'
+import { equalBytes, hex } from '../core/bytes.ts'
 import { chanceBytes } from '../core/chance.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Database } from '../core/database-store.ts'
@@ -17,12 +17,14 @@ import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { readIfThere } from './atomic-file-store.ts'
 import { CALL_ABORTED, CALL_ENTER, closedCall, endsCall } from './audit.ts'
-import { bodyHash, commitTo, decodeBody, SALT_BYTES } from './body.ts'
+import { BODY_ERASED, bodyHash, commitTo, decodeBody, SALT_BYTES } from './body.ts'
+import { cachedEntry } from './cached-entry.ts'
 import type { SignedCheckpoint } from './checkpoint.ts'
 import { CheckpointStore } from './checkpoint-store.ts'
-import type { Copies } from './copies.ts'
 import { appliedEntry, decodeEntry, encodeEntry, readableEntries } from './entry.ts'
 import type { Appended, LedgerEntry, LedgerEvent, StoredEntry } from './entry.ts'
+import { CacheAudit, rebuildCache } from './entry-cache-store.ts'
+import type { CachedEntry, EntryCache } from './entry-cache-store.ts'
 import { eraseBody } from './erase.ts'
 import type { Erased, ErasureNote } from './erase.ts'
 import { writeExport } from './export-store.ts'
@@ -60,8 +62,8 @@ export interface LedgerOptions {
   readonly projections?: readonly AnyProjection[]
   /** Names of the tables, indexes, views and triggers of the whole database that are not as this program made them. */
   readonly schema?: () => readonly string[]
-  /** What other modules repeat of it in their tables of the same database. */
-  readonly copies?: readonly Copies[]
+  /** Tables of the same database that repeat what entries say, and are written with them. */
+  readonly caches?: readonly EntryCache[]
 }
 
 export type BodyState =
@@ -84,6 +86,9 @@ export interface RecordedChange {
   /** Absent while the call is under way. */
   readonly end?: LedgerEntry
 }
+
+/** Entries read at once for whoever makes tables from them. */
+const CACHED_PIECE = 1_000
 
 export class Ledger {
   readonly #options: LedgerOptions
@@ -153,7 +158,42 @@ export class Ledger {
     if (kept !== undefined) this.#store.putBody({ seq, salt: kept.salt, body: kept.bytes })
     const leaf = leafHash(bytes)
     this.#tree.append(leaf)
+    const { caches = [], database } = this.#options
+    for (const { apply } of caches)
+      apply[event.kind]?.(database.sql, {
+        entry: appliedEntry(event, { seq, at, bodyHash: kept?.hash }),
+        leafHash: hex(leaf),
+        body,
+        erased: this.#erasedBy(event),
+      })
     return { seq, at, leafHash: leaf }
+  }
+
+  /** The next thousand entries from `from` on, as the tables that repeat them are made from them. */
+  cached(from: number): readonly { readonly seq: number; readonly cached: CachedEntry | undefined }[] {
+    return this.#store.entries(from, CACHED_PIECE).map(({ seq, bytes }) => {
+      const entry = readable(bytes)
+      return { seq, cached: entry && cachedEntry(entry, bytes, this.#store) }
+    })
+  }
+
+  /** Makes the tables that repeat the log again, from the log. */
+  async rebuild(): Promise<void> {
+    const { caches = [], database } = this.#options
+    await database.commit((sql) => {
+      for (const cache of caches) rebuildCache(cache, sql, this.#allCached(cache))
+    })
+  }
+
+  *#allCached({ apply }: EntryCache): Generator<CachedEntry, void, void> {
+    for (const entry of entriesOfKinds(this.#store, new Set(Object.keys(apply)))) {
+      const row = this.#store.entry(entry.seq)
+      if (row !== undefined) yield cachedEntry(entry, row.bytes, this.#store)
+    }
+  }
+
+  #erasedBy(event: LedgerEvent): LedgerEntry | undefined {
+    return event.kind === BODY_ERASED ? this.entry(Number(event['entry']))?.entry : undefined
   }
 
   /** Ends every call that a crash left open. For the start, before the first call. */
@@ -213,15 +253,16 @@ export class Ledger {
     return body === undefined ? { kind: 'altered' } : { kind: 'kept', body }
   }
 
-  /** Forgets a body, and what other modules have from it in their tables, and records that it did. */
+  /** Forgets a body, with the rows that show it, and records that it did. */
   async eraseBody(seq: number, told: ErasureNote = {}): Promise<Result<Erased, EraseFault | LedgerFault>> {
     if (this.#state.kind === 'refusing') return fail(this.#state.fault)
     const stored = this.entry(seq)
     if (stored === undefined) return fail({ kind: 'no-such-entry', seq, size: this.size() })
-    const { database, clock, copies = [] } = this.#options
+    const { database, clock, caches = [] } = this.#options
     const appendIn = (event: LedgerEvent): Appended => this.appendIn(event)
     const holds = (): string | undefined => this.projections.holds(stored.entry, clock.now())
-    return eraseBody(stored, told, { database, store: this.#store, copies, holds, appendIn })
+    const showing = caches.flatMap((cache) => cache.showing(stored.entry))
+    return eraseBody(stored, told, { database, store: this.#store, showing, holds, appendIn })
   }
 
   /** Signs the tree as it is; the last checkpoint again when nothing came since. */
@@ -321,7 +362,7 @@ export class Ledger {
 
   /** Re-derives the whole ledger from its bytes, or what came since the last time, and says what is wrong with it. */
   async verify(options: LedgerVerifyOptions = {}): Promise<VerifyReport> {
-    const { database, signer, lastSignedPath: path, copies = [], projections = [], schema } = this.#options
+    const { database, signer, lastSignedPath: path, caches = [], projections = [], schema } = this.#options
     const since = options.since ?? (options.incremental === true ? this.#verified : undefined)
     // Before the first entry is read, so that what is signed meanwhile lies beyond it.
     const reached = this.#signing.latest()
@@ -331,7 +372,7 @@ export class Ledger {
       key: signer.key,
       // A file that cannot be read is not a checkpoint either.
       lastSigned: { path, text: await readIfThere(path).catch(() => new Uint8Array(0)) },
-      copies,
+      cacheAudits: () => caches.map((cache) => new CacheAudit(cache, database.sql)),
       projections,
       schema,
     }

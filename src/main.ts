@@ -13,14 +13,15 @@ import { dataDirectory } from './config/data-directory.ts'
 import type { DataDirectory } from './config/data-directory.ts'
 import type { Config } from './config/schema.ts'
 import { systemClock } from './core/clock.ts'
-import { Database, DatabaseTooNew } from './core/database-store.ts'
+import { alteredSchema } from './core/database-schema-store.ts'
+import { Database, DatabaseTooNew, SchemaAltered } from './core/database-store.ts'
 import { makeFolder } from './core/folder-store.ts'
 import type { Logger } from './core/logger.ts'
 import { takeProcessLock } from './core/process-lock-store.ts'
 import { fail, ok } from './core/result.ts'
 import type { Result } from './core/result.ts'
 import { thrownMessage } from './core/thrown.ts'
-import { guardMigrations } from './guard/schema-store.ts'
+import { GuardSecretChanged, guardMigrations } from './guard/schema-store.ts'
 import { CheckpointStore } from './ledger/checkpoint-store.ts'
 import { ledgerFaultSentence } from './ledger/fork.ts'
 import type { NodeKey } from './ledger/key-store.ts'
@@ -29,6 +30,7 @@ import { Ledger } from './ledger/ledger.ts'
 import { noteSigner } from './ledger/note-key.ts'
 import { openAccessPoints } from './main/access-points.ts'
 import { createCosigning } from './main/cosigning-client.ts'
+import { watchDatabase } from './main/database-watch.ts'
 import { startFaces } from './main/faces-server.ts'
 import { createFamilies, familyEnvelopes, familyMigrations } from './main/families.ts'
 import { guardConfig } from './main/guard-config.ts'
@@ -36,7 +38,7 @@ import type { MeshParts, PreparedMesh } from './main/mesh.ts'
 import { modelsServices } from './main/models.ts'
 import { nodeKeyIn } from './main/node-key-store.ts'
 import { originIn } from './main/origin-store.ts'
-import { recordCopies } from './main/record-copies.ts'
+import { recordCaches, recordProjections } from './main/record-projections.ts'
 import { everyMs } from './main/regular-job-client.ts'
 import type { MeshState } from './mesh/mesh-options.ts'
 import { refused } from './main/start-fault.ts'
@@ -68,6 +70,8 @@ export interface Gateway extends Spine {
 /** What has been started, to be undone last first. */
 type Undo = (() => void | Promise<void>)[]
 
+/** All tables of the database. */
+const allMigrations = [ledgerMigrations, guardMigrations, ...familyMigrations]
 /** How often what has lapsed (approvals, prepared changes, keys) is cleared away: within a second of its time. */
 const SWEEP_MS = 1_000
 /** How soon after a new checkpoint the other nodes are asked to cosign it. */
@@ -119,7 +123,7 @@ async function build(
   const mesh = config.mesh.enabled ? await loadMesh({ config, data, key, version, logger }) : ok(undefined)
   if (!mesh.ok) return mesh
   if (mesh.value !== undefined) undo.push(mesh.value.stop)
-  const spine = await openSpine({
+  const opening = openSpine({
     database,
     ledger,
     clock: systemClock,
@@ -127,8 +131,14 @@ async function build(
     guard: guardConfig(config),
     bus: { nodeId: id, config: config.bus, families: familyEnvelopes, log: logger, ...mesh.value?.forBus },
   })
+  const spine = await opening.catch((error: unknown) => {
+    if (error instanceof GuardSecretChanged) return error
+    throw error
+  })
+  if (spine instanceof GuardSecretChanged) return refused(spine.message)
   // Who ran, and when, is part of the record; a start without a stop before it was a crash.
-  await ledger.append({ kind: 'node.start', node: id, version, mode: config.mode })
+  const { secretCommitment: guard_secret } = spine.guard
+  await ledger.append({ kind: 'node.start', node: id, version, mode: config.mode, guard_secret })
   undo.push(async () => {
     await ledger.append({ kind: 'node.stop', node: id })
     const signed = await ledger.checkpoint()
@@ -150,6 +160,7 @@ async function build(
   for (const service of services) await startService(service, spine, undo)
   reporters.push(...services)
   undo.push(everyMs(SWEEP_MS, () => spine.guard.sweep(), logger))
+  undo.push(everyMs(SWEEP_MS, watchDatabase({ database, migrations: allMigrations, ledger, logger }), logger))
   // Signs regularly even without witnesses: `ledger.checkpointSeconds` is a promise of its own.
   const cosign = createCosigning(config, ledger, logger)
   if (!cosign.ok) return cosign
@@ -213,7 +224,9 @@ async function openRecords(
     origin,
     lastSignedPath: data.lastSigned,
     clock: systemClock,
-    copies: recordCopies(database.value),
+    caches: recordCaches,
+    projections: recordProjections,
+    schema: () => alteredSchema(database.value.sql, allMigrations),
   })
   const state = ledger.state()
   // A ledger that is not what was signed is not written to: starting would bury the evidence.
@@ -223,11 +236,9 @@ async function openRecords(
 
 function openDatabase(data: DataDirectory): Result<Database, StartFault> {
   try {
-    return ok(
-      new Database({ path: data.database, migrations: [ledgerMigrations, guardMigrations, ...familyMigrations] }),
-    )
+    return ok(new Database({ path: data.database, migrations: allMigrations, isWhole: true }))
   } catch (error) {
-    if (error instanceof DatabaseTooNew) return refused(error.message)
+    if (error instanceof DatabaseTooNew || error instanceof SchemaAltered) return refused(error.message)
     throw error
   }
 }

@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Database } from '../src/core/database-store.ts'
 import type { GuardConfig } from '../src/guard/config.ts'
-import { guardCopies } from '../src/guard/copies-store.ts'
+import { guardProjection } from '../src/guard/guard-state.ts'
 import { createGuard } from '../src/guard/guard.ts'
 import type { Guard } from '../src/guard/guard.ts'
 import { guardMigrations } from '../src/guard/schema-store.ts'
@@ -35,9 +35,9 @@ export async function openGuardLedger(config: GuardConfig): Promise<GuardLedger>
   const folder = mkdtempSync(join(tmpdir(), 'hearthbus-guard-ledger-'))
   const clock = manualClock()
   const database = new Database({ path: join(folder, 'house.db'), migrations: [ledgerMigrations, guardMigrations] })
-  const copies = guardCopies(database, clock)
+  const projections = [guardProjection]
   const lastSignedPath = join(folder, 'signed')
-  const ledger = await Ledger.open({ database, signer, clock, origin: ORIGIN, lastSignedPath, copies })
+  const ledger = await Ledger.open({ database, signer, clock, origin: ORIGIN, lastSignedPath, projections })
   const guard = createGuard({ database, log: ledger, clock, config })
   const close = (): void => {
     database.close()

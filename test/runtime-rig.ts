@@ -21,12 +21,13 @@ import { Database } from '../src/core/database-store.ts'
 import type { Json, JsonObject } from '../src/core/json.ts'
 import { silentLogger } from '../src/core/logger.ts'
 import type { Guard } from '../src/guard/guard.ts'
-import { guardCopies } from '../src/guard/copies-store.ts'
+import { guardProjection } from '../src/guard/guard-state.ts'
 import { guardMigrations } from '../src/guard/schema-store.ts'
 import { Ledger } from '../src/ledger/ledger.ts'
 import { ledgerMigrations } from '../src/ledger/ledger-store.ts'
 import { noteSigner } from '../src/ledger/note-key.ts'
-import { runtimeCopies } from '../src/runtime/copies.ts'
+import { runtimeCache } from '../src/runtime/runtime-cache-store.ts'
+import { runtimeProjection } from '../src/runtime/runtime-state.ts'
 import { runtimeMigrations } from '../src/runtime/migrations.ts'
 import type { Reporter } from '../src/runtime/system/attention.ts'
 import { createRuntime } from '../src/runtime/runtime.ts'
@@ -85,7 +86,8 @@ export async function runtimeRig(options: RigOptions = {}): Promise<Rig> {
     clock,
     origin: ORIGIN,
     lastSignedPath: join(folder, 'signed'),
-    copies: [...guardCopies(database, clock), ...runtimeCopies(database)],
+    caches: [runtimeCache],
+    projections: [guardProjection, runtimeProjection],
   })
   const { bus, guard } = await openSpine({
     database,

@@ -12,11 +12,10 @@ import { problemText } from '../config/config-file.ts'
 import { loadConfig } from '../config/config-store.ts'
 import { dataDirectory, dataRoot } from '../config/data-directory.ts'
 import type { Config } from '../config/schema.ts'
-import { Database } from '../core/database-store.ts'
 import { isJsonObject } from '../core/json.ts'
 import type { Json } from '../core/json.ts'
 import { isLoopback } from '../core/loopback.ts'
-import { hasTokens } from '../guard/token-store.ts'
+import { guardProjection } from '../guard/guard-state.ts'
 import { findingSentence } from '../ledger/finding.ts'
 import { FORK_WAYS_OUT } from '../ledger/fork.ts'
 import { parseVerifierKey } from '../ledger/note-key.ts'
@@ -29,7 +28,7 @@ import { unmatchedSentences } from '../web/unmatched.ts'
 import type { LedgerView } from '../web/views.ts'
 import { findGateway, request } from './gateway-client.ts'
 import type { GatewayConnection } from './gateway-client.ts'
-import { verifyFiles } from './ledger-files-client.ts'
+import { stateIn, verifyFiles } from './ledger-files-client.ts'
 import { notifyFacts } from './notify.ts'
 import { startRefusals } from './start-check-client.ts'
 
@@ -129,10 +128,7 @@ function openWithoutToken(root: string, { listen: { host } }: Config): string | 
   const { database: path } = dataDirectory(root)
   if (!existsSync(path)) return host
   try {
-    const database = new Database({ path, migrations: [], readOnly: true })
-    const isReady = hasTokens(database)
-    database.close()
-    return isReady ? undefined : host
+    return stateIn(path, guardProjection).tokens.size > 0 ? undefined : host
   } catch {
     // What is wrong with the database is said of the ledger, which is in it.
     return undefined

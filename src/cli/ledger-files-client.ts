@@ -13,6 +13,7 @@ import { dataDirectory } from '../config/data-directory.ts'
 import type { DataDirectory } from '../config/data-directory.ts'
 import type { Config } from '../config/schema.ts'
 import { systemClock } from '../core/clock.ts'
+import { alteredSchema } from '../core/database-schema-store.ts'
 import { Database } from '../core/database-store.ts'
 import type { Migrations } from '../core/database-store.ts'
 import { takeProcessLock } from '../core/process-lock-store.ts'
@@ -22,18 +23,22 @@ import { thrownMessage } from '../core/thrown.ts'
 import { CheckpointStore } from '../ledger/checkpoint-store.ts'
 import { ledgerFaultSentence } from '../ledger/fork.ts'
 import { keyFaultSentence, loadKey } from '../ledger/key-store.ts'
+import { CacheAudit } from '../ledger/entry-cache-store.ts'
+import { entriesOfKinds } from '../ledger/kind-reader.ts'
 import { LedgerStore, ledgerMigrations } from '../ledger/ledger-store.ts'
 import { Ledger } from '../ledger/ledger.ts'
 import type { LedgerOptions } from '../ledger/ledger.ts'
 import { ED25519, noteSigner, verifierKey } from '../ledger/note-key.ts'
 import type { VerifierKey } from '../ledger/note-key.ts'
+import { Projections } from '../ledger/projection.ts'
+import type { Projection } from '../ledger/projection.ts'
 import { parsePolicy } from '../ledger/tlog-policy.ts'
 import type { Policy } from '../ledger/tlog-policy.ts'
 import { continueAs, successorName } from '../ledger/succession-store.ts'
 import { verifyStored } from '../ledger/verify.ts'
 import type { VerifyReport } from '../ledger/verify.ts'
 import { originIn } from '../main/origin-store.ts'
-import { recordCopies, recordMigrations } from '../main/record-copies.ts'
+import { recordCaches, recordProjections } from '../main/record-projections.ts'
 import { troubleSentence } from './data-trouble.ts'
 
 /** The public key of the ledger in a data directory, whether or not a gateway runs. The fault is a sentence. */
@@ -73,6 +78,17 @@ export function entryIn(dataRoot: string, seq: number): Promise<Result<Uint8Arra
       database.close()
     }
   })
+}
+
+/** What the log in a database says of something, beside whoever runs. Throws where it cannot be opened. */
+export function stateIn<State>(path: string, projection: Projection<State>): State {
+  const database = new Database({ path, migrations: [], readOnly: true })
+  try {
+    const store = new LedgerStore(database.sql)
+    return new Projections((kinds) => entriesOfKinds(store, kinds)).state(projection)
+  } finally {
+    database.close()
+  }
 }
 
 /** A proof and the entry that it is about, as files. The fault is a sentence. */
@@ -115,7 +131,8 @@ async function verifyIn(dataRoot: string, config: Config): Promise<Result<Verify
   if (!key.ok) return fail(keyFaultSentence(key.fault))
   // Read-only, so nothing is migrated: checking must not change what it checks. Tables of a newer program are not
   // understood, and would only be found changed.
-  const database = new Database({ path: data.database, migrations: recordMigrations, readOnly: true })
+  const migrations = await allMigrations()
+  const database = new Database({ path: data.database, migrations, readOnly: true })
   try {
     const checkpoints = new CheckpointStore(database.sql)
     const origin = await originIn(config, data, () => checkpoints.latest()?.note)
@@ -124,7 +141,9 @@ async function verifyIn(dataRoot: string, config: Config): Promise<Result<Verify
       checkpoints,
       key: verifierKey(origin, ED25519, key.value.publicKey),
       lastSigned: { path: data.lastSigned, text: await readIfThere(data.lastSigned) },
-      copies: recordCopies(database),
+      cacheAudits: () => recordCaches.map((cache) => new CacheAudit(cache, database.sql)),
+      projections: recordProjections,
+      schema: () => alteredSchema(database.sql, migrations),
     }
     return ok(await verifyStored(stored))
   } finally {
@@ -207,7 +226,8 @@ async function workIn<Value>(
         origin,
         lastSignedPath: data.lastSigned,
         clock: systemClock,
-        copies: rooms === 'all' ? recordCopies(database) : [],
+        caches: rooms === 'all' ? recordCaches : [],
+        projections: recordProjections,
       }
       return await work(options, privateKey)
     } finally {

@@ -106,23 +106,22 @@ interface Reported {
   readonly more: number
   /** A copy has no bodies, and so nothing to say of these. */
   readonly erased?: number
-  readonly uncompared?: readonly string[]
   readonly about: string
 }
 
-function reportAnswer({ size, findings, more, erased = 0, uncompared = [], about }: Reported): Answer {
+function reportAnswer({ size, findings, more, erased = 0, about }: Reported): Answer {
   const sentences = findings.map(findingSentence)
   if (findings.length === 0) {
     const gone = erased === 0 ? '' : `, the words of ${erased} erased on request`
     return {
-      json: { ok: true, size, findings: [], erased, uncompared: [...uncompared] },
-      text: [`${size} entries, all in order${gone}${about}.`, ...uncompared].join('\n'),
+      json: { ok: true, size, findings: [], erased },
+      text: `${size} entries, all in order${gone}${about}.`,
     }
   }
   const rest = more === 0 ? [] : [`… and ${more} more.`]
   return {
-    json: { ok: false, size, findings: sentences, more, erased, uncompared: [...uncompared] },
-    text: [...sentences, ...rest, ...uncompared].join('\n'),
+    json: { ok: false, size, findings: sentences, more, erased },
+    text: [...sentences, ...rest].join('\n'),
     exit: EXIT.integrity,
   }
 }

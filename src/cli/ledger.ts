@@ -74,12 +74,21 @@ export function addLedgerCommands(program: Command): void {
     .requiredOption('--reason <text>', 'why; the log keeps it for good, so do not repeat what is to go')
     .action((entries: number[], { reason }: { reason: string }, command: Command) => erase(command, entries, reason))
   ledger
+    .command('rebuild')
+    .description('make the tables that repeat the log again, from the log; nothing is decided from them')
+    .action((_, command: Command) => offline(command, rebuild, { rooms: 'all' }))
+  ledger
     .command('adopt')
     .description('go on although the last signed checkpoint is lost; only if you know that this database is the newest')
     .option('--new-log', 'go on with an older copy, because the newest is lost; as a log of another name')
     .action((options: { newLog?: boolean }, command: Command) =>
       options.newLog === true ? adoptAsNewLog(command) : offline(command, adopt, { state: 'even-refusing' }),
     )
+}
+
+async function rebuild(log: Ledger): Promise<Answer> {
+  await log.rebuild()
+  return { json: { ok: true, size: log.size() }, text: `The tables are made again from ${log.size()} entries.` }
 }
 
 async function adopt(log: Ledger): Promise<Answer> {

@@ -20,6 +20,7 @@
 import { closeSync, existsSync, fdatasync, fdatasyncSync, fstatSync, openSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import type { StatementSync } from 'node:sqlite'
+import { alteredSchema, ROOM_VERSION } from './database-schema-store.ts'
 
 /** Rooms bring their own tables; a room's steps are numbered from 1 without gaps and never edited once landed. */
 export interface Migrations {
@@ -31,9 +32,14 @@ export interface OpenOptions {
   readonly path: string
   readonly migrations: readonly Migrations[]
   readonly readOnly?: boolean
+  /** These are all the migrations there are: a file with anything else in it is refused before it is touched. */
+  readonly isWhole?: boolean
 }
 
 export class DatabaseTooNew extends Error {}
+
+/** Somebody changed what this program made. */
+export class SchemaAltered extends Error {}
 
 /** Bumped when an older program must not touch the file at all, whatever rooms it knows. */
 const FORMAT = 1
@@ -123,6 +129,13 @@ export class Database {
       // setImmediate, not a microtask: everything that this turn of the event loop wants to write shares one fsync.
       setImmediate(() => this.#runGroup())
     })
+  }
+
+  /**
+   * A number that changes when another program writes into the file. Nobody but the process that holds the lock should.
+   */
+  foreignWrites(): number {
+    return Number(this.sql.prepare('PRAGMA data_version').get()?.['data_version'])
   }
 
   follow(follower: Follower): void {
@@ -267,11 +280,21 @@ function refuseNewer(sql: DatabaseSync, { path, migrations }: OpenOptions): void
   }
 }
 
+/** Before the first statement that writes: a planted trigger would run with it. */
+function refuseAltered(sql: DatabaseSync, { path, migrations, isWhole }: OpenOptions): void {
+  const names = isWhole === true ? alteredSchema(sql, migrations) : []
+  if (names.length > 0)
+    throw new SchemaAltered(
+      `${path} was changed by somebody else: ${names.join(', ')} ${names.length === 1 ? 'is' : 'are'} not what this program made. Put back the newest copy of the database, or see what is wrong with it: hearthbus ledger verify.`,
+    )
+}
+
 function migrate(sql: DatabaseSync, options: OpenOptions): void {
   refuseNewer(sql, options)
+  refuseAltered(sql, options)
   sql.exec('BEGIN IMMEDIATE')
   try {
-    sql.exec('CREATE TABLE IF NOT EXISTS room_version (room TEXT PRIMARY KEY, version INTEGER NOT NULL) STRICT')
+    sql.exec(ROOM_VERSION)
     for (const migrations of options.migrations) migrateRoom(sql, migrations)
     sql.exec(`PRAGMA user_version = ${FORMAT}`)
     sql.exec('COMMIT')

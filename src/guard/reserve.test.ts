@@ -128,7 +128,7 @@ describe('a change of an actuator that rests', () => {
     await fate(house, lamp)
     expect(await fate(house, lamp, { signal: leaving.signal })).toBe('cancelled ')
     // Nothing was charged for it: only the first change rests.
-    expect(house.database.sql.prepare('SELECT sum(acts) AS acts FROM guard_actuator').get()).toEqual({ acts: 1 })
+    expect(house.events('actuator')).toHaveLength(1)
   })
 
   it('gives its turn back, whatever becomes of it', async () => {
@@ -189,7 +189,7 @@ describe('a rest', () => {
     expect(await fate(house, refused)).toBe('not-permitted confirm')
     expect(await fate(house, dry)).toBe('acts')
     expect(await fate(house, asked)).toBe('approval-required approval')
-    expect(house.database.sql.prepare('SELECT * FROM guard_actuator').all()).toEqual([])
+    expect(house.events('actuator')).toEqual([])
     expect(await fate(house, lamp)).toBe('acts')
     expect(naps).toEqual([])
     // While it rests, all of these are answered as before: none waits for what it does not use.

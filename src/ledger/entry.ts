@@ -76,6 +76,12 @@ export function encodeEntry(event: LedgerEvent, { seq, at, bodyHash }: Placement
   return bytes
 }
 
+/** The event as it will be read from the log, for whoever has to know before it is there. */
+export function appliedEntry(event: LedgerEvent, { seq, at, bodyHash }: Placement): LedgerEntry {
+  const said = Object.entries(event).filter((field): field is [string, Json] => field[1] !== undefined)
+  return { ...Object.fromEntries(said), kind: event.kind, v: 1, seq, at, ...(bodyHash && { body_hash: bodyHash }) }
+}
+
 export function decodeEntry(bytes: Uint8Array): Result<LedgerEntry, EntryFault> {
   if (bytes.length > MAX_ENTRY_BYTES) return fail({ kind: 'too-long', bytes: bytes.length })
   const text = fromUtf8(bytes)

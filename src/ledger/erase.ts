@@ -1,8 +1,8 @@
 /**
- * Erase: forgets the words of one entry, and what other rooms have from them in their tables, for good.
+ * Erase: forgets the words of one entry for good, with the rows that show them.
  *
- *   look (in turns) ▸ transaction { refused? ▸ look at what came meanwhile ▸ body gone ▸ rows blank ▸ entry says so }
- *     ▸ the write-ahead log emptied ▸ where else the same sentences are (in turns)
+ *   transaction { refused? ▸ body gone ▸ entry says so ▸ rows that are made from it say so }
+ *     ▸ the write-ahead log emptied ▸ where else the same words are (in turns)
  *
  * The entry itself stays, with the hash of what is gone: proofs stay valid.
  *
@@ -13,7 +13,7 @@ import type { Database } from '../core/database-store.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { BODY_ERASED } from './body.ts'
-import type { Copies, CopyName } from './copies.ts'
+import type { CachedThing } from './finding.ts'
 import type { Appended, LedgerEvent, StoredEntry } from './entry.ts'
 import type { LedgerStore } from './ledger-store.ts'
 import type { EraseFault } from './refusal.ts'
@@ -26,8 +26,8 @@ export interface ErasureNote {
 }
 
 export interface Erased extends Appended {
-  /** Rows of other rooms that had the words as well. */
-  readonly blanked: readonly CopyName[]
+  /** Rows that showed the words, and show none any more. */
+  readonly blanked: readonly CachedThing[]
   /** Entries whose bodies still have one of the sentences. */
   readonly also: readonly number[]
 }
@@ -35,7 +35,9 @@ export interface Erased extends Appended {
 export interface EraseParts {
   readonly database: Database
   readonly store: LedgerStore
-  readonly copies: readonly Copies[]
+  readonly showing: readonly CachedThing[]
+  /** Why the words have to stay for now, in a sentence. */
+  readonly holds: () => string | undefined
   /** Inside the transaction. */
   readonly appendIn: (event: LedgerEvent) => Appended
 }
@@ -43,21 +45,16 @@ export interface EraseParts {
 export async function eraseBody(
   { entry }: StoredEntry,
   told: ErasureNote,
-  { database, store, copies, appendIn }: EraseParts,
+  { database, store, showing, holds, appendIn }: EraseParts,
 ): Promise<Result<Erased, EraseFault>> {
   const { seq } = entry
-  const erasers = copies.flatMap((copy) => copy.eraser?.(entry, store) ?? [])
-  // Most of it before the transaction, with turns for everybody else; in it, only what came meanwhile.
-  for (const eraser of erasers) while (eraser.look?.() === true) await setImmediate()
   const phrases = phrasesIn(store.body(seq)?.body ?? new Uint8Array(0))
   const erased = await database.commit((): Result<Omit<Erased, 'also'>, EraseFault> => {
-    const refusal = erasers.map((eraser) => eraser.refusal?.()).find((reason) => reason !== undefined)
+    const refusal = holds()
     if (refusal !== undefined) return fail({ kind: 'words-in-use', reason: refusal })
     if (store.body(seq) === undefined) return fail({ kind: 'nothing-to-erase', seq, erased: store.bodyIsGone(seq) })
-    for (const eraser of erasers) while (eraser.look?.() === true);
     store.deleteBody(seq)
-    const blanked = erasers.flatMap((eraser) => eraser.blank())
-    return ok({ ...appendIn({ kind: BODY_ERASED, entry: seq, ...told }), blanked })
+    return ok({ ...appendIn({ kind: BODY_ERASED, entry: seq, ...told }), blanked: showing })
   })
   if (!erased.ok) return erased
   store.flushLog()

@@ -3,7 +3,6 @@
  *
  * Pure.
  */
-import type { CopyDoubt, CopyFinding } from './copies.ts'
 import type { EntryFault } from './entry.ts'
 
 export type Finding =
@@ -12,6 +11,8 @@ export type Finding =
   | { readonly kind: 'entry-misplaced'; readonly seq: number; readonly claims: number }
   /** A column that repeats the entry's bytes says something else. */
   | { readonly kind: 'column-differs'; readonly seq: number; readonly column: 'kind' | 'closes' }
+  /** It could not lawfully follow the entries before it. */
+  | { readonly kind: 'entry-unlawful'; readonly seq: number; readonly of: string; readonly why: string }
   | { readonly kind: 'call-not-open'; readonly seq: number; readonly call: number | undefined }
   | { readonly kind: 'open-calls-differ'; readonly call: number }
   | { readonly kind: 'body-missing'; readonly seq: number }
@@ -30,7 +31,23 @@ export type Finding =
   | { readonly kind: 'schema-differs'; readonly name: string }
   | { readonly kind: 'file-missing'; readonly path: string }
   | { readonly kind: 'unreadable'; readonly reason: string }
-  | CopyFinding
+  | CacheFinding
+
+/** A row, by what a person would call it. */
+export interface CachedThing {
+  readonly what: 'task' | 'thought' | 'session' | 'seal'
+  readonly id: string
+}
+
+/** A table that repeats the log does not say what the log says. */
+export type CacheFinding = CachedThing &
+  (
+    | { readonly kind: 'copy-differs'; readonly seq: number; readonly fields: readonly string[] }
+    /** The log has it, the table lacks it. */
+    | { readonly kind: 'copy-missing'; readonly seq: number }
+    /** The table has it, the log does not. */
+    | { readonly kind: 'copy-unfounded' }
+  )
 
 /** Where a checkpoint was found: `database 512` is the row of that size. */
 export type CheckpointPlace = 'file' | 'export' | 'given' | `database ${number}`
@@ -47,6 +64,8 @@ export function findingSentence(finding: Finding): string {
       return `Entry ${finding.seq} says that it is entry ${finding.claims}.`
     case 'column-differs':
       return `Column ${finding.column} of entry ${finding.seq} does not say what the entry says.`
+    case 'entry-unlawful':
+      return `Entry ${finding.seq} (${finding.of}) could not lawfully follow: ${finding.why}.`
     case 'call-not-open':
       return `Entry ${finding.seq} ends call ${finding.call ?? '?'}, which was not open.`
     case 'open-calls-differ':
@@ -85,15 +104,9 @@ export function findingSentence(finding: Finding): string {
       return `The ${finding.what} ${finding.id} was removed; the ledger has it (entry ${finding.seq}).`
     case 'copy-unfounded':
       return `The ${finding.what} ${finding.id} was added; the ledger does not have it.`
-    case 'copy-evaded':
-      return `Entry ${finding.seq} was written while the ${finding.what} ${finding.id} was not what the ledger says.`
     default:
       return `The ledger could not be read to its end: ${finding.reason}.`
   }
-}
-
-export function doubtSentence({ what, id, seq, fields }: CopyDoubt): string {
-  return `The ${what} ${id} cannot be compared (${fields.join(', ')}): the words of entry ${seq} were erased.`
 }
 
 function entryFaultWords(fault: EntryFault): string {

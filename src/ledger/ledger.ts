@@ -8,7 +8,7 @@
  *
  * Reads and writes through its stores.
  */
-import { equalBytes } from '../core/bytes.ts'
+import { equalBytes, hex } from '../core/bytes.ts'
 import { chanceBytes } from '../core/chance.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Database } from '../core/database-store.ts'
@@ -17,18 +17,21 @@ import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { readIfThere } from './atomic-file-store.ts'
 import { CALL_ABORTED, CALL_ENTER, closedCall, endsCall } from './audit.ts'
-import { commitTo, decodeBody, SALT_BYTES } from './body.ts'
+import { BODY_ERASED, bodyHash, commitTo, decodeBody, SALT_BYTES } from './body.ts'
+import { cachedEntry } from './cached-entry.ts'
 import type { SignedCheckpoint } from './checkpoint.ts'
 import { CheckpointStore } from './checkpoint-store.ts'
-import type { Copies } from './copies.ts'
-import { decodeEntry, encodeEntry, readableEntries } from './entry.ts'
+import { appliedEntry, decodeEntry, encodeEntry, readableEntries } from './entry.ts'
 import type { Appended, LedgerEntry, LedgerEvent, StoredEntry } from './entry.ts'
+import { CacheAudit, rebuildCache } from './entry-cache-store.ts'
+import type { CachedEntry, EntryCache } from './entry-cache-store.ts'
 import { eraseBody } from './erase.ts'
 import type { Erased, ErasureNote } from './erase.ts'
 import { writeExport } from './export-store.ts'
 import type { Exported, ExportFault } from './export-store.ts'
 import { LedgerRefuses, SOUND } from './fork.ts'
 import type { LedgerFault, LedgerState, SigningFault } from './fork.ts'
+import { entriesOfKinds } from './kind-reader.ts'
 import { LedgerStore } from './ledger-store.ts'
 import type { ChangeQuery } from './ledger-store.ts'
 import { verifyNote } from './note.ts'
@@ -36,6 +39,8 @@ import type { VerifiedSignature } from './note.ts'
 import type { NoteSigner, VerifierKey } from './note-key.ts'
 import { consistencyOf, inclusionOf } from './proof.ts'
 import type { Consistency, Inclusion, ProofFault } from './proof.ts'
+import { Projections } from './projection.ts'
+import type { AnyProjection } from './projection.ts'
 import type { EraseFault } from './refusal.ts'
 import { Signing } from './signing.ts'
 import { StoredTree } from './stored-tree.ts'
@@ -53,14 +58,20 @@ export interface LedgerOptions {
   /** Where the last signed checkpoint is kept a second time, outside the database. */
   readonly lastSignedPath: string
   readonly clock: Clock
-  /** What other rooms repeat of it in their tables of the same database. */
-  readonly copies?: readonly Copies[]
+  /** The states that other modules decide from: read from the log when it is opened, and kept with every entry. */
+  readonly projections?: readonly AnyProjection[]
+  /** Names of the tables, indexes, views and triggers of the whole database that are not as this program made them. */
+  readonly schema?: () => readonly string[]
+  /** Tables of the same database that repeat what entries say, and are written with them. */
+  readonly caches?: readonly EntryCache[]
 }
 
 export type BodyState =
   | { readonly kind: 'kept'; readonly body: Json }
   | { readonly kind: 'erased' }
   | { readonly kind: 'none' }
+  /** Not the one that the entry commits to: somebody changed it. */
+  | { readonly kind: 'altered' }
 
 export interface LedgerVerifyOptions extends VerifyOptions {
   /** From the checkpoint up to which this process last found nothing wrong; everything, when it has not yet looked. */
@@ -76,11 +87,15 @@ export interface RecordedChange {
   readonly end?: LedgerEntry
 }
 
+/** Entries read at once for whoever makes tables from them. */
+const CACHED_PIECE = 1_000
+
 export class Ledger {
   readonly #options: LedgerOptions
   readonly #store: LedgerStore
   readonly #tree: StoredTree
   readonly #signing: Signing
+  readonly projections: Projections
   #state: LedgerState = SOUND
   #verified: SignedCheckpoint | undefined
 
@@ -91,14 +106,19 @@ export class Ledger {
     this.#store = new LedgerStore(database.sql)
     this.#tree = new StoredTree(this.#store)
     this.#signing = new Signing({ database, tree: this.#tree, signer, lastSignedPath })
+    this.projections = new Projections((kinds) => entriesOfKinds(this.#store, kinds))
     database.follow(this.#tree.follower)
+    database.follow(this.projections.follower)
   }
 
   /** Opens in any case; `state()` says whether the stored tree may still be written and signed. */
   static async open(options: LedgerOptions): Promise<Ledger> {
     const ledger = new Ledger(options)
     const fault = await ledger.#signing.judge()
+    ledger.projections.openAll(options.projections ?? [])
+    const unlawful = ledger.projections.unlawful.length
     if (fault !== undefined) ledger.#state = { kind: 'refusing', fault }
+    else if (unlawful > 0) ledger.#state = { kind: 'damaged', findings: unlawful }
     return ledger
   }
 
@@ -130,13 +150,50 @@ export class Ledger {
     const at = new Date(this.#options.clock.now()).toISOString()
     const kept = body === undefined ? undefined : commitTo(body, chanceBytes(SALT_BYTES))
     const bytes = encodeEntry(event, { seq, at, bodyHash: kept?.hash })
+    if (this.projections.handles(event.kind))
+      this.projections.append(appliedEntry(event, { seq, at, bodyHash: kept?.hash }))
     if (closes !== undefined && !this.#store.closeCall(closes)) throw new RangeError(`call ${closes} is not open`)
     this.#store.putEntry({ seq, kind: event.kind, closes: closes ?? null, bytes })
     if (event.kind === CALL_ENTER) this.#store.openCall(seq)
     if (kept !== undefined) this.#store.putBody({ seq, salt: kept.salt, body: kept.bytes })
     const leaf = leafHash(bytes)
     this.#tree.append(leaf)
+    const { caches = [], database } = this.#options
+    for (const { apply } of caches)
+      apply[event.kind]?.(database.sql, {
+        entry: appliedEntry(event, { seq, at, bodyHash: kept?.hash }),
+        leafHash: hex(leaf),
+        body,
+        erased: this.#erasedBy(event),
+      })
     return { seq, at, leafHash: leaf }
+  }
+
+  /** The next thousand entries from `from` on, as the tables that repeat them are made from them. */
+  cached(from: number): readonly { readonly seq: number; readonly cached: CachedEntry | undefined }[] {
+    return this.#store.entries(from, CACHED_PIECE).map(({ seq, bytes }) => {
+      const entry = readable(bytes)
+      return { seq, cached: entry && cachedEntry(entry, bytes, this.#store) }
+    })
+  }
+
+  /** Makes the tables that repeat the log again, from the log. */
+  async rebuild(): Promise<void> {
+    const { caches = [], database } = this.#options
+    await database.commit((sql) => {
+      for (const cache of caches) rebuildCache(cache, sql, this.#allCached(cache))
+    })
+  }
+
+  *#allCached({ apply }: EntryCache): Generator<CachedEntry, void, void> {
+    for (const entry of entriesOfKinds(this.#store, new Set(Object.keys(apply)))) {
+      const row = this.#store.entry(entry.seq)
+      if (row !== undefined) yield cachedEntry(entry, row.bytes, this.#store)
+    }
+  }
+
+  #erasedBy(event: LedgerEvent): LedgerEntry | undefined {
+    return event.kind === BODY_ERASED ? this.entry(Number(event['entry']))?.entry : undefined
   }
 
   /** Ends every call that a crash left open. For the start, before the first call. */
@@ -188,20 +245,24 @@ export class Ledger {
   }
 
   body(seq: number): BodyState {
-    const row = this.#store.body(seq)
-    const body = row && decodeBody(row.body)
-    if (body !== undefined) return { kind: 'kept', body }
-    return this.#store.bodyIsGone(seq) ? { kind: 'erased' } : { kind: 'none' }
+    const [row, stored] = [this.#store.body(seq), this.#store.entry(seq)]
+    const committed = stored && readable(stored.bytes)?.['body_hash']
+    if (committed === undefined) return { kind: 'none' }
+    if (row === undefined) return { kind: 'erased' }
+    const body = bodyHash(row.salt, row.body) === committed ? decodeBody(row.body) : undefined
+    return body === undefined ? { kind: 'altered' } : { kind: 'kept', body }
   }
 
-  /** Forgets a body, and what other rooms have from it in their tables, and records that it did. */
+  /** Forgets a body, with the rows that show it, and records that it did. */
   async eraseBody(seq: number, told: ErasureNote = {}): Promise<Result<Erased, EraseFault | LedgerFault>> {
     if (this.#state.kind === 'refusing') return fail(this.#state.fault)
     const stored = this.entry(seq)
     if (stored === undefined) return fail({ kind: 'no-such-entry', seq, size: this.size() })
-    const { database, copies = [] } = this.#options
+    const { database, clock, caches = [] } = this.#options
     const appendIn = (event: LedgerEvent): Appended => this.appendIn(event)
-    return eraseBody(stored, told, { database, store: this.#store, copies, appendIn })
+    const holds = (): string | undefined => this.projections.holds(stored.entry, clock.now())
+    const showing = caches.flatMap((cache) => cache.showing(stored.entry))
+    return eraseBody(stored, told, { database, store: this.#store, showing, holds, appendIn })
   }
 
   /** Signs the tree as it is; the last checkpoint again when nothing came since. */
@@ -306,7 +367,7 @@ export class Ledger {
 
   /** Re-derives the whole ledger from its bytes, or what came since the last time, and says what is wrong with it. */
   async verify(options: LedgerVerifyOptions = {}): Promise<VerifyReport> {
-    const { database, signer, lastSignedPath: path, copies = [] } = this.#options
+    const { database, signer, lastSignedPath: path, caches = [], projections = [], schema } = this.#options
     const since = options.since ?? (options.incremental === true ? this.#verified : undefined)
     // Before the first entry is read, so that what is signed meanwhile lies beyond it.
     const reached = this.#signing.latest()
@@ -316,7 +377,9 @@ export class Ledger {
       key: signer.key,
       // A file that cannot be read is not a checkpoint either.
       lastSigned: { path, text: await readIfThere(path).catch(() => new Uint8Array(0)) },
-      copies,
+      cacheAudits: () => caches.map((cache) => new CacheAudit(cache, database.sql)),
+      projections,
+      schema,
     }
     const report = await verifyStored(stored, { ...options, since })
     const found = report.findings.length + report.more

@@ -53,7 +53,6 @@ describe('verify', () => {
       more: 0,
       erased: 1,
       compared: true,
-      uncompared: [],
     })
   })
 

@@ -4,11 +4,12 @@
  *
  *   entries ▸ canonical, in place, calls paired ▸ leaf hashes ▸ tiles ▸ roots ▸ every checkpoint, here and in the file
  *        ├──▸ bodies against their commitments
- *        └──▸ rows of other rooms that repeat what entries say (copies.ts), once all entries were read
+ *        ├──▸ which entry may follow which (projection.ts)
+ *        └──▸ tables that repeat what entries say (entry-cache-store.ts), once all entries were read
  *
  * From an earlier checkpoint (`since`) it does the same for what came after. Of what came before it relies on full
- * tiles, whose root that signature covers, and does not read the entries again; nor are copies compared then, since
- * what a row should say follows from all of its entries.
+ * tiles, whose root that signature covers, and does not read the entries again; nor are succession and tables looked at
+ * then, since both follow from all entries.
  *
  * It yields between batches, so that a node can verify itself while it works, and ends at the entry that is last then.
  *
@@ -21,13 +22,16 @@ import { Audit, CALL_ENTER, closedCall } from './audit.ts'
 import { BodyAudit } from './body-audit.ts'
 import type { SignedCheckpoint } from './checkpoint.ts'
 import type { CheckpointStore } from './checkpoint-store.ts'
-import type { Copies, CopyAudit, CopyDoubt, CopyNews } from './copies.ts'
+import { cachedEntry } from './cached-entry.ts'
+import type { CacheAudit } from './entry-cache-store.ts'
 import { Edge } from './edge.ts'
 import type { FullTile } from './edge.ts'
 import { ExpectedRoots } from './expected-roots.ts'
-import { doubtSentence, Findings } from './finding.ts'
+import { Findings } from './finding.ts'
 import type { Finding } from './finding.ts'
 import type { BodyRow, EntryRow, LedgerStore } from './ledger-store.ts'
+import { SuccessionAudit } from './projection.ts'
+import type { AnyProjection } from './projection.ts'
 import { parseVerifierKey } from './note-key.ts'
 import type { VerifierKey } from './note-key.ts'
 import { levelCount, TILE_BYTES, TILE_HEIGHT, TILE_WIDTH, tileNode } from './tile.ts'
@@ -46,8 +50,12 @@ export interface Stored {
   readonly key: VerifierKey
   /** The file beside the database. */
   readonly lastSigned: { readonly path: string; readonly text: Uint8Array | undefined }
-  /** Of the rooms whose tables are in the same database. */
-  readonly copies?: readonly Copies[]
+  /** Of the tables of the same database that repeat what entries say. */
+  readonly cacheAudits?: () => readonly CacheAudit[]
+  /** Whose rules say which entry may follow which. */
+  readonly projections?: readonly AnyProjection[]
+  /** What is not as this program made it, in the whole database; without it only the ledger's own tables are compared. */
+  readonly schema?: (() => readonly string[]) | undefined
 }
 
 export interface VerifyReport {
@@ -62,19 +70,16 @@ export interface VerifyReport {
   readonly more: number
   /** Bodies that are gone because an entry, among those that were read, says that they were erased. */
   readonly erased: number
-  /** Whether the rows of other rooms were compared: only where every entry was read. */
+  /** Whether the tables that repeat the log were compared: only where every entry was read. */
   readonly compared: boolean
-  /** Rows that could not be compared, because what they repeat was erased, in sentences: no findings. */
-  readonly uncompared: readonly string[]
 }
 
 /** Rejects only when `signal` says so; whatever else goes wrong is a finding. */
 export async function verifyStored(stored: Stored, options: VerifyOptions = {}): Promise<VerifyReport> {
   const findings = new Findings()
-  const doubts = new Findings<CopyDoubt>()
   let run: Verification | undefined
   try {
-    const verification = new Verification(stored, { findings, doubts }, options.since)
+    const verification = new Verification(stored, findings, options.since)
     run = verification
     verification.begin()
     while (stored.store.reading(() => verification.turn())) {
@@ -86,6 +91,8 @@ export async function verifyStored(stored: Stored, options: VerifyOptions = {}):
     if (options.signal?.aborted === true) throw error
     // What SQLite cannot read somebody may have written.
     findings.add({ kind: 'unreadable', reason: thrownMessage(error) })
+  } finally {
+    run?.close()
   }
   const { list, more } = findings
   return {
@@ -96,13 +103,7 @@ export async function verifyStored(stored: Stored, options: VerifyOptions = {}):
     more,
     erased: run?.erased() ?? 0,
     compared: run?.compared ?? false,
-    uncompared: doubts.sentences(doubtSentence),
   }
-}
-
-interface Collected {
-  readonly findings: Findings
-  readonly doubts: Findings<CopyDoubt>
 }
 
 /** One tile per turn of the event loop: a few milliseconds. */
@@ -116,7 +117,10 @@ class Verification {
   readonly #bodyAudit: BodyAudit
   readonly #roots: ExpectedRoots
   /** Those that still have rows to compare. */
-  readonly #copyAudits: CopyAudit[]
+  readonly #cacheAudits: CacheAudit[]
+  readonly #opened: readonly CacheAudit[]
+  /** Absent where it does not begin with the first entry: what may follow depends on everything before it. */
+  readonly #succession: SuccessionAudit | undefined
   readonly #witnesses = new Map<string, VerifierKey | undefined>()
   /** Grows with the entries; gone once one is missing, because the tree after a gap cannot be known. */
   #edge: Edge | undefined
@@ -124,8 +128,8 @@ class Verification {
   next: number
   compared = false
 
-  constructor(stored: Stored, { findings, doubts }: Collected, since: SignedCheckpoint | undefined) {
-    const { store, key, copies = [] } = stored
+  constructor(stored: Stored, findings: Findings, since: SignedCheckpoint | undefined) {
+    const { store, key, cacheAudits = () => [], projections = [] } = stored
     this.#stored = stored
     this.#findings = findings
     this.#since = since
@@ -134,18 +138,14 @@ class Verification {
     this.#audit = new Audit(this.#findings, this.from, this.#wasOpen)
     this.#bodyAudit = new BodyAudit(this.#findings, (seq) => store.bodyIsGone(seq))
     this.#roots = new ExpectedRoots(this.#findings, key)
-    const news: CopyNews = {
-      found: (finding) => findings.add(finding),
-      doubted: (doubt) => doubts.add(doubt),
-      // The audit of the bodies reports it for every entry.
-      unread: () => undefined,
-    }
-    this.#copyAudits = this.from > 0 ? [] : copies.flatMap((copy) => copy.audit?.(store, news) ?? [])
+    this.#succession = this.from > 0 ? undefined : new SuccessionAudit(projections)
+    this.#opened = this.from > 0 ? [] : cacheAudits()
+    this.#cacheAudits = [...this.#opened]
   }
 
   begin(): void {
-    const { store, checkpoints, lastSigned } = this.#stored
-    for (const name of store.alteredSchema()) this.#findings.add({ kind: 'schema-differs', name })
+    const { store, checkpoints, lastSigned, schema = () => store.alteredSchema() } = this.#stored
+    for (const name of schema()) this.#findings.add({ kind: 'schema-differs', name })
     this.#readWitnesses()
     if (this.#since !== undefined) this.#roots.expect('given', this.#since.checkpoint)
     const newest = checkpoints.latest()
@@ -161,9 +161,9 @@ class Verification {
   turn(): boolean {
     // Also while rows are compared: what changed a row since the last turn is read before the row is.
     if (this.#batch()) return true
-    const [audit] = this.#copyAudits
+    const [audit] = this.#cacheAudits
     if (audit !== undefined) {
-      if (!audit.compare()) this.#copyAudits.shift()
+      if (!audit.compare((finding) => this.#findings.add(finding))) this.#cacheAudits.shift()
       return true
     }
     this.compared = this.from === 0
@@ -191,8 +191,14 @@ class Verification {
     this.#bodyAudit.ended()
     for (const seq of store.strayBodies(this.next)) this.#findings.add({ kind: 'body-without-entry', seq })
     this.#checkOpenCalls()
+    for (const { seq, kind: of, why } of this.#succession?.unlawful ?? [])
+      this.#findings.add({ kind: 'entry-unlawful', seq, of, why })
     const [expected, found] = [fullTiles(this.next), store.tileCount()]
     if (found > expected) this.#findings.add({ kind: 'tiles-superfluous', expected, found })
+  }
+
+  close(): void {
+    for (const audit of this.#opened) audit.close()
   }
 
   root(): Uint8Array | undefined {
@@ -215,7 +221,10 @@ class Verification {
       if (kind !== entry.kind) this.#findings.add({ kind: 'column-differs', seq, column: 'kind' })
       if (closes !== (closedCall(entry) ?? null)) this.#findings.add({ kind: 'column-differs', seq, column: 'closes' })
       this.#bodyAudit.read(entry, seq, bodies.get(seq))
-      for (const audit of this.#copyAudits) audit.read(entry, bytes)
+      this.#succession?.read(entry)
+      const audits = this.#cacheAudits.filter((audit) => audit.handles(entry.kind))
+      const cached = audits.length > 0 ? cachedEntry(entry, bytes, this.#stored.store) : undefined
+      if (cached !== undefined) for (const audit of audits) audit.read(cached)
     }
     bodies.delete(seq)
     const edge = this.#edge

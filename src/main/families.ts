@@ -18,7 +18,6 @@ import { runtimeFamily } from '../runtime/envelope.ts'
 import { devicesMigrations } from '../devices/enrol/enrol-store.ts'
 import { deviceToolsMigrations } from '../devices/tools/pin-store.ts'
 import { rollbackMigrations } from '../homeseer/admin/rollback-store.ts'
-import { aliasMigrations } from '../homeseer/resolve/alias-store.ts'
 import { ebusMigrations } from '../ebus/values-store.ts'
 import { runtimeMigrations } from '../runtime/migrations.ts'
 import { deriveSecret } from '../ledger/key-store.ts'
@@ -44,7 +43,6 @@ export const familyMigrations: readonly Migrations[] = [
   runtimeMigrations,
   devicesMigrations,
   deviceToolsMigrations,
-  aliasMigrations,
   rollbackMigrations,
   ebusMigrations,
 ]
@@ -115,7 +113,7 @@ async function homeseerServices({
       announceResource: (uri) => bus.announceResource(uri),
     },
     guard: guard.services,
-    ledger: { body: (seq) => ledger.body(seq) },
+    ledger,
   })
   return created.ok ? ok([created.value]) : misconfigured(created.fault)
 }

@@ -106,7 +106,6 @@ export const ledgerVerify = defineTool({
     compared: z
       .boolean()
       .describe('Whether tasks and sessions were compared, too: when every entry was read, as with `full`.'),
-    uncompared: z.array(z.string()).describe('What cannot be compared any more, because the words were erased.'),
     state: z
       .enum(['sound', 'damaged', 'refusing'])
       .describe('`damaged`: a verification found something; `refusing`: nothing is recorded or signed any more.'),

@@ -95,7 +95,7 @@ export function ledgerTools(ledger: Ledger): readonly Capability[] {
     ledgerVerify.handledBy(async ({ full }, { signal }) => {
       const report = await verify(ledger, !full, signal)
       if (!report.ok) return report
-      const { from, size, root, findings, more, erased, compared, uncompared } = report.value
+      const { from, size, root, findings, more, erased, compared } = report.value
       const state = ledger.state()
       const reason = ledgerStateSentence(state)
       return answer({
@@ -107,7 +107,6 @@ export function ledgerTools(ledger: Ledger): readonly Capability[] {
         more_findings: more,
         erased_count: erased,
         compared,
-        uncompared: [...uncompared],
         state: state.kind,
         ...(reason === undefined ? {} : { state_reason: reason }),
       })

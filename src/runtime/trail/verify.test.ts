@@ -3,9 +3,7 @@ import { runtimeRig } from '../../../test/runtime-rig.ts'
 import type { Rig } from '../../../test/runtime-rig.ts'
 import { runtimeSteps } from '../../../test/runtime-steps.ts'
 import { LedgerStore } from '../../ledger/ledger-store.ts'
-import { createSessionStore } from '../proofs/session-store.ts'
 import { atOnce } from '../stride.ts'
-import { createTaskStore } from '../tasks/task-store.ts'
 import { createThoughtStore } from './thought-store.ts'
 import { thoughtHash } from './thought.ts'
 import { walkTrail } from './verify.ts'
@@ -30,7 +28,6 @@ describe('audit_verify_chain', () => {
       broken_sessions: [],
       broken_tasks: [],
       problems: [],
-      uncompared: [],
       findings: [],
       log_size: 0,
     })
@@ -108,8 +105,6 @@ describe('audit_verify_chain', () => {
     const { sql } = rig.database
     const trail = {
       leaves: new LedgerStore(sql),
-      sessions: createSessionStore(sql),
-      tasks: createTaskStore(sql),
       thoughts: createThoughtStore(sql),
     }
     const walk = walkTrail(trail, { from: 0, to: rig.ledger.size() })

@@ -15,6 +15,7 @@ import type { Config } from './config/schema.ts'
 import { systemClock } from './core/clock.ts'
 import { Database, DatabaseTooNew } from './core/database-store.ts'
 import { makeFolder } from './core/folder-store.ts'
+import type { JsonObject } from './core/json.ts'
 import type { Logger } from './core/logger.ts'
 import { takeProcessLock } from './core/process-lock-store.ts'
 import { fail, ok } from './core/result.ts'
@@ -24,9 +25,10 @@ import { guardMigrations } from './guard/schema-store.ts'
 import { CheckpointStore } from './ledger/checkpoint-store.ts'
 import { ledgerFaultSentence } from './ledger/fork.ts'
 import type { NodeKey } from './ledger/key-store.ts'
-import { ledgerMigrations } from './ledger/ledger-store.ts'
+import { ledgerMigrations, oldLedgerSentence } from './ledger/ledger-store.ts'
 import { Ledger } from './ledger/ledger.ts'
 import { noteSigner } from './ledger/note-key.ts'
+import { NODE_STOP } from './ledger/unsigned-tail.ts'
 import { createCosigning } from './main/cosigning-client.ts'
 import { startFaces } from './main/faces-server.ts'
 import { createFamilies, familyEnvelopes, familyMigrations } from './main/families.ts'
@@ -127,10 +129,9 @@ async function build(
     bus: { nodeId: id, config: config.bus, families: familyEnvelopes, log: logger, ...mesh.value?.forBus },
   })
   // Who ran, and when, is part of the record; a start without a stop before it was a crash.
-  await ledger.append({ kind: 'node.start', node: id, version, mode: config.mode })
+  await ledger.append({ kind: 'node.start', node: id, version, mode: config.mode, ...recoveredTail(ledger) })
   undo.push(async () => {
-    await ledger.append({ kind: 'node.stop', node: id })
-    const signed = await ledger.checkpoint()
+    const signed = await ledger.stop({ kind: NODE_STOP, node: id })
     if (!signed.ok) throw new Error(ledgerFaultSentence(signed.fault))
   })
   const reporters: Pick<Service, 'name' | 'health' | 'examine'>[] = []
@@ -188,6 +189,14 @@ async function build(
   return ok({ ...gateway, url })
 }
 
+/** After a crash: how long the unsigned tail was, and what was in it. */
+function recoveredTail(ledger: Ledger): JsonObject {
+  const tail = ledger.unsignedTail()
+  if (tail === undefined) return {}
+  const { from, entries, kinds, torn, uncommitted } = tail
+  return { unsigned: { from, entries, kinds, torn_bytes: torn, uncommitted } }
+}
+
 async function openRecords(
   { config }: GatewayOptions,
   data: DataDirectory,
@@ -214,6 +223,8 @@ async function openRecords(
 }
 
 function openDatabase(data: DataDirectory): Result<Database, StartFault> {
+  const old = oldLedgerSentence(data.database)
+  if (old !== undefined) return refused(old)
   try {
     return ok(
       new Database({ path: data.database, migrations: [ledgerMigrations, guardMigrations, ...familyMigrations] }),

@@ -17,7 +17,7 @@ import { Ledger } from '../src/ledger/ledger.ts'
 import type { SignedCheckpoint } from '../src/ledger/checkpoint.ts'
 import { ledgerMigrations } from '../src/ledger/ledger-store.ts'
 import { noteSigner } from '../src/ledger/note-key.ts'
-import type { NoteSigner } from '../src/ledger/note-key.ts'
+import type { LogSigner } from '../src/ledger/note-key.ts'
 
 export const ORIGIN = 'hearthbus.test/ledger'
 
@@ -26,7 +26,7 @@ export class LedgerFixture {
   readonly path: string
   readonly lastSignedPath: string
   readonly clock: ManualClock = manualClock()
-  readonly signer: NoteSigner
+  readonly signer: LogSigner
   database!: Database
   ledger!: Ledger
 
@@ -89,7 +89,8 @@ export class LedgerFixture {
 
   /** Everything in the data directory, as one. */
   bytesOnDisk(): Buffer {
-    return Buffer.concat(readdirSync(this.directory).map((name) => readFileSync(join(this.directory, name))))
+    const files = readdirSync(this.directory, { recursive: true, withFileTypes: true }).filter((file) => file.isFile())
+    return Buffer.concat(files.map(({ parentPath, name }) => readFileSync(join(parentPath, name))))
   }
 
   remove(): void {

@@ -27,10 +27,13 @@ export interface AuditLog {
    * Makes the event and appends it when its turn in the group comes, says its place at once, and resolves when it is
    * durable. Later works of the same group see what `appended` was told.
    */
-  readonly record: (make: () => AuditEvent, appended?: (seq: number) => void) => Promise<void>
+  readonly record: (make: () => AuditEvent, appended?: (seq: number) => void, when?: RecordTime) => Promise<void>
   /** Why it takes nothing, in a sentence; `undefined` while it does. */
   readonly refusal?: () => string | undefined
 }
+
+/** `deferred`: nobody waits for it alone, so it may share the group of what comes next. */
+export type RecordTime = 'now' | 'deferred'
 
 export interface AuditEvent {
   readonly event: { readonly kind: string; readonly [field: string]: Json | undefined }
@@ -72,10 +75,12 @@ export function auditEnter({ log, redact }: AuditOptions): Stage {
       },
       body: { salt: hex(salt), args },
     })
-    const durable = log.record(makeEvent, (seq) => {
+    const isRead = offer === undefined || offer.effect === 'reads'
+    const appended = (seq: number): void => {
       sequenceNo = seq
-    })
-    if (offer === undefined || offer.effect === 'reads') {
+    }
+    const durable = log.record(makeEvent, appended, isRead ? 'deferred' : 'now')
+    if (isRead) {
       // Not awaited, yet not forgotten: the exit cannot be recorded unless this was.
       durable.catch(() => undefined)
       return next({ ...passage, entered })

@@ -201,7 +201,9 @@ describe('idempotency key', () => {
     house.database.follow({
       workBegins: () => undefined,
       workUndone: () => undefined,
+      writeGroup: () => undefined,
       groupEnds: () => leaving.abort(),
+      close: () => undefined,
     })
     expect(await send(house, valve, { key: 'k1' }, { signal: leaving.signal })).toMatchObject({
       fault: { kind: 'cancelled' },

@@ -10,8 +10,9 @@
  */
 import type { Json } from '../core/json.ts'
 import { bodyHash, decodeBody } from './body.ts'
+import type { SaltedBody } from './body-records.ts'
+import { decodeEntry } from './entry.ts'
 import type { LedgerEntry } from './entry.ts'
-import type { BodyRow, EntryRow } from './ledger-store.ts'
 
 /** What a room offers for its own tables. */
 export interface Copies {
@@ -20,11 +21,18 @@ export interface Copies {
   readonly eraser?: (entry: LedgerEntry, leaves: KeptLeaves) => Eraser | undefined
 }
 
-/** The ledger's tables, as an audit of copies looks things up in them. */
+/** The log, as an audit of copies looks things up in it. */
 export interface KeptLeaves {
-  readonly entries: (from: number, limit: number) => readonly Pick<EntryRow, 'seq' | 'kind' | 'bytes'>[]
-  readonly entry: (seq: number) => Pick<EntryRow, 'bytes'> | undefined
-  readonly body: (seq: number) => Pick<BodyRow, 'salt' | 'body'> | undefined
+  readonly entries: (from: number, limit: number) => readonly { readonly seq: number; readonly bytes: Uint8Array }[]
+  readonly entry: (seq: number) => { readonly bytes: Uint8Array } | undefined
+  readonly body: (seq: number) => SaltedBody | undefined
+}
+
+/** Whether the entry commits to a body that is not there any more. */
+export function bodyIsGone(leaves: Pick<KeptLeaves, 'entry' | 'body'>, seq: number): boolean {
+  const entry = leaves.entry(seq)
+  const decoded = entry && decodeEntry(entry.bytes)
+  return decoded?.ok === true && decoded.value['body_hash'] !== undefined && leaves.body(seq) === undefined
 }
 
 /** Holds no words, and little for each row: a long ledger must not fill the memory. */
@@ -104,7 +112,7 @@ export type CommittedBody =
   | { readonly kind: 'altered' }
 
 /** The words of an entry, if they are those that it commits to. */
-export function committedBody(entry: LedgerEntry, stored: Pick<BodyRow, 'salt' | 'body'> | undefined): CommittedBody {
+export function committedBody(entry: LedgerEntry, stored: SaltedBody | undefined): CommittedBody {
   if (entry['body_hash'] === undefined) return { kind: 'none' }
   if (stored === undefined) return { kind: 'gone' }
   const body = bodyHash(stored.salt, stored.body) === entry['body_hash'] ? decodeBody(stored.body) : undefined

@@ -1,21 +1,26 @@
 /**
  * Erase: forgets the words of one entry, and what other rooms have from them in their tables, for good.
  *
- *   look (in turns) ▸ transaction { refused? ▸ look at what came meanwhile ▸ body gone ▸ rows blank ▸ entry says so }
- *     ▸ the write-ahead log emptied ▸ where else the same sentences are (in turns)
+ *   look (in turns) ▸ transaction { refused? ▸ look at what came meanwhile ▸ rows blank ▸ entry says so } ▸ body
+ *     overwritten ▸ the write-ahead log emptied ▸ where else the same words are (in turns)
+ *
+ * The entry that says so is durable before the body is overwritten; a start finishes what a crash interrupted there.
  *
  * The entry itself stays, with the hash of what is gone: proofs stay valid.
  *
  * Reads and writes through the stores.
  */
+import type { DatabaseSync } from 'node:sqlite'
 import { setImmediate } from 'node:timers/promises'
 import type { Database } from '../core/database-store.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { BODY_ERASED } from './body.ts'
+import { bodyIsGone } from './copies.ts'
 import type { Copies, CopyName } from './copies.ts'
+import { decodeEntry, isSequence } from './entry.ts'
 import type { Appended, LedgerEvent, StoredEntry } from './entry.ts'
-import type { LedgerStore } from './ledger-store.ts'
+import type { LogStore } from './log-store.ts'
 import type { EraseFault } from './refusal.ts'
 import { entriesWith, phrasesIn } from './same-words.ts'
 
@@ -34,7 +39,7 @@ export interface Erased extends Appended {
 
 export interface EraseParts {
   readonly database: Database
-  readonly store: LedgerStore
+  readonly log: LogStore
   readonly copies: readonly Copies[]
   /** Inside the transaction. */
   readonly appendIn: (event: LedgerEvent) => Appended
@@ -43,27 +48,49 @@ export interface EraseParts {
 export async function eraseBody(
   { entry }: StoredEntry,
   told: ErasureNote,
-  { database, store, copies, appendIn }: EraseParts,
+  { database, log, copies, appendIn }: EraseParts,
 ): Promise<Result<Erased, EraseFault>> {
   const { seq } = entry
-  const erasers = copies.flatMap((copy) => copy.eraser?.(entry, store) ?? [])
+  const erasers = copies.flatMap((copy) => copy.eraser?.(entry, log) ?? [])
   // Most of it before the transaction, with turns for everybody else; in it, only what came meanwhile.
   for (const eraser of erasers) while (eraser.look?.() === true) await setImmediate()
-  const phrases = phrasesIn(store.body(seq)?.body ?? new Uint8Array(0))
+  const phrases = phrasesIn(log.body(seq)?.body ?? new Uint8Array(0))
   const erased = await database.commit((): Result<Omit<Erased, 'also'>, EraseFault> => {
     const refusal = erasers.map((eraser) => eraser.refusal?.()).find((reason) => reason !== undefined)
     if (refusal !== undefined) return fail({ kind: 'words-in-use', reason: refusal })
-    if (store.body(seq) === undefined) return fail({ kind: 'nothing-to-erase', seq, erased: store.bodyIsGone(seq) })
+    if (log.body(seq) === undefined) return fail({ kind: 'nothing-to-erase', seq, erased: bodyIsGone(log, seq) })
     for (const eraser of erasers) while (eraser.look?.() === true);
-    store.deleteBody(seq)
     const blanked = erasers.flatMap((eraser) => eraser.blank())
     return ok({ ...appendIn({ kind: BODY_ERASED, entry: seq, ...told }), blanked })
   })
   if (!erased.ok) return erased
-  store.flushLog()
-  const search = entriesWith(store, phrases)
+  log.wipeBody(seq)
+  await database.view(flushWriteAheadLog)
+  const search = entriesWith(log, phrases)
   for (let step = search.next(); ; step = search.next()) {
     if (step.done === true) return ok({ ...erased.value, also: step.value })
     await setImmediate()
   }
+}
+
+/** Overwrites the bodies that an entry of the tail says were erased, where a crash came between the two. */
+export function finishErasures(log: LogStore): void {
+  for (const { bytes } of log.entries(log.tailFirst, log.size - log.tailFirst)) {
+    if (!Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).includes(ERASURE)) continue
+    const decoded = decodeEntry(bytes)
+    const entry = decoded.ok && decoded.value.kind === BODY_ERASED ? decoded.value['entry'] : undefined
+    if (isSequence(entry) && log.body(entry) !== undefined) log.wipeBody(entry)
+  }
+}
+
+const ERASURE = `"kind":"${BODY_ERASED}"`
+
+/**
+ * Empties the write-ahead log into the file, so that it no longer holds what was erased. Outside a transaction. Where
+ * another process is reading, it is left to SQLite's next checkpoint: waiting would stop the whole node.
+ */
+function flushWriteAheadLog(sql: DatabaseSync): void {
+  const waitMs = Number(sql.prepare('PRAGMA busy_timeout').get()?.['timeout'] ?? 0)
+  sql.exec('PRAGMA busy_timeout = 0; PRAGMA wal_checkpoint(TRUNCATE)')
+  sql.exec(`PRAGMA busy_timeout = ${waitMs}`)
 }

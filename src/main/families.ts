@@ -111,7 +111,7 @@ async function homeseerServices({
       announceResource: (uri) => bus.announceResource(uri),
     },
     guard: guard.services,
-    ledger: { body: (seq) => ledger.body(seq) },
+    ledger,
   })
   return created.ok ? ok([created.value]) : misconfigured(created.fault)
 }

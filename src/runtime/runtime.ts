@@ -6,7 +6,6 @@
  * Reads and writes through its stores.
  */
 import type { Capability, Service, ServiceHealth } from '../bus/capability.ts'
-import { LedgerStore } from '../ledger/ledger-store.ts'
 import type { Records } from './dependencies.ts'
 import { createSessionStore } from './proofs/session-store.ts'
 import { proofTools } from './proofs/tools.ts'
@@ -74,7 +73,7 @@ export function createRuntime(options: RuntimeOptions): Service {
     thoughts: createThoughtStore(database.sql),
     sessions: createSessionStore(database.sql),
     tasks: createTaskStore(database.sql),
-    leaves: new LedgerStore(database.sql),
+    leaves: ledger.leaves,
   }
   const skills = createSkillRegistry(records, createSkillScanner(config.skillRoots), createSkillStore(database.sql))
   const probe = createProbe(records, config.dataDirectory)

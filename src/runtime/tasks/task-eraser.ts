@@ -28,9 +28,9 @@ export function createTaskEraser(
     look: () => {
       if (words.size === 0) return false
       const rows = leaves.entries(next, PIECE)
-      for (const { kind, bytes } of rows) {
-        const later = kind.startsWith('task.') ? decodeEntry(bytes) : undefined
-        if (later?.ok !== true || taskOf(later.value) !== id) continue
+      for (const { bytes } of rows) {
+        const later = decodeEntry(bytes)
+        if (!later.ok || taskOf(later.value) !== id) continue
         for (const word of ERASABLE) if (wordsSetBy(later.value).includes(word)) words.delete(word)
       }
       next = (rows.at(-1)?.seq ?? next - 1) + 1

@@ -2,7 +2,6 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { runtimeRig } from '../../../test/runtime-rig.ts'
 import type { Rig } from '../../../test/runtime-rig.ts'
 import { runtimeSteps } from '../../../test/runtime-steps.ts'
-import { LedgerStore } from '../../ledger/ledger-store.ts'
 import { createSessionStore } from '../proofs/session-store.ts'
 import { atOnce } from '../stride.ts'
 import { createTaskStore } from '../tasks/task-store.ts'
@@ -107,7 +106,7 @@ describe('audit_verify_chain', () => {
     const thought = await think('T-1')
     const { sql } = rig.database
     const trail = {
-      leaves: new LedgerStore(sql),
+      leaves: rig.ledger.leaves,
       sessions: createSessionStore(sql),
       tasks: createTaskStore(sql),
       thoughts: createThoughtStore(sql),

@@ -30,7 +30,8 @@ export function rewriteLog(
   change: (entries: AppendedEntry[]) => readonly AppendedEntry[],
 ): void {
   const entries = change(storedEntries(directory))
-  for (const name of ['tile', 'tail', 'bodies', 'nodes']) rmSync(join(directory, name), { recursive: true, force: true })
+  for (const name of ['tile', 'tail', 'bodies', 'nodes'])
+    rmSync(join(directory, name), { recursive: true, force: true })
   const log = new LogStore({ directory, key })
   const tree = new StoredTree(log)
   for (let at = 0; at < entries.length; at += 100) {

@@ -161,7 +161,8 @@ async function verifyIn(
 /** Even to read, SQLite makes a file beside the database, which a write-protected medium does not take. */
 function copyDatabase(path: string): { readonly path: string; readonly remove: () => void } {
   const folder = mkdtempSync(join(tmpdir(), 'hearthbus-verify-'))
-  for (const rest of ['', '-wal']) if (existsSync(`${path}${rest}`)) copyFileSync(`${path}${rest}`, join(folder, `copy${rest}`))
+  for (const rest of ['', '-wal'])
+    if (existsSync(`${path}${rest}`)) copyFileSync(`${path}${rest}`, join(folder, `copy${rest}`))
   return { path: join(folder, 'copy'), remove: () => rmSync(folder, { recursive: true }) }
 }
 

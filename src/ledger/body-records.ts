@@ -30,7 +30,11 @@ export function bodyRecordBytes({ body }: SaltedBody): number {
 }
 
 /** Answers the offset of the salt. */
-export function writeBodyRecord(target: Buffer, at: number, { index, salt, body }: SaltedBody & { index: number }): number {
+export function writeBodyRecord(
+  target: Buffer,
+  at: number,
+  { index, salt, body }: SaltedBody & { index: number },
+): number {
   target.writeUInt32BE(index, at)
   target.writeUInt32BE(body.length, at + 4)
   target.set(salt, at + HEAD_BYTES)
@@ -63,7 +67,10 @@ export function readBodyRecords(bytes: Buffer, from: number, to: number): readon
 }
 
 /** `undefined` for one that was erased. */
-export function bodyAt(bytes: Uint8Array, { offset, length }: Pick<BodyRecord, 'offset' | 'length'>): SaltedBody | undefined {
+export function bodyAt(
+  bytes: Uint8Array,
+  { offset, length }: Pick<BodyRecord, 'offset' | 'length'>,
+): SaltedBody | undefined {
   const salt = bytes.subarray(offset, offset + SALT_BYTES)
   const body = bytes.subarray(offset + SALT_BYTES, offset + SALT_BYTES + length)
   return salt.every((byte) => byte === 0) ? undefined : { salt, body }

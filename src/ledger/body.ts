@@ -54,7 +54,10 @@ export function bodyHash(salt: Uint8Array, bytes: Uint8Array): string {
 }
 
 /** Whether the bytes of an entry commit to this body. */
-export function isCommittedBody(entry: Uint8Array, stored: { readonly salt: Uint8Array; readonly body: Uint8Array }): boolean {
+export function isCommittedBody(
+  entry: Uint8Array,
+  stored: { readonly salt: Uint8Array; readonly body: Uint8Array },
+): boolean {
   const value = jsonIn(fromUtf8(entry))
   return isJsonObject(value) && value['body_hash'] === bodyHash(stored.salt, stored.body)
 }

@@ -69,6 +69,8 @@ export interface LedgerOptions {
   /** Where the log is; `ledger` beside that file, unless told otherwise. */
   readonly directory?: string
   readonly clock: Clock
+  /** How many entries a file of the tail takes. */
+  readonly segmentEntries?: number | undefined
   /** What other rooms repeat of it in their tables of the same database. */
   readonly copies?: readonly Copies[]
 }
@@ -150,7 +152,12 @@ export class Ledger {
     this.#options = options
     this.#directory = directory
     this.#tailKey = signer.deriveSecret(TAIL_SECRET)
-    this.#log = new LogStore({ directory, key: this.#tailKey, tables: { size: tablesSize(database.sql), signed } })
+    this.#log = new LogStore({
+      directory,
+      key: this.#tailKey,
+      tables: { size: tablesSize(database.sql), signed },
+      segmentEntries: options.segmentEntries,
+    })
     this.#tree = new StoredTree(this.#log)
     this.#lookup = new LookupStore(join(directory, 'lookup.db'))
     this.#signing = new Signing({
@@ -292,7 +299,9 @@ export class Ledger {
    * it.
    */
   entriesOfTrace(traceId: string): readonly LedgerEntry[] {
-    const found = this.#lookup.ofTrace(traceId).flatMap(({ seq, ended }) => (ended === undefined ? [seq] : [seq, ended]))
+    const found = this.#lookup
+      .ofTrace(traceId)
+      .flatMap(({ seq, ended }) => (ended === undefined ? [seq] : [seq, ended]))
     const seqs = [...new Set(found)].toSorted((one, other) => one - other)
     return seqs.flatMap((seq) => this.entry(seq)?.entry ?? [])
   }
@@ -376,7 +385,7 @@ export class Ledger {
     if (this.#state.kind !== 'refusing') return this.checkpoint()
     const { fault } = this.#state
     const forgivable = fault.kind === 'last-signed-missing' || fault.kind === 'last-signed-invalid'
-    const remaining = forgivable ? this.#signing.judgeDatabase() : fault
+    const remaining = forgivable ? (this.#judgeLog() ?? this.#signing.judgeDatabase()) : fault
     if (remaining !== undefined) return fail(remaining)
     const refusing = this.#state
     this.#state = SOUND
@@ -414,7 +423,10 @@ export class Ledger {
   /**
    * Writes the ledger, up to a fresh checkpoint, as files that anybody can verify; goes on where the last export ended.
    */
-  async exportTo(directory: string, options: { readonly withBodies?: boolean } = {}): Promise<Result<Exported, ExportFault | SigningFault>> {
+  async exportTo(
+    directory: string,
+    options: { readonly withBodies?: boolean } = {},
+  ): Promise<Result<Exported, ExportFault | SigningFault>> {
     const signed = await this.checkpoint()
     if (!signed.ok) return signed
     const source = {
@@ -459,13 +471,19 @@ export class Ledger {
   }
 
   async #judge(): Promise<LedgerFault | undefined> {
-    const { damage, size } = this.#log
+    const fault = await this.#signing.judge()
+    // A wrong key explains everything else that would be found.
+    if (fault?.kind === 'last-signed-invalid' || fault?.kind === 'last-signed-missing') return fault
+    return this.#judgeLog() ?? fault ?? tailFault(this.#log, this.#signing.latest()?.checkpoint.size ?? 0)
+  }
+
+  /** Whether the log is whole, and the tables are its own. */
+  #judgeLog(): LedgerFault | undefined {
+    const { damage, size, tablesNeed } = this.#log
     if (damage !== undefined) return { kind: 'damaged', reason: damage }
     const applied = tablesSize(this.#options.database.sql)
     if (applied > size) return { kind: 'truncated', size, signedSize: applied, source: 'tables' }
-    if (applied < this.#log.tablesNeed) return { kind: 'tables-behind', size: applied, needed: this.#log.tablesNeed }
-    const fault = await this.#signing.judge()
-    return fault ?? tailFault(this.#log, this.#signing.latest()?.checkpoint.size ?? 0)
+    return applied < tablesNeed ? { kind: 'tables-behind', size: applied, needed: tablesNeed } : undefined
   }
 
   /** Brings up to date what follows the log, and finishes what a crash interrupted. */
@@ -540,6 +558,7 @@ export class Ledger {
   }
 
   async #prepare(size: number): Promise<void> {
+    this.#log.writeBundles()
     this.#tree.writePartials(size)
     await this.#log.tiles.sync()
   }

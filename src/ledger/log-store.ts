@@ -32,6 +32,7 @@ export interface LogOptions {
   readonly readOnly?: boolean
   /** How far the tables have committed: a later group that changed rows as well was told to nobody. */
   readonly tables?: FollowedTables | undefined
+  readonly segmentEntries?: number | undefined
 }
 
 export interface LeafRow {
@@ -56,6 +57,8 @@ export class LogStore {
   readonly tablesNeed: number
   /** The first entry that the tail holds, as it was opened. */
   readonly tailFirst: number
+  /** Where full tiles of all levels were durable when it was opened: what follows was in the tail. */
+  readonly tiledTo: number
   #base: number
   #size: number
   #recent: Uint8Array[] = []
@@ -67,7 +70,7 @@ export class LogStore {
   readonly #bodies = new RecentlyUsed<number, StoredBodies>(BODIES_KEPT)
 
   /** Throws what the file system says; what is wrong with the content is `damage`. */
-  constructor({ directory, key, readOnly = false, tables }: LogOptions) {
+  constructor({ directory, key, readOnly = false, tables, segmentEntries }: LogOptions) {
     this.tiles = new TileStore(directory, !readOnly)
     const folder = join(directory, 'tail')
     const whole = readTail(folder, key)
@@ -77,15 +80,16 @@ export class LogStore {
     const [bundles, first] = [this.#countBundles(), read.segments[0]?.first]
     this.tailFirst = first ?? bundles * TILE_WIDTH
     this.#base = Math.ceil(this.tailFirst / TILE_WIDTH) * TILE_WIDTH
+    this.tiledTo = this.#base
     this.#size = endOf(read) ?? this.tailFirst
     this.lost = { torn: read.torn, uncommitted: (endOf(whole) ?? 0) - (endOf(read) ?? 0) }
     this.damage = read.damage ?? this.#gap(bundles, first)
     for (const { groups } of read.segments)
-      for (const group of groups)
-        this.#recent.push(...group.entries.slice(Math.max(0, this.#base - group.first)))
-    if (!readOnly && key !== undefined && this.damage === undefined) this.#tail = new TailStore(folder, key, read, this.#base)
+      for (const group of groups) this.#recent.push(...group.entries.slice(Math.max(0, this.#base - group.first)))
+    if (!readOnly && key !== undefined && this.damage === undefined)
+      this.#tail = new TailStore({ directory: folder, key, read, begins: this.#base, segmentEntries })
     this.#locate(read)
-    if (this.#tail !== undefined) this.#bundle()
+    if (this.#tail !== undefined) this.writeBundles()
   }
 
   get isWritable(): boolean {
@@ -138,9 +142,14 @@ export class LogStore {
     const entries = group.map(({ bytes }) => bytes)
     for (const place of this.#written) this.#places.set(this.#size + place.index, place)
     this.#written = []
-    this.#recent.push(...entries)
+    for (const bytes of entries) this.#recent.push(bytes)
     this.#size += entries.length
-    this.#bundle()
+    try {
+      this.writeBundles()
+    } catch {
+      // A disk that takes no files now: the entries are in the tail, and the bundles are written before the next
+      // checkpoint, or there is none.
+    }
     return entries
   }
 
@@ -223,11 +232,11 @@ export class LogStore {
     return 'body' in place ? place.body : this.#tail?.read(place)
   }
 
-  /** Writes the bundles that are full. */
-  #bundle(): void {
+  /** Writes the bundles that are full. Throws what the file system says. */
+  writeBundles(): void {
     while (this.#size - this.#base >= TILE_WIDTH) {
       const index = this.#base / TILE_WIDTH
-      const entries = this.#recent.splice(0, TILE_WIDTH)
+      const entries = this.#recent.slice(0, TILE_WIDTH)
       const content = encodeBundle(entries)
       const name = { level: 'entries', index, width: TILE_WIDTH } as const
       const bodies: (SaltedBody & { readonly index: number })[] = []
@@ -235,11 +244,12 @@ export class LogStore {
         const body = this.#places.has(this.#base + offset) ? this.body(this.#base + offset) : undefined
         if (body !== undefined) bodies.push({ index: offset, ...body })
       }
-      this.#base += TILE_WIDTH
       // A start finds those that were written since the oldest segment began.
       const before = this.tiles.tile(name)
       this.tiles.writeBodies(index, bodies)
       if (before === undefined || !equalBytes(before, content)) this.tiles.writeTile(name, content)
+      this.#recent.splice(0, TILE_WIDTH)
+      this.#base += TILE_WIDTH
       this.#bodies.delete(index)
       this.#bundles.get(index, () => entries)
     }

@@ -100,8 +100,17 @@ export class LookupStore {
     const call = closedCall(event)
     if (call !== undefined) this.#steps.push({ call, ended: seq })
     this.#size = seq + 1
-    if (this.#steps.length >= FLUSH_ROWS) this.flush()
-    else this.#timer ??= setTimeout(() => this.flush(), FLUSH_MS).unref()
+    if (this.#steps.length >= FLUSH_ROWS) this.#tryFlush()
+    else this.#timer ??= setTimeout(() => this.#tryFlush(), FLUSH_MS).unref()
+  }
+
+  /** A disk that is full loses nothing: the steps stay, and the log has the entries. */
+  #tryFlush(): void {
+    try {
+      this.flush()
+    } catch {
+      if (this.#sql.isTransaction) this.#sql.exec('ROLLBACK')
+    }
   }
 
   /** Forgets what came after, because the log is shorter than this was told. */
@@ -159,11 +168,10 @@ export class LookupStore {
   /** Calls and what people decided about them, before `seq`, newest first. */
   listed(before: number, limit: number, traceId?: string): readonly EndedCall[] {
     const ofTrace = traceId === undefined ? '' : 'AND trace_id = ?'
-    return this.#ended(`SELECT seq, ended FROM lookup WHERE listed = 1 AND seq < ? ${ofTrace} ORDER BY seq DESC LIMIT ?`, [
-      before,
-      ...(traceId === undefined ? [] : [traceId]),
-      limit,
-    ])
+    return this.#ended(
+      `SELECT seq, ended FROM lookup WHERE listed = 1 AND seq < ? ${ofTrace} ORDER BY seq DESC LIMIT ?`,
+      [before, ...(traceId === undefined ? [] : [traceId]), limit],
+    )
   }
 
   openCalls(): readonly number[] {
@@ -182,7 +190,8 @@ export class LookupStore {
   }
 
   close(): void {
-    this.flush()
+    this.#tryFlush()
+    clearTimeout(this.#timer)
     this.#sql.close()
   }
 

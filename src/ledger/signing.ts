@@ -176,15 +176,15 @@ export class Signing {
     const { database, tree, signer, lastSignedPath, prepare, publish } = this.#options
     // A commit of its own: when it resolves, everything that this tree holds is on the disk.
     const { size, root } = await database.commit(() => ({ size: tree.size, root: tree.root() }), { tables: false })
-    await prepare(size)
     const checkpoint: Checkpoint = { origin: signer.key.name, size, root, extensions: [] }
     const signed: SignedCheckpoint = { checkpoint, note: signNote(formatCheckpoint(checkpoint), [signer]) }
     try {
+      await prepare(size)
       await writeAtomically(lastSignedPath, checkpointText(signed))
+      await publish(signed)
     } catch (error) {
       return fail({ kind: 'last-signed-unwritable', path: lastSignedPath, reason: thrownMessage(error) })
     }
-    await publish(signed)
     await database.commit(() => this.#store.put(rowOf(signed)))
     this.#latest = signed
     return ok(signed)

@@ -27,6 +27,7 @@ export class StoredTree implements ReadableTree {
   #edge: Edge | undefined
   #root: { readonly size: number; readonly hash: Uint8Array } | undefined
   #believesNodes = true
+  readonly #unwritten = new Map<string, FullTile>()
   readonly #kept = new RecentlyUsed<string, Uint8Array>(TILES_KEPT)
 
   constructor(log: LogStore) {
@@ -48,9 +49,11 @@ export class StoredTree implements ReadableTree {
     return size === this.size ? this.root() : rootAt(size, this.node)
   }
 
+  /** What the log has just committed. */
   append(entries: readonly Uint8Array[]): void {
-    const edge = this.#current()
-    for (const bytes of entries) edge.append(leafHash(bytes))
+    const edge = this.#edge
+    // One that was not asked for yet is read from the log, which has them.
+    if (edge !== undefined) for (const bytes of entries) edge.append(leafHash(bytes))
   }
 
   /**
@@ -81,6 +84,7 @@ export class StoredTree implements ReadableTree {
 
   /** Writes the partial tiles of a tree of `size` entries, which whoever reads its checkpoint asks for. */
   writePartials(size: number): void {
+    this.writeFullTiles()
     for (const name of tilesOf(size)) {
       if (name.width === TILE_WIDTH) continue
       this.#log.tiles.writeTile(name, this.content(name))
@@ -96,10 +100,10 @@ export class StoredTree implements ReadableTree {
   }
 
   #load(): Edge {
-    const { base, size } = this.#log
+    const { tiledTo, size } = this.#log
     try {
-      const edge = Edge.at(base, (level, from, count) => this.#partialTile(level, from, count), this.#finished)
-      for (const { bytes } of this.#log.entries(base, size - base)) edge.append(leafHash(bytes))
+      const edge = Edge.at(tiledTo, (level, from, count) => this.#partialTile(level, from, count), this.#finished)
+      for (const { bytes } of this.#log.entries(tiledTo, size - tiledTo)) edge.append(leafHash(bytes))
       if (edge.size !== size) throw new Error(`entry ${edge.size} is missing`)
       return edge
     } catch (error) {
@@ -118,17 +122,34 @@ export class StoredTree implements ReadableTree {
   }
 
   readonly #finished = ({ level, index, nodes }: FullTile): void => {
-    const { tiles, isWritable } = this.#log
+    const { isWritable } = this.#log
     this.#kept.get(`${level}/${index}`, () => nodes)
     if (!isWritable) return
-    const hashes = nodes.subarray(0, TILE_BYTES)
-    const name = { level, index, width: TILE_WIDTH }
-    const before = tiles.tile(name)
-    if (before === undefined || !equalBytes(before, hashes)) tiles.writeTile(name, hashes)
-    if (level === 0) tiles.keepNodes(index, nodes)
+    this.#unwritten.set(`${level}/${index}`, { level, index, nodes })
+    try {
+      this.writeFullTiles()
+    } catch {
+      // A disk that takes no files now: the entries are in the tail, and the tiles are written before the next
+      // checkpoint, or there is none.
+    }
+  }
+
+  /** Throws what the file system says. */
+  writeFullTiles(): void {
+    const { tiles } = this.#log
+    for (const [key, { level, index, nodes }] of this.#unwritten) {
+      const hashes = nodes.subarray(0, TILE_BYTES)
+      const name = { level, index, width: TILE_WIDTH }
+      const before = tiles.tile(name)
+      if (before === undefined || !equalBytes(before, hashes)) tiles.writeTile(name, hashes)
+      if (level === 0) tiles.keepNodes(index, nodes)
+      this.#unwritten.delete(key)
+    }
   }
 
   #nodesOf(level: number, index: number): Uint8Array {
+    const unwritten = this.#unwritten.get(`${level}/${index}`)
+    if (unwritten !== undefined) return unwritten.nodes
     const nodes = this.#kept.get(`${level}/${index}`, () => {
       const known = level === 0 && this.#believesNodes ? this.#log.tiles.nodes(index) : undefined
       if (known !== undefined) return known

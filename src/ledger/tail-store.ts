@@ -78,7 +78,8 @@ export function readTail(directory: string, key: Uint8Array | undefined): ReadTa
     const isLast = place === names.length - 1
     const first = Number(name)
     // A crash while it was begun.
-    if (bytes.length < HEAD_BYTES && isLast && (place > 0 || first === 0)) return { segments, torn: bytes.length, damage: undefined }
+    if (bytes.length < HEAD_BYTES && isLast && (place > 0 || first === 0))
+      return { segments, torn: bytes.length, damage: undefined }
     const begins =
       bytes.length >= HEAD_BYTES &&
       equalBytes(bytes.subarray(0, 4), MAGIC) &&
@@ -87,8 +88,21 @@ export function readTail(directory: string, key: Uint8Array | undefined): ReadTa
       (mac === undefined || (equalBytes(macBefore(bytes), mac) && first === endOf(segments.at(-1))))
     if (!begins) return { segments, torn, damage: `${path} does not follow what was written before it` }
     const { groups, whole, forged } = readGroups(bytes, first, key)
-    segments.push({ path, first, bytes, groups, whole, headBytes: HEAD_BYTES, tables: Number(bytes.readBigUInt64BE(12)) })
-    if (forged) return { segments, torn, damage: `${path} holds a group, from entry ${endOf(segments.at(-1))} on, that this node did not write` }
+    segments.push({
+      path,
+      first,
+      bytes,
+      groups,
+      whole,
+      headBytes: HEAD_BYTES,
+      tables: Number(bytes.readBigUInt64BE(12)),
+    })
+    if (forged)
+      return {
+        segments,
+        torn,
+        damage: `${path} holds a group, from entry ${endOf(segments.at(-1))} on, that this node did not write`,
+      }
     if (whole < bytes.length && (!isLast || hasLaterGroup(bytes, whole)))
       return { segments, torn, damage: `${path} is not whole: something before its end was changed` }
     torn = bytes.length - whole
@@ -176,27 +190,40 @@ export interface TailPlace {
   readonly length: number
 }
 
+export interface TailOptions {
+  readonly directory: string
+  readonly key: Uint8Array
+  /** What `readTail` found, and found sound. */
+  readonly read: ReadTail
+  /** The first entry of a tail that has none yet. */
+  readonly begins: number
+  readonly segmentEntries: number | undefined
+}
+
 /** Writes what `readTail` found sound. */
 export class TailStore {
   readonly #directory: string
   readonly #key: Uint8Array
+  readonly #segmentEntries: number
   readonly #segments: Segment[] = []
   #mac: Uint8Array
   #tables: number
   #syncs = 0
   #isClosed = false
   /** What the group that is being written replaced. */
-  #before: { readonly segment: Segment; readonly bytes: number; readonly mac: Uint8Array; readonly tables: number } | undefined
+  #before:
+    | { readonly segment: Segment; readonly bytes: number; readonly mac: Uint8Array; readonly tables: number }
+    | undefined
 
-  /** Cuts off what is torn. `begins`: the first entry of a tail that has none yet. */
-  constructor(directory: string, key: Uint8Array, read: ReadTail, begins: number) {
+  /** Cuts off what is torn. */
+  constructor({ directory, key, read, begins, segmentEntries }: TailOptions) {
     this.#directory = directory
     this.#key = key
+    this.#segmentEntries = segmentEntries ?? SEGMENT_ENTRIES
     this.#mac = new Uint8Array(MAC_BYTES)
     makeFolder(directory)
     const known = new Set(read.segments.map(({ path }) => path))
-    for (const name of segmentNames(directory))
-      if (!known.has(join(directory, name))) rmSync(join(directory, name))
+    for (const name of segmentNames(directory)) if (!known.has(join(directory, name))) rmSync(join(directory, name))
     this.#tables = tablesOf(read)
     for (const { path, first, bytes, groups, whole } of read.segments) {
       const file = openSync(path, 'r+')
@@ -312,7 +339,7 @@ export class TailStore {
 
   #isFull(): boolean {
     const { first, end, bytes } = this.#newest()
-    return end - first >= SEGMENT_ENTRIES || bytes >= SEGMENT_BYTES
+    return end - first >= this.#segmentEntries || bytes >= SEGMENT_BYTES
   }
 
   #begin(first: number): void {

@@ -22,7 +22,18 @@ import { lookupRow } from './lookup-store.ts'
 import type { LookupRow } from './lookup-store.ts'
 import { parseVerifierKey } from './note-key.ts'
 import type { VerifierKey } from './note-key.ts'
-import { bodiesPath, decodeBundle, expandTile, TILE_BYTES, TILE_HEIGHT, TILE_WIDTH, tileNode, tilePath, tilesOf } from './tile.ts'
+import {
+  bodiesPath,
+  decodeBundle,
+  encodeBundle,
+  expandTile,
+  TILE_BYTES,
+  TILE_HEIGHT,
+  TILE_WIDTH,
+  tileNode,
+  tilePath,
+  tilesOf,
+} from './tile.ts'
 import type { TileName } from './tile.ts'
 import { leafHash } from './tree.ts'
 import type { Stored, VerifyOptions } from './verify.ts'
@@ -49,6 +60,8 @@ export class Verification {
   #lookups = new Map<number, LookupRow>()
   #ends = new Map<number, number>()
   #compared = false
+  /** Of the bundle that is being read. */
+  #bundled: readonly Uint8Array[] = []
   published: SignedCheckpoint | undefined
   readonly from: number
   next: number
@@ -81,8 +94,7 @@ export class Verification {
     if (tail !== undefined && log.damage !== undefined) this.#findings.add({ kind: 'unreadable', reason: log.damage })
     this.#readWitnesses()
     const { since, kept = [] } = this.#options
-    for (const { checkpoint } of since === undefined ? kept : [since, ...kept])
-      this.#roots.expect('given', checkpoint)
+    for (const { checkpoint } of since === undefined ? kept : [since, ...kept]) this.#roots.expect('given', checkpoint)
     if (this.published !== undefined) this.#roots.expect('export', this.published.checkpoint)
     const newest = checkpoints?.latest()
     if (lastSigned?.text !== undefined) this.#roots.expectNote('file', lastSigned.text)
@@ -131,7 +143,9 @@ export class Verification {
       return true
     }
     const bodies = this.#bodiesOf(index)
-    for (const [offset, bytes] of entries.entries()) if (first + offset >= this.next) this.#checkEntry(first + offset, bytes, bodies)
+    this.#bundled = entries
+    for (const [offset, bytes] of entries.entries())
+      if (first + offset >= this.next) this.#checkEntry(first + offset, bytes, bodies)
     if (bodies !== undefined)
       for (const [seq] of bodies) if (seq < this.next) this.#findings.add({ kind: 'body-without-entry', seq })
     return true
@@ -149,7 +163,8 @@ export class Verification {
     }
     const decoded = decodeBundle(bundle, name.width)
     if (decoded.ok) return decoded.value
-    const reason = decoded.fault.kind === 'cut-off' ? 'it ends in the middle of an entry' : `it holds ${decoded.fault.count} entries`
+    const reason =
+      decoded.fault.kind === 'cut-off' ? 'it ends in the middle of an entry' : `it holds ${decoded.fault.count} entries`
     this.#findings.add({ kind: 'bundle-unreadable', index: name.index, reason })
     return undefined
   }
@@ -230,18 +245,25 @@ export class Verification {
       if (name.width === TILE_WIDTH || name.level === 'entries') continue
       const [level, first] = [name.level, name.index * TILE_WIDTH]
       const hashes = Array.from({ length: name.width }, (_, offset) => edge.node(level * TILE_HEIGHT, first + offset))
-      const full = { ...name, width: TILE_WIDTH }
-      // Once the full one exists, the partial one may go.
-      if (!this.#stored.log.tiles.has(tilePath(full)) || this.#stored.log.tiles.has(tilePath(name)))
-        this.#compareTile(name, Buffer.concat(hashes.map((hash) => hash ?? new Uint8Array(0))))
+      this.#comparePartial(name, Buffer.concat(hashes.map((hash) => hash ?? new Uint8Array(0))))
+      if (level === 0)
+        this.#comparePartial({ ...name, level: 'entries' }, encodeBundle(this.#bundled.slice(0, name.width)))
     }
   }
 
-  #compareTile(name: TileName, hashes: Uint8Array): void {
-    if (name.level === 'entries') return
+  /** Once the full one exists, the partial one may go. */
+  #comparePartial(name: TileName, content: Uint8Array): void {
+    const { tiles } = this.#stored.log
+    if (tiles.has(tilePath(name)) || !tiles.has(tilePath({ ...name, width: TILE_WIDTH })))
+      this.#compareTile(name, content)
+  }
+
+  #compareTile(name: TileName, content: Uint8Array): void {
     const stored = this.#stored.log.tiles.tile(name)
-    if (stored === undefined) this.#findings.add({ kind: 'file-missing', path: tilePath(name) })
-    else if (!equalBytes(stored, hashes)) this.#findings.add({ kind: 'tile-differs', level: name.level, index: name.index })
+    if (stored === undefined) return this.#findings.add({ kind: 'file-missing', path: tilePath(name) })
+    if (equalBytes(stored, content)) return
+    if (name.level !== 'entries') this.#findings.add({ kind: 'tile-differs', level: name.level, index: name.index })
+    else this.#findings.add({ kind: 'bundle-unreadable', index: name.index, reason: 'it does not hold the entries' })
   }
 
   #tileRoots(level: number, from: number, count: number): Uint8Array {

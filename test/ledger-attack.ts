@@ -3,11 +3,12 @@
  *
  * Does I/O.
  */
-import { rmSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { AppendedEntry } from '../src/ledger/group.ts'
 import { LogStore } from '../src/ledger/log-store.ts'
 import { StoredTree } from '../src/ledger/stored-tree.ts'
+import { readTail } from '../src/ledger/tail-store.ts'
 
 /** Entries with their bodies, as the files have them. */
 export function storedEntries(directory: string): AppendedEntry[] {
@@ -47,4 +48,23 @@ export function rewriteLog(
 /** The entry with one text in the place of another. */
 export function edited(entry: AppendedEntry, text: string, other: string): AppendedEntry {
   return { ...entry, bytes: Buffer.from(Buffer.from(entry.bytes).toString().replaceAll(text, other)) }
+}
+
+/** Other words of the same length, wherever they stand in the tail, while the node runs. */
+export function editTail(directory: string, text: string, other: string): void {
+  if (text.length !== other.length) throw new RangeError('nothing may move')
+  for (const { path } of readTail(join(directory, 'tail'), undefined).segments) {
+    const bytes = readFileSync(path)
+    for (let at = bytes.indexOf(text); at >= 0; at = bytes.indexOf(text, at + 1)) bytes.write(other, at)
+    writeFileSync(path, bytes)
+  }
+}
+
+/** All bodies of the tail gone, with nothing that says so. */
+export function zeroBodies(directory: string): void {
+  for (const { path, bytes, groups } of readTail(join(directory, 'tail'), undefined).segments) {
+    for (const { bodies } of groups)
+      for (const { offset, length } of bodies) bytes.fill(0, offset, offset + 32 + length)
+    writeFileSync(path, bytes)
+  }
 }

@@ -144,6 +144,8 @@ export class Verification {
     }
     const bodies = this.#bodiesOf(index)
     this.#bundled = entries
+    // Those that were read in an earlier turn, when the bundle was shorter.
+    for (let seq = first; seq < this.next; seq++) bodies?.delete(seq)
     for (const [offset, bytes] of entries.entries())
       if (first + offset >= this.next) this.#checkEntry(first + offset, bytes, bodies)
     if (bodies !== undefined)

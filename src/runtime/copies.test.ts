@@ -134,14 +134,14 @@ describe('tasks, held against the ledger', () => {
 
   it('are found out when the words beside the ledger were edited with them', async () => {
     await create({ title: 'Lock the door' })
-    rig.tamper(`UPDATE tasks SET title = 'Open the door';
-      UPDATE ledger_body SET body = CAST(replace(CAST(body AS TEXT), 'Lock', 'Open') AS BLOB)`)
-    expect(await problems()).toEqual(['The body of entry 0 is not the one the entry commits to.'])
+    rig.tamper(`UPDATE tasks SET title = 'Open the door'`)
+    rig.tamperLog('Lock', 'Open')
+    expect(await problems()).toContain('The body of entry 0 is not the one the entry commits to.')
   })
 
   it('are found out when the words beside the ledger are gone and nobody erased them', async () => {
     await create()
-    rig.tamper('DELETE FROM ledger_body')
+    rig.loseBodies()
     expect(await problems()).toEqual(['The body of entry 0 is gone, and no erasure accounts for it.'])
   })
 
@@ -236,7 +236,9 @@ describe('erasing', () => {
 
   /** Files that have the word. */
   function traces(word: string): readonly string[] {
-    return readdirSync(rig.folder).filter((file) => readFileSync(join(rig.folder, file)).includes(word))
+    return readdirSync(rig.folder, { recursive: true, withFileTypes: true })
+      .filter((file) => file.isFile() && readFileSync(join(file.parentPath, file.name)).includes(word))
+      .map(({ name }) => name)
   }
 })
 

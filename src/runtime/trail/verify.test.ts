@@ -81,13 +81,13 @@ describe('audit_verify_chain', () => {
 
   it('detects rewritten words', async () => {
     await think('T-1')
-    rig.tamper(`UPDATE ledger_body SET body = CAST(replace(CAST(body AS TEXT), 'Up', 'Down') AS BLOB)`)
+    rig.tamperLog('Upstairs', 'Downward')
     expect(await rig.data('audit_verify_chain')).toMatchObject({ valid: false, findings: [{ flaw: 'content' }] })
   })
 
   it('detects words that were deleted without being erased', async () => {
     await think('T-1')
-    rig.tamper('DELETE FROM ledger_body')
+    rig.loseBodies()
     expect(await rig.data('audit_verify_chain')).toMatchObject({
       valid: false,
       erased_count: 0,
@@ -169,9 +169,9 @@ describe('audit_verify_chain', () => {
 
   it('detects a chain that was rebuilt from end to end with hashes that fit', async () => {
     const first = await think('T-1')
-    const rebuilt = thoughtHash({ ...first, content: 'Rewritten.' } as never)
-    rig.tamper(`UPDATE thought_records SET hash = '${rebuilt}';
-      UPDATE ledger_body SET body = CAST(replace(CAST(body AS TEXT), 'Upstairs.', 'Rewritten.') AS BLOB)`)
+    const rebuilt = thoughtHash({ ...first, content: 'Downward.' } as never)
+    rig.tamper(`UPDATE thought_records SET hash = '${rebuilt}'`)
+    rig.tamperLog('Upstairs.', 'Downward.')
     expect(await rig.data('audit_verify_chain')).toMatchObject({ valid: false, broken_count: 1 })
   })
 

@@ -25,7 +25,7 @@ import { guardMigrations } from './guard/schema-store.ts'
 import { CheckpointStore } from './ledger/checkpoint-store.ts'
 import { ledgerFaultSentence } from './ledger/fork.ts'
 import type { NodeKey } from './ledger/key-store.ts'
-import { ledgerMigrations, oldLedgerSentence } from './ledger/ledger-store.ts'
+import { alteredSchema, alteredSchemaSentence, ledgerMigrations, oldLedgerSentence } from './ledger/ledger-store.ts'
 import { Ledger } from './ledger/ledger.ts'
 import { noteSigner } from './ledger/note-key.ts'
 import { NODE_STOP } from './ledger/unsigned-tail.ts'
@@ -217,6 +217,9 @@ async function openRecords(
     copies: recordCopies(database.value),
   })
   const state = ledger.state()
+  const altered = alteredSchema(database.value.sql, database.value.migrations)
+  // A trigger could decide what only a person may, and be gone before anybody verifies.
+  if (altered.length > 0) return refused(alteredSchemaSentence(data.database, altered))
   // A ledger that is not what was signed is not written to: starting would bury the evidence.
   if (state.kind === 'refusing') return refused(ledgerFaultSentence(state.fault))
   return ok({ database: database.value, ledger, key: key.value })

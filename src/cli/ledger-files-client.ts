@@ -199,7 +199,13 @@ export function withLedger<Value>(
     const ledger = await Ledger.open(options)
     const state = ledger.state()
     if (state.kind === 'refusing' && place.state === 'sound') return fail(ledgerFaultSentence(state.fault))
-    return ok(await work(ledger))
+    const done = await work(ledger)
+    // Nobody is there to sign later what the work has recorded; and after a stop, nothing unsigned may follow.
+    if (ledger.state().kind !== 'refusing' && ledger.size() > (ledger.latestCheckpoint()?.checkpoint.size ?? 0)) {
+      const signed = await ledger.checkpoint()
+      if (!signed.ok) return fail(ledgerFaultSentence(signed.fault))
+    }
+    return ok(done)
   })
 }
 

@@ -68,3 +68,8 @@ export function oldLedgerSentence(path: string): string | undefined {
     sql.close()
   }
 }
+
+export function alteredSchemaSentence(path: string, names: readonly string[]): string {
+  const named = names.slice(0, 10).join(', ')
+  return `${path} has tables, indexes, triggers or views that this program did not make, or lacks some that it made: ${named}. Put back the newest sound copy of the data directory.`
+}

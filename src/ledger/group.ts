@@ -22,6 +22,8 @@ import { isCommittedBody } from './body.ts'
 
 export interface AppendedEntry {
   readonly bytes: Uint8Array
+  /** Of the tree, where it is known already. */
+  readonly leaf?: Uint8Array | undefined
   readonly body?: SaltedBody | undefined
 }
 

@@ -139,6 +139,7 @@ export class Ledger {
   #inWork = false
   #isStopped = false
   #isSigningSoon = false
+  #time: { readonly ms: number; readonly text: string } | undefined
   #events: { readonly at: string; readonly event: LedgerEvent }[] = []
   #state: LedgerState = SOUND
   #verified: SignedCheckpoint | undefined
@@ -232,7 +233,7 @@ export class Ledger {
     const closes = closedCall(event)
     if (endsCall(event) && closes === undefined) throw new TypeError(`${event.kind} names no call`)
     const seq = this.#log.pendingSize
-    const at = new Date(this.#options.clock.now()).toISOString()
+    const at = this.#timeText(this.#options.clock.now())
     const kept = body === undefined ? undefined : commitTo(body, chanceBytes(SALT_BYTES))
     const bytes = encodeEntry(event, { seq, at, bodyHash: kept?.hash })
     if (closes !== undefined && !this.#openCalls.delete(closes)) throw new RangeError(`call ${closes} is not open`)
@@ -241,9 +242,10 @@ export class Ledger {
       this.#openCalls.add(seq)
       this.#callSteps.push({ call: seq, opened: true })
     }
-    this.#log.append({ bytes, body: kept && { salt: kept.salt, body: kept.bytes } })
+    const leaf = leafHash(bytes)
+    this.#log.append({ bytes, leaf, body: kept && { salt: kept.salt, body: kept.bytes } })
     this.#events.push({ at, event })
-    return { seq, at, leafHash: leafHash(bytes) }
+    return { seq, at, leafHash: leaf }
   }
 
   /** Ends every call that is open: after a crash before the first call, and at a stop after the last. */
@@ -538,6 +540,12 @@ export class Ledger {
       this.#lookup.close()
       this.#log.close()
     },
+  }
+
+  /** Spelling a time costs as much as hashing an entry, and many entries have the same. */
+  #timeText(nowMs: number): string {
+    if (this.#time?.ms !== nowMs) this.#time = { ms: nowMs, text: new Date(nowMs).toISOString() }
+    return this.#time.text
   }
 
   #putBackCalls(from: number): void {

@@ -64,6 +64,7 @@ export class LogStore {
   #recent: Uint8Array[] = []
   #pending: AppendedEntry[] = []
   #mark = 0
+  #isOpening = true
   #written: readonly (BodyRecord & TailPlace)[] = []
   readonly #places = new Map<number, TailPlace>()
   readonly #bundles = new RecentlyUsed<number, readonly Uint8Array[]>(BUNDLES_KEPT)
@@ -90,6 +91,7 @@ export class LogStore {
       this.#tail = new TailStore({ directory: folder, key, read, begins: this.#base, segmentEntries })
     this.#locate(read)
     if (this.#tail !== undefined) this.writeBundles()
+    this.#isOpening = false
   }
 
   get isWritable(): boolean {
@@ -131,7 +133,7 @@ export class LogStore {
   }
 
   /** Answers the entries of the group. */
-  groupEnds(committed: boolean): readonly Uint8Array[] {
+  groupEnds(committed: boolean): readonly AppendedEntry[] {
     const group = this.#pending
     this.#pending = []
     if (!committed) {
@@ -139,18 +141,17 @@ export class LogStore {
       return []
     }
     this.#tail?.kept()
-    const entries = group.map(({ bytes }) => bytes)
     for (const place of this.#written) this.#places.set(this.#size + place.index, place)
     this.#written = []
-    for (const bytes of entries) this.#recent.push(bytes)
-    this.#size += entries.length
+    for (const { bytes } of group) this.#recent.push(bytes)
+    this.#size += group.length
     try {
       this.writeBundles()
     } catch {
       // A disk that takes no files now: the entries are in the tail, and the bundles are written before the next
       // checkpoint, or there is none.
     }
-    return entries
+    return group
   }
 
   /** `undefined` when there is none, or its bundle cannot be read. */
@@ -245,7 +246,7 @@ export class LogStore {
         if (body !== undefined) bodies.push({ index: offset, ...body })
       }
       // A start finds those that were written since the oldest segment began.
-      const before = this.tiles.tile(name)
+      const before = this.#isOpening ? this.tiles.tile(name) : undefined
       this.tiles.writeBodies(index, bodies)
       if (before === undefined || !equalBytes(before, content)) this.tiles.writeTile(name, content)
       this.#recent.splice(0, TILE_WIDTH)

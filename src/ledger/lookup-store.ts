@@ -82,11 +82,13 @@ export class LookupStore {
   readonly #steps: Step[] = []
   /** Entries that rows and steps account for. */
   #size: number
+  #written: number
   #timer: NodeJS.Timeout | undefined
 
   constructor(path: string) {
     this.#sql = openCache(path)
     this.#size = Number(this.#statement('SELECT size FROM applied').get()?.['size'] ?? 0)
+    this.#written = this.#size
   }
 
   get size(): number {
@@ -120,12 +122,13 @@ export class LookupStore {
     this.#statement('UPDATE lookup SET ended = NULL WHERE ended >= ?').run(size)
     this.#statement('UPDATE applied SET size = ?').run(size)
     this.#size = size
+    this.#written = size
   }
 
   flush(): void {
     clearTimeout(this.#timer)
     this.#timer = undefined
-    if (this.#steps.length === 0) return
+    if (this.#size === this.#written) return
     this.#sql.exec('BEGIN')
     for (const step of this.#steps) {
       if ('call' in step) this.#statement('UPDATE lookup SET ended = ? WHERE seq = ?').run(step.ended, step.call)
@@ -144,6 +147,7 @@ export class LookupStore {
     this.#statement('UPDATE applied SET size = ?').run(this.#size)
     this.#sql.exec('COMMIT')
     this.#steps.length = 0
+    this.#written = this.#size
   }
 
   /** The newest that bear the trace id, in order. */

@@ -10,6 +10,7 @@ import { equalBytes } from '../core/bytes.ts'
 import { thrownMessage } from '../core/thrown.ts'
 import { Edge } from './edge.ts'
 import type { FullTile } from './edge.ts'
+import type { AppendedEntry } from './group.ts'
 import type { LogStore } from './log-store.ts'
 import { TreeDamaged } from './proof.ts'
 import type { ReadableTree } from './proof.ts'
@@ -27,6 +28,7 @@ export class StoredTree implements ReadableTree {
   #edge: Edge | undefined
   #root: { readonly size: number; readonly hash: Uint8Array } | undefined
   #believesNodes = true
+  #isLoading = false
   readonly #unwritten = new Map<string, FullTile>()
   readonly #kept = new RecentlyUsed<string, Uint8Array>(TILES_KEPT)
 
@@ -50,10 +52,10 @@ export class StoredTree implements ReadableTree {
   }
 
   /** What the log has just committed. */
-  append(entries: readonly Uint8Array[]): void {
+  append(entries: readonly AppendedEntry[]): void {
     const edge = this.#edge
     // One that was not asked for yet is read from the log, which has them.
-    if (edge !== undefined) for (const bytes of entries) edge.append(leafHash(bytes))
+    if (edge !== undefined) for (const { bytes, leaf } of entries) edge.append(leaf ?? leafHash(bytes))
   }
 
   /**
@@ -103,7 +105,9 @@ export class StoredTree implements ReadableTree {
     const { tiledTo, size } = this.#log
     try {
       const edge = Edge.at(tiledTo, (level, from, count) => this.#partialTile(level, from, count), this.#finished)
+      this.#isLoading = true
       for (const { bytes } of this.#log.entries(tiledTo, size - tiledTo)) edge.append(leafHash(bytes))
+      this.#isLoading = false
       if (edge.size !== size) throw new Error(`entry ${edge.size} is missing`)
       return edge
     } catch (error) {
@@ -140,7 +144,8 @@ export class StoredTree implements ReadableTree {
     for (const [key, { level, index, nodes }] of this.#unwritten) {
       const hashes = nodes.subarray(0, TILE_BYTES)
       const name = { level, index, width: TILE_WIDTH }
-      const before = tiles.tile(name)
+      // A start finds those that were written since the oldest segment of the tail began.
+      const before = this.#isLoading ? tiles.tile(name) : undefined
       if (before === undefined || !equalBytes(before, hashes)) tiles.writeTile(name, hashes)
       if (level === 0) tiles.keepNodes(index, nodes)
       this.#unwritten.delete(key)

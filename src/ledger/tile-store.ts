@@ -6,7 +6,8 @@
  *   nodes                                                  full tiles with the nodes above them, so that a proof
  *                                                          hashes little; made anew when it is lost or wrong
  *
- * Files appear whole under their names. They are durable after `sync`; until then the tail holds the same entries.
+ * They are durable after `sync`, and no checkpoint speaks of them before. Until then the tail holds the same entries, and
+ * a start writes them anew.
  *
  * Does I/O.
  */
@@ -17,7 +18,6 @@ import {
   openSync,
   readFileSync,
   readSync,
-  renameSync,
   writeFileSync,
   writeSync,
 } from 'node:fs'
@@ -161,8 +161,7 @@ export class TileStore {
       makeFolder(folder)
       this.#folders.add(folder)
     }
-    writeFileSync(`${path}.tmp`, content, { mode: 0o600 })
-    renameSync(`${path}.tmp`, path)
+    writeFileSync(path, content, { mode: 0o600 })
     this.#unsynced.add(path)
   }
 }

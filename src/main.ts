@@ -28,6 +28,7 @@ import type { NodeKey } from './ledger/key-store.ts'
 import { alteredSchema, alteredSchemaSentence, ledgerMigrations, oldLedgerSentence } from './ledger/ledger-store.ts'
 import { Ledger } from './ledger/ledger.ts'
 import { noteSigner } from './ledger/note-key.ts'
+import { VERIFY_EVERY_MS, verifySelf } from './main/self-verification.ts'
 import { NODE_STOP } from './ledger/unsigned-tail.ts'
 import { createCosigning } from './main/cosigning-client.ts'
 import { startFaces } from './main/faces-server.ts'
@@ -73,6 +74,8 @@ type Undo = (() => void | Promise<void>)[]
 const SWEEP_MS = 1_000
 /** How soon after a new checkpoint the other nodes are asked to cosign it. */
 const COSIGN_MS = 5_000
+/** The first look at the whole ledger waits until a start is over. */
+const FIRST_VERIFY_MS = 60_000
 
 export async function startGateway(options: GatewayOptions): Promise<Result<Gateway, StartFault>> {
   const data = dataDirectory(options.dataRoot)
@@ -149,6 +152,14 @@ async function build(
   for (const service of services) await startService(service, spine, undo)
   reporters.push(...services)
   undo.push(everyMs(SWEEP_MS, () => spine.guard.sweep(), logger))
+  const stopping = new AbortController()
+  const verify = (): Promise<void> => verifySelf({ ledger, clock: systemClock, logger, signal: stopping.signal })
+  undo.push(everyMs(VERIFY_EVERY_MS, verify, logger))
+  const firstVerification = setTimeout(() => void verify().catch(() => undefined), FIRST_VERIFY_MS)
+  undo.push(() => {
+    clearTimeout(firstVerification)
+    stopping.abort()
+  })
   // Signs regularly even without witnesses: `ledger.checkpointSeconds` is a promise of its own.
   const cosign = createCosigning(config, ledger, logger)
   if (!cosign.ok) return cosign

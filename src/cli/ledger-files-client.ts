@@ -95,6 +95,15 @@ export async function readProof(
 
 const NEWLINE = 0x0a
 
+/** A checkpoint that was kept in a file. The fault is a sentence. */
+export async function readKept(path: string): Promise<Result<Uint8Array, string>> {
+  try {
+    return ok(await readFile(path))
+  } catch (error) {
+    return fail(thrownMessage(error))
+  }
+}
+
 /** Whom a proof has to convince, as C2SP tlog-policy writes it. The fault is a sentence. */
 export async function readPolicy(path: string): Promise<Result<Policy, string>> {
   try {

@@ -50,6 +50,7 @@ import type { LogSigner, VerifierKey } from './note-key.ts'
 import { consistencyOf, inclusionOf } from './proof.ts'
 import type { Consistency, Inclusion, ProofFault } from './proof.ts'
 import type { EraseFault } from './refusal.ts'
+import { encodeOpening } from './opening.ts'
 import { Signing } from './signing.ts'
 import { StoredTree } from './stored-tree.ts'
 import { readTail } from './tail-store.ts'
@@ -144,6 +145,7 @@ export class Ledger {
   #state: LedgerState = SOUND
   #verified: SignedCheckpoint | undefined
   #unsigned: UnsignedTail | undefined
+  #lastRun: ReturnType<Ledger['lastVerification']>
 
   private constructor(options: LedgerOptions, signed: number) {
     const { database, signer, origin, lastSignedPath } = options
@@ -184,6 +186,11 @@ export class Ledger {
   /** Sound, found damaged, or refusing appends and signatures, with the reason. */
   state(): LedgerState {
     return this.#state
+  }
+
+  /** The last verification that read everything, by this process. */
+  lastVerification(): { readonly atMs: number; readonly size: number; readonly findings: number } | undefined {
+    return this.#lastRun
   }
 
   /** What a crash left behind the last signature; `undefined` when everything was signed. */
@@ -401,6 +408,10 @@ export class Ledger {
   }
 
   inclusion(seq: number, size?: number): Result<Inclusion, ProofFault> {
+    const proof = inclusionOf(this.#tree, seq, size)
+    if (proof.ok || proof.fault.kind !== 'damaged') return proof
+    // Nodes that were kept for speed may be what is wrong: once more, from the tiles themselves.
+    this.#tree.reread()
     return inclusionOf(this.#tree, seq, size)
   }
 
@@ -409,7 +420,10 @@ export class Ledger {
   }
 
   /** A C2SP tlog-proof of one entry, under a cosigned checkpoint where there is one, else under a fresh one. */
-  async proofText(seq: number): Promise<Result<string, ProofFault | SigningFault>> {
+  async proofText(
+    seq: number,
+    options: { readonly withBody?: boolean } = {},
+  ): Promise<Result<string, ProofFault | SigningFault>> {
     const known = this.#signing.covering(seq)
     const signed = known === undefined ? await this.checkpoint() : ok(known)
     if (!signed.ok) return signed
@@ -419,7 +433,9 @@ export class Ledger {
     // While the ledger refuses, what was signed may be about other entries than those that are stored.
     if (!equalBytes(inclusion.value.root, checkpoint.root))
       return fail({ kind: 'diverged', size: this.size(), signedSize: checkpoint.size, source: 'database' })
-    return ok(formatTlogProof(tlogProof(seq, inclusion.value.path, signed.value)))
+    const proof = tlogProof(seq, inclusion.value.path, signed.value)
+    const body = options.withBody === true ? this.#log.body(seq) : undefined
+    return ok(formatTlogProof(body === undefined ? proof : { ...proof, extra: encodeOpening(body) }))
   }
 
   /**
@@ -461,6 +477,7 @@ export class Ledger {
     }
     const report = await verifyStored(stored, { ...options, since })
     const found = report.findings.length + report.more
+    if (report.compared) this.#lastRun = { atMs: this.#options.clock.now(), size: report.size, findings: found }
     if (found > 0) {
       // Nothing that was clean before counts any more: the next one reads everything.
       this.#verified = undefined

@@ -38,13 +38,15 @@ export function addLedger(api: Api, { ledger, feed }: ApiOptions): void {
     return context.json(entries.toReversed())
   })
   api.get('/ledger/proof/:seq', async (context) => {
-    const proof = await ledger.proofText(positive(context.req.param('seq'), -1))
+    const proof = await ledger.proofText(positive(context.req.param('seq'), -1), {
+      withBody: context.req.query('with_body') === 'true',
+    })
     return proof.ok ? context.text(proof.value) : refusal(404, refusalSentence(proof.fault))
   })
   api.post('/ledger/export', async (context) => {
     if (!isAdmin(context.var.caller)) return refusal(403, 'Only an admin has files written.')
-    const { folder } = parsed(exportRequest, await bodyOf(context.req.raw))
-    const exported = await ledger.exportTo(folder)
+    const { folder, with_bodies: withBodies } = parsed(exportRequest, await bodyOf(context.req.raw))
+    const exported = await ledger.exportTo(folder, { withBodies })
     if (!exported.ok) return refusal(409, refusalSentence(exported.fault))
     return context.json({ ...exported.value, vkey: formatVerifierKey(ledger.verifierKey) })
   })

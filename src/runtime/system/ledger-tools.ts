@@ -14,6 +14,7 @@ import { ledgerFaultSentence, ledgerStateSentence } from '../../ledger/fork.ts'
 import type { SigningFault } from '../../ledger/fork.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import { formatVerifierKey } from '../../ledger/note-key.ts'
+import { openingOf } from '../../ledger/opening.ts'
 import type { ProofFault } from '../../ledger/proof.ts'
 import { parseTlogProof } from '../../ledger/tlog-proof.ts'
 import { leafHash } from '../../ledger/tree.ts'
@@ -40,14 +41,15 @@ export function ledgerTools(ledger: Ledger): readonly Capability[] {
       })
     }),
 
-    ledgerProof.handledBy(async ({ log_index: index }) => {
-      const proof = await ledger.proofText(index)
+    ledgerProof.handledBy(async ({ log_index: index, with_body: withBody }) => {
+      const proof = await ledger.proofText(index, { withBody })
       if (!proof.ok) return fail(toFault(proof.fault))
       const entry = ledger.entry(index)
       // The bytes as text: whoever checks must hash what was hashed, not what a parser made of it.
       const leaf = entry && fromUtf8(entry.bytes)
       if (entry === undefined || leaf === undefined)
         return fail(fault('ERR_LEDGER_UNSOUND', `Entry ${index} cannot be read any more; run ledger_verify.`))
+      const stored = ledger.opening(index)
       return answer({
         log_index: index,
         leaf,
@@ -55,6 +57,7 @@ export function ledgerTools(ledger: Ledger): readonly Capability[] {
         proof: proof.value,
         verifier_key: verifierKey,
         body: ledger.body(index).kind,
+        ...(withBody && stored !== undefined ? { opening: { ...openingOf(stored) } } : {}),
       })
     }),
 

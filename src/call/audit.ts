@@ -156,10 +156,8 @@ function exitEvent({ passage, entered, ended }: Exit, redactResult: AuditOptions
       fault: kind,
       reasons: reasons?.map(({ rule }) => recordable(rule)),
     }
-    if (reasons === undefined || reasons.length === 0) return { event }
-    // The rules stay for good; their sentences have names of devices and people's words in them, which can be erased.
-    const sentences = reasons.map(({ message }) => message)
-    return { event, body: { reasons: redactResult(passage, sentences) } }
+    // The rules stay for good; sentences have names of devices and people's words in them, which can be erased.
+    return { event, body: redactedWords(outcome.fault, (words) => redactResult(passage, words)) }
   }
   const event = {
     kind: 'call.exit',
@@ -170,6 +168,25 @@ function exitEvent({ passage, entered, ended }: Exit, redactResult: AuditOptions
   // What a read answered can be asked again; what a change answered cannot.
   if (passage.offer?.effect === 'reads' || text.length > MAX_STORED_RESULT_LENGTH) return { event }
   return { event, body: { result: redactResult(passage, outcome.value.data) } }
+}
+
+/** What a failure said and what was observed, as far as it can be kept: like the result of a success. */
+function redactedWords({ message, reasons = [], details }: Fault, redact: (words: Json) => Json): JsonObject {
+  const sentences = reasons.slice(0, MAX_RECORDED_REASONS).map((reason) => reason.message)
+  return {
+    message: redact(message.slice(0, MAX_STORED_RESULT_LENGTH).toWellFormed()),
+    ...(sentences.length === 0 ? {} : { reasons: redact(sentences) }),
+    ...(details === undefined || !isStorable(details) ? {} : { details: redact(details) }),
+  }
+}
+
+/** A provider may put anything into its details, also what JSON cannot say. */
+function isStorable(details: JsonObject): boolean {
+  try {
+    return canonicalJson(details).length <= MAX_STORED_RESULT_LENGTH
+  } catch {
+    return false
+  }
 }
 
 /** Adds what the enter could not know, because it is written before the guard has looked. */

@@ -90,6 +90,7 @@ export class LogStore {
     if (!readOnly && key !== undefined && this.damage === undefined)
       this.#tail = new TailStore({ directory: folder, key, read, begins: this.#base, segmentEntries })
     this.#locate(read)
+    if (readOnly && first === undefined) this.#readPartialBundle()
     if (this.#tail !== undefined) this.writeBundles()
     this.#isOpening = false
   }
@@ -254,6 +255,18 @@ export class LogStore {
       this.#bodies.delete(index)
       this.#bundles.get(index, () => entries)
     }
+  }
+
+  /** An export has no tail: its last entries are in the partial bundle that its checkpoint speaks of. */
+  #readPartialBundle(): void {
+    const size = Number(this.tiles.read('checkpoint')?.toString().split('\n')[1])
+    const [index, width] = [Math.floor(size / TILE_WIDTH), size % TILE_WIDTH]
+    if (index * TILE_WIDTH !== this.#base || !(width > 0)) return
+    const bytes = this.tiles.tile({ level: 'entries', index, width })
+    const decoded = bytes && decodeBundle(bytes, width)
+    if (decoded?.ok !== true) return
+    this.#recent.push(...decoded.value)
+    this.#size = size
   }
 
   /** Where the bodies of the tail stand. */

@@ -13,9 +13,9 @@ import { dataDirectory } from './config/data-directory.ts'
 import type { DataDirectory } from './config/data-directory.ts'
 import type { Config } from './config/schema.ts'
 import { systemClock } from './core/clock.ts'
-import { alteredSchema } from './core/database-schema-store.ts'
 import { Database, DatabaseTooNew, SchemaAltered } from './core/database-store.ts'
 import { makeFolder } from './core/folder-store.ts'
+import type { JsonObject } from './core/json.ts'
 import type { Logger } from './core/logger.ts'
 import { takeProcessLock } from './core/process-lock-store.ts'
 import { fail, ok } from './core/result.ts'
@@ -25,10 +25,12 @@ import { GuardSecretChanged, guardMigrations } from './guard/schema-store.ts'
 import { CheckpointStore } from './ledger/checkpoint-store.ts'
 import { ledgerFaultSentence } from './ledger/fork.ts'
 import type { NodeKey } from './ledger/key-store.ts'
-import { ledgerMigrations } from './ledger/ledger-store.ts'
+import { ledgerMigrations, oldLedgerSentence } from './ledger/ledger-store.ts'
 import { Ledger } from './ledger/ledger.ts'
 import { noteSigner } from './ledger/note-key.ts'
 import { openAccessPoints } from './main/access-points.ts'
+import { VERIFY_EVERY_MS, verifySelf } from './main/self-verification.ts'
+import { NODE_STOP } from './ledger/unsigned-tail.ts'
 import { createCosigning } from './main/cosigning-client.ts'
 import { watchDatabase } from './main/database-watch.ts'
 import { startFaces } from './main/faces-server.ts'
@@ -76,6 +78,8 @@ const allMigrations = [ledgerMigrations, guardMigrations, ...familyMigrations]
 const SWEEP_MS = 1_000
 /** How soon after a new checkpoint the other nodes are asked to cosign it. */
 const COSIGN_MS = 5_000
+/** The first look at the whole ledger waits until a start is over. */
+const FIRST_VERIFY_MS = 60_000
 
 export async function startGateway(options: GatewayOptions): Promise<Result<Gateway, StartFault>> {
   const data = dataDirectory(options.dataRoot)
@@ -138,10 +142,10 @@ async function build(
   if (spine instanceof GuardSecretChanged) return refused(spine.message)
   // Who ran, and when, is part of the record; a start without a stop before it was a crash.
   const { secretCommitment: guard_secret } = spine.guard
-  await ledger.append({ kind: 'node.start', node: id, version, mode: config.mode, guard_secret })
+  const tail = recoveredTail(ledger)
+  await ledger.append({ kind: 'node.start', node: id, version, mode: config.mode, guard_secret, ...tail })
   undo.push(async () => {
-    await ledger.append({ kind: 'node.stop', node: id })
-    const signed = await ledger.checkpoint()
+    const signed = await ledger.stop({ kind: NODE_STOP, node: id })
     if (!signed.ok) throw new Error(ledgerFaultSentence(signed.fault))
   })
   const reporters: Pick<Service, 'name' | 'health' | 'examine'>[] = []
@@ -161,6 +165,14 @@ async function build(
   reporters.push(...services)
   undo.push(everyMs(SWEEP_MS, () => spine.guard.sweep(), logger))
   undo.push(everyMs(SWEEP_MS, watchDatabase({ database, migrations: allMigrations, ledger, logger }), logger))
+  const stopping = new AbortController()
+  const verify = (): Promise<void> => verifySelf({ ledger, clock: systemClock, logger, signal: stopping.signal })
+  undo.push(everyMs(VERIFY_EVERY_MS, verify, logger))
+  const firstVerification = setTimeout(() => void verify().catch(() => undefined), FIRST_VERIFY_MS)
+  undo.push(() => {
+    clearTimeout(firstVerification)
+    stopping.abort()
+  })
   // Signs regularly even without witnesses: `ledger.checkpointSeconds` is a promise of its own.
   const cosign = createCosigning(config, ledger, logger)
   if (!cosign.ok) return cosign
@@ -207,6 +219,14 @@ async function build(
   return ok({ ...gateway, url })
 }
 
+/** After a crash: how long the unsigned tail was, and what was in it. */
+function recoveredTail(ledger: Ledger): JsonObject {
+  const tail = ledger.unsignedTail()
+  if (tail === undefined) return {}
+  const { from, entries, kinds, torn, uncommitted } = tail
+  return { unsigned: { from, entries, kinds, torn_bytes: torn, uncommitted } }
+}
+
 async function openRecords(
   { config }: GatewayOptions,
   data: DataDirectory,
@@ -226,7 +246,6 @@ async function openRecords(
     clock: systemClock,
     caches: recordCaches,
     projections: recordProjections,
-    schema: () => alteredSchema(database.value.sql, allMigrations),
   })
   const state = ledger.state()
   // A ledger that is not what was signed is not written to: starting would bury the evidence.
@@ -235,6 +254,8 @@ async function openRecords(
 }
 
 function openDatabase(data: DataDirectory): Result<Database, StartFault> {
+  const old = oldLedgerSentence(data.database)
+  if (old !== undefined) return refused(old)
   try {
     return ok(new Database({ path: data.database, migrations: allMigrations, isWhole: true }))
   } catch (error) {

@@ -3,12 +3,11 @@
  *
  * Does I/O.
  */
-import { DatabaseSync } from 'node:sqlite'
-import { join } from 'node:path'
 import { traceIdToUlid } from '../src/core/ids.ts'
 import { createHome, startGatewayProcess } from './gateway-process.ts'
 import type { Home } from './gateway-process.ts'
 import { callTool, newTraceId } from './modern-request.ts'
+import { recordedActions } from './recorded-calls.ts'
 
 export interface PowerCuts {
   readonly kills: number
@@ -90,8 +89,5 @@ async function inspect(home: Home, url: string, acknowledged: ReadonlySet<string
 }
 
 function outcomes(home: Home): Map<string, string> {
-  const database = new DatabaseSync(join(home.data, 'hearthbus.db'), { readOnly: true })
-  const rows = database.prepare('SELECT trace_id, outcome FROM actions').all()
-  database.close()
-  return new Map(rows.map((row) => [String(row['trace_id']), String(row['outcome'])]))
+  return new Map(recordedActions(home.data).map(({ trace_id, outcome }) => [trace_id, outcome]))
 }

@@ -15,6 +15,7 @@ import type { CallOptions } from '../src/bus/call-options.ts'
 import type { Call, Outcome } from '../src/bus/call.ts'
 import type { Capability, Offer, Service } from '../src/bus/capability.ts'
 import { openSpine } from '../src/call/spine.ts'
+import { editTail, zeroBodies } from './ledger-attack.ts'
 import { manualClock } from './manual-clock.ts'
 import type { ManualClock } from './manual-clock.ts'
 import { Database } from '../src/core/database-store.ts'
@@ -61,6 +62,10 @@ export interface Rig {
   readonly error: (name: string, args?: JsonObject, call?: Partial<Call>) => Promise<Record<string, unknown>>
   /** What somebody with the file and an editor can do: triggers are no obstacle. */
   readonly tamper: (sql: string) => void
+  /** The same for the log: other words of the same length. */
+  readonly tamperLog: (text: string, other: string) => void
+  /** And for what stands beside the entries. */
+  readonly loseBodies: () => void
   readonly entries: (kind: string) => readonly JsonObject[]
   readonly close: () => void
 }
@@ -149,6 +154,8 @@ export async function runtimeRig(options: RigOptions = {}): Promise<Rig> {
       database.sql.exec(sql)
       for (const trigger of triggers) database.sql.exec(String(trigger['sql']))
     },
+    tamperLog: (text, other) => editTail(join(folder, 'ledger'), text, other),
+    loseBodies: () => zeroBodies(join(folder, 'ledger')),
     entries: (kind) =>
       ledger
         .entries(0, ledger.size())

@@ -125,7 +125,7 @@ function isTaken(port: number, config: Config | undefined): Promise<boolean> {
 
 function openWithoutToken(root: string, { listen: { host } }: Config): string | undefined {
   if (isLoopback(host)) return undefined
-  const { database: path } = dataDirectory(root)
+  const { ledger: path } = dataDirectory(root)
   if (!existsSync(path)) return host
   try {
     return stateIn(path, guardProjection).tokens.size > 0 ? undefined : host

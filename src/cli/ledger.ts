@@ -42,7 +42,10 @@ export function addLedgerCommands(program: Command): void {
     .command('proof')
     .description('a proof that an entry is in the log, which anybody can check offline')
     .addArgument(seqArgument())
-    .action((seq: number, _, command: Command) => prove(command, seq))
+    .option('--with-body', 'with what the entry commits to, where it was not erased')
+    .action((seq: number, options: { withBody?: boolean }, command: Command) =>
+      prove(command, seq, options.withBody === true),
+    )
   ledger
     .command('entries')
     .description('what the log says, newest first')
@@ -61,7 +64,10 @@ export function addLedgerCommands(program: Command): void {
   ledger
     .command('export <folder>')
     .description('the whole log as static files (C2SP tiles)')
-    .action((folder: string, _, command: Command) => exportTo(command, resolve(folder)))
+    .option('--with-bodies', 'with what the entries commit to: arguments, answers, titles, intents')
+    .action((folder: string, options: { withBodies?: boolean }, command: Command) =>
+      exportTo(command, resolve(folder), options.withBodies === true),
+    )
   ledger
     .command('erase')
     .description(
@@ -141,11 +147,13 @@ async function signNow(command: Command): Promise<void> {
   })
 }
 
-async function prove(command: Command, seq: number): Promise<void> {
+async function prove(command: Command, seq: number, withBody: boolean): Promise<void> {
   if (findGateway(globalOptions(command).data).ok)
-    return ask(command, { path: `/api/ledger/proof/${seq}` }, (value) => textAnswer(value))
+    return ask(command, { path: `/api/ledger/proof/${seq}${withBody ? '?with_body=true' : ''}` }, (value) =>
+      textAnswer(value),
+    )
   await offline(command, async (ledger) => {
-    const proof = await ledger.proofText(seq)
+    const proof = await ledger.proofText(seq, { withBody })
     return proof.ok ? textAnswer(proof.value) : refusal(proof.fault)
   })
 }
@@ -161,15 +169,21 @@ async function showKey(command: Command): Promise<void> {
   say(command, { json: { vkey }, text: vkey })
 }
 
-async function exportTo(command: Command, folder: string): Promise<void> {
+async function exportTo(command: Command, folder: string, withBodies: boolean): Promise<void> {
   if (findGateway(globalOptions(command).data).ok)
     return ask(
       command,
-      { method: 'POST', path: '/api/ledger/export', body: { folder }, asOwner: true, mayTakeLong: true },
+      {
+        method: 'POST',
+        path: '/api/ledger/export',
+        body: { folder, with_bodies: withBodies },
+        asOwner: true,
+        mayTakeLong: true,
+      },
       (value) => ({ json: value, text: exportSentence(value as unknown as ExportView, folder) }),
     )
   await offline(command, async (ledger) => {
-    const exported = await ledger.exportTo(folder)
+    const exported = await ledger.exportTo(folder, { withBodies })
     if (!exported.ok) return refusal(exported.fault)
     const view: ExportView = { ...exported.value, vkey: formatVerifierKey(ledger.verifierKey) }
     return { json: { ...view }, text: exportSentence(view, folder) }

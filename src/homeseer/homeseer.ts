@@ -14,6 +14,7 @@ import type { Database } from '../core/database-store.ts'
 import type { Logger } from '../core/logger.ts'
 import { fail, ok, type Result } from '../core/result.ts'
 import type { GuardServices } from '../guard/guard.ts'
+import type { Ledger } from '../ledger/ledger.ts'
 import type { StateLog } from '../ledger/state-log.ts'
 import { adminReadTools, type UsersSeen } from './admin/admin-read-tools.ts'
 import { adminResources } from './admin/admin-resources.ts'
@@ -56,7 +57,7 @@ export interface HomeseerOptions {
   readonly logger: Logger
   readonly bus: OfferingBus & { readonly announceResource: (uri: string) => void }
   readonly guard: GuardServices
-  readonly ledger: StateLog
+  readonly ledger: StateLog & Pick<Ledger, 'listed'>
 }
 
 /** Patience with the ASCII port, and how long lists of things hold that rarely change. */
@@ -205,7 +206,10 @@ function assemble(options: HomeseerOptions, link: Link, configuredAliases: reado
     eventFiles: new EventFileStore({ events: config.eventsPath, groups: config.eventGroupsPath }),
     bus,
     guard,
-    audit: createAuditTrail({ database, body: (seq) => ledger.body(seq) }),
+    audit: createAuditTrail({
+      listed: (...query) => ledger.listed(...query),
+      body: (seq) => ledger.body(seq),
+    }),
     clock,
   }
 }

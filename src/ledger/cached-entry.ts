@@ -9,12 +9,12 @@ import { BODY_ERASED, bodyHash, decodeBody } from './body.ts'
 import type { CachedEntry } from './entry-cache-store.ts'
 import { decodeEntry, isSequence } from './entry.ts'
 import type { LedgerEntry } from './entry.ts'
-import type { BodyRow } from './ledger-store.ts'
+import type { SaltedBody } from './body-records.ts'
 import { leafHash } from './tree.ts'
 
 export interface EntryWords {
   readonly entry: (seq: number) => { readonly bytes: Uint8Array } | undefined
-  readonly body: (seq: number) => Pick<BodyRow, 'salt' | 'body'> | undefined
+  readonly body: (seq: number) => SaltedBody | undefined
 }
 
 export function cachedEntry(entry: LedgerEntry, bytes: Uint8Array, words: EntryWords): CachedEntry {

@@ -1,8 +1,10 @@
 /**
  * Erase: forgets the words of one entry for good, with the rows that show them.
  *
- *   transaction { refused? ▸ body gone ▸ entry says so ▸ rows that are made from it say so }
+ *   transaction { refused? ▸ entry says so ▸ rows that are made from it say so } ▸ body overwritten
  *     ▸ the write-ahead log emptied ▸ where else the same words are (in turns)
+ *
+ * The entry that says so is durable before the body is overwritten; a start finishes what a crash interrupted there.
  *
  * The entry itself stays, with the hash of what is gone: proofs stay valid.
  *
@@ -14,8 +16,9 @@ import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { BODY_ERASED } from './body.ts'
 import type { CachedThing } from './finding.ts'
+import { decodeEntry, isSequence } from './entry.ts'
 import type { Appended, LedgerEvent, StoredEntry } from './entry.ts'
-import type { LedgerStore } from './ledger-store.ts'
+import type { LogStore } from './log-store.ts'
 import type { EraseFault } from './refusal.ts'
 import { entriesWith, phrasesIn } from './same-words.ts'
 
@@ -34,7 +37,7 @@ export interface Erased extends Appended {
 
 export interface EraseParts {
   readonly database: Database
-  readonly store: LedgerStore
+  readonly log: LogStore
   readonly showing: readonly CachedThing[]
   /** Why the words have to stay for now, in a sentence. */
   readonly holds: () => string | undefined
@@ -45,22 +48,51 @@ export interface EraseParts {
 export async function eraseBody(
   { entry }: StoredEntry,
   told: ErasureNote,
-  { database, store, showing, holds, appendIn }: EraseParts,
+  { database, log, showing, holds, appendIn }: EraseParts,
 ): Promise<Result<Erased, EraseFault>> {
   const { seq } = entry
-  const phrases = phrasesIn(store.body(seq)?.body ?? new Uint8Array(0))
+  const phrases = phrasesIn(log.body(seq)?.body ?? new Uint8Array(0))
   const erased = await database.commit((): Result<Omit<Erased, 'also'>, EraseFault> => {
     const refusal = holds()
     if (refusal !== undefined) return fail({ kind: 'words-in-use', reason: refusal })
-    if (store.body(seq) === undefined) return fail({ kind: 'nothing-to-erase', seq, erased: store.bodyIsGone(seq) })
-    store.deleteBody(seq)
+    if (log.body(seq) === undefined) return fail({ kind: 'nothing-to-erase', seq, erased: bodyIsGone(log, seq) })
     return ok({ ...appendIn({ kind: BODY_ERASED, entry: seq, ...told }), blanked: showing })
   })
   if (!erased.ok) return erased
-  store.flushLog()
-  const search = entriesWith(store, phrases)
+  log.wipeBody(seq)
+  await database.view(flushWriteAheadLog)
+  const search = entriesWith(log, phrases)
   for (let step = search.next(); ; step = search.next()) {
     if (step.done === true) return ok({ ...erased.value, also: step.value })
     await setImmediate()
   }
+}
+
+/** Overwrites the bodies that an entry of the tail says were erased, where a crash came between the two. */
+export function finishErasures(log: LogStore): void {
+  for (const { bytes } of log.entries(log.tailFirst, log.size - log.tailFirst)) {
+    if (!Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).includes(ERASURE)) continue
+    const decoded = decodeEntry(bytes)
+    const entry = decoded.ok && decoded.value.kind === BODY_ERASED ? decoded.value['entry'] : undefined
+    if (isSequence(entry) && log.body(entry) !== undefined) log.wipeBody(entry)
+  }
+}
+
+const ERASURE = `"kind":"${BODY_ERASED}"`
+
+/**
+ * Empties the write-ahead log into the file, so that it no longer holds what was erased. Outside a transaction. Where
+ * another process is reading, it is left to SQLite's next checkpoint: waiting would stop the whole node.
+ */
+function flushWriteAheadLog(sql: Database['sql']): void {
+  const waitMs = Number(sql.prepare('PRAGMA busy_timeout').get()?.['timeout'] ?? 0)
+  sql.exec('PRAGMA busy_timeout = 0; PRAGMA wal_checkpoint(TRUNCATE)')
+  sql.exec(`PRAGMA busy_timeout = ${waitMs}`)
+}
+
+/** Whether the entry commits to a body that is not there any more. */
+export function bodyIsGone(log: Pick<LogStore, 'entry' | 'body'>, seq: number): boolean {
+  const entry = log.entry(seq)
+  const decoded = entry && decodeEntry(entry.bytes)
+  return decoded?.ok === true && decoded.value['body_hash'] !== undefined && log.body(seq) === undefined
 }

@@ -7,11 +7,11 @@
 import { canonicalJson, isJsonObject } from '../core/json.ts'
 import type { Json } from '../core/json.ts'
 import { decodeBody } from './body.ts'
-import type { BodyRow } from './ledger-store.ts'
+import type { SaltedBody } from './body-records.ts'
 
 interface Bodies {
-  readonly size: () => number
-  readonly bodies: (from: number, to: number) => readonly BodyRow[]
+  readonly size: number
+  readonly body: (seq: number) => SaltedBody | undefined
 }
 
 /** Bodies per piece: a few milliseconds. */
@@ -28,8 +28,10 @@ export function* entriesWith(
   if (phrases.length === 0) return found
   // As canonical JSON spells a value: a phrase inside a longer text is another text.
   const needles = phrases.map((phrase) => Buffer.from(canonicalJson(phrase)))
-  for (let from = 0; from < ledger.size(); from += PIECE) {
-    for (const { seq, body } of ledger.bodies(from, from + PIECE)) {
+  for (let from = 0; from < ledger.size; from += PIECE) {
+    for (let seq = from; seq < Math.min(from + PIECE, ledger.size); seq++) {
+      const body = ledger.body(seq)?.body
+      if (body === undefined) continue
       const bytes = Buffer.from(body.buffer, body.byteOffset, body.length)
       if (needles.some((needle) => bytes.includes(needle))) found.push(seq)
       if (found.length >= MAX_NAMED) return found

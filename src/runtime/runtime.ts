@@ -6,7 +6,6 @@
  * Reads and writes through its stores.
  */
 import type { Capability, Service, ServiceHealth } from '../bus/capability.ts'
-import { LedgerStore } from '../ledger/ledger-store.ts'
 import type { Records } from './dependencies.ts'
 import { runtimeProjection } from './runtime-state.ts'
 import { createSessionStore } from './proofs/session-store.ts'
@@ -79,7 +78,7 @@ export function createRuntime(options: RuntimeOptions): Service {
     state,
     thoughts: createThoughtStore(database.sql),
     sessions: createSessionStore(database.sql),
-    leaves: new LedgerStore(database.sql),
+    leaves: ledger.leaves,
   }
   const skills = createSkillRegistry(records, createSkillScanner(config.skillRoots), state)
   const probe = createProbe(records, config.dataDirectory)

@@ -275,6 +275,22 @@ describe('a decision', () => {
     expect(await fate(house, event)).toBe('approval-required approval')
   })
 
+  it('does not take a yes that was given under other rules, also before those are swept away', async () => {
+    using house = openHouse()
+    const door = assessedOffer('sensitive', () => ({ target: 'door:1' }))
+    await fate(house, door)
+    const [request] = house.guard.approvals.list()
+    await house.guard.approvals.approve(request?.id ?? '', APPROVER)
+    const stricter = house.afterPowerCut({ ownerRules: [{ target: 'lamp:9', says: 'forbid' }] })
+    const outcome = await around(stricter.guard, callOf(door), door, actuator().proceed)
+    expect(outcome).toMatchObject({
+      fault: {
+        kind: 'approval-required',
+        reasons: [{ rule: 'approval' }, { rule: 'approval-void', message: expect.stringContaining('the rules') }],
+      },
+    })
+  })
+
   it('counts no calls of our own services', async () => {
     const calls = { perMinute: 1, burst: 1 }
     using house = openHouse({ limits: { ...GUARD_CONFIG.limits, calls } })

@@ -8,7 +8,7 @@ import { ulid } from '../core/ids.ts'
 import type { JsonObject } from '../core/json.ts'
 import type { Call, Caller, Channel, Interaction, OnwardCalls, OnwardOptions } from './call.ts'
 import type { CapabilityName, Offer, Version } from './capability.ts'
-import { callOnward, streamOnward } from './handler-context.ts'
+import { ONWARD } from './handler-context.ts'
 import type { HandlerContext } from './handler-context.ts'
 import { LiveTicket } from './ticket.ts'
 
@@ -74,8 +74,8 @@ export function newCall(
     interaction: options.interaction,
     ticket,
     onward,
-    call: callOnward,
-    stream: streamOnward,
+    call: ONWARD.call,
+    stream: ONWARD.stream,
   }
 }
 
@@ -120,7 +120,7 @@ export function receivedCall(
     hopBudget,
     ticket,
     onward,
-    call: callOnward,
-    stream: streamOnward,
+    call: ONWARD.call,
+    stream: ONWARD.stream,
   }
 }

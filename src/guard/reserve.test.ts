@@ -21,7 +21,7 @@ import type { Call, Caller } from '../bus/call.ts'
 import type { Assessment, Offer } from '../bus/capability.ts'
 import type { Fault } from '../core/fault.ts'
 import type { JsonObject } from '../core/json.ts'
-import { fail } from '../core/result.ts'
+import { fail, ok } from '../core/result.ts'
 import { classifyCall } from './authorise.ts'
 import type { Authorization } from './authorise.ts'
 
@@ -289,6 +289,19 @@ describe('a decision', () => {
         reasons: [{ rule: 'approval' }, { rule: 'approval-void', message: expect.stringContaining('the rules') }],
       },
     })
+  })
+
+  it('hands the very plan that was decided about to whoever carries it out', async () => {
+    using house = openHouse()
+    const plan = ok({ from: 1, to: 2 })
+    const offer: Offer = plainOffer({
+      name: 'test.dim',
+      effect: 'writes',
+      plan: () => ({ offer, assessment: { effect: 'writes', reasons: [] }, plan }),
+    })
+    const device = actuator()
+    await around(house.guard, callOf(offer), offer, device.proceed)
+    expect(device.calls[0]?.planned?.plan).toBe(plan)
   })
 
   it('counts no calls of our own services', async () => {

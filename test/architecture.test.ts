@@ -51,7 +51,7 @@ const PACKAGE_HOMES: Readonly<Record<string, RegExp>> = {
   serialport: /^ebus\/adapter\/serial-transport\.ts$/,
   '@nats-io/transport-node': /^mesh\/nats\//,
   '@nats-io/kv': /^mesh\/nats\//,
-  'bonjour-service': /^mesh\/discovery\/mdns-client\.ts$/,
+  'bonjour-service': /^mesh\/discovery\/mdns-client\.ts$|^ebus\/adapter\/mdns-transport\.ts$/,
   pino: /^core\/logger\.ts$/,
 }
 

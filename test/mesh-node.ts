@@ -19,13 +19,16 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Call, Outcome } from '../src/bus/call.ts'
 import type { CallStream } from '../src/bus/call-stream.ts'
 import type { Capability, Offer, Service } from '../src/bus/capability.ts'
-import { schemaHash } from '../src/bus/schema-hash.ts'
+import { wrongReply } from '../src/bus/schema.ts'
+import { keepAnnouncedHash, schemaHash } from '../src/bus/schema-hash.ts'
 import { loadConfig } from '../src/config/config-store.ts'
+import { systemClock } from '../src/core/clock.ts'
 import type { Json, JsonObject } from '../src/core/json.ts'
 import { createLogger } from '../src/core/logger.ts'
 import { ok } from '../src/core/result.ts'
 import { startGateway } from '../src/main.ts'
 import { answering, streaming } from './bus-village.ts'
+import { HURTFUL_SCHEMAS } from './hurtful-schemas.ts'
 
 const [, , dataRoot = '', configPath = '', door] = process.argv
 const config = loadConfig(configPath, process.env, homedir())
@@ -41,6 +44,19 @@ const OURSELVES = { caller: { kind: 'principal', id: 'local', role: 'agent' }, c
 let leaptMs = 0
 const trueNow = performance.now.bind(performance)
 performance.now = () => trueNow() + leaptMs
+let skewedMs = 0
+Object.assign(systemClock, { now: () => Date.now() + skewedMs })
+
+/**
+ * The longest that the event loop was busy in one go, in time of the processor: how busy the machine is otherwise does
+ * not count.
+ */
+let [busiestMs, spentMs] = [0, mainThreadMs()]
+setInterval(() => {
+  const nowMs = mainThreadMs()
+  busiestMs = Math.max(busiestMs, nowMs - spentMs)
+  spentMs = nowMs
+}, 1).unref()
 
 const object = { type: 'object' } as const
 const capabilities: readonly Capability[] = [
@@ -147,11 +163,38 @@ process.on('SIGTERM', () => {
   void gateway.stop().then(() => process.exit(0))
 })
 
+/** What a service of somebody's own may do, which is plain JavaScript at run time. */
+const behaviours: Readonly<Record<string, (call: Call) => unknown>> = {
+  well: async (call) => said(call),
+  'at once': (call) => said(call),
+  nothing: async () => null,
+  throwing: () => {
+    throw new Error('boom')
+  },
+  kindless: async () => ({ ok: false, fault: { message: 'no' } }),
+  busy: async () => ({ ok: false, fault: { kind: 'busy', message: 'later' } }),
+  offline: async () => ({ ok: false, fault: { kind: 'offline', message: 'away' } }),
+  slow: async (call) => {
+    await sleep(50)
+    return said(call)
+  },
+}
+
 let stream: CallStream | undefined
 const commands: Readonly<Record<string, (said: JsonObject) => Promise<object | void> | object | void>> = {
   stats: () => undefined,
+  /** Since it was last asked. */
+  busiest: () => {
+    const told = { busiestMs }
+    busiestMs = 0
+    return told
+  },
   leap: ({ ms }) => {
     leaptMs += Number(ms)
+  },
+  /** As with a clock that was set wrongly. */
+  skew: ({ ms }) => {
+    skewedMs += Number(ms)
   },
   mood: ({ name: given }) => {
     mood = given as typeof mood
@@ -164,6 +207,64 @@ const commands: Readonly<Record<string, (said: JsonObject) => Promise<object | v
     )
     return added.ok ? { added: true } : { added: false, code: added.fault.code ?? added.fault.kind }
   },
+  /** Offers what the command says, with a handler that behaves as it says. */
+  offer: ({ name: given, behaves = 'well', model, ...facts }) => {
+    const offer = { name: textOf(given), requestSchema: object, face: { kind: 'tool' }, ...facts } as Partial<Offer> & {
+      readonly name: string
+    }
+    // As a function it stays here, and shows on other nodes only in what this one refuses.
+    const matches =
+      model === undefined ? {} : { matches: (_: JsonObject, asked: JsonObject) => asked['model'] === model }
+    const added = gateway.bus.registerCapability(
+      answering({ ...offer, ...matches }, (call) => {
+        log(`ran ${offer.name}`)
+        return behaviours[textOf(behaves)]?.(call) as Promise<Outcome>
+      }),
+      service,
+    )
+    return added.ok ? { added: true } : { added: false, code: added.fault.code ?? added.fault.kind }
+  },
+  /** A call through the bus itself, as a service of this node makes it. */
+  call: async ({ name: given, timeoutMs, node }) => ({
+    outcome: await gateway.bus.call(
+      textOf(given),
+      undefined,
+      {},
+      {
+        ...OURSELVES,
+        timeoutMs: Number(timeoutMs),
+        node: typeof node === 'string' ? node : undefined,
+      },
+    ),
+  }),
+  /** Announces what no honest node can: the contract of a capability is replaced behind the back of its registry. */
+  hurt: ({ number, part = 'responseSchema' }) => {
+    const hurtful = HURTFUL_SCHEMAS[Number(number)]
+    if (hurtful === undefined) throw new RangeError('there is no such schema')
+    const facts = { name: `test.hurt${String(number)}`, face: { kind: 'tool' } as const, responseSchema: {} }
+    const capability = answering(facts, async () => ok({ data: hurtful.answer() }))
+    gateway.bus.registerCapability(capability, service)
+    const { offer } = capability
+    // Checked once as it is, its answers are never checked again.
+    wrongReply(offer, { data: null })
+    Object.assign(offer, { [textOf(part)]: hurtful.schema, accept: (body: JsonObject) => ok(body) })
+    const { name: offerName, version, requestSchema, responseSchema, streamSchema } = offer
+    const contract = { name: offerName, version, requestSchema, responseSchema, streamSchema }
+    keepAnnouncedHash(offer, schemaHash(contract))
+  },
+  /** Says of a capability whatever it likes. */
+  claim: ({ facts }) => {
+    const claimed = { face: { kind: 'tool' }, ...(facts as object) } as unknown as Parameters<typeof answering>[0]
+    gateway.bus.registerCapability(answering(claimed, async (call) => said(call)))
+  },
+  offers: ({ name: given }) => ({
+    offers: gateway.bus.registry.named(textOf(given)).map(({ nodeId, offer }) => ({
+      nodeId,
+      effect: offer.effect,
+      title: offer.title,
+      description: offer.description,
+    })),
+  }),
   announced: ({ name: given }) => ({ hashes: hashesOf(textOf(given)) }),
   all: async ({ name: given }) => ({ answers: await gateway.bus.callAll(textOf(given), undefined, {}, OURSELVES) }),
   /** Reads the first frame of a stream, and no more until it is told to. */
@@ -202,6 +303,11 @@ for await (const line of createInterface({ input: process.stdin })) {
 }
 // Nobody is left to say anything: the test was cut short, and nothing is left running that would make the others slow.
 process.exit(1)
+
+function mainThreadMs(): number {
+  const { user, system } = process.threadCpuUsage()
+  return (user + system) / 1_000
+}
 
 function textOf(value: Json | undefined): string {
   if (typeof value !== 'string') throw new TypeError('a command lacks a text')

@@ -1,28 +1,33 @@
 /**
- * Admission: how many calls a provider on this node works on at once, and the short queue before it.
+ * Admission: how many calls a provider works on at once, and the queue before it.
  *
- *   enter ─▶ a slot is free ─▶ run ─▶ leave ─▶ the first in the queue gets the slot
+ *   enter ─▶ a slot is free ─▶ run ─▶ leave ─▶ whoever's turn it is gets the slot
  *      └───▶ none is free ─▶ wait, at most QUEUE_WAIT_MS and the call's own deadline ─▶ busy, with when to come back
  *
- * The limit is the provider's, whoever calls: from here, from a peer, from a service (the caller's own count of what it
- * has sent somewhere is only a hint to its router).
+ * The limit is the provider's, whoever calls: from here, from a peer, from a service. Calls to another node's provider
+ * wait in a queue here as well: this node's own count is all that it knows of the slots over there. Callers take turns
+ * (ADR 122), so that one who calls in a loop waits behind itself.
  *
  * Pure: time and timers come from outside.
  */
 import type { Fault } from '../core/fault.ts'
+import { dequeue, enqueue, newTurns, withdraw } from '../core/turns.ts'
+import type { Turns } from '../core/turns.ts'
 import { Alarm } from './deadline-wheel.ts'
 import type { CapabilityEntry } from './entry.ts'
 
-export const QUEUE_WAIT_MS = 1_000
-/** At least this many may wait; a provider with a higher limit may have as many waiting as running. */
-const MIN_QUEUE = 16
+export const QUEUE_WAIT_MS = 10_000
+/** More waiting for one provider than this, and later callers are better off being told at once. */
+const MAX_WAITING = 128
+
+export type ProviderQueue = Turns<Waiter>
+
+export function newQueue(): ProviderQueue {
+  return newTurns(MAX_WAITING)
+}
 
 export function isFull(entry: CapabilityEntry): boolean {
   return entry.inFlight >= entry.offer.maxConcurrent
-}
-
-export function mayWait(entry: CapabilityEntry): boolean {
-  return entry.waiting.length < Math.max(MIN_QUEUE, entry.offer.maxConcurrent)
 }
 
 /** One call in the queue. `granted(true)` comes with the slot taken; exactly one of the two comes, once. */
@@ -30,11 +35,13 @@ export class Waiter extends Alarm {
   readonly #entry: CapabilityEntry
   #granted: ((slot: boolean) => void) | undefined
 
-  constructor(entry: CapabilityEntry, granted: (slot: boolean) => void) {
+  /** `account`: whose turn it takes. Where there is no place left, somebody is told so at once, perhaps this one. */
+  constructor(entry: CapabilityEntry, account: string, granted: (slot: boolean) => void) {
     super()
     this.#entry = entry
     this.#granted = granted
-    entry.waiting.push(this)
+    const left = enqueue(entry.waiting, account, this)
+    if (left !== undefined) left.#settle(false)
   }
 
   grant(): void {
@@ -45,8 +52,7 @@ export class Waiter extends Alarm {
   /** Time is up, or the caller went away. */
   giveUp(): void {
     if (this.#granted === undefined) return
-    const place = this.#entry.waiting.indexOf(this)
-    if (place >= 0) this.#entry.waiting.splice(place, 1)
+    withdraw(this.#entry.waiting, this)
     this.#settle(false)
   }
 
@@ -72,14 +78,18 @@ export function enter(entry: CapabilityEntry): void {
 
 export function leave(entry: CapabilityEntry): void {
   entry.inFlight--
-  // A limit that was lowered meanwhile holds at once.
-  if (entry.waiting.length > 0 && !isFull(entry)) entry.waiting.shift()?.grant()
+  grantFree(entry)
+}
+
+/** Hands out what is free. A limit that was lowered meanwhile holds at once, and so does one that was raised. */
+export function grantFree(entry: CapabilityEntry): void {
+  while (entry.waiting.size > 0 && !isFull(entry)) dequeue(entry.waiting)?.grant()
 }
 
 /** When the queue is likely to have moved on: half a typical call per place in it. */
 function retryAfterMs(entry: CapabilityEntry, nowMs: number): number {
   const typicalMs = entry.health.p50Ms || 100
-  const turns = (entry.waiting.length + 1) / entry.offer.maxConcurrent
+  const turns = (entry.waiting.size + 1) / entry.offer.maxConcurrent
   const guess = Math.ceil(typicalMs * Math.max(0.5, turns))
   return Math.min(Math.max(guess, 50, entry.busyUntilMs - nowMs), 30_000)
 }

@@ -24,7 +24,7 @@ export class Asked {
 
   /** From another node, `offline` most likely means the whole node; here it means the device behind the provider. */
   failed(entry: CapabilityEntry, fault: Fault): void {
-    if (fault.kind === 'offline' && !entry.isLocal) this.#unreached.add(entry.nodeId)
+    if (fault.kind === 'offline' && !entry.isLocal && fault.ownSide !== true) this.#unreached.add(entry.nodeId)
   }
 
   /** On a node that was reached, as long as there is one. */

@@ -19,6 +19,7 @@ import { fail } from '../core/result.ts'
 import { leave } from './admission.ts'
 import type { Call, Outcome } from './call.ts'
 import type { Effect } from './capability.ts'
+import type { Contract } from './contract.ts'
 import { Alarm } from './deadline-wheel.ts'
 import type { CapabilityEntry } from './entry.ts'
 import type { Emit } from './peer.ts'
@@ -33,6 +34,7 @@ const LINGER_MS = 5_000
 export interface Round {
   readonly call: Call
   readonly ticket: LiveTicket
+  readonly contract: Contract
   readonly emit: Emit | undefined
 }
 
@@ -40,6 +42,8 @@ export interface AttemptTimer {
   readonly set: (alarm: Alarm, dueMs: number) => void
   readonly clear: (alarm: Alarm) => void
   readonly nowMs: () => number
+  /** Lets everything else run that can. */
+  readonly nextTurn: () => Promise<void>
 }
 
 export class Attempt extends Alarm implements Worker {
@@ -49,6 +53,8 @@ export class Attempt extends Alarm implements Worker {
   readonly startedMs: number
   readonly answered: Promise<Outcome>
   isAbandoned = false
+  /** It was answered for, and went on. */
+  isCutOff = false
   readonly #timer: AttemptTimer
   #answer: ((outcome: Outcome) => void) | undefined
   #hasEnded = false
@@ -98,14 +104,15 @@ export class Attempt extends Alarm implements Worker {
       this.#freeSlot()
       return
     }
-    this.round.ticket.lingering = new Promise((resolve) => (this.#endedAfterCut = resolve))
+    this.isCutOff = true
+    this.round.ticket.linger(new Promise((resolve) => (this.#endedAfterCut = resolve)))
     this.#timer.set(this, nowMs + LINGER_MS)
     this.#say(fail(this.#cutOff()))
   }
 
   #cutOff(): Fault {
     const { call, ticket } = this.round
-    return cutOff(call, this.entry.offer.effect, ticket.cause ?? 'cancelled')
+    return cutOff(call, this.round.contract.offer.effect, ticket.cause ?? 'cancelled')
   }
 
   #say(outcome: Outcome): void {
@@ -139,6 +146,23 @@ function outOfTime(outcome: Outcome, call: Call): Outcome {
 }
 
 const CHANGES: ReadonlySet<Effect> = new Set(['writes', 'sensitive', 'admin'])
+
+/** Nobody has begun with it: whatever it would have done, it did not. */
+export function endedUnbegun({ capability }: Call, cause: EndCause): Fault {
+  return cause === 'deadline'
+    ? {
+        kind: 'timed-out',
+        code: 'timeout',
+        message: `The time for ${capability} was over before it began. Nothing was done.`,
+        begun: false,
+      }
+    : {
+        kind: 'cancelled',
+        code: 'cancelled',
+        message: `${capability} was cancelled before it began. Nothing was done.`,
+        begun: false,
+      }
+}
 
 /** A change that was begun and not answered for may have happened: nobody may be told that it did not. */
 export function cutOff(call: Call, effect: Effect, cause: EndCause): Fault {

@@ -14,7 +14,15 @@ import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import type { Next } from './call-pipeline.ts'
 import type { BusOptions } from './bus-options.ts'
-import { newCall, onwardOptions, openTicket, receivedCall } from './call-options.ts'
+import {
+  boundedHops,
+  DEFAULT_HOPS,
+  newCall,
+  onwardOptions,
+  openTicket,
+  receivedCall,
+  untimely,
+} from './call-options.ts'
 import type { CallOptions } from './call-options.ts'
 import { CallStream } from './call-stream.ts'
 import type { Call, OnwardCalls, Outcome } from './call.ts'
@@ -22,6 +30,7 @@ import type { Capability, CapabilityName, Offer, Service, Version } from './capa
 import { DeadlineWheel } from './deadline-wheel.ts'
 import type { Owner } from './descriptor.ts'
 import { Dispatcher } from './dispatch.ts'
+import type { RouteRequest } from './eligible.ts'
 import { placed } from './elsewhere.ts'
 import { HealthTracker } from './health-tracker.ts'
 import { NodeDirectory } from './node-directory.ts'
@@ -30,6 +39,7 @@ import type { Emit, PeerRecord } from './peer.ts'
 import { mistakeInside } from './provider.ts'
 import type { BusLog } from './provider.ts'
 import { Registry } from './registry.ts'
+import { replyFrom } from './reply-origin.ts'
 import type { Diff } from './registry.ts'
 import type { RegistryEvent } from './registry-events.ts'
 import { Router } from './router.ts'
@@ -38,7 +48,7 @@ import { Tally, UNKNOWN_CAPABILITY } from './tally.ts'
 import { LiveTicket } from './ticket.ts'
 import { WheelTimer } from './timer-client.ts'
 import { busStats, entryView, inFlightTotal } from './topology.ts'
-import type { BusStats, TopologySnapshot } from './topology.ts'
+import type { BusStats, PeerView, TopologySnapshot } from './topology.ts'
 import { Trace } from './trace.ts'
 import type { CallTraceEvent } from './trace.ts'
 
@@ -238,7 +248,9 @@ export class CapabilityBus {
   onPeerAdded(peer: PeerRecord): Diff {
     const nowMs = this.#clock.monotonic()
     this.#nodes.see(peer, nowMs)
-    return this.registry.updateFromPeer(peer, nowMs)
+    const diff = this.registry.updateFromPeer(peer, nowMs)
+    this.#nodes.refuse(peer.nodeId, [...(peer.refused ?? []), ...diff.refused])
+    return diff
   }
 
   onPeerUpdated(peer: PeerRecord): Diff {
@@ -248,6 +260,11 @@ export class CapabilityBus {
   onPeerRemoved(nodeId: string): void {
     this.#nodes.forget(nodeId)
     this.registry.removePeer(nodeId)
+  }
+
+  /** The other nodes on this bus, and what of their offers is not taken. */
+  peerViews(): readonly PeerView[] {
+    return this.#nodes.views(this.#clock.monotonic())
   }
 
   topologySnapshot(): TopologySnapshot {
@@ -261,11 +278,19 @@ export class CapabilityBus {
       capabilitiesLocal: all.filter((entry) => entry.isLocal),
       capabilitiesRemote: all.filter((entry) => !entry.isLocal),
       inFlightTotal: inFlightTotal(this.registry),
+      disagreements: this.registry.disagreements(),
     }
   }
 
+  /** Calls that have ended. */
   recentTraces(count = 50): readonly CallTraceEvent[] {
     return this.trace.recent(count)
+  }
+
+  /** Calls under way, the oldest first: one that hangs is in no other list. */
+  runningTraces(): readonly CallTraceEvent[] {
+    const tickets = [...this.#timer.alarms()].filter((alarm) => alarm instanceof LiveTicket)
+    return this.trace.running(tickets)
   }
 
   stats(): BusStats {
@@ -302,17 +327,41 @@ export class CapabilityBus {
     given: CallOptions,
   ): Begun {
     const options = given.node === undefined ? given : { ...given, node: this.#nodes.idOf(given.node) }
-    const offer = this.registry.offer(name, versionReq, options.node)
-    const ticket = openTicket(offer, this.#clock.monotonic(), options.timeoutMs)
-    const request = { name, version: versionReq ?? offer?.version, body: what.body, stream: what.stream }
+    const { caller, node, sessionId, hopBudget = DEFAULT_HOPS, timeoutMs } = options
+    const { body, stream } = what
+    const nowMs = this.#clock.monotonic()
+    const asked: RouteRequest = {
+      capability: name,
+      versionReq,
+      body,
+      caller,
+      node,
+      sessionId,
+      hopBudget,
+      schemaHash: undefined,
+    }
+    const contract = this.router.resolve(asked, nowMs)
+    const offer = contract?.offer
+    const ticket = openTicket(offer, nowMs, timeoutMs)
+    ticket.contract = contract
+    const refusal = untimely(name, timeoutMs) ?? (contract && this.router.ambiguity(asked, contract, nowMs))
+    const request = { name, version: versionReq ?? offer?.version, body, stream, refusal }
     return { call: newCall(request, ticket, { options, clock: this.#clock, onward: this.#onward }), ticket, offer }
   }
 
   #receive(inbound: Omit<Call, 'signal'>, stream: boolean): Begun {
-    const offer = this.registry.offer(inbound.capability, inbound.versionReq, inbound.node)
     const nowMs = this.#clock.monotonic()
-    const ticket = openTicket(offer, nowMs, inbound.deadlineMs - nowMs)
-    return { call: receivedCall(inbound, ticket, { stream, onward: this.#onward }), ticket, offer }
+    const leftMs = inbound.deadlineMs - nowMs
+    const asked: RouteRequest = { ...inbound, hopBudget: boundedHops(inbound.hopBudget) }
+    const contract = this.router.resolve(asked, nowMs)
+    const offer = contract?.offer
+    const ticket = openTicket(offer, nowMs, leftMs)
+    ticket.contract = contract
+    const refusal =
+      inbound.refusal ??
+      untimely(inbound.capability, leftMs) ??
+      (contract && this.router.ambiguity(asked, contract, nowMs))
+    return { call: receivedCall(inbound, ticket, { stream, refusal, onward: this.#onward }), ticket, offer }
   }
 
   async #throughStreaming(
@@ -334,6 +383,7 @@ export class CapabilityBus {
     way: { readonly offer: Offer | undefined; readonly parent: AbortSignal | undefined; readonly proceed: Next },
   ): Promise<Outcome> {
     const { offer, parent, proceed } = way
+    this.trace.onCallStart(call, ticket)
     this.#timer.set(ticket, ticket.deadlineMs)
     if (parent !== undefined) ticket.follow(parent)
     let outcome: Outcome
@@ -348,12 +398,16 @@ export class CapabilityBus {
     ticket.totalMs = this.#clock.monotonic() - ticket.startedMs
     this.tally.of(offer?.name ?? UNKNOWN_CAPABILITY).count(outcome, ticket.totalMs)
     this.tally.countRefusal(outcome)
-    this.trace.record(call, ticket, outcome)
-    const { entry } = ticket
-    if (!outcome.ok) return entry?.isLocal === false ? fail(this.#fromElsewhere(outcome.fault, entry.nodeId)) : outcome
+    this.trace.onCallEnd(call, ticket, outcome)
+    const { entry, hasBegun } = ticket
+    if (!outcome.ok) {
+      const fault = outcome.fault.begun === hasBegun ? outcome.fault : { ...outcome.fault, begun: hasBegun }
+      return fail(entry?.isLocal === false ? this.#fromElsewhere(fault, entry.nodeId) : fault)
+    }
+    if (entry === undefined) return outcome
     const tokens = outcome.value.usage?.tokensOut
-    if (tokens !== undefined && entry !== undefined) this.tally.countTokens(entry.offer.params, tokens)
-    return outcome
+    if (tokens !== undefined) this.tally.countTokens(entry.offer.params, tokens)
+    return entry.isLocal ? outcome : ok(replyFrom(outcome.value, entry.nodeId))
   }
 
   #fromElsewhere(fault: Fault, id: string): Fault {

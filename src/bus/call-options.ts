@@ -4,6 +4,7 @@
  * Pure: time comes from outside.
  */
 import type { Clock } from '../core/clock.ts'
+import type { Fault } from '../core/fault.ts'
 import { ulid } from '../core/ids.ts'
 import type { JsonObject } from '../core/json.ts'
 import type { Call, Caller, Channel, Interaction, OnwardCalls, OnwardOptions } from './call.ts'
@@ -28,7 +29,7 @@ export interface CallOptions {
 }
 
 /** A call of our own may go to one other node, which serves it itself. */
-const DEFAULT_HOPS = 1
+export const DEFAULT_HOPS = 1
 /** Whatever a peer allows, no call wanders further than this. */
 const MAX_HOPS = 4
 /** For names that nobody offers: the chain still writes down that somebody asked. */
@@ -36,11 +37,30 @@ const UNKNOWN_TIMEOUT_SECONDS = 30
 const NO_LOCKS: readonly string[] = []
 const ANY_VERSION: Version = [0, 0]
 
-/** The deadline is the caller's or the capability's, whichever comes first. */
+/** Between nodes time is counted in whole milliseconds: with less than one, nothing is begun. */
+const LEAST_TIME_MS = 1
+
+/** The deadline is the caller's or the contract's, whichever comes first. */
 export function openTicket(offer: Offer | undefined, startedMs: number, wantedMs = Infinity): LiveTicket {
   const limitMs = (offer?.timeoutSeconds ?? UNKNOWN_TIMEOUT_SECONDS) * 1_000
-  const isHurried = !(wantedMs >= limitMs)
+  const isHurried = wantedMs < limitMs
   return new LiveTicket({ startedMs, deadlineMs: startedMs + (isHurried ? Math.max(0, wantedMs) : limitMs), isHurried })
+}
+
+/** Why a call with that much time is refused before anything is tried; `undefined` where there is time enough. */
+export function untimely(name: CapabilityName, wantedMs = Infinity): Fault | undefined {
+  if (wantedMs >= LEAST_TIME_MS) return undefined
+  if (Number.isNaN(wantedMs))
+    return {
+      kind: 'invalid-arguments',
+      code: 'bad_request',
+      message: `The time for ${name} is not a number of milliseconds. Nothing was done.`,
+    }
+  return {
+    kind: 'timed-out',
+    code: 'timeout',
+    message: `The time for ${name} was over before it began. Nothing was done.`,
+  }
 }
 
 interface Request {
@@ -48,10 +68,11 @@ interface Request {
   readonly version: Version | undefined
   readonly body: JsonObject
   readonly stream: boolean
+  readonly refusal?: Fault | undefined
 }
 
 export function newCall(
-  { name, version = ANY_VERSION, body, stream }: Request,
+  { name, version = ANY_VERSION, body, stream, refusal }: Request,
   ticket: LiveTicket,
   { options, clock, onward }: { readonly options: CallOptions; readonly clock: Clock; readonly onward: OnwardCalls },
 ): HandlerContext {
@@ -72,6 +93,7 @@ export function newCall(
     rehearsal: options.rehearsal ?? false,
     heldLocks: options.heldLocks ?? NO_LOCKS,
     interaction: options.interaction,
+    refusal,
     ticket,
     onward,
     call: ONWARD.call,
@@ -109,18 +131,26 @@ export function onwardOptions(
 export function receivedCall(
   inbound: Omit<Call, 'signal'>,
   ticket: LiveTicket,
-  { stream, onward }: { readonly stream: boolean; readonly onward: OnwardCalls },
+  {
+    stream,
+    refusal,
+    onward,
+  }: { readonly stream: boolean; readonly refusal: Fault | undefined; readonly onward: OnwardCalls },
 ): HandlerContext {
-  const hopBudget = Math.min(Math.max(0, Math.floor(inbound.hopBudget)), MAX_HOPS)
   return {
     ...inbound,
     deadlineMs: ticket.deadlineMs,
     signal: ticket.signal,
     isStream: stream,
-    hopBudget,
+    hopBudget: boundedHops(inbound.hopBudget),
     ticket,
+    refusal,
     onward,
     call: ONWARD.call,
     stream: ONWARD.stream,
   }
+}
+
+export function boundedHops(hopBudget: number): number {
+  return Math.min(Math.max(0, Math.floor(hopBudget)), MAX_HOPS)
 }

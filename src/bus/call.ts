@@ -81,6 +81,8 @@ export interface Call {
   readonly ticket?: Ticket | undefined
   /** The bus, for a handler that makes calls of its own while it works on this one. */
   readonly onward?: OnwardCalls | undefined
+  /** The contract that a caller on another node means, where the name has several. */
+  readonly schemaHash?: string | undefined
 }
 
 /** What a handler may say about a call that it makes while it works on another. */
@@ -106,11 +108,8 @@ export interface Ticket {
   readonly mark: (stage: string, ms: number) => void
   /** Adds to what crossed a wire for this call. */
   readonly bytes: (received: number, sent: number) => void
-  /**
-   * Set where the call was answered while its handler, which was cut off, still works: resolves when that has stopped,
-   * too. Locks are held until then.
-   */
-  readonly lingering?: Promise<void> | undefined
+  /** Resolves when providers that were cut off have stopped working, too; `undefined` where nobody works any more. */
+  readonly stillWorking?: Promise<void> | undefined
 }
 
 /** What some callers can take while a call runs. Absent parts are simply not heard. */
@@ -138,6 +137,14 @@ export interface Reply {
   readonly usage?: { readonly tokensIn?: number; readonly tokensOut?: number }
   /** The answer to an earlier call with the same idempotency key: nothing was done for this one. */
   readonly replayed?: true
+  /** Whose answer it is; without a node, this node's. The bus sets the node, a handler may say which of its devices. */
+  readonly from?: ReplyOrigin
+}
+
+export interface ReplyOrigin {
+  readonly node?: string
+  /** Attached to that node. */
+  readonly device?: string
 }
 
 /** An MCP content block, as JSON. */

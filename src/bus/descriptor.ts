@@ -8,6 +8,7 @@ import { canonicalJson } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import type { Offer } from './capability.ts'
+import { busFamily } from './family.ts'
 import { announce } from './peer.ts'
 import { checkSchemas } from './schema.ts'
 
@@ -15,6 +16,8 @@ import { checkSchemas } from './schema.ts'
 export interface Owner {
   readonly name: string
   readonly prefixes: readonly string[]
+  /** The word after a prefix names one thing of this node: other nodes have things of their own below it. */
+  readonly isPerItem?: boolean
 }
 
 /** MCP allows `A-Z a-z 0-9 _ - . /`; a colon is what some resources' names have. */
@@ -60,6 +63,14 @@ export function checkNamespace(name: string, owner: Owner): Result<void, Fault> 
   if (owned) return ok(undefined)
   const prefixes = owner.prefixes.map((prefix) => JSON.stringify(prefix)).join(', ')
   return fail(namespaceViolation(`${name} is outside the names of ${owner.name} (${prefixes || 'none'}).`))
+}
+
+/** The prefixes that a local capability takes for its node: no other node may offer something new below them. */
+export function reservedPrefixes({ name, family }: Offer, { prefixes, isPerItem = false }: Owner): readonly string[] {
+  // What answers in the bus's own envelope belongs to no family: programs of several nodes may share a prefix.
+  if (family.name === busFamily.name) return []
+  if (isPerItem) return [name.split('.').slice(0, 2).join('.')]
+  return prefixes.filter((prefix) => prefix !== '')
 }
 
 export function namespaceViolation(message: string): Fault {

@@ -3,20 +3,21 @@
  * safe.
  *
  *   route ─▶ attempt ─▶ answer fits its contract? ─▶ health ─▶ outcome
- *     ▲        │ nothing was tried, or the call may happen twice, and the budget allows it
- *     └────────┘ never at the same provider first, nor at a node that was not reached
+ *     ▲        │ nothing was begun, or the call may happen twice, and the budget allows it
+ *     └────────┘ only among providers of its contract; never at the same one first, nor at a node that was not reached
  *
  * Pure: time, timers, chance and the way to other nodes come from outside.
  */
 import { backoffMs } from '../core/backoff.ts'
 import type { Fault } from '../core/fault.ts'
 import { fail } from '../core/result.ts'
-import { enter, leave, mayWait, QUEUE_WAIT_MS, Waiter } from './admission.ts'
+import { enter, leave, QUEUE_WAIT_MS, Waiter } from './admission.ts'
 import { Asked } from './asked.ts'
-import { Attempt, cutOff } from './attempt.ts'
+import { Attempt, endedUnbegun } from './attempt.ts'
 import type { Round } from './attempt.ts'
 import type { BusConfig } from './bus-config.ts'
 import type { Call, Outcome } from './call.ts'
+import { accountKey } from './caller-key.ts'
 import { CapabilityEntry } from './entry.ts'
 import { hedged, isWorthHedging } from './hedge.ts'
 import type { Race } from './hedge.ts'
@@ -26,7 +27,7 @@ import { pause } from './pause.ts'
 import type { Emit } from './peer.ts'
 import { startProvider } from './provider.ts'
 import type { Surroundings } from './provider.ts'
-import { isNothingTried, isSafeToRetry, RetryBudget } from './retry.ts'
+import { isRefusedUnbegun, isSafeToRetry, RetryBudget } from './retry.ts'
 import type { Router } from './router.ts'
 import { ticketOf } from './ticket.ts'
 
@@ -37,6 +38,8 @@ export interface DispatchOptions extends Surroundings, JudgeParts {
 }
 
 const DEFAULT_RETRIES = 2
+/** How many nodes may refuse one call before it is believed. */
+const MAX_REFUSALS = 8
 const RETRY_PAUSE = { firstMs: 50, maxMs: 1_000, factor: 2 }
 
 export class Dispatcher {
@@ -51,14 +54,16 @@ export class Dispatcher {
     if (call.refusal !== undefined) return fail(call.refusal)
     const { router, timer, config } = this.#options
     const ticket = ticketOf(call)
-    if (ticket.cause !== undefined) return fail(cutOff(call, 'reads', ticket.cause))
-    this.#budget.deposit()
-    const round: Round = { call, ticket, emit }
     let nowMs = timer.nowMs()
+    if (ticket.isOver(nowMs)) return fail(endedUnbegun(call, ticket.cause ?? 'deadline'))
+    const { contract } = ticket
+    if (contract === undefined) return fail(router.explain(call, nowMs))
+    this.#budget.deposit()
+    const round: Round = { call, ticket, contract, emit }
     let entry = router.route(call, nowMs)
     if (entry !== undefined) enter(entry)
     else {
-      const queued = await this.#waitForSlot(round)
+      const queued = await this.#waitForSlot(round, nowMs)
       if (!(queued instanceof CapabilityEntry)) return fail(queued)
       entry = queued
       nowMs = timer.nowMs()
@@ -66,28 +71,54 @@ export class Dispatcher {
     if (config.hedge === true && isWorthHedging(round, entry)) return this.#hedge(round, entry)
     const attempt = this.#start(round, entry, nowMs)
     const outcome = judge(attempt, await attempt.answered, this.#options)
-    return outcome.ok || !mayRetry(round, entry, outcome.fault)
+    return outcome.ok || !mayRetry(round, outcome.fault)
       ? outcome
       : this.#retry(round, { entry, outcome, asked: new Asked(entry) })
   }
 
-  /** Every provider on this node is full: its queue is short, and so is the patience in it. */
-  async #waitForSlot({ call, ticket }: Round): Promise<CapabilityEntry | Fault> {
+  /** Every provider is full, or asked to be left alone for a moment: the call waits, for a bounded time. */
+  async #waitForSlot(round: Round, sinceMs: number): Promise<CapabilityEntry | Fault> {
     const { router, timer } = this.#options
-    const nowMs = timer.nowMs()
-    const entry = router.queueFor(call, nowMs)
-    if (entry === undefined || !mayWait(entry)) return router.explain(call, nowMs)
+    const { call, ticket } = round
+    const untilMs = sinceMs + QUEUE_WAIT_MS
+    for (let nowMs = sinceMs; ; nowMs = timer.nowMs()) {
+      if (ticket.isOver(nowMs)) return endedUnbegun(call, ticket.cause ?? 'deadline')
+      const free = nowMs === sinceMs ? undefined : router.route(call, nowMs)
+      if (free !== undefined) {
+        enter(free)
+        return free
+      }
+      const full = router.queueFor(call, nowMs)
+      if (full !== undefined) return (await this.#queue(round, full, untilMs)) ? full : this.#unserved(round)
+      const freeAtMs = router.freeAtMs(call, nowMs)
+      if (freeAtMs === undefined || freeAtMs >= Math.min(untilMs, ticket.deadlineMs)) return router.explain(call, nowMs)
+      await pause(freeAtMs - nowMs, timer, ticket)
+    }
+  }
+
+  #unserved({ call, ticket }: Round): Fault {
+    const nowMs = this.#options.timer.nowMs()
+    return ticket.isOver(nowMs)
+      ? endedUnbegun(call, ticket.cause ?? 'deadline')
+      : this.#options.router.explain(call, nowMs)
+  }
+
+  /** Whether the slot is the call's in the end. */
+  async #queue({ call, ticket, contract }: Round, entry: CapabilityEntry, untilMs: number): Promise<boolean> {
+    const { timer, router } = this.#options
     const { promise, resolve } = Promise.withResolvers<boolean>()
-    const waiter = new Waiter(entry, resolve)
-    timer.set(waiter, nowMs + QUEUE_WAIT_MS)
+    const waiter = new Waiter(entry, accountKey(call.caller), resolve)
+    timer.set(waiter, untilMs)
     ticket.employ(waiter)
     const hasSlot = await promise
     ticket.dismiss(waiter)
     timer.clear(waiter)
-    if (hasSlot && ticket.cause === undefined && !entry.removed) return entry
-    // The slot came too late for the call, or its provider is gone.
-    if (hasSlot) leave(entry)
-    return ticket.cause === undefined ? router.explain(call, timer.nowMs()) : cutOff(call, 'reads', ticket.cause)
+    if (!hasSlot) return false
+    router.regroup(call)
+    if (!ticket.isOver(timer.nowMs()) && !entry.removed && entry.contract === contract) return true
+    // The slot came too late for the call, or its provider is gone or another one by now.
+    leave(entry)
+    return false
   }
 
   /** The slot at `entry` is taken already. */
@@ -102,11 +133,15 @@ export class Dispatcher {
   async #retry(round: Round, { entry: first, outcome, asked }: Failed): Promise<Outcome> {
     const { config, timer, tally } = this.#options
     let [entry, last] = [first, outcome]
-    for (let again = 0; again < (config.retries ?? DEFAULT_RETRIES); again++) {
-      if (last.ok || !mayRetry(round, entry, last.fault)) return last
+    let [again, refusals] = [0, 0]
+    while (!last.ok && mayRetry(round, last.fault)) {
+      // A refusal costs nobody anything, and says nothing about load: it needs no budget, only an end.
+      const isRefused = isRefusedUnbegun(last.fault)
+      if (isRefused ? refusals++ >= MAX_REFUSALS : again >= (config.retries ?? DEFAULT_RETRIES)) return last
       asked.failed(entry, last.fault)
       const next = await this.#nextProvider(round, { entry, fault: last.fault, asked, again })
-      if (next === undefined || !this.#budget.withdraw(timer.nowMs())) return last
+      if (next === undefined || (!isRefused && !this.#budget.withdraw(timer.nowMs()))) return last
+      if (!isRefused) again++
       tally.retries++
       enter(next)
       asked.add(next)
@@ -117,16 +152,17 @@ export class Dispatcher {
     return last
   }
 
-  /** Somebody else at once; the same one only if nothing else is left, nothing was tried, and after a pause. */
-  async #nextProvider({ call, ticket }: Round, search: Search): Promise<CapabilityEntry | undefined> {
+  /** Another provider at once; the same one only if nothing else is left, it has not begun, and after a pause. */
+  async #nextProvider({ call, ticket, contract }: Round, search: Search): Promise<CapabilityEntry | undefined> {
     const { router, timer, random } = this.#options
     const { entry, fault, asked, again } = search
-    const other = entry.offer.anywhere === true ? asked.another(call, router, timer.nowMs()) : undefined
-    if (other !== undefined || entry.isLocal || !isNothingTried(fault)) return other
+    if (ticket.isOver(timer.nowMs())) return undefined
+    const other = contract.isBoundToNode ? undefined : asked.another(call, router, timer.nowMs())
+    if (other !== undefined || entry.isLocal || fault.begun !== false || isRefusedUnbegun(fault)) return other
     const pauseMs = Math.max(backoffMs(RETRY_PAUSE, again, random), fault.retryAfterMs ?? 0)
     if (timer.nowMs() + pauseMs >= ticket.deadlineMs) return undefined
     await pause(pauseMs, timer, ticket)
-    return ticket.cause === undefined ? router.route(call, timer.nowMs()) : undefined
+    return ticket.isOver(timer.nowMs()) ? undefined : router.route(call, timer.nowMs())
   }
 
   async #hedge(round: Round, first: CapabilityEntry): Promise<Outcome> {
@@ -156,9 +192,9 @@ export class Dispatcher {
   }
 }
 
-function mayRetry({ ticket }: Round, entry: CapabilityEntry, fault: Fault): boolean {
+function mayRetry({ ticket, contract }: Round, fault: Fault): boolean {
   // Once a frame was delivered, a second provider would tell the consumer something twice.
-  return ticket.cause === undefined && ticket.frames === 0 && isSafeToRetry(fault, entry.offer)
+  return ticket.cause === undefined && ticket.frames === 0 && isSafeToRetry(fault, contract.offer)
 }
 
 /** Who answered so, and all that were asked. */

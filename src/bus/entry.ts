@@ -6,9 +6,11 @@
  *
  * Pure.
  */
-import type { Waiter } from './admission.ts'
+import { newQueue } from './admission.ts'
+import type { ProviderQueue } from './admission.ts'
 import { versionText } from './capability.ts'
 import type { Capability, CapabilityName, Offer, Version } from './capability.ts'
+import type { Contract } from './contract.ts'
 import { Health } from './health.ts'
 import { unknownLatency } from './peak-ewma.ts'
 import type { PeakEwma } from './peak-ewma.ts'
@@ -39,12 +41,16 @@ export class CapabilityEntry {
   endpoint: unknown
   /** The words in which the peer announced it; remote entries only. */
   announced: PeerCapability | undefined
+  /** Which of its name's contracts it serves; the registry's doing. */
+  contract: Contract | undefined
   removed = false
   inFlight = 0
-  waiting: Waiter[] = []
+  readonly waiting: ProviderQueue = newQueue()
   lastSeenMs: number
   /** The provider said when to come back. */
   busyUntilMs = 0
+  /** Params that it refused, by when that may be tried again; remote entries only. */
+  refusedParams: Map<string, number> | undefined
   readonly health = new Health()
   readonly latency: PeakEwma = unknownLatency()
 

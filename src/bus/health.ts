@@ -101,6 +101,11 @@ export class Health {
     return !this.#open
   }
 
+  /** A probe is under way. */
+  get isProbing(): boolean {
+    return this.#probing
+  }
+
   /** The quarantine is over and nobody is trying it yet: the next call should. */
   isProbeDue(nowMs: number): boolean {
     return !this.#open && !this.#probing && nowMs >= this.#quarantinedUntilMs

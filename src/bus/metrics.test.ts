@@ -61,7 +61,7 @@ describe('metrics', () => {
     await settled()
     const refused = a.call('llm.chat', [1, 0], {}, ME)
     await settled()
-    clock.advance(1_000)
+    clock.advance(10_000)
     a.tick()
     await refused
     const metrics = busMetrics(a)

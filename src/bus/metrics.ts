@@ -119,7 +119,7 @@ function gauges(bus: Measured, registers: Registry[]): void {
     help: 'Calls that wait for a provider of their capability to have room.',
     registers,
     collect: () => {
-      waiting.set(bus.registry.all().reduce((sum, entry) => sum + entry.waiting.length, 0))
+      waiting.set(bus.registry.all().reduce((sum, entry) => sum + entry.waiting.size, 0))
     },
   })
   const health = new Gauge({

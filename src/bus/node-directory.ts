@@ -3,16 +3,19 @@
  *
  * Pure.
  */
-import type { PeerRecord } from './peer.ts'
-import type { PeerView } from './topology.ts'
+import { visibleText } from '../core/stranger-text.ts'
+import type { PeerRecord, RefusedCapability } from './peer.ts'
+import type { PeerView, RefusedView } from './topology.ts'
 
 /** Nodes that are remembered although they left. */
 const MAX_AWAY = 256
+const MAX_REFUSED_SHOWN = 32
 
 export class NodeDirectory {
   readonly #selfId: string
   readonly #selfName: string | undefined
   readonly #peers = new Map<string, { readonly record: PeerRecord; readonly seenMs: number }>()
+  readonly #refused = new Map<string, readonly RefusedCapability[]>()
   /** The names of nodes that left, so that asking for one is told from asking for one that never was. */
   readonly #away = new Map<string, string>()
   /** The names of all who belong here, whether this process has seen them or not; `undefined` if nobody said. */
@@ -34,7 +37,14 @@ export class NodeDirectory {
     this.#away.delete(record.nodeId)
   }
 
+  /** What of a peer's offers is not on the bus. */
+  refuse(nodeId: string, refused: readonly RefusedCapability[]): void {
+    if (refused.length === 0) this.#refused.delete(nodeId)
+    else if (this.#peers.has(nodeId)) this.#refused.set(nodeId, refused)
+  }
+
   forget(nodeId: string): void {
+    this.#refused.delete(nodeId)
     const left = this.#peers.get(nodeId)
     if (left === undefined) return
     this.#peers.delete(nodeId)
@@ -92,6 +102,8 @@ export class NodeDirectory {
       displayName: record.displayName,
       source: record.source,
       capabilities: record.manifest.capabilities.length,
+      refused: this.#refused.get(record.nodeId)?.length ?? 0,
+      refusedOffers: (this.#refused.get(record.nodeId) ?? []).slice(0, MAX_REFUSED_SHOWN).map(refusedView),
       seenAgoMs: nowMs - seenMs,
     }))
   }
@@ -105,4 +117,8 @@ export class NodeDirectory {
   #names(): readonly string[] {
     return this.namesOf(new Set([this.#selfId, ...this.#peers.keys()]))
   }
+}
+
+function refusedView({ name, fault }: RefusedCapability): RefusedView {
+  return { name: visibleText(name, 128), reason: visibleText(fault.message, 400) }
 }

@@ -6,6 +6,7 @@
  *
  *   k repetitions in a row, q choices       limit = (10⁷ / 2^q)^(1/k)       a text of n characters costs ≤ n^k · 2^q
  *   a repetition within a repetition        limit = 0                       exponential, whatever it looks like
+ *   a part counted thousands of times       limit = 0                       the engine writes it out that often
  *
  * A text beyond the limit is let through unexamined: the far end that wrote the pattern examines it again.
  *
@@ -14,34 +15,70 @@
 
 const STEP_BUDGET = 10_000_000
 const MAX_PATTERN_LENGTH = 1_024
+/** The engine writes a counted part out as often as it is counted, before it runs anything. */
+const MAX_COPIES = 5_000
 
 export interface BoundedPattern {
   readonly test: (text: string) => boolean
+  /** What running it on a text of that length takes at most; nothing where it is not run. */
+  readonly steps: (length: number) => number
   /** Ajv takes patterns with the same text for the same pattern. */
   readonly toString: () => string
 }
 
-/** Throws on a pattern that is no regular expression, as `RegExp` does. */
-export function boundedPattern(source: string, flags: string): BoundedPattern {
+/** Throws on a pattern that is no regular expression, as `RegExp` does. `budget` is of steps for one text. */
+export function boundedPattern(source: string, flags: string, budget = STEP_BUDGET): BoundedPattern {
   const expression = new RegExp(source, flags)
-  const limit = textLimit(source)
-  return { test: (text) => text.length > limit || expression.test(text), toString: () => String(expression) }
+  const shape = shapeOf(source)
+  const limit = limitOf(shape, budget)
+  // A pattern that is never run is not run on the empty text either: the engine compiles it then, and may take long.
+  const isRun = (length: number): boolean => limit > 0 && length <= limit
+  return {
+    test: (text) => !isRun(text.length) || expression.test(text),
+    steps: (length) =>
+      shape !== undefined && isRun(length) ? Math.max(1, length) ** shape.repetitions * 2 ** shape.choices : 0,
+    toString: () => String(expression),
+  }
+}
+
+/** A sentence about what is wrong with a pattern, or `undefined`. */
+export function wrongPattern(source: string): string | undefined {
+  try {
+    RegExp(source, 'u')
+    return undefined
+  } catch {
+    return `its pattern ${JSON.stringify(source.slice(0, 100))} is no regular expression`
+  }
 }
 
 interface Group {
   repetitions: number
   choices: number
+  /** How often the engine writes its parts out, because they are counted. */
+  copies: number
+  hasAlternatives: boolean
 }
 
-/** The longest text that the pattern is run on. Reads the shape only; anything it does not know counts as a letter. */
-export function textLimit(source: string): number {
-  if (source.length > MAX_PATTERN_LENGTH || /\\(?:[1-9]|k<)/.test(source)) return 0
-  // Unanchored, the engine starts again at every character.
-  const total: Group = { repetitions: source.startsWith('^') ? 0 : 1, choices: 0 }
-  return walk(source, total) ? 0 : limitOf(total)
+/** The longest text that the pattern is run on. */
+export function textLimit(source: string, budget = STEP_BUDGET): number {
+  return limitOf(shapeOf(source), budget)
 }
 
-/** Counts into `total`; true as soon as something that varies is itself repeated. */
+/** `undefined` where its worst case is exponential, or not known. Anything that is not understood counts as a letter. */
+function shapeOf(source: string): Group | undefined {
+  if (source.length > MAX_PATTERN_LENGTH || /\\(?:[1-9]|k<)/.test(source)) return undefined
+  const total = newGroup()
+  if (walk(source, total)) return undefined
+  // Unanchored, the engine starts again at every character; in `^a|b` only the first alternative is anchored.
+  if (!source.startsWith('^') || total.hasAlternatives) total.repetitions++
+  return total
+}
+
+function newGroup(): Group {
+  return { repetitions: 0, choices: 0, copies: 0, hasAlternatives: false }
+}
+
+/** Counts into `total`; true as soon as something that varies is itself repeated, or copied too often. */
 function walk(source: string, total: Group): boolean {
   const open: Group[] = []
   let closed: Group | undefined
@@ -52,6 +89,8 @@ function walk(source: string, total: Group): boolean {
       if (quantifier.repeats && closed !== undefined && closed.repetitions + closed.choices > 0) return true
       if (quantifier.varies && quantifier.repeats) inside.repetitions++
       else if (quantifier.varies) inside.choices++
+      inside.copies += quantifier.copies * Math.max(1, closed?.copies ?? 1)
+      if (inside.copies > MAX_COPIES) return true
       at += quantifier.length - 1
       closed = undefined
       continue
@@ -60,8 +99,10 @@ function walk(source: string, total: Group): boolean {
     const character = source[at]
     if (character === '\\') at++
     else if (character === '[') at = endOfClass(source, at)
-    else if (character === '|') inside.choices++
-    else if (character === '(') open.push({ repetitions: 0, choices: 0 })
+    else if (character === '|') {
+      inside.choices++
+      inside.hasAlternatives = true
+    } else if (character === '(') open.push(newGroup())
     else if (character === ')') {
       closed = open.pop()
       if (closed !== undefined) add(open.at(-1) ?? total, closed)
@@ -70,15 +111,17 @@ function walk(source: string, total: Group): boolean {
   return false
 }
 
-function limitOf({ repetitions, choices }: Group): number {
-  const steps = STEP_BUDGET / 2 ** choices
-  if (repetitions > 0) return Math.floor(steps ** (1 / repetitions))
+function limitOf(shape: Group | undefined, budget: number): number {
+  if (shape === undefined) return 0
+  const steps = budget / 2 ** shape.choices
+  if (shape.repetitions > 0) return Math.floor(steps ** (1 / shape.repetitions))
   return steps >= 1 ? Infinity : 0
 }
 
 function add(to: Group, from: Group): void {
   to.repetitions += from.repetitions
   to.choices += from.choices
+  to.copies += from.copies
 }
 
 /** The index of the `]` that ends the class starting at `at`; a class has no shape of its own. */
@@ -90,16 +133,26 @@ function endOfClass(source: string, at: number): number {
   return source.length
 }
 
-function quantifierAt(
-  source: string,
-  at: number,
-): { readonly length: number; readonly repeats: boolean; readonly varies: boolean } | undefined {
+interface Quantifier {
+  readonly length: number
+  readonly repeats: boolean
+  readonly varies: boolean
+  readonly copies: number
+}
+
+function quantifierAt(source: string, at: number): Quantifier | undefined {
   const character = source[at]
-  if (character === '*' || character === '+') return { length: 1, repeats: true, varies: true }
+  if (character === '*' || character === '+') return { length: 1, repeats: true, varies: true, copies: 1 }
   // After `(` it names a kind of group; after a quantifier it makes that one lazy, which changes nothing here.
-  if (character === '?') return source[at - 1] === '(' ? undefined : { length: 1, repeats: false, varies: true }
+  if (character === '?')
+    return source[at - 1] === '(' ? undefined : { length: 1, repeats: false, varies: true, copies: 1 }
   const counted = character === '{' ? /^\{(\d+)(,?)(\d*)\}/.exec(source.slice(at, at + 24)) : undefined
   if (counted === undefined || counted === null) return undefined
-  const [whole, least = '', comma, most] = counted
-  return { length: whole.length, repeats: most !== '1' && whole !== '{1}', varies: comma === ',' && most !== least }
+  const [whole, least = '', comma, most = ''] = counted
+  return {
+    length: whole.length,
+    repeats: most !== '1' && whole !== '{1}',
+    varies: comma === ',' && most !== least,
+    copies: Math.max(Number(least), Number(most)),
+  }
 }

@@ -8,6 +8,8 @@
  */
 import type { Fault } from '../core/fault.ts'
 import type { JsonObject } from '../core/json.ts'
+import { ok } from '../core/result.ts'
+import type { Result } from '../core/result.ts'
 import type { Call, Frame, Outcome } from './call.ts'
 import type {
   CapabilityDescriptor,
@@ -22,7 +24,8 @@ import type {
   Version,
 } from './capability.ts'
 import type { CapabilityEntry } from './entry.ts'
-import { instanceId, schemaHash } from './schema-hash.ts'
+import { instanceId, keepAnnouncedHash, schemaHash } from './schema-hash.ts'
+import { readContract } from './stranger-contract.ts'
 
 export interface PeerCapability {
   readonly name: string
@@ -68,12 +71,14 @@ export interface PeerRecord {
   readonly endpoint: unknown
   readonly manifest: PeerManifest
   readonly source?: string
+  /** What of its offers whoever found the peer left out, and why. */
+  readonly refused?: readonly RefusedCapability[]
 }
 
 /**
  * The way to other nodes. Each method resolves, never rejects; `call.signal` aborts it; what is left of
- * `call.deadlineMs` travels. A fault's kind must be honest about whether anything was sent: `offline` and `busy` mean
- * that nothing was tried, and may be tried elsewhere; a change that was sent and not answered for is `unknown-outcome`.
+ * `call.deadlineMs` travels. A fault must be honest about whether anything was begun: `begun: false` where nothing was sent
+ * or the provider said so, absent where nobody knows; a change that was sent and not answered for is `unknown-outcome`.
  */
 export interface RemoteProvider {
   readonly call: (entry: CapabilityEntry, call: Call) => Promise<Outcome>
@@ -134,17 +139,21 @@ function announcedArgument({ name, description, required }: PromptArgument): Pro
 }
 
 /**
- * A peer's capability as this node offers it on. Its own node locks, guards and audits it; so do we, by what it says.
+ * A peer's capability as this node offers it on, under the hash that it was announced with and with schemas rebuilt
+ * from it. Its own node locks, guards and audits it; so do we, by what it says.
  */
-export function peerOffer(capability: PeerCapability, family: Family): Offer {
+export function peerOffer(capability: PeerCapability, family: Family): Result<Offer, Fault> {
   const { name, version, stability, params, maxConcurrent, trustRequired, timeoutSeconds, idempotent } = capability
-  return {
+  const read = capability.schemas === undefined ? ok(undefined) : readContract(capability, capability.schemas)
+  if (!read.ok) return read
+  const schemas = read.value
+  const offer: Offer = {
     name,
     version,
     stability,
-    requestSchema: capability.schemas?.request ?? {},
-    responseSchema: capability.schemas === undefined ? {} : capability.schemas.response,
-    streamSchema: capability.schemas?.stream ?? (capability.stream ? {} : undefined),
+    requestSchema: schemas?.request ?? {},
+    responseSchema: schemas === undefined ? {} : schemas.response,
+    streamSchema: schemas?.stream ?? (capability.stream ? {} : undefined),
     params,
     maxConcurrent,
     trustRequired,
@@ -160,4 +169,14 @@ export function peerOffer(capability: PeerCapability, family: Family): Offer {
     ...(capability.anywhere ? { anywhere: true } : {}),
     ...(capability.secrets === undefined ? {} : { secrets: capability.secrets }),
   }
+  keepAnnouncedHash(offer, capability.schemaHash)
+  strangersOffers.add(offer)
+  return ok(offer)
+}
+
+const strangersOffers = new WeakSet<Offer>()
+
+/** Whether it came from another node: its schemas are then evaluated in bounded steps and never compiled. */
+export function isStrangers(offer: Offer): boolean {
+  return strangersOffers.has(offer)
 }

@@ -14,6 +14,7 @@ import { StreamClosed } from './call-stream.ts'
 import type { Call, Frame, Outcome } from './call.ts'
 import type { CapabilityEntry } from './entry.ts'
 import type { Emit, RemoteProvider } from './peer.ts'
+import { isFrame, isOutcome } from './outcome-shape.ts'
 import { wrongFrame } from './schema.ts'
 
 /** What pino's loggers look like to us. */
@@ -32,23 +33,36 @@ export interface Surroundings {
 export function startProvider(attempt: Attempt, round: Round, around: Surroundings): void {
   let answer: Promise<Outcome>
   try {
-    answer = invoke(attempt.entry, round, around)
+    // A handler that is not async answers at once; one that gives something else than an outcome is found out below.
+    answer = Promise.resolve(invoke(attempt.entry, round, around))
   } catch (error) {
     crash(attempt, round, { error, log: around.log })
     return
   }
   answer.then(
-    (outcome) =>
-      isOutcome(outcome) ? attempt.settle(outcome) : crash(attempt, round, { error: NO_OUTCOME, log: around.log }),
+    (outcome) => take(attempt, round, { outcome, log: around.log }),
     (error: unknown) => crash(attempt, round, { error, log: around.log }),
   )
 }
 
-const NO_OUTCOME = new TypeError('a handler answered with no outcome')
+/** Types end where plugins and wires begin. Looking at what a handler gave may throw as well. */
+function take(attempt: Attempt, round: Round, { outcome, log }: { outcome: unknown; log: BusLog }): void {
+  let wrong: unknown
+  try {
+    if (isOutcome(outcome)) {
+      attempt.settle(outcome.ok || !attempt.entry.isLocal ? outcome : fail(begunFault(outcome.fault)))
+      return
+    }
+    wrong = new TypeError('a handler answered with no outcome')
+  } catch (error) {
+    wrong = error
+  }
+  crash(attempt, round, { error: wrong, log })
+}
 
-/** Types end where plugins and wires begin. */
-function isOutcome(outcome: Outcome | undefined): outcome is Outcome {
-  return typeof outcome === 'object' && typeof outcome.ok === 'boolean'
+/** Once a handler of ours was entered, the call has begun, unless the handler itself says that it did nothing. */
+function begunFault({ untouched, ...fault }: Fault): Fault {
+  return { ...fault, begun: untouched !== true }
 }
 
 function invoke(entry: CapabilityEntry, round: Round, around: Surroundings): Promise<Outcome> {
@@ -56,28 +70,40 @@ function invoke(entry: CapabilityEntry, round: Round, around: Surroundings): Pro
   const { capability } = entry
   if (capability !== undefined) {
     if ('handle' in capability) return capability.handle(call)
-    return pump(capability.handleStream(call), checkedEmit(entry, round, around.timer))
+    return pump(capability.handleStream(call), checkedEmit(round, around.timer), around.timer)
   }
   if (around.remote === undefined) return Promise.resolve(fail(noWay(entry)))
   const onward: Call = { ...call, hopBudget: call.hopBudget - 1 }
   // A caller who wants only the end may still want to hear of progress.
   const wantsFrames = round.emit !== undefined || call.interaction?.progress !== undefined
   if (!wantsFrames || entry.offer.streamSchema === undefined) return around.remote.call(entry, onward)
-  return around.remote.stream(entry, onward, checkedEmit(entry, round, around.timer))
+  return around.remote.stream(entry, onward, checkedEmit(round, around.timer))
 }
 
+/** A generator that never waits for anything would keep everybody else from running, its own deadline included. */
+const FRAMES_PER_TURN = 256
+
 /** One frame at a time; whatever ends the loop, the generator's `finally` blocks run. */
-async function pump(frames: AsyncGenerator<Frame, Outcome, void>, emit: Emit): Promise<Outcome> {
+async function pump(frames: AsyncGenerator<Frame, Outcome, void>, emit: Emit, timer: AttemptTimer): Promise<Outcome> {
   try {
-    for (;;) {
+    for (let count = 1; ; count++) {
       const step = await frames.next()
       if (step.done === true) return step.value
       await emit(step.value)
+      if (count % FRAMES_PER_TURN === 0) await timer.nextTurn()
     }
   } catch (error) {
     // Not awaited: a generator that waits for something else gets to it when that is over.
-    void frames.return(CLOSED).catch(() => undefined)
+    void closeFrames(frames)
     throw error
+  }
+}
+
+async function closeFrames(frames: AsyncGenerator<Frame, Outcome, void>): Promise<void> {
+  try {
+    await frames.return(CLOSED)
+  } catch {
+    // What its `finally` blocks throw is heard by nobody: the call was answered for what went wrong first.
   }
 }
 
@@ -95,17 +121,13 @@ class WrongFrame extends Error {
 /**
  * Lets frames through that fit the contract, while somebody is there; keeps count of the consumer's share of the time.
  */
-function checkedEmit(
-  entry: CapabilityEntry,
-  { call, ticket, emit = progressOf(call) }: Round,
-  timer: AttemptTimer,
-): Emit {
+function checkedEmit({ call, ticket, contract, emit = progressOf(call) }: Round, timer: AttemptTimer): Emit {
   return async (frame) => {
-    if (ticket.cause !== undefined) throw new StreamClosed('the call is over')
-    const fault = wrongFrame(entry.offer, frame)
+    const offeredMs = timer.nowMs()
+    if (ticket.isOver(offeredMs)) throw new StreamClosed('the call is over')
+    const fault = isFrame(frame) ? wrongFrame(contract.offer, frame) : noFrame(call)
     if (fault !== undefined) throw new WrongFrame(fault)
     ticket.frames++
-    const offeredMs = timer.nowMs()
     ticket.isWithConsumer = true
     try {
       await emit(frame)
@@ -141,12 +163,12 @@ function progressOf({ interaction }: Call): Emit {
 
 function crash(attempt: Attempt, { call, ticket }: Round, { error, log }: { error: unknown; log: BusLog }): void {
   if (error instanceof WrongFrame) {
-    attempt.settle(fail(error.fault))
+    attempt.settle(fail({ ...error.fault, begun: true }))
     return
   }
   if (ticket.cause === undefined && !attempt.isAbandoned)
     log.error({ err: error, capability: call.capability, traceId: call.traceId }, 'a handler threw')
-  attempt.crash(mistakeInside(call, error))
+  attempt.crash({ ...mistakeInside(call, error), begun: true })
 }
 
 /** What a caller hears of a mistake of ours, or of a disk that took nothing while it worked. */
@@ -162,5 +184,19 @@ export function mistakeInside({ capability, traceId }: Call, error: unknown): Fa
 }
 
 function noWay({ nodeId }: CapabilityEntry): Fault {
-  return { kind: 'offline', code: 'partition', message: `This node has no way to ${nodeId}.` }
+  return {
+    kind: 'offline',
+    code: 'partition',
+    message: `This node has no way to ${nodeId}.`,
+    begun: false,
+    ownSide: true,
+  }
+}
+
+function noFrame({ capability }: Call): Fault {
+  return {
+    kind: 'failed',
+    code: 'internal_error',
+    message: `${capability} streamed something that is no frame. What it did, it did.`,
+  }
 }

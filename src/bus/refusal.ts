@@ -5,16 +5,16 @@
  *   trust                                  not permitted
  *   ambiguous                              say which node
  *   busy                                   come back after `retryAfterMs`
- *   quarantined · stale · away             unreachable for now
+ *   quarantined · stale · away · changed   unreachable for now
  *
  * Pure.
  */
 import type { Fault } from '../core/fault.ts'
 import { canonicalJson } from '../core/json.ts'
 import { busy, isFull } from './admission.ts'
-import type { Call } from './call.ts'
 import { satisfies, versionText } from './capability.ts'
-import { isAmbiguous, isPlaced } from './eligible.ts'
+import { isEligible, isPlaced } from './eligible.ts'
+import type { RouteRequest } from './eligible.ts'
 import type { CapabilityEntry } from './entry.ts'
 import type { NodeDirectory } from './node-directory.ts'
 import { servesParams, testedParams } from './params.ts'
@@ -23,8 +23,10 @@ import { isTrusted, untrusted } from './trust.ts'
 export interface Situation {
   /** Everything of that name. */
   readonly named: readonly CapabilityEntry[]
-  /** What of it could serve the call if it had time. */
+  /** What of the call's contract could serve it if it had time. */
   readonly eligible: readonly CapabilityEntry[]
+  /** Whom the call could be meant for, where it has to say so. */
+  readonly ambiguous: readonly string[]
   readonly isStale: (entry: CapabilityEntry) => boolean
   /** For the names that people gave them. */
   readonly nodes: Pick<NodeDirectory, 'strange' | 'nameOf' | 'namesOf' | 'isAway'>
@@ -34,23 +36,27 @@ export interface Situation {
 /** The largest choice of params that is worth naming. */
 const MAX_CHOICE = 16
 
-export function refusal(call: Call, situation: Situation): Fault {
-  const { named, eligible, nodes } = situation
+export function refusal(call: RouteRequest, situation: Situation): Fault {
+  const { named, eligible, nodes, ambiguous } = situation
+  if (ambiguous.length > 0) return ambiguousNode(call, ambiguous, nodes)
   if (eligible.length === 0) return nobodyEligible(call, named, nodes)
-  if (isAmbiguous(call, eligible)) return ambiguous(call, eligible, nodes)
   return nobodyAvailable(call, situation)
 }
 
-function nobodyEligible(call: Call, named: readonly CapabilityEntry[], nodes: Situation['nodes']): Fault {
+function nobodyEligible(call: RouteRequest, named: readonly CapabilityEntry[], nodes: Situation['nodes']): Fault {
   const name = call.capability
   // First, because the offers of a node leave with it.
   if (call.node !== undefined && nodes.isAway(call.node))
     return unreachable('away', `The node ${nodes.nameOf(call.node) ?? call.node} is away now. Nothing was sent.`)
   if (named.length === 0) return notFound('unknown', `Nobody here offers ${name}.`)
-  const versions = named.filter(({ offer }) => satisfies(offer.version, call.versionReq))
+  // Whoever offers it now was not looked at by those who let this call through.
+  if (named.some((entry) => isEligible(entry, call)))
+    return unreachable('changed', `Whoever offered ${name} has gone or changed its contract. Nothing was sent.`)
+  const { versionReq } = call
+  const versions = named.filter(({ offer }) => versionReq === undefined || satisfies(offer.version, versionReq))
   if (versions.length === 0) {
     const offered = distinct(named.map(({ offer }) => `${name}@${versionText(offer.version)}`))
-    const asked = versionText(call.versionReq)
+    const asked = versionReq === undefined ? 'any version' : versionText(versionReq)
     return notFound('version', `${name} is not offered as ${asked} or compatible; there is ${offered.join(', ')}.`, {
       alt_capabilities: offered,
     })
@@ -66,7 +72,7 @@ function nobodyEligible(call: Call, named: readonly CapabilityEntry[], nodes: Si
   return untrusted(call.caller, (guarded ?? params[0] ?? named[0])?.offer ?? { name, trustRequired: 'self' })
 }
 
-function misplaced(call: Call, offering: readonly CapabilityEntry[], nodes: Situation['nodes']): Fault {
+function misplaced(call: RouteRequest, offering: readonly CapabilityEntry[], nodes: Situation['nodes']): Fault {
   const { capability: name, node, hopBudget } = call
   const ids = nodeIds(offering)
   // A call that may not leave this node is not told where else to go: its sender routes for itself.
@@ -83,18 +89,17 @@ function nodeIds(entries: readonly CapabilityEntry[]): readonly string[] {
   return distinct(entries.map((entry) => entry.nodeId))
 }
 
-function ambiguous(call: Call, eligible: readonly CapabilityEntry[], nodes: Situation['nodes']): Fault {
-  const ids = nodeIds(eligible)
+function ambiguousNode({ capability }: RouteRequest, ids: readonly string[], nodes: Situation['nodes']): Fault {
   const names = nodes.namesOf(new Set(ids)).join(', ')
   return {
     kind: 'conflict',
     code: 'ambiguous_node',
-    message: `${call.capability} changes things of the node it runs on, and ${ids.length} nodes offer it. Say which: ${names}.`,
+    message: `${capability} is about things of the node it runs on, and ${ids.length} nodes offer it. Say which: ${names}.`,
     details: { reason: 'ambiguous', alt_nodes: ids },
   }
 }
 
-function nobodyAvailable(call: Call, { named, eligible, isStale, nowMs }: Situation): Fault {
+function nobodyAvailable(call: RouteRequest, { named, eligible, isStale, nowMs }: Situation): Fault {
   const fresh = eligible.filter((entry) => !isStale(entry))
   const full = fresh.find((entry) => !entry.health.isQuarantined(nowMs) && (isFull(entry) || entry.busyUntilMs > nowMs))
   if (full !== undefined) return busy(full, nowMs, distinct(standIns(full, named).map((entry) => entry.nodeId)))
@@ -127,7 +132,7 @@ function notFound(reason: string, message: string, details: Readonly<Record<stri
 }
 
 /** Spec 2 § 6: `quarantined` is told apart here and is `partition` between nodes, as the others are. */
-function unreachable(reason: 'quarantined' | 'stale' | 'away', message: string): Fault {
+function unreachable(reason: 'quarantined' | 'stale' | 'away' | 'changed', message: string): Fault {
   const code = reason === 'quarantined' ? 'quarantined' : 'partition'
   return { kind: 'offline', code, message, details: { reason } }
 }

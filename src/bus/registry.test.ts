@@ -154,7 +154,7 @@ describe('peers', () => {
 
   it('leaves out what is no descriptor and says so, and takes the rest', () => {
     const { registry } = node('a')
-    const broken = { ...embed, schemas: { request: { type: 'objekt' } } }
+    const broken = announce(offered({ name: 'embed.text', requestSchema: { type: 'objekt' } }))
     const diff = registry.updateFromPeer(peer('b', [chat, broken]), 0)
     expect(diff.added).toHaveLength(1)
     expect(diff.refused).toMatchObject([{ name: 'embed.text', fault: { code: 'schema_invalid' } }])

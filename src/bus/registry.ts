@@ -12,14 +12,18 @@ import { canonicalJson } from '../core/json.ts'
 import type { JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
+import { grantFree } from './admission.ts'
 import { satisfies } from './capability.ts'
 import type { Capability, CapabilityName, Family, Offer, Version } from './capability.ts'
+import { contractKey, groupContracts, isSameContract, NO_CONTRACTS } from './contract.ts'
+import type { Contract, Disagreement, NamedContracts } from './contract.ts'
 import {
   checkDescriptor,
   checkNamespace,
   isSameOffer,
-  namespaceViolation,
   isUnassessed,
+  namespaceViolation,
+  reservedPrefixes,
   unassessed,
 } from './descriptor.ts'
 import type { Owner } from './descriptor.ts'
@@ -29,7 +33,7 @@ import { peerOffer } from './peer.ts'
 import type { PeerCapability, PeerRecord, RefusedCapability } from './peer.ts'
 import { RegistryEvents } from './registry-events.ts'
 import type { RegistryChange } from './registry-events.ts'
-import { instanceId, schemaHash } from './schema-hash.ts'
+import { instanceId } from './schema-hash.ts'
 
 export interface Diff {
   readonly added: readonly CapabilityEntry[]
@@ -49,7 +53,12 @@ export class Registry {
   readonly #byKey = new Map<string, CapabilityEntry>()
   readonly #byName = new Map<CapabilityName, readonly CapabilityEntry[]>()
   readonly #byNode = new Map<string, Set<CapabilityEntry>>()
+  /** Grouped when somebody asks after a change. */
+  readonly #contracts = new Map<CapabilityName, NamedContracts>()
+  readonly #regroup = new Set<CapabilityName>()
   #offers: readonly Offer[] | undefined
+  /** Prefixes of families that this node has or had since its start. */
+  readonly reserved = new Set<string>()
 
   constructor(nodeId: string, families: readonly Family[] = []) {
     this.#nodeId = nodeId
@@ -69,6 +78,7 @@ export class Registry {
     const checked = checkDescriptor(offer)
     if (!checked.ok) return checked
     if (isUnassessed(offer)) return fail(unassessed(offer))
+    for (const prefix of reservedPrefixes(offer, owner)) this.reserved.add(prefix)
     if (known === undefined) {
       const identity = { nodeId: this.#nodeId, instanceId: instance, isLocal: true, owner: owner.name }
       const entry = new CapabilityEntry({ ...identity, offer, lastSeenMs: nowMs })
@@ -77,10 +87,13 @@ export class Registry {
       return ok(undefined)
     }
     const changed = !isSameOffer(known.offer, offer)
+    if (changed && !isSameContract(known, offer)) known.contract = undefined
+    this.#regroup.add(offer.name)
     known.offer = offer
     known.capability = capability
     known.lastSeenMs = nowMs
     this.#offers = undefined
+    grantFree(known)
     if (changed) this.#tell('updated', known)
     return ok(undefined)
   }
@@ -171,17 +184,40 @@ export class Registry {
     return [...names].toSorted().flatMap((name) => this.offer(name, undefined, nodeId) ?? [])
   }
 
+  /** The contracts of a name, the one that faces show first. */
+  contracts(name: CapabilityName): NamedContracts {
+    this.regroup(name)
+    return this.#contracts.get(name) ?? NO_CONTRACTS
+  }
+
+  /** Whoever holds a contract of the name has its providers as they are now. */
+  regroup(name: CapabilityName): void {
+    if (this.#regroup.size === 0 || !this.#regroup.delete(name)) return
+    const grouped = groupContracts(this.named(name), this.#contracts.get(name)?.contracts ?? [])
+    if (grouped.contracts.length === 0) this.#contracts.delete(name)
+    else this.#contracts.set(name, grouped)
+  }
+
+  /** Names whose providers do not agree on what they do. */
+  disagreements(): readonly Disagreement[] {
+    return [...this.#byName].flatMap(([name, entries]) =>
+      entries.length < 2 ? [] : (this.contracts(name).disagreement ?? []),
+    )
+  }
+
   /**
    * The offer that faces show for a name, or the one of the version and node asked for. Where that node does not offer
    * it, the node is ignored: the call will be refused, and is recorded as what it would have been.
    */
   offer(name: CapabilityName, versionReq?: Version, nodeId?: string): Offer | undefined {
-    let best: CapabilityEntry | undefined
-    for (const entry of this.named(name)) {
-      if (versionReq !== undefined && !satisfies(entry.offer.version, versionReq)) continue
-      if (best === undefined || isShownBefore(entry, best, nodeId)) best = entry
+    const { contracts } = this.contracts(name)
+    const fitting = contracts.filter(({ offer }) => versionReq === undefined || satisfies(offer.version, versionReq))
+    if (nodeId === undefined) return fitting[0]?.offer
+    for (const contract of fitting) {
+      const entry = contract.entries.find((each) => each.nodeId === nodeId)
+      if (entry !== undefined) return shownOffer(entry, contract)
     }
-    return best?.offer
+    return fitting[0]?.offer
   }
 
   /** Under an address of ours nobody reads another node's resource, whatever name that has. */
@@ -211,13 +247,17 @@ export class Registry {
       known.lastSeenMs = nowMs
       return ok({ entry: known, change: undefined })
     }
-    const offer = peerOffer(capability, this.#families.get(capability.family) ?? busFamily)
-    const checked = checkPeerOffer(capability, offer)
+    const made = peerOffer(capability, this.#families.get(capability.family) ?? busFamily)
+    if (!made.ok) return made
+    const offer = made.value
+    const checked = checkDescriptor(offer)
     if (!checked.ok) return checked
     const identity = { nodeId: peer.nodeId, instanceId: instance, isLocal: false, owner: peer.nodeId }
     const entry = known ?? new CapabilityEntry({ ...identity, offer, lastSeenMs: nowMs })
+    const before = known === undefined ? undefined : contractKey(known)
     entry.offer = offer
     entry.announced = capability
+    if (before !== contractKey(entry)) entry.contract = undefined
     entry.endpoint = peer.endpoint
     entry.lastSeenMs = nowMs
     if (known === undefined) this.#add(entry)
@@ -247,6 +287,7 @@ export class Registry {
 
   #tell(kind: RegistryChange, entry: CapabilityEntry): void {
     this.#offers = undefined
+    this.#regroup.add(entry.offer.name)
     this.events.tell(kind, entry)
   }
 }
@@ -260,28 +301,12 @@ function isSameAnnouncement(before: PeerCapability | undefined, now: PeerCapabil
   return canonicalJson(factsBefore) === canonicalJson(factsNow)
 }
 
-function checkPeerOffer(capability: PeerCapability, offer: Offer): Result<void, Fault> {
-  const checked = checkDescriptor(offer)
-  if (!checked.ok || capability.schemas === undefined) return checked
-  if (schemaHash(offer) === capability.schemaHash) return ok(undefined)
-  return fail({
-    kind: 'failed',
-    code: 'schema_mismatch',
-    message: `The schemas given for ${offer.name} are not those of ${capability.schemaHash}.`,
-    details: { schema_hash_expected: capability.schemaHash },
-  })
-}
-
 function addressOf({ face }: Offer): string | undefined {
   return face.kind === 'resource' ? face.uri : undefined
 }
 
-function isShownBefore(entry: CapabilityEntry, other: CapabilityEntry, nodeId: string | undefined): boolean {
-  if (nodeId !== undefined && (entry.nodeId === nodeId) !== (other.nodeId === nodeId)) return entry.nodeId === nodeId
-  if (entry.isLocal !== other.isLocal) return entry.isLocal
-  const [major, minor] = entry.offer.version
-  const [otherMajor, otherMinor] = other.offer.version
-  if (major !== otherMajor) return major > otherMajor
-  if (minor !== otherMinor) return minor > otherMinor
-  return entry.key < other.key
+/** In the words of the node that was asked for, and as strict as its name is everywhere. */
+function shownOffer({ offer }: CapabilityEntry, { offer: agreed }: Contract): Offer {
+  if (offer.effect === agreed.effect && offer.secrets?.length === agreed.secrets?.length) return offer
+  return { ...offer, effect: agreed.effect, ...(agreed.secrets === undefined ? {} : { secrets: agreed.secrets }) }
 }

@@ -9,17 +9,20 @@
 import type { Fault, FaultKind } from '../core/fault.ts'
 import type { Offer } from './capability.ts'
 
-/** Nothing was sent, or nothing was begun: any call may be tried elsewhere. */
-const NOTHING_TRIED: ReadonlySet<FaultKind> = new Set(['busy', 'offline'])
-/** It may have been begun: only for calls that may happen twice. */
-const PERHAPS_TRIED: ReadonlySet<FaultKind> = new Set(['timed-out', 'failed', 'internal'])
+/** Another provider may do better, or the same one later. All other kinds are about the call, wherever it goes. */
+const PROVIDERS_TROUBLE: ReadonlySet<FaultKind> = new Set(['busy', 'offline', 'timed-out', 'failed', 'internal'])
+/** What a node says that does not serve this call. Said by a handler that was entered, the same words are an answer. */
+const REFUSED: ReadonlySet<FaultKind> = new Set(['not-found', 'not-permitted', 'unsupported'])
 
-export function isNothingTried(fault: Fault): boolean {
-  return NOTHING_TRIED.has(fault.kind)
+/** The node refused the call before a handler of it saw it. */
+export function isRefusedUnbegun({ kind, begun }: Fault): boolean {
+  return begun === false && REFUSED.has(kind)
 }
 
-export function isSafeToRetry(fault: Fault, offer: Offer): boolean {
-  return isNothingTried(fault) || (offer.idempotent && PERHAPS_TRIED.has(fault.kind))
+/** Only what was not begun, which is for the provider to say, or may happen twice. */
+export function isSafeToRetry(fault: Fault, { idempotent }: Pick<Offer, 'idempotent'>): boolean {
+  if (isRefusedUnbegun(fault)) return true
+  return PROVIDERS_TROUBLE.has(fault.kind) && (fault.begun === false || idempotent)
 }
 
 /** Every call brings 1, a retry costs 5: a fifth. */

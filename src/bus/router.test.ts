@@ -215,9 +215,15 @@ describe('what acts on its own house', () => {
     expect(bus.router.route(callOf('llm.chat'), 0)?.nodeId).toBe('b')
   })
 
-  it('may be read anywhere', () => {
+  it('is not read of one of several others by chance, either', () => {
     const { bus } = village({ here: false, there: ['b', 'c'], facts: { anywhere: false, effect: 'reads' } })
-    expect(bus.router.route(callOf('llm.chat'), 0)).toBeDefined()
+    expect(bus.router.route(callOf('llm.chat'), 0)).toBe(undefined)
+    expect(bus.router.explain(callOf('llm.chat'), 0)).toMatchObject({
+      kind: 'conflict',
+      code: 'ambiguous_node',
+      details: { alt_nodes: ['b', 'c'] },
+    })
+    expect(bus.router.route(callOf('llm.chat', { node: 'c' }), 0)?.nodeId).toBe('c')
   })
 })
 
@@ -418,9 +424,13 @@ describe('quarantine', () => {
     for (const nodeId of ['c', 'd', 'e']) meet(nodeId, model('small'))
     failed(bus, big, 50)
     expect(bus.health.isQuarantined(big, 0)).toBe(false)
+    // Another version is another contract: it takes no calls of this one.
     const newer = meet('f', { ...model('big'), version: [1, 1] })
     failed(bus, newer, 50)
     expect(bus.health.isQuarantined(newer, 0)).toBe(false)
+    failed(bus, big, 1)
+    expect(bus.health.isQuarantined(big, 0)).toBe(false)
+    meet('g', model('big'))
     failed(bus, big, 1)
     expect(bus.health.isQuarantined(big, 0)).toBe(true)
   })

@@ -1,10 +1,11 @@
 /**
- * Router: finds the provider for a call, or says why there is none.
+ * Router: finds the contract of a call, and a provider of that contract, or says why there is none.
  *
- *   named ─▶ eligible (version, params, node, trust, hops) ─▶ available (slot, quarantine, freshness) ─▶ one of them
- *               │ nobody: not found, not permitted …              │ nobody: busy, quarantined, stale
+ *   name ─▶ contract (version, params, node, trust, hops) ─▶ available (slot, quarantine, freshness) ─▶ one of them
+ *              │ nobody: not found, not permitted …              │ nobody: busy, quarantined, stale
  *
- * Synchronous from look to choice: nothing can change in between.
+ * Synchronous from look to choice: nothing can change in between. With many providers it looks at a few of them, drawn
+ * at random: what a call costs does not grow with their number.
  *
  * Pure: time and chance are arguments.
  */
@@ -12,13 +13,18 @@ import type { Fault } from '../core/fault.ts'
 import { isFull } from './admission.ts'
 import type { BusConfig } from './bus-config.ts'
 import type { Call } from './call.ts'
-import { isAmbiguous, isEligible } from './eligible.ts'
+import { hashOf } from './contract.ts'
+import type { Contract } from './contract.ts'
+import { isAmbiguous, isEligible, isServedHere } from './eligible.ts'
+import type { RouteRequest } from './eligible.ts'
 import type { CapabilityEntry } from './entry.ts'
 import type { NodeDirectory } from './node-directory.ts'
+import { isRefusedFor } from './refused-params.ts'
 import { refusal } from './refusal.ts'
 import type { Registry } from './registry.ts'
 import { Sticky } from './sticky.ts'
 import { choose } from './strategy.ts'
+import { LiveTicket } from './ticket.ts'
 
 export interface RouterOptions {
   readonly registry: Registry
@@ -29,6 +35,9 @@ export interface RouterOptions {
 
 /** Who shall not get the call this time, e.g. because it was tried there. */
 type LeftOut = (entry: CapabilityEntry) => boolean
+
+/** As many are compared with each other; with more, the better of two hardly gets better. */
+const MAX_COMPARED = 16
 
 export class Router {
   readonly sticky = new Sticky()
@@ -46,31 +55,71 @@ export class Router {
     this.#freshnessMs = config.freshnessSeconds * 1_000
   }
 
+  /**
+   * The one contract that a call is about: its session's, else the first in the order that faces show which has a
+   * provider for it. Where nobody has, still one, so that the call is recorded as what it would have been.
+   */
+  resolve(request: RouteRequest, nowMs: number): Contract | undefined {
+    const { contracts } = this.#registry.contracts(request.capability)
+    if (contracts.length < 2) return contracts[0]
+    const bound = this.#boundEntry(request, nowMs)
+    if (bound?.contract !== undefined) return bound.contract
+    const meant = contracts.filter((contract) => isMeant(contract, request))
+    const able = meant.filter((contract) => contract.placedOn(request.node).some((entry) => isEligible(entry, request)))
+    const isReady = (entry: CapabilityEntry): boolean =>
+      isEligible(entry, request) && !this.#isStale(entry, nowMs) && !entry.health.isQuarantined(nowMs)
+    return able.find((contract) => contract.placedOn(request.node).some(isReady)) ?? able[0] ?? meant[0] ?? contracts[0]
+  }
+
+  /** Why a call cannot be about one contract alone; `undefined` where it can. */
+  ambiguity(request: RouteRequest, contract: Contract, nowMs: number): Fault | undefined {
+    if (!this.#isAmbiguous(request, contract) || this.#boundEntry(request, nowMs) !== undefined) return undefined
+    return this.#explain(request, contract, nowMs)
+  }
+
   /** `undefined` when nobody can take it now: see `queueFor` and `explain`. */
   route(call: Call, nowMs: number, isLeftOut?: LeftOut): CapabilityEntry | undefined {
+    const contract = this.#contractOf(call, nowMs)
+    if (contract === undefined) return undefined
     const { sessionId } = call
-    if (sessionId === undefined) return this.#choose(call, nowMs, isLeftOut)
+    if (sessionId === undefined) return this.#choose(call, contract, { nowMs, isLeftOut })
     const bound = this.sticky.bound(sessionId, call.capability, nowMs)
-    const keep = bound !== undefined && isLeftOut?.(bound) !== true && this.#isViable(bound, call, nowMs)
-    const entry = keep ? bound : this.#choose(call, nowMs, isLeftOut)
+    const keep = bound?.contract === contract && isLeftOut?.(bound) !== true && this.#isViable(bound, call, nowMs)
+    const entry = keep ? bound : this.#choose(call, contract, { nowMs, isLeftOut })
     if (entry !== undefined) this.sticky.bind(sessionId, entry, nowMs)
     return entry
   }
 
-  /** The provider on this node in whose queue the call may wait, when that is all there is. */
+  /** The provider in whose queue the call may wait, when all are full: where the fewest wait. */
   queueFor(call: Call, nowMs: number): CapabilityEntry | undefined {
-    return this.#eligible(call).find((entry) => entry.isLocal && isFull(entry) && !entry.health.isQuarantined(nowMs))
+    const contract = this.#contractOf(call, nowMs)
+    if (contract === undefined || this.#isAmbiguous(call, contract)) return undefined
+    const full = this.#some(call, contract, (entry) => isEligible(entry, call) && this.#isWorthWaiting(entry, nowMs))
+    return full.reduce<CapabilityEntry | undefined>(
+      (best, entry) => (best === undefined || queueLoad(entry) < queueLoad(best) ? entry : best),
+      undefined,
+    )
+  }
+
+  /** When the first of those that asked to be left alone takes calls again; `undefined` when that is not the reason. */
+  freeAtMs(call: Call, nowMs: number): number | undefined {
+    const contract = this.#contractOf(call, nowMs)
+    const resting = contract
+      ?.placedOn(call.node)
+      .filter((entry) => entry.busyUntilMs > nowMs && isEligible(entry, call) && !this.#isStale(entry, nowMs))
+    return resting === undefined || resting.length === 0
+      ? undefined
+      : Math.min(...resting.map(({ busyUntilMs }) => busyUntilMs))
   }
 
   /** Why `route` found nobody. */
   explain(call: Call, nowMs: number): Fault {
-    return refusal(call, {
-      named: this.#registry.named(call.capability),
-      eligible: this.#eligible(call),
-      isStale: (entry) => this.#isStale(entry, nowMs),
-      nodes: this.#nodes,
-      nowMs,
-    })
+    return this.#explain(call, this.#contractOf(call, nowMs), nowMs)
+  }
+
+  /** Brings up to date who serves which contract of the call's name. */
+  regroup({ capability }: Call): void {
+    this.#registry.regroup(capability)
   }
 
   /** The id that is meant by an id or a name, as a call has to carry it. */
@@ -89,35 +138,126 @@ export class Router {
     return isFull(entry) || entry.busyUntilMs > nowMs ? 'busy' : undefined
   }
 
-  #choose(call: Call, nowMs: number, isLeftOut: LeftOut | undefined): CapabilityEntry | undefined {
-    const named = this.#registry.named(call.capability)
-    const only = named[0]
-    if (named.length === 1 && only !== undefined)
-      return isLeftOut?.(only) !== true && this.#isViable(only, call, nowMs) ? only : undefined
-    const eligible = this.#eligible(call)
-    if (isAmbiguous(call, eligible)) return undefined
-    const candidates = eligible.filter((entry) => this.#isAvailable(entry, nowMs) && isLeftOut?.(entry) !== true)
-    // The first call after a quarantine goes to the one that was in it, or it would never be heard of again.
-    const due = candidates.find((entry) => entry.health.isProbeDue(nowMs))
-    return due ?? choose(candidates, { config: this.#config, nowMs, random: this.#random })
+  #contractOf(call: Call, nowMs: number): Contract | undefined {
+    const resolved = call.ticket instanceof LiveTicket ? call.ticket.contract : undefined
+    // A call that was made out of another one has its ticket, and is about something else.
+    if (resolved?.offer.name !== call.capability) return this.resolve(call, nowMs)
+    this.#registry.regroup(call.capability)
+    return resolved
   }
 
-  #eligible(call: Call): readonly CapabilityEntry[] {
-    const eligible = this.#registry.named(call.capability).filter((entry) => isEligible(entry, call))
-    // What acts on this node's own things stays here, however busy it is.
-    const isBoundHere = eligible.some((entry) => entry.isLocal && entry.offer.anywhere !== true)
-    return isBoundHere ? eligible.filter((entry) => entry.isLocal) : eligible
+  #explain(request: RouteRequest, contract: Contract | undefined, nowMs: number): Fault {
+    const named = this.#registry.contracts(request.capability)
+    return refusal(request, {
+      named: this.#registry.named(request.capability),
+      eligible: (contract?.placedOn(request.node) ?? []).filter((entry) => isEligible(entry, request)),
+      ambiguous:
+        contract !== undefined && isAmbiguous(request, contract, named) ? nodesOf(request, named.contracts) : [],
+      isStale: (entry) => this.#isStale(entry, nowMs),
+      nodes: this.#nodes,
+      nowMs,
+    })
+  }
+
+  /** Whom the request's session talks to, where it is still there and may be asked. */
+  #boundEntry(request: RouteRequest, nowMs: number): CapabilityEntry | undefined {
+    if (request.sessionId === undefined) return undefined
+    const bound = this.sticky.bound(request.sessionId, request.capability, nowMs)
+    return bound !== undefined && isEligible(bound, request) ? bound : undefined
+  }
+
+  #choose(
+    call: Call,
+    contract: Contract,
+    { nowMs, isLeftOut }: { readonly nowMs: number; readonly isLeftOut: LeftOut | undefined },
+  ): CapabilityEntry | undefined {
+    const { entries } = contract
+    const [only] = entries
+    if (entries.length === 1 && only !== undefined && this.#isViable(only, call, nowMs))
+      return isLeftOut?.(only) === true || this.#isAmbiguous(call, contract) ? undefined : only
+    if (this.#isAmbiguous(call, contract)) return undefined
+    const isCandidate: LeftOut = (entry) => isLeftOut?.(entry) !== true && this.#isViable(entry, call, nowMs)
+    // The first call after a quarantine goes to the one that was in it, or it would never be heard of again.
+    for (const entry of contract.ejected) if (entry.health.isProbeDue(nowMs) && isCandidate(entry)) return entry
+    const candidates = this.#some(call, contract, isCandidate)
+    const unrefused = candidates.filter((entry) => !isRefusedFor(entry, call.body, nowMs))
+    const pool = unrefused.length > 0 ? unrefused : candidates
+    if (pool.length > 0) return choose(pool, { config: this.#config, nowMs, random: this.#random })
+    return this.#letBack(call, contract, { nowMs, isLeftOut })
+  }
+
+  #isAmbiguous(request: RouteRequest, contract: Contract): boolean {
+    if (contract.entries.length === contract.localCount) return false
+    return isAmbiguous(request, contract, this.#registry.contracts(request.capability))
+  }
+
+  /**
+   * All that pass, or enough of them from a random place on. What acts on this node's own things stays here, however
+   * busy it is. The formula of spec 2 compares everybody.
+   */
+  #some(call: Call, contract: Contract, passes: LeftOut): readonly CapabilityEntry[] {
+    const { localCount, isBoundToNode } = contract
+    if (call.node !== undefined) return contract.placedOn(call.node).filter(passes)
+    const { entries } = contract
+    const own = entries.slice(0, localCount).filter(passes)
+    if (isBoundToNode && isServedHere(contract, call)) return own
+    const others = entries.length - localCount
+    if (others <= MAX_COMPARED || this.#config.strategy === 'spec')
+      return [...own, ...entries.slice(localCount).filter(passes)]
+    const found = [...own]
+    const start = Math.floor(this.#random() * others)
+    for (let step = 0; step < others && found.length - own.length < MAX_COMPARED; step++) {
+      const entry = entries[localCount + ((start + step) % others)]
+      if (entry !== undefined && passes(entry)) found.push(entry)
+    }
+    return found
+  }
+
+  /**
+   * At most half of those that are there are left alone. When the others have gone, whoever's quarantine ends first is
+   * let back: there is nobody to go to instead.
+   */
+  #letBack(
+    call: Call,
+    contract: Contract,
+    { nowMs, isLeftOut }: { readonly nowMs: number; readonly isLeftOut: LeftOut | undefined },
+  ): CapabilityEntry | undefined {
+    if (contract.ejected.size === 0) return undefined
+    const present = contract
+      .placedOn(call.node)
+      .filter((entry) => isEligible(entry, call) && !this.#isStale(entry, nowMs))
+    const ejected = present.filter(({ health }) => health.isEjected())
+    if (ejected.length <= Math.floor(present.length / 2)) return undefined
+    const [first] = ejected.toSorted((one, other) => one.health.quarantinedUntilMs - other.health.quarantinedUntilMs)
+    if (first === undefined || first.health.isProbing || isLeftOut?.(first) === true) return undefined
+    first.health.reset()
+    contract.ejected.delete(first)
+    return this.#isViable(first, call, nowMs) ? first : undefined
   }
 
   #isViable(entry: CapabilityEntry, call: Call, nowMs: number): boolean {
-    return isEligible(entry, call) && this.#isAvailable(entry, nowMs)
+    return isEligible(entry, call) && this.blockedBy(entry, nowMs) === undefined
   }
 
-  #isAvailable(entry: CapabilityEntry, nowMs: number): boolean {
-    return this.blockedBy(entry, nowMs) === undefined
+  #isWorthWaiting(entry: CapabilityEntry, nowMs: number): boolean {
+    return isFull(entry) && !this.#isStale(entry, nowMs) && !entry.health.isQuarantined(nowMs)
   }
 
   #isStale(entry: CapabilityEntry, nowMs: number): boolean {
     return !entry.isLocal && nowMs - entry.lastSeenMs > this.#freshnessMs
   }
+}
+
+/** A caller on another node says by its hash which contract it has checked its arguments against. */
+function isMeant({ entries: [entry] }: Contract, { schemaHash }: RouteRequest): boolean {
+  return schemaHash === undefined || (entry !== undefined && hashOf(entry) === schemaHash)
+}
+
+function nodesOf(request: RouteRequest, contracts: readonly Contract[]): readonly string[] {
+  const eligible = contracts.flatMap(({ entries }) => entries.filter((entry) => isEligible(entry, request)))
+  return [...new Set(eligible.map(({ nodeId }) => nodeId))].toSorted()
+}
+
+function queueLoad({ waiting, inFlight, offer }: CapabilityEntry): number {
+  return (waiting.size + inFlight) / offer.maxConcurrent
 }

@@ -9,6 +9,7 @@
  */
 import { isJsonObject } from '../core/json.ts'
 import type { JsonSchema } from './capability.ts'
+import { wrongPattern } from './pattern.ts'
 
 const MAX_NODES = 4_000
 const MAX_DEPTH = 48
@@ -52,6 +53,7 @@ function visit(value: unknown, walk: Walk, at: { depth: number; asData: boolean 
 }
 
 function wrongKeyword(key: string, part: unknown, { walk, depth }: { walk: Walk; depth: number }): string | undefined {
+  if (key === '$async') return 'it asks for checks that are answered later ($async)'
   if (key === '$id' && depth > 0 && typeof part === 'string') return 'a part of it has an $id of its own'
   if ((key === '$ref' || key === '$dynamicRef') && typeof part === 'string')
     return resolves(walk, part) ? undefined : `its reference ${JSON.stringify(part)} leads nowhere inside it`
@@ -61,15 +63,6 @@ function wrongKeyword(key: string, part: unknown, { walk, depth }: { walk: Walk;
       .map(wrongPattern)
       .find((wrong) => wrong !== undefined)
   return undefined
-}
-
-function wrongPattern(source: string): string | undefined {
-  try {
-    RegExp(source, 'u')
-    return undefined
-  } catch {
-    return `its pattern ${JSON.stringify(source.slice(0, 100))} is no regular expression`
-  }
 }
 
 /** A JSON Pointer into the schema, or the name of an anchor in it. */

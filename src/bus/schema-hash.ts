@@ -40,6 +40,11 @@ export function schemaHash(contract: Contract): string {
   return hash
 }
 
+/** For an offer of another node, whose schemas are rebuilt here: its contract is called what that node calls it. */
+export function keepAnnouncedHash(offer: Contract, hash: string): void {
+  known.set(offer, hash)
+}
+
 const NO_PARAMS_ID = 'default'
 
 const knownIds = new WeakMap<JsonObject, string>()

@@ -1,8 +1,9 @@
 /**
  * Schema: what goes into a capability and what comes out of it, checked against its contract.
  *
- * A contract is checked once when it is registered and compiled once per schema hash, when it is first needed. Our own
- * tools' schemas come out of Zod and are well-formed by construction; strangers' are always examined.
+ * A contract of this node is checked once when it is registered and compiled once per schema hash, when it is first
+ * needed; tools' schemas that come out of Zod are well-formed by construction. Another node's contract was rebuilt when
+ * it came (stranger-contract.ts) and is evaluated in bounded steps, never compiled.
  *
  * Pure, apart from remembering what was compiled.
  */
@@ -14,7 +15,10 @@ import type { Result } from '../core/result.ts'
 import type { Frame, Reply } from './call.ts'
 import { versionText } from './capability.ts'
 import type { CapabilityDescriptor, Issue, JsonSchema, Offer } from './capability.ts'
+import { boundedCheck } from './bounded-check.ts'
+import type { BoundedCheck } from './bounded-check.ts'
 import { acceptLeavingOut } from './not-given.ts'
+import { isStrangers } from './peer.ts'
 import { outOfBounds } from './schema-bounds.ts'
 import { CompilerMissing, compileSchema, metaSchemaError } from './schema-compiler.ts'
 import { schemaHash } from './schema-hash.ts'
@@ -52,7 +56,7 @@ const MAX_EXPLAINED_BYTES = 64 * 1_024
 
 /** Spec 2 § 3.2: a capability whose schemas are no schemas cannot be registered. */
 export function checkSchemas(offer: Offer): Result<void, Fault> {
-  if (isOurOwn(offer)) return ok(undefined)
+  if (isOurOwn(offer) || isStrangers(offer)) return ok(undefined)
   for (const part of PARTS) {
     const schema = offer[part]
     const wrong = schema === undefined ? undefined : (outOfBounds(schema) ?? metaSchemaError(schema))
@@ -66,6 +70,10 @@ export function checkSchemas(offer: Offer): Result<void, Fault> {
  * without what was not given.
  */
 export function validateRequest(offer: Offer, body: JsonObject): Result<JsonObject, Fault> {
+  if (isStrangers(offer)) {
+    const accepted = acceptLeavingOut((given) => fittingStrangers(offer, given), body)
+    return accepted.ok ? accepted : fail(mismatch(offer, accepted.fault))
+  }
   const check = offer.accept === undefined ? checkOf(offer, 'requestSchema') : undefined
   if (check instanceof CompilerMissing) throw check
   if (check instanceof Error) return fail(schemaInvalid(offer, check.message))
@@ -81,6 +89,21 @@ function fitting(
   return check === undefined || passes(check, body) ? ok(body) : fail(explain(offer, body, check))
 }
 
+function fittingStrangers(offer: Offer, body: JsonObject): Result<JsonObject, readonly Issue[]> {
+  const verdict = strangersCheck(offer.requestSchema)(body)
+  if (verdict.kind === 'valid') return ok(body)
+  if (verdict.kind === 'invalid') return fail(verdict.issues)
+  return fail([{ path: [], message: `cannot be checked, because ${verdict.why}`, code: 'cost' }])
+}
+
+const strangersChecks = new WeakMap<JsonSchema, BoundedCheck>()
+
+function strangersCheck(schema: JsonSchema): BoundedCheck {
+  const check = strangersChecks.get(schema) ?? boundedCheck(schema)
+  strangersChecks.set(schema, check)
+  return check
+}
+
 /** A provider's answer that does not fit its own contract is the provider's failure, never the caller's. */
 export function wrongReply(offer: Offer, reply: Reply): Fault | undefined {
   if (reply.inputRequired !== undefined) return undefined
@@ -92,7 +115,17 @@ export function wrongFrame(offer: Offer, frame: Frame): Fault | undefined {
   return wrongAnswer(offer, 'streamSchema', frame)
 }
 
+function wrongStrangersAnswer(offer: Offer, part: Part, value: unknown): Fault | undefined {
+  const schema = offer[part]
+  const verdict = schema === undefined ? undefined : strangersCheck(schema)(value)
+  if (verdict === undefined || verdict.kind === 'valid') return undefined
+  if (verdict.kind === 'invalid') return contradiction(offer, part, verdict.issues)
+  const message = `${offer.name} answered something that cannot be checked (${WORDS[part]}): ${verdict.why}. What it did, it did.`
+  return { kind: 'failed', code: 'internal_error', message }
+}
+
 function wrongAnswer(offer: Offer, part: Part, value: unknown): Fault | undefined {
+  if (isStrangers(offer)) return wrongStrangersAnswer(offer, part, value)
   const check = checkOf(offer, part)
   if (check === undefined || (!(check instanceof Error) && passes(check, value))) return undefined
   if (check instanceof CompilerMissing)
@@ -101,7 +134,10 @@ function wrongAnswer(offer: Offer, part: Part, value: unknown): Fault | undefine
       code: 'internal_error',
       message: `${offer.name} answered, but its answer could not be checked: ${check.message}. What it did, it did.`,
     }
-  const issues = check instanceof Error ? [] : issuesOf(check.errors)
+  return contradiction(offer, part, check instanceof Error ? [] : issuesOf(check.errors))
+}
+
+function contradiction(offer: Offer, part: Part, issues: readonly Issue[]): Fault {
   return {
     // A wrong answer of our own tool is our mistake; one of a device or a peer is the far end's.
     kind: isOurOwn(offer) ? 'internal' : 'failed',

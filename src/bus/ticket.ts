@@ -8,6 +8,7 @@
  */
 import type { Call, Ticket } from './call.ts'
 import { Alarm } from './deadline-wheel.ts'
+import type { Contract } from './contract.ts'
 import type { CapabilityEntry } from './entry.ts'
 
 export type EndCause = 'deadline' | 'cancelled'
@@ -38,6 +39,13 @@ export class LiveTicket extends Alarm implements Ticket {
   consumerMs = 0
   /** Who worked on it last. */
   entry: CapabilityEntry | undefined
+  /** What it was resolved to, before anybody looked at its arguments. */
+  contract: Contract | undefined
+  /** As it came in. */
+  call: Call | undefined
+  /** A handler was entered for it, here or on another node, or may have been. */
+  hasBegun = false
+  stillWorking: Promise<void> | undefined
   readonly #controller = new AbortController()
   readonly #workers: Worker[] = []
   #parent: AbortSignal | undefined
@@ -87,6 +95,22 @@ export class LiveTicket extends Alarm implements Ticket {
   dismiss(worker: Worker): void {
     const place = this.#workers.indexOf(worker)
     if (place >= 0) this.#workers.splice(place, 1)
+  }
+
+  /** Whether it is over, or has to be: its timer may ring a moment late. */
+  isOver(nowMs: number): boolean {
+    if (this.cause === undefined && nowMs >= this.deadlineMs) this.end('deadline')
+    return this.cause !== undefined
+  }
+
+  /** A provider goes on although the call was answered. */
+  linger(working: Promise<void>): void {
+    const earlier = this.stillWorking
+    const all = earlier === undefined ? working : Promise.all([earlier, working]).then(() => undefined)
+    this.stillWorking = all
+    void all.then(() => {
+      if (this.stillWorking === all) this.stillWorking = undefined
+    })
   }
 
   end(cause: EndCause, reason?: unknown): void {

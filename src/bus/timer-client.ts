@@ -40,6 +40,13 @@ export class WheelTimer {
     if (nextMs !== undefined && nextMs < this.#armedForMs) this.#arm(nextMs)
   }
 
+  /** After whatever the system has ready. */
+  nextTurn(): Promise<void> {
+    return new Promise((resolve) => {
+      setImmediate(resolve)
+    })
+  }
+
   alarms(): Iterable<Alarm> {
     return this.#wheel.alarms()
   }

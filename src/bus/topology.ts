@@ -6,6 +6,7 @@
 import type { JsonObject } from '../core/json.ts'
 import { versionText } from './capability.ts'
 import type { Effect, Stability } from './capability.ts'
+import type { Disagreement } from './contract.ts'
 import type { CapabilityEntry } from './entry.ts'
 import type { Registry } from './registry.ts'
 import type { Tally } from './tally.ts'
@@ -38,7 +39,15 @@ export interface PeerView {
   readonly displayName: string | undefined
   readonly source: string | undefined
   readonly capabilities: number
+  /** How many of its offers are not taken, and the first of them with the reasons. */
+  readonly refused: number
+  readonly refusedOffers: readonly RefusedView[]
   readonly seenAgoMs: number
+}
+
+export interface RefusedView {
+  readonly name: string
+  readonly reason: string
 }
 
 export interface TopologySnapshot {
@@ -48,6 +57,8 @@ export interface TopologySnapshot {
   readonly capabilitiesLocal: readonly EntryView[]
   readonly capabilitiesRemote: readonly EntryView[]
   readonly inFlightTotal: number
+  /** Names whose providers do not agree on what they do: the strictest of them counts. */
+  readonly disagreements: readonly Disagreement[]
 }
 
 export function entryView(entry: CapabilityEntry, stickySessions: number, nowMs: number): EntryView {
@@ -63,7 +74,7 @@ export function entryView(entry: CapabilityEntry, stickySessions: number, nowMs:
     effect: offer.effect,
     params: offer.params,
     inFlight: entry.inFlight,
-    waiting: entry.waiting.length,
+    waiting: entry.waiting.size,
     maxConcurrent: offer.maxConcurrent,
     p50Ms: health.p50Ms,
     p99Ms: health.p99Ms,

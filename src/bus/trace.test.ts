@@ -10,7 +10,7 @@ describe('trace', () => {
     const trace = new Trace('a', manualClock())
     for (let count = 0; count < TRACE_RING_BUFFER + 500; count++) {
       const call = callOf('x.y', { traceId: `t${count}` })
-      trace.record(call, ticketOf(call), reply(null))
+      trace.onCallEnd(call, ticketOf(call), reply(null))
     }
     expect(trace.recent(2).map(({ traceId }) => traceId)).toEqual(['t10499', 't10498'])
     const all = trace.recent(1_000_000)

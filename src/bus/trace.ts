@@ -12,9 +12,10 @@ import type { Version } from './capability.ts'
 import type { LiveTicket } from './ticket.ts'
 
 export const TRACE_RING_BUFFER = 10_000
+const RUNNING = 'running'
 
 export interface CallTraceEvent {
-  /** RFC 3339 with milliseconds: when the call ended. */
+  /** RFC 3339 with milliseconds: when the call ended, or now while it runs. */
   readonly ts: string
   readonly traceId: string
   readonly capability: string
@@ -23,7 +24,7 @@ export interface CallTraceEvent {
   /** `undefined` for a call that reached no provider. */
   readonly toNode: string | undefined
   readonly isLocal: boolean
-  /** `ok`, or the fault's code or kind. */
+  /** `ok`, or the fault's code or kind; `running` for a call that has not ended. */
   readonly result: string
   readonly ms: number
   readonly tokensIn?: number
@@ -79,23 +80,48 @@ export class Trace {
     return this.#recorded
   }
 
+  /** From now on the call is among those that run, by its ticket. */
+  onCallStart(call: Call, ticket: LiveTicket): void {
+    ticket.call = call
+  }
+
   /** The call is over and its ticket complete. */
-  record(call: Call, ticket: LiveTicket, outcome: Outcome): void {
-    const { entry } = ticket
+  onCallEnd(call: Call, ticket: LiveTicket, outcome: Outcome): void {
     const usage = outcome.ok ? outcome.value.usage : undefined
     const slot = this.#nextSlot()
+    this.#describe(slot, call, ticket)
     slot.endedMs = ticket.startedMs + ticket.totalMs
+    slot.result = resultOf(outcome)
+    slot.ms = ticket.totalMs
+    slot.tokensIn = usage?.tokensIn
+    slot.tokensOut = usage?.tokensOut
+  }
+
+  /** Those of the tickets whose calls run, the oldest first, as far as they have come. */
+  running(tickets: readonly LiveTicket[]): readonly CallTraceEvent[] {
+    const nowMs = this.#clock.monotonic()
+    const wallOffsetMs = this.#clock.now() - nowMs
+    return tickets
+      .toSorted((one, other) => one.startedMs - other.startedMs)
+      .flatMap((ticket) => (ticket.call === undefined ? [] : this.#runningSlot(ticket.call, ticket, nowMs)))
+      .map((slot) => eventOf(slot, wallOffsetMs))
+  }
+
+  #runningSlot(call: Call, ticket: LiveTicket, nowMs: number): Slot {
+    const slot = emptySlot()
+    this.#describe(slot, call, ticket)
+    return { ...slot, endedMs: nowMs, result: RUNNING, ms: nowMs - ticket.startedMs }
+  }
+
+  #describe(slot: Slot, call: Call, ticket: LiveTicket): void {
+    const { entry } = ticket
     slot.traceId = call.traceId
     slot.capability = call.capability
     slot.version = entry?.offer.version ?? call.versionReq
     slot.fromNode = call.caller.kind === 'peer' ? call.caller.id : this.#nodeId
     slot.toNode = entry?.nodeId
     slot.isLocal = entry?.isLocal ?? true
-    slot.result = resultOf(outcome)
-    slot.ms = ticket.totalMs
     slot.providerMs = ticket.providerMs
-    slot.tokensIn = usage?.tokensIn
-    slot.tokensOut = usage?.tokensOut
     slot.bytesIn = ticket.receivedBytes
     slot.bytesOut = ticket.sentBytes
     slot.caller = callerName(call.caller)

@@ -47,9 +47,9 @@ export function toolLock(
 
 /** A handler that was cut off may still be at work, though its caller has been answered: the next one waits for it. */
 function releaseWhenDone(call: Call, release: Release): void {
-  const lingering = call.ticket?.lingering
-  if (lingering === undefined) release()
-  else lingering.then(release, release)
+  const working = call.ticket?.stillWorking
+  if (working === undefined) release()
+  else working.then(release, release)
 }
 
 function lockKey({ lock }: Offer, call: Call): string | undefined {

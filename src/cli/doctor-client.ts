@@ -23,6 +23,7 @@ import { parseVerifierKey } from '../ledger/note-key.ts'
 import { parseNote, verifyNote } from '../ledger/note.ts'
 import type { StatusView } from '../web/api.ts'
 import type { DoctorFacts } from '../web/doctor.ts'
+import { disagreementSentences } from '../web/disagreement.ts'
 import { serviceFacts } from '../web/doctor.ts'
 import { unmatchedSentences } from '../web/unmatched.ts'
 import type { LedgerView } from '../web/views.ts'
@@ -56,7 +57,7 @@ export async function gatherFacts(given: { readonly data?: string; readonly conf
     ledger: config === undefined ? 'unknown' : await ledgerFacts(root, config),
     // A gateway that did not answer once is not asked again: each time somebody would wait.
     ...(running.ok && status?.ok === true && config !== undefined ? await cosigningFacts(running.value, config) : {}),
-    ...(running.ok && status?.ok === true && config !== undefined ? await unmatchedFacts(running.value, config) : {}),
+    ...(running.ok && status?.ok === true && config !== undefined ? await topologyFacts(running.value, config) : {}),
     services:
       running.ok && status?.ok === true
         ? servicesOf(status.value, await failingNow(running.value))
@@ -170,12 +171,15 @@ async function cosigningFacts(
 }
 
 /** Only while a gateway runs does anybody know what there is. */
-async function unmatchedFacts(gateway: GatewayConnection, config: Config): Promise<Pick<DoctorFacts, 'unmatched'>> {
+async function topologyFacts(
+  gateway: GatewayConnection,
+  config: Config,
+): Promise<Pick<DoctorFacts, 'unmatched' | 'disagreements'>> {
   const answer = await request(gateway, { path: '/api/topology' })
   if (!answer.ok) return {}
-  const { capabilitiesLocal, capabilitiesRemote } = answer.value as unknown as TopologySnapshot
-  const names = [...capabilitiesLocal, ...capabilitiesRemote].map(({ name }) => name)
-  return { unmatched: unmatchedSentences(config, names) }
+  const topology = answer.value as unknown as TopologySnapshot
+  const names = [...topology.capabilitiesLocal, ...topology.capabilitiesRemote].map(({ name }) => name)
+  return { unmatched: unmatchedSentences(config, names), disagreements: disagreementSentences(topology) }
 }
 
 /** What services find when they try: a full disk does not show before. */

@@ -43,6 +43,21 @@ export function addMeshCommands(program: Command): void {
     .description('who belongs to the community, and who no longer does')
     .action((_, command: Command) => run(command, (work, given) => work.listMembers(given)))
   mesh
+    .command('offers [node]')
+    .description('what other nodes offer that is withheld here, because it is not what was first seen')
+    .action((node: string | undefined, _, command: Command) =>
+      run(command, async (_work, given) => (await import('./mesh-offers-client.ts')).listWithheld(given, node)),
+    )
+  mesh
+    .command('accept <node>')
+    .description('take what is withheld of a node as it is described now')
+    .option('--digest <digest>', 'only if it is still what hearthbus mesh offers showed')
+    .action((node: string, options: { digest?: string }, command: Command) =>
+      run(command, async (_work, given) =>
+        (await import('./mesh-offers-client.ts')).acceptOffers(given, node, options),
+      ),
+    )
+  mesh
     .command('nkey')
     .description('this node’s key as a NATS server wants to have it')
     .action((_, command: Command) => run(command, (work, given) => work.showNkey(given)))

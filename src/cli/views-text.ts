@@ -5,6 +5,7 @@
  * Pure.
  */
 import type { TopologySnapshot } from '../bus/topology.ts'
+import { disagreementSentences } from '../web/disagreement.ts'
 import { closest, didYouMean } from '../core/closest.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { isJsonObject } from '../core/json.ts'
@@ -28,6 +29,8 @@ export function topologyAnswer(topology: TopologySnapshot): Answer {
     `This node is ${ourNodeId}${peers.length === 0 ? ' and knows no others.' : '.'}`,
     table(['node', 'service', 'offers', 'calls now', 'slowest', 'quarantined'], rows),
     ...(peers.length === 0 ? [] : [peerTable(peers)]),
+    ...disagreementSentences(topology),
+    ...peers.flatMap(({ refusedOffers }) => (refusedOffers.length === 0 ? [] : [refusedLines(refusedOffers)])),
     'Everything about each of them: --json.',
   ]
   return { json: topology as unknown as Json, text: harmless(parts.join('\n\n')) }
@@ -49,12 +52,17 @@ function groupRow(entries: readonly Entry[], names: ReadonlyMap<string, string>)
   ]
 }
 
+function refusedLines(refused: TopologySnapshot['peers'][number]['refusedOffers']): string {
+  return refused.map(({ reason }) => reason).join('\n')
+}
+
 function peerTable(peers: TopologySnapshot['peers']): string {
   return table(
-    ['peer', 'offers', 'heard of', 'id'],
-    peers.map(({ displayName, capabilities, seenAgoMs, nodeId }) => [
+    ['peer', 'offers', 'not taken', 'heard of', 'id'],
+    peers.map(({ displayName, capabilities, refused, seenAgoMs, nodeId }) => [
       displayName ?? '–',
       String(capabilities),
+      String(refused),
       `${ageText(seenAgoMs)} ago`,
       nodeId,
     ]),

@@ -44,7 +44,7 @@ describe('config file', () => {
 
   it('finds a wrong value inside a list', () => {
     expect(problems('ebus:\n  buses:\n    - adapter: "usb:1"\n')[0]).toContain(
-      'hearthbus.yaml:3: ebus.buses.0.adapter: enh:host:port',
+      'hearthbus.yaml:3: ebus.buses.0.adapter: enh:host[:port]',
     )
   })
 

@@ -13,7 +13,8 @@ function mayInitiate(address: number): boolean {
 }
 
 /** ebusd's own spelling of devices, so that a line can be copied from one configuration to the other. */
-const ADAPTER = /^((enh|ens|tcp|udp|ebusd):(\[[0-9a-f:]+\]|[^:/\s]+):\d{1,5}|(enh|ens|serial):(\/\S+|COM\d+))$/i
+const ADAPTER =
+  /^((enh|ens|tcp|udp|ebusd):(\[[0-9a-f:]+\]|[^:/\s]+)(:\d{1,5})?|(enh|ens|serial):(\/\S+|COM\d+)|mdns:([0-9a-f]{12})?(@[0-9a-f.:]+)?)$/i
 
 const bus = z.strictObject({
   id: z
@@ -23,9 +24,12 @@ const bus = z.strictObject({
     .describe('What this bus is called where there are several.'),
   adapter: z
     .string()
-    .regex(ADAPTER, 'enh:host:port, ens:/dev/tty…, tcp:host:port, udp:host:port, serial:/dev/tty… or ebusd:host:port')
+    .regex(
+      ADAPTER,
+      'enh:host[:port], ens:/dev/tty…, tcp:host[:port], udp:host[:port], serial:/dev/tty…, mdns:[id] or ebusd:host[:port]',
+    )
     .describe(
-      'The adapter: enhanced protocol over TCP (`enh:host:port`) or serial (`ens:/dev/…`), plain `tcp:`, `udp:`, `serial:`, or a running `ebusd:host:port`.',
+      'The adapter: enhanced protocol over TCP (`enh:host:port`) or serial (`ens:/dev/…`), plain `tcp:`, `udp:`, `serial:`, a running `ebusd:host:port`, or `mdns:` for one that announces itself (`mdns:` and its id where there are several). Without a port, 9999, and 8888 for ebusd.',
     ),
   source: z
     .union([

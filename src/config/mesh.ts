@@ -46,6 +46,12 @@ export const meshSection = z
     mdns: z.boolean().default(true).describe('Find nodes on the local network, and be found there.'),
     witness: z.boolean().default(true).describe('Cosign other nodes’ checkpoints and have them cosign ours.'),
     maxBodyBytes: z.int().min(1_024).default(1_048_576).describe('Largest call, and largest answer, between nodes.'),
+    offersPerNode: z
+      .int()
+      .min(1)
+      .max(2_000)
+      .default(128)
+      .describe('How many capabilities of one other node are taken that this node does not have itself.'),
     signatures: z
       .enum(['session', 'none'])
       .default('session')

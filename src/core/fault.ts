@@ -45,6 +45,15 @@ export interface Fault {
   readonly details?: JsonObject
   /** What an earlier call with the same idempotency key was told: nothing was done for this one. */
   readonly replayed?: true
+  /**
+   * Whether a handler was entered for this call: a fact that the bus of the providing node sets, and that travels.
+   * Absent where nobody knows, such as after a line that broke: then it may have been.
+   */
+  readonly begun?: boolean
+  /** A handler says so of a call that it has done nothing for. The bus makes `begun: false` of it. */
+  readonly untouched?: true
+  /** This node itself is not connected: that says nothing about the far end. Never travels. */
+  readonly ownSide?: true
 }
 
 /** Why a policy refused: the rule that spoke, and a sentence. */
@@ -71,7 +80,7 @@ const UNTRIED: ReadonlySet<FaultKind> = new Set([
   'unsupported',
 ])
 
-/** Whether the kind promises that nothing was tried: the same call may be made again without happening twice. */
+/** Whether fault or kind promise that nothing was tried: the same call may be made again without happening twice. */
 export function isUntried(fault: Fault): boolean {
-  return UNTRIED.has(fault.kind)
+  return fault.begun === false || UNTRIED.has(fault.kind)
 }

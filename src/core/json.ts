@@ -125,3 +125,24 @@ function isHalf(escape: string): boolean {
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
+
+/** Of what another node answers; far more than any answer has. */
+export const MAX_STRANGER_DEPTH = 64
+
+/**
+ * Whether a value is nested at most so deep. Found level by level: the value is a stranger's, and most of what is done
+ * with values goes as deep into the stack as they go.
+ */
+export function isNestedWithin(value: unknown, levels: number): boolean {
+  let level: readonly unknown[] = [value]
+  for (let depth = 0; depth <= levels; depth++) {
+    const below: unknown[] = []
+    for (const each of level) {
+      if (typeof each !== 'object' || each === null) continue
+      for (const member of Object.values(each)) if (typeof member === 'object' && member !== null) below.push(member)
+    }
+    if (below.length === 0) return true
+    level = below
+  }
+  return false
+}

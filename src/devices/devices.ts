@@ -70,7 +70,7 @@ export function createDevices(options: DevicesOptions): Service {
   ]
   return {
     name: 'devices',
-    prefixes: ['devices', 'device'],
+    prefixes: ['devices'],
     capabilities: () => capabilities,
     start: () => doors.open(),
     stop: () => doors.close(),

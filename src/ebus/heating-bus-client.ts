@@ -8,7 +8,7 @@
  *
  * Does I/O.
  */
-import { setTimeout as pause } from 'node:timers/promises'
+import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'
 import type { Clock } from '../core/clock.ts'
 import type { Logger } from '../core/logger.ts'
 import type { Result } from '../core/result.ts'
@@ -61,6 +61,8 @@ const COMPACT_EVERY_TICKS = 60
 const SAVE_EVERY_TICKS = 600
 /** A connection takes a moment, and so does a first sign of life. */
 const AWAY_AFTER_TICKS = 3
+/** A busy bus has some ten of them in a second. */
+const EVENTS_A_TURN = 8
 const TOOL_READS_KEPT = 256
 const TOOL_READS_MS = 900_000
 
@@ -198,7 +200,10 @@ export class HeatingBus {
   }
 
   async #listen(bus: Bus): Promise<void> {
+    let heard = 0
     for await (const event of bus.events()) {
+      // Events that wait in line are taken one after another without anybody else getting a turn.
+      if (++heard % EVENTS_A_TURN === 0) await nextTurn()
       try {
         this.installation.hear(event, this.situation())
         this.#announce()

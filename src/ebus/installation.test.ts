@@ -146,11 +146,46 @@ describe('zones', () => {
     ['0100', '00', { operating_mode: 'auto', preset: 'schedule' }],
     ['0200', '00', { operating_mode: 'heat', preset: 'manual' }],
     ['0100', '02', { operating_mode: 'auto', preset: 'quickveto', quick_veto: true }],
-    ['0100', '03', { operating_mode: 'auto', preset: 'away' }],
+    // Z1SFMode of ebusd's 15.ctlv2.csv and 15.700.csv: 3 is veto, 4 one day away.
+    ['0100', '03', { operating_mode: 'auto', preset: 'quickveto', quick_veto: true }],
+    ['0300', '00', { operating_mode: 'heat', preset: 'manual' }],
     ['0200', '04', { operating_mode: 'heat', preset: 'away' }],
   ])('mode %s and special function %s mean %j', (mode, special, config) => {
     const heating = house([ZONE.operatingMode, mode], [ZONE.specialFunction, special])
     expect(zone(heating).config).toMatchObject(config)
+  })
+
+  it('want what the regulator says now, and say what makes it so', () => {
+    const settings = [
+      [ZONE.operatingMode, '0100'],
+      [ZONE.specialFunction, '00'],
+      [ZONE.daySetpoint, '0000a841'],
+      [ZONE.nightSetpoint, '00008041'],
+      [ZONE.currentSetpoint, '00008041'],
+    ] as const
+    const heating = house(...settings)
+    identify(heating, 0x15, 'CTLV2')
+    expect(zone(heating).state).toMatchObject({ wanted_now_c: 16, wanted_because: 'program' })
+    // Monday, 5 January 2026, noon; a program with one slot, 06:00 to 10:00.
+    broadcast(heating, 0x00, '0000 00 00 12 05 01 01 26', 0x07)
+    const timer = (question: string, answer: string): void =>
+      hear(heating, {
+        telegram: { source: 0xf1, target: 0x15, primary: 0xb5, secondary: 0x55, data: fromHex(question) },
+        response: fromHex(answer),
+      })
+    timer('a30000', '000c0a05010c051e00')
+    timer('a40000', '000101010101010100')
+    timer('a500000000', '0006000a00d200')
+    expect(zone(heating).state).toMatchObject({ wanted_now_c: 16, wanted_because: 'outside_program' })
+    timer('a500000000', '0006001600d200')
+    expect(zone(heating).state).toMatchObject({ wanted_because: 'program_slot', wanted_slot: '06:00-22:00' })
+    expect(zone(heating).config).toMatchObject({ target_temp_c: 21, day_setpoint_c: 21, night_setpoint_c: 16 })
+    for (const [register, value] of [
+      [ZONE.holidayStart, '05011a'],
+      [ZONE.holidayEnd, '06011a'],
+    ] as const)
+      overhear(heating, register, value)
+    expect(zone(heating)).toMatchObject({ state: { wanted_because: 'holiday' }, config: { preset: 'away' } })
   })
 
   it('cool where the circuit may, not where it has a fixed value', () => {
@@ -323,7 +358,7 @@ describe('energy', () => {
     const today = (): unknown =>
       (data(heating, 'energy_totals') as never as { gas: { climate: JsonObject } }).gas.climate
     // 4 kWh of gas for heating on 5 January.
-    broadcast(heating, 0x16, '1001ffff04032532 00007a45')
+    broadcast(heating, 0x16, '1001ffff04032534 00007a45')
     expect(today()).toMatchObject({ today: null, yearly: [null, 470] })
     broadcast(heating, 0x00, '0000 00 00 12 05 01 01 26', 0x07)
     expect(today()).toMatchObject({
@@ -342,7 +377,7 @@ describe('energy', () => {
 
   it('knows that a day has ended without being told again', () => {
     const heating = house([SYSTEM.gasHeatingTotal, 'd6010000'])
-    broadcast(heating, 0x16, '1001ffff04032532 00007a45')
+    broadcast(heating, 0x16, '1001ffff04032534 00007a45')
     // Five to midnight.
     broadcast(heating, 0x00, '0000 00 55 23 05 01 01 26', 0x07)
     const [before, after] = [AT + 299_000, AT + 300_000]

@@ -12,6 +12,7 @@ import type { StatusView } from '../web/api.ts'
 import { apiHandler } from '../web/api-server.ts'
 import { CLIENTS, selfCommand, selfSettings, snippetFor } from '../web/connect.ts'
 import { consoleHandler } from '../web/console-server.ts'
+import { disagreementSentences } from '../web/disagreement.ts'
 import { diagnose } from '../web/doctor.ts'
 import { eventsHandler } from '../web/events-server.ts'
 import { createFeed } from '../web/feed.ts'
@@ -120,9 +121,11 @@ function findingsOf({ config, data, spine }: FaceParts, status: StatusView): Set
   const outside = new Set(['configuration', 'ledger'])
   const unsound = ledgerStateSentence(ledger.state())
   return [
-    ...diagnose({ ...selfCheck(data, status), unmatched: unmatchedSentences(config, names) }).filter(
-      ({ about }) => !outside.has(about),
-    ),
+    ...diagnose({
+      ...selfCheck(data, status),
+      unmatched: unmatchedSentences(config, names),
+      disagreements: disagreementSentences(bus.topologySnapshot()),
+    }).filter(({ about }) => !outside.has(about)),
     {
       level: unsound === undefined ? 'ok' : 'fail',
       about: 'ledger',

@@ -23,7 +23,7 @@ import { inputRequiredResult, missingCapability } from './input-required.ts'
 import { pinIn } from './node-pin.ts'
 import { INTERNAL_ERROR, INVALID_PARAMS, MISSING_CAPABILITY, protocolFault } from './protocol-error.ts'
 import type { McpRequest } from './request.ts'
-import { promptResult, resourceResult, toolResult } from './results.ts'
+import { originMeta, promptResult, resourceResult, toolResult } from './results.ts'
 import type { StateSeal } from './state-seal.ts'
 import { isVisible } from './visibility.ts'
 
@@ -79,7 +79,9 @@ async function callTool(parts: Answering, { name: given, arguments: body }: Name
     const pinned = pinIn(body, offer.requestSchema, asker.node)
     const pinnedAsker = { ...asker, node: pinned.node }
     const round = { asker: pinnedAsker, method: 'tools/call', target: offer.name, offer, body: pinned.body }
-    return ask(parts, round, (outcome) => ({ result: toolResult(outcome, offer, catalogue.listed) }))
+    return ask(parts, round, (outcome) => ({
+      result: { ...toolResult(outcome, offer, catalogue.listed), ...originMeta(outcome, parts.bus.nodeId) },
+    }))
   }
   await parts.bus.call(attempted(canonical ?? given, catalogue), undefined, body, callOptions(asker))
   const more =
@@ -123,7 +125,9 @@ async function readResource(parts: Answering, uri: string, asker: Asker): Promis
   const { offer, body } = found
   const { mimeType } = found.offer.face
   return ask(parts, { asker, method: 'resources/read', target: uri, offer, body }, (outcome) =>
-    outcome.ok ? { result: resourceResult(outcome.value, uri, mimeType) } : { error: protocolFault(outcome.fault) },
+    outcome.ok
+      ? { result: { ...resourceResult(outcome.value, uri, mimeType), ...originMeta(outcome, parts.bus.nodeId) } }
+      : { error: protocolFault(outcome.fault) },
   )
 }
 

@@ -8,7 +8,7 @@ import type { Caller } from '../bus/call.ts'
 
 export type FaceBus = Pick<
   CapabilityBus,
-  'call' | 'offers' | 'nodesOffering' | 'strangeNode' | 'subscribe' | 'onResource'
+  'nodeId' | 'call' | 'offers' | 'nodesOffering' | 'strangeNode' | 'subscribe' | 'onResource'
 >
 export type CallOptions = Parameters<FaceBus['call']>[3]
 

@@ -45,7 +45,7 @@ function names({ messages: [message] }: Awaited<ReturnType<typeof hear>>): reado
 
 describe('a tool called over HTTP', () => {
   it('answers with structured content, its text and who answered', async () => {
-    const { url } = await open([echo])
+    const { url, bus } = await open([echo])
     const { status, messages } = await hear(
       url,
       modernRequest('tools/call', { name: 'test.echo', arguments: { a: 1 } }),
@@ -62,6 +62,7 @@ describe('a tool called over HTTP', () => {
             resultType: 'complete',
             _meta: {
               'io.modelcontextprotocol/serverInfo': { name: 'hearthbus', title: 'Hearthbus', version: '0.0.0' },
+              'io.hearthbus/node': bus.nodeId,
             },
           },
         },

@@ -4,6 +4,7 @@
  *
  * Pure.
  */
+import { isJsonObject } from '../core/json.ts'
 import { HEADER_MISMATCH, MISSING_CAPABILITY } from './protocol-error.ts'
 import type { ProtocolFault } from './protocol-error.ts'
 import { resultText } from './result-text.ts'
@@ -38,7 +39,7 @@ export function modernText(serverInfo: ServerInfo): ResultText {
   return resultText((method, result) => ({
     ...result,
     ...(result['resultType'] === undefined ? { resultType: 'complete', ...CACHE_HINTS[method] } : {}),
-    _meta: meta,
+    _meta: isJsonObject(result['_meta']) ? { ...meta, ...result['_meta'] } : meta,
   }))
 }
 

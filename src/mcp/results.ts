@@ -5,9 +5,11 @@
  */
 import type { Outcome, Reply } from '../bus/call.ts'
 import type { Offer } from '../bus/capability.ts'
+import { originOf } from '../bus/reply-origin.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { isJsonObject } from '../core/json.ts'
 import { isResourceContents, mirror, wellFormed } from './content.ts'
+import { NODE_META_KEY } from './node-pin.ts'
 
 /** Structured content for programs, and the same as text for models that only read text. */
 export function toolResult(outcome: Outcome, offer: Offer, listed?: (tool: string) => string): JsonObject {
@@ -25,6 +27,15 @@ function withStructured(structured: Json, content: Reply['content']): JsonObject
     // The 2025 family knows objects only; every family's envelope is one.
     ...(isJsonObject(structured) ? { structuredContent: structured } : {}),
   }
+}
+
+export const DEVICE_META_KEY = 'io.hearthbus/device'
+
+/** Whose answer it is: the node, and the device where that is known. */
+export function originMeta(outcome: Outcome, ownNodeId: string): JsonObject {
+  if (!outcome.ok) return {}
+  const { node, device } = originOf(outcome.value, outcome.value.from?.node ?? ownNodeId)
+  return { _meta: { [NODE_META_KEY]: node, ...(device === undefined ? {} : { [DEVICE_META_KEY]: device }) } }
 }
 
 /** A resource is its data, without an envelope; bytes come as `resource` blocks from the handler. */

@@ -1,25 +1,27 @@
 /**
  * Answer: an outcome as it travels between nodes.
  *
- *   200 { ok: true, data, content?, usage?, input_required?, replayed? }
+ *   200 { ok: true, data, content?, usage?, input_required?, replayed?, device? }
  *   4xx, 5xx { error, message, retry_after_ms?, alt_nodes?, schema_hash_expected?, … ,
- *              kind, family_code?, reasons?, replayed? }
+ *              kind, family_code?, reasons?, replayed?, begun? }
  *
  * The first five keys of a failure are CONTRACT § 5.4; those from `kind` on let our own nodes keep what the code alone
- * would lose: whether a person has to approve, whether a change may have happened.
+ * would lose: whether a person has to approve, whether a change may have happened, whether a handler was entered.
  *
  * Pure.
  */
 import { codeOf, FAULT_KINDS, isErrorCode, kindOf, STATUS_OF_CODE } from '../bus/code.ts'
 import type { ContentBlock, Outcome, Reply } from '../bus/call.ts'
 import type { Fault, FaultKind, Reason } from '../core/fault.ts'
-import { isJsonObject, jsonIn } from '../core/json.ts'
+import { isJsonObject, isNestedWithin, jsonIn } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
+import { MAX_DEPTH } from './body.ts'
 
 /** A mistake of another node's is to us that it failed. */
 const KINDS: ReadonlySet<string> = new Set(FAULT_KINDS.filter((kind) => kind !== 'internal'))
 const MAX_RETRY_AFTER_MS = 300_000
+const MAX_DEVICE = 256
 
 export interface WireAnswer {
   readonly status: number
@@ -42,12 +44,15 @@ export function decodeOutcome(status: number, text: string): Outcome {
 /** The same for what has been parsed already. */
 export function outcomeOf(status: number, body: unknown): Outcome {
   if (!isJsonObject(body)) return fail(nonsense('The peer did not answer JSON.'))
+  if (!isNestedWithin(body, MAX_DEPTH))
+    return fail(nonsense(`The peer’s answer is nested deeper than ${MAX_DEPTH} levels.`))
   return status === 200 ? decodeReply(body) : fail(decodeFault(body))
 }
 
-export function replyBody({ data, content, usage, inputRequired, replayed }: Reply): JsonObject {
+export function replyBody({ data, content, usage, inputRequired, replayed, from }: Reply): JsonObject {
+  const device = from?.device
   // Nearly all of them; what is below makes an object for each part that is not there.
-  if ((content ?? usage ?? inputRequired ?? replayed) === undefined) return { ok: true, data }
+  if ((content ?? usage ?? inputRequired ?? replayed ?? device) === undefined) return { ok: true, data }
   return {
     ok: true,
     data,
@@ -69,13 +74,14 @@ export function replyBody({ data, content, usage, inputRequired, replayed }: Rep
           },
         }),
     ...(replayed === undefined ? {} : { replayed }),
+    ...(device === undefined ? {} : { device }),
   }
 }
 
 export function decodeReply(body: JsonObject): Outcome {
-  const { data, content, usage, input_required: wanted, replayed } = body
+  const { data, content, usage, input_required: wanted, replayed, device } = body
   if (data === undefined) return fail(nonsense('The peer answered without data.'))
-  if ((content ?? usage ?? wanted ?? replayed) === undefined) return ok({ data })
+  if ((content ?? usage ?? wanted ?? replayed ?? device) === undefined) return ok({ data })
   return ok({
     data,
     ...(isContent(content) ? { content } : {}),
@@ -89,6 +95,7 @@ export function decodeReply(body: JsonObject): Outcome {
         }
       : {}),
     ...(replayed === true ? { replayed } : {}),
+    ...(typeof device === 'string' ? { from: { device: device.slice(0, MAX_DEVICE) } } : {}),
   })
 }
 
@@ -103,11 +110,13 @@ export function faultBody(fault: Fault): JsonObject {
     ...(fault.code === undefined || fault.code === code ? {} : { family_code: fault.code }),
     ...(fault.reasons === undefined ? {} : { reasons: fault.reasons.map(({ rule, message }) => ({ rule, message })) }),
     ...(fault.replayed === undefined ? {} : { replayed: fault.replayed }),
+    ...(fault.begun === undefined ? {} : { begun: fault.begun }),
   }
 }
 
 export function decodeFault(body: JsonObject): Fault {
-  const { error, message, retry_after_ms: retry, kind, family_code: familyCode, reasons, replayed, ...details } = body
+  const { error, message, retry_after_ms: retry, kind, family_code: familyCode, ...more } = body
+  const { reasons, replayed, begun, ...details } = more
   if (typeof error !== 'string' || !isErrorCode(error)) return nonsense('The peer answered an error of no known code.')
   return {
     // A peer's mistake inside is, seen from here, a far end that failed.
@@ -118,6 +127,7 @@ export function decodeFault(body: JsonObject): Fault {
     ...(Array.isArray(reasons) ? { reasons: reasons.filter(isReason).slice(0, 32) } : {}),
     ...(Object.keys(details).length === 0 ? {} : { details }),
     ...(replayed === true ? { replayed } : {}),
+    ...(typeof begun === 'boolean' ? { begun } : {}),
   }
 }
 

@@ -12,7 +12,7 @@ import type { Result } from '../core/result.ts'
 import { nonsense } from './answer.ts'
 import { offerSession, takeSession } from './sessions.ts'
 import type { Session, Signatures } from './sessions.ts'
-import { unreachable } from './transport.ts'
+import { disconnected, unreachable } from './transport.ts'
 import type { PeerAddress } from './transport.ts'
 
 export interface CallerSessionsParts {
@@ -66,14 +66,14 @@ export class CallerSessions {
     const answer = await ask(peer, offer.body, AbortSignal.timeout(HANDSHAKE_MS))
     if (!answer.ok) {
       // Nothing of the call itself was tried, whatever became of the handshake.
-      const { kind, message } = answer.fault
-      return kind === 'cancelled' || kind === 'timed-out' || kind === 'failed'
-        ? fail(unreachable(peer.nodeId, message))
-        : answer
+      const { kind, message, ownSide } = answer.fault
+      const isLost = kind === 'cancelled' || kind === 'timed-out' || kind === 'failed'
+      if (!isLost) return fail({ ...answer.fault, begun: false })
+      return fail(ownSide === true ? disconnected(peer.nodeId, message) : unreachable(peer.nodeId, message))
     }
     const session = takeSession(offer, answer.value, { self, peer: peer.nodeId, nowMs: clock.monotonic() })
     return session === undefined
-      ? fail(nonsense(`${peer.nodeId} answered a handshake that makes no sense.`))
+      ? fail({ ...nonsense(`${peer.nodeId} answered a handshake that makes no sense.`), begun: false })
       : ok(session)
   }
 }

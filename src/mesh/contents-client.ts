@@ -7,11 +7,13 @@
  *
  * Does I/O: questions through `ask`.
  */
+import { setImmediate } from 'node:timers/promises'
 import type { Clock } from '../core/clock.ts'
 import type { Fault } from '../core/fault.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import type { Logger } from '../core/logger.ts'
 import type { Result } from '../core/result.ts'
+import type { PeerCapability } from '../bus/peer.ts'
 import { decodeSchemas } from './identity/capability-wire.ts'
 import type { Community } from './identity/community.ts'
 import type { Peer, PeerBook } from './peer-book.ts'
@@ -25,7 +27,10 @@ export interface ContentsParts {
   readonly ask: (peer: PeerAddress, question: string, body: Json) => Promise<Result<JsonObject, Fault>>
 }
 
-const SCHEMAS_AT_ONCE = 128
+/** So few that what comes is read in a moment. */
+const SCHEMAS_AT_ONCE = 16
+/** Nothing was answered: whether the contract can be read is not known. */
+const UNANSWERED: ReadonlySet<Fault['kind']> = new Set(['offline', 'busy', 'timed-out', 'cancelled'])
 
 export class Contents {
   readonly #parts: ContentsParts
@@ -73,22 +78,38 @@ export class Contents {
   async #fetchSchemas(peer: Peer): Promise<void> {
     const { book, logger } = this.#parts
     const missing = book.missingSchemas(peer)
-    const wrong: string[] = []
-    for (let at = 0; at < missing.length && book.missingSchemas(peer).length > 0; at += SCHEMAS_AT_ONCE) {
-      const some = missing.slice(at, at + SCHEMAS_AT_ONCE)
+    const wrong: PeerCapability[] = []
+    const batches: (readonly PeerCapability[])[] = []
+    for (let at = 0; at < missing.length; at += SCHEMAS_AT_ONCE) batches.push(missing.slice(at, at + SCHEMAS_AT_ONCE))
+    // A batch that grows is walked to its end.
+    for (const some of batches) {
+      if (book.missingSchemas(peer).length === 0) break
       const hashes = [...new Set(some.map(({ schemaHash }) => schemaHash))]
       const answer = await this.#parts.ask(book.addressOf(peer), 'mesh.schemas', { hashes })
-      if (!answer.ok) break
+      if (!answer.ok && UNANSWERED.has(answer.fault.kind)) break
+      if (!answer.ok) {
+        // Too large for one answer: one by one, and what is too large alone is no contract for us.
+        if (some.length > 1) batches.push(...some.map((capability) => [capability]))
+        else wrong.push(...some)
+        continue
+      }
       for (const capability of some) {
         const schemas = decodeSchemas(answer.value[capability.schemaHash])
-        if (schemas !== undefined && !book.schemas.keep(capability, schemas)) wrong.push(capability.name)
+        if (schemas === undefined) continue
+        if (!book.schemas.keep(capability, schemas)) wrong.push(capability)
+        // Reading a contract takes milliseconds where it is large: everybody else's requests go between two of them.
+        await setImmediate()
       }
     }
-    const [capability] = wrong
-    if (capability !== undefined)
-      logger.warn(
-        { node: peer.nodeId, capability, contracts: wrong.length },
-        'a contract is not the one that was announced',
-      )
+    const [first] = wrong
+    if (first === undefined) return
+    book.refuseSchemas(
+      peer,
+      wrong.map(({ schemaHash }) => schemaHash),
+    )
+    logger.warn(
+      { node: peer.nodeId, capability: first.name, contracts: wrong.length },
+      'a contract is too large, or not the one that was announced',
+    )
   }
 }

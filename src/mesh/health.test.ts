@@ -7,7 +7,14 @@ const village = { name: 'village', members, revoked: new Map<string, string>() }
 const NATS = { servers: ['nats://127.0.0.1:4222'], downSinceMs: undefined, isShut: false }
 
 function health(facts: Partial<MeshFacts>): ReturnType<typeof meshHealth> {
-  const well = { self: 'cellar', community: village, reached: new Set(['attic', 'shed']), nats: NATS, untold: 0 }
+  const well = {
+    self: 'cellar',
+    community: village,
+    reached: new Set(['attic', 'shed']),
+    nats: NATS,
+    untold: 0,
+    refused: [],
+  }
   return meshHealth({ ...well, ...facts })
 }
 
@@ -24,6 +31,16 @@ describe('the health of the mesh', () => {
     expect(told).toMatchObject({ status: 'degraded', details: { reached: 2 } })
     expect(told.details['advice']).toMatch(/^This node offers more than others take of one: they hear nothing of 3280 /)
     expect(told.details['away']).toBe(undefined)
+  })
+
+  it('says which offers of another node are not taken, and why', () => {
+    const told = health({
+      refused: [{ node: 'attic', count: 2, why: 'x.y is not taken: it refers to itself without end.' }],
+    })
+    expect(told).toMatchObject({ status: 'degraded', details: { reached: 2 } })
+    expect(told.details['advice']).toBe(
+      '2 of the offers of attic are not taken: x.y is not taken: it refers to itself without end. hearthbus topology lists more.',
+    )
   })
 
   it('has a node that is off as a warning, and nobody at all as a failure', () => {

@@ -24,13 +24,15 @@ export interface MeshFacts {
     | undefined
   /** Capabilities of this node that others do not hear of. */
   readonly untold: number
+  /** Nodes of which some offers are not taken, with how many and why the first one is not. */
+  readonly refused: readonly { readonly node: string; readonly count: number; readonly why: string }[]
 }
 
 /** Whoever lists hundreds of members has `topology`. */
 const MAX_NAMED = 5
 
 export function meshHealth(facts: MeshFacts): ServiceHealth {
-  const { self, community, reached, nats, untold } = facts
+  const { self, community, reached, nats, untold, refused } = facts
   if (community === undefined)
     return degraded(
       { community: null },
@@ -50,7 +52,12 @@ export function meshHealth(facts: MeshFacts): ServiceHealth {
       `${community.name} has revoked this node: nobody there answers it. It comes back with a new key only: from an empty data directory, by a new invitation.`,
     )
   const broker = brokerAdvice(nats)
-  const advice = [...broker, ...missingAdvice(missing, others.length), ...untoldAdvice(untold)].join(' ')
+  const advice = [
+    ...broker,
+    ...missingAdvice(missing, others.length),
+    ...untoldAdvice(untold),
+    ...refusedAdvice(refused),
+  ].join(' ')
   if (advice === '') return { status: 'ok', details }
   // One node that is switched off is nobody's trouble; a broker that is down, or nobody at all, is.
   const isAway = broker.length > 0 || (missing.length > 0 && missing.length === others.length)
@@ -85,6 +92,15 @@ function untoldAdvice(untold: number): readonly string[] {
   return [
     `This node offers more than others take of one: they hear nothing of ${untold} of its capabilities. Tools of devices among them are still reached from there, through devices.call.`,
   ]
+}
+
+function refusedAdvice(refused: MeshFacts['refused']): readonly string[] {
+  return refused
+    .slice(0, MAX_NAMED)
+    .map(
+      ({ node, count, why }) =>
+        `${count} of the offers of ${node} ${count === 1 ? 'is' : 'are'} not taken: ${why}${count === 1 ? '' : ' hearthbus topology lists more.'}`,
+    )
 }
 
 function degraded(details: JsonObject, advice: string): ServiceHealth {

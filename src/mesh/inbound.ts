@@ -224,6 +224,7 @@ function callOf(
     heldLocks: NO_LOCKS,
     interaction: request.interaction,
     refusal: refused,
+    schemaHash: request.schemaHash,
   }
 }
 

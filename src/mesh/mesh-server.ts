@@ -33,6 +33,7 @@ import { Neighbourhood } from './neighbourhood-client.ts'
 import { Outbound } from './outbound.ts'
 import type { PacketProvider } from './packets/packet-provider.ts'
 import { PeerBook } from './peer-book.ts'
+import { PeerOffers } from './peer-offers.ts'
 import type { Peer } from './peer-book.ts'
 import { providerSide } from './provider-side.ts'
 import { Self } from './self.ts'
@@ -65,6 +66,7 @@ export class Mesh {
   #bus: CapabilityBus | undefined
   #self: Self | undefined
   #book: PeerBook | undefined
+  #offers: PeerOffers | undefined
   #neighbourhood: Neighbourhood | undefined
   #server: HttpServer | undefined
   #sources: readonly PeerSource[] = []
@@ -121,7 +123,17 @@ export class Mesh {
       clock,
       firstSequence: await store.reserveSequence(),
     })
-    const book = new PeerBook(identity.id, bus)
+    const offers = new PeerOffers({
+      bus,
+      store: store.offers,
+      maxOffers: this.#options.config.offersPerNode,
+      monotonic: () => clock.monotonic(),
+      logger,
+      publish: (nodeId) => this.#publishPeer(nodeId),
+    })
+    offers.touch()
+    const book = new PeerBook(identity.id, bus, (peer) => offers.screen(peer))
+    this.#offers = offers
     for (const capability of self.capabilities())
       if (capability.schemas !== undefined) book.schemas.keep(capability, capability.schemas)
     const neighbourhood = new Neighbourhood({
@@ -134,7 +146,10 @@ export class Mesh {
       ask: (...question) => this.#outbound.ask(...question),
       identify: (host, port) => identifyAt({ host, port, tls: this.#tls }),
       onCommunity: (community) => this.#hearCommunity(community),
-      onGone: (nodeId) => this.#outbound.forget(nodeId),
+      onGone: (nodeId) => {
+        this.#outbound.forget(nodeId)
+        offers.forget(nodeId)
+      },
     })
     this.#self = self
     this.#book = book
@@ -185,7 +200,11 @@ export class Mesh {
     }
     const reached = new Set(this.peers.filter(({ isOnBus }) => isOnBus).map(({ nodeId }) => nodeId))
     const untold = this.#self?.untold() ?? 0
-    return meshHealth({ self: identity.id, community: this.community, reached, nats, untold })
+    const views = this.#bus?.peerViews() ?? []
+    const refused = views.flatMap(({ displayName, nodeId, refused: count, refusedOffers: [first] }) =>
+      first === undefined ? [] : [{ node: displayName ?? nodeId, count, why: first.reason }],
+    )
+    return meshHealth({ self: identity.id, community: this.community, reached, nats, untold, refused })
   }
 
   get peers(): readonly Peer[] {
@@ -271,6 +290,11 @@ export class Mesh {
     return store.setAddresses(addresses)
   }
 
+  #publishPeer(nodeId: string): void {
+    const peer = this.#book?.find(nodeId)
+    if (peer?.isOnBus === true) this.#book?.publish(peer)
+  }
+
   #publish(): void {
     const [own, community] = [this.#self?.manifest(), this.community?.document]
     if (own !== undefined && community !== undefined) for (const source of this.#sources) source.publish(own, community)
@@ -278,7 +302,11 @@ export class Mesh {
 
   /** A command beside us, or another node, may have changed who belongs here. */
   #watchCommunity(): void {
+    const { offers } = this.#options.store
+    const before = offers.revision
     this.#options.store.refresh()
+    // A command beside us may have accepted what was withheld.
+    if (offers.revision !== before) for (const { nodeId } of this.peers) this.#publishPeer(nodeId)
     const community = this.community
     if (community?.digest === this.#knownDigest) return
     this.#knownDigest = community?.digest
@@ -308,6 +336,8 @@ export class Mesh {
       this.#self?.touch()
       this.#settling ??= setTimeout(() => {
         this.#settling = undefined
+        this.#offers?.touch()
+        for (const { nodeId } of this.peers) this.#publishPeer(nodeId)
         this.#publish()
         void this.#neighbourhood?.tellAll()
       }, SETTLE_MS)

@@ -38,7 +38,8 @@ import { reasonOf } from './refusal.ts'
 import { openAnswer, seal } from './seal.ts'
 import type { Session, Signatures } from './sessions.ts'
 import { traceparentOf } from './traceparent.ts'
-import { causeOf, unreachable } from './transport.ts'
+import { visibleFrame, visibleOutcome } from './visible-outcome.ts'
+import { causeOf, disconnected } from './transport.ts'
 import type { PacketWire, PeerAddress } from './transport.ts'
 import { Ways } from './ways.ts'
 import type { MeshTransports } from './ways.ts'
@@ -75,11 +76,11 @@ export class Outbound implements RemoteProvider {
   }
 
   call(entry: CapabilityEntry, call: Call): Promise<Outcome> {
-    return isPackable(entry, call) ? this.#inPacket(entry, call) : this.#inMessage(entry, call)
+    return (isPackable(entry, call) ? this.#inPacket(entry, call) : this.#inMessage(entry, call)).then(visibleOutcome)
   }
 
   stream(entry: CapabilityEntry, call: Call, emit: Emit): Promise<Outcome> {
-    return this.#inMessage(entry, call, emit)
+    return this.#inMessage(entry, call, (frame) => emit(visibleFrame(frame))).then(visibleOutcome)
   }
 
   /** A question between nodes, outside the bus and outside the ledger: manifests, schemas, checkpoints. */
@@ -250,7 +251,7 @@ function askedBy(node: string, outcome: Outcome): Outcome {
 }
 
 function homeless(nodeId: string): Fault {
-  return unreachable(nodeId, 'this node belongs to no community')
+  return disconnected(nodeId, 'this node belongs to no community')
 }
 
 /** What the end of the stream has to prove is what was handed on, frame by frame. */

@@ -46,15 +46,15 @@ describe('peer book', () => {
   })
 
   it('asks for no more contracts of a peer that has told of more than anybody needs', () => {
-    const filler = 'x'.repeat(500_000)
-    const wordy = Array.from({ length: 20 }, (_, index) =>
+    const filler = 'x'.repeat(250_000)
+    const wordy = Array.from({ length: 40 }, (_, index) =>
       announce(offered({ name: `test.wordy${index}`, requestSchema: { $comment: filler } })),
     )
     const heard = peerIn(hear(full({ sequence: 1, capabilities: wordy })))
-    expect(book.missingSchemas(heard)).toHaveLength(20)
-    for (const capability of wordy.slice(0, 16)) book.schemas.keep(capability, capability.schemas ?? { request: {} })
-    expect(book.missingSchemas(heard)).toHaveLength(4)
-    for (const capability of wordy.slice(16, 17)) book.schemas.keep(capability, capability.schemas ?? { request: {} })
+    expect(book.missingSchemas(heard)).toHaveLength(40)
+    for (const capability of wordy.slice(0, 33)) book.schemas.keep(capability, capability.schemas ?? { request: {} })
+    expect(book.missingSchemas(heard)).toHaveLength(7)
+    for (const capability of wordy.slice(33, 34)) book.schemas.keep(capability, capability.schemas ?? { request: {} })
     expect(book.missingSchemas(heard)).toEqual([])
   })
 
@@ -64,9 +64,9 @@ describe('peer book', () => {
     const keep = (capability: PeerCapability): boolean =>
       book.schemas.keep(capability, capability.schemas ?? { request: {} })
     expect(keep(of('test.endless', 600_000))).toBe(false)
-    const many = Array.from({ length: 40 }, (_, index) => of(`test.many${index}`, 500_000))
+    const many = Array.from({ length: 80 }, (_, index) => of(`test.many${index}`, 250_000))
     for (const capability of many) expect(keep(capability)).toBe(true)
-    expect(many.filter(({ schemaHash }) => book.schemas.find(schemaHash) !== undefined)).toEqual(many.slice(-33))
+    expect(many.filter(({ schemaHash }) => book.schemas.find(schemaHash) !== undefined)).toEqual(many.slice(-67))
   })
 
   it('calls a member what it calls itself, unless that is no name or the community gave it to another', () => {

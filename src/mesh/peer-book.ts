@@ -10,7 +10,7 @@
  *
  * Pure: time is an argument.
  */
-import type { PeerCapability, PeerRecord } from '../bus/peer.ts'
+import type { PeerCapability, PeerRecord, RefusedCapability } from '../bus/peer.ts'
 import { addressText } from './discovery/peer-source.ts'
 import { standingOf } from './identity/community.ts'
 import type { Community } from './identity/community.ts'
@@ -44,6 +44,8 @@ export interface Peer {
   failures: number
   readonly source: string
   isOnBus: boolean
+  /** Hashes of contracts that it sent otherwise than announced, or too large to be read. */
+  unreadable: ReadonlySet<string>
 }
 
 export type Heard =
@@ -63,17 +65,29 @@ export interface PeerEvents {
   readonly onPeerRemoved: (nodeId: string) => void
 }
 
+/** What of a peer's offers the bus hears. */
+export type ScreenPeer = (peer: Pick<Peer, 'nodeId' | 'name' | 'capabilities'>) => {
+  readonly offered: readonly PeerCapability[]
+  readonly refused: readonly RefusedCapability[]
+}
+
+const NOTHING: ReadonlySet<string> = new Set()
+
+const takeAll: ScreenPeer = ({ capabilities }) => ({ offered: capabilities, refused: [] })
+
 export class PeerBook {
   readonly schemas = new SchemaCache()
   readonly #self: string
   readonly #events: PeerEvents
+  readonly #screen: ScreenPeer
   readonly #peers = new Map<string, Peer>()
   /** Where those who are gone were last reached: they may come back. */
   readonly #departed = new Map<string, PeerAddress>()
 
-  constructor(self: string, events: PeerEvents) {
+  constructor(self: string, events: PeerEvents, screen: ScreenPeer = takeAll) {
     this.#self = self
     this.#events = events
+    this.#screen = screen
   }
 
   get peers(): readonly Peer[] {
@@ -137,9 +151,17 @@ export class PeerBook {
   }
 
   /** Contracts of this peer that nobody has told us yet; none when it has told us more than anybody needs. */
-  missingSchemas({ capabilities }: Peer): readonly PeerCapability[] {
+  missingSchemas({ capabilities, unreadable }: Peer): readonly PeerCapability[] {
     if (this.schemas.lengthOf(capabilities) > MAX_SCHEMAS_LENGTH) return []
-    return capabilities.filter(({ schemas, schemaHash }) => schemas === undefined && !this.schemas.find(schemaHash))
+    return capabilities.filter(
+      ({ schemas, schemaHash }) =>
+        schemas === undefined && !unreadable.has(schemaHash) && !this.schemas.find(schemaHash),
+    )
+  }
+
+  /** These contracts came, and cannot be read: what is offered under them is refused until the peer offers another. */
+  refuseSchemas(peer: Peer, hashes: readonly string[]): void {
+    peer.unreadable = new Set([...peer.unreadable, ...hashes])
   }
 
   /** Tells the bus what is known of the peer now: new capabilities, schemas that have come, or just that it lives. */
@@ -149,13 +171,16 @@ export class PeerBook {
     if (peer.capabilities.some(({ schemas, schemaHash }) => schemas === undefined && this.schemas.find(schemaHash)))
       peer.capabilities = peer.capabilities.map((capability) => this.#withSchemas(capability))
     const { nodeId, name, manifest, source, capabilities } = peer
+    const { offered, refused } = this.#screen({ nodeId, name, capabilities })
+    const isReadable = ({ schemaHash }: PeerCapability): boolean => !peer.unreadable.has(schemaHash)
     const record = {
       nodeId,
       displayName: name,
       communityId: manifest.communityId,
       source,
       endpoint: this.addressOf(peer),
-      manifest: { nodeId, capabilities },
+      manifest: { nodeId, capabilities: peer.unreadable.size === 0 ? offered : offered.filter(isReadable) },
+      refused: [...refused, ...offered.filter((offer) => !isReadable(offer)).map(unreadableContract)],
     }
     if (peer.isOnBus) this.#events.onPeerUpdated(record)
     else this.#events.onPeerAdded(record)
@@ -245,6 +270,7 @@ export class PeerBook {
       failures: 0,
       source: about.source,
       isOnBus: false,
+      unreadable: NOTHING,
     }
     this.#peers.set(manifest.nodeId, peer)
     return peer
@@ -254,12 +280,18 @@ export class PeerBook {
     if (peer.capabilitiesHash === hash) return
     peer.capabilities = capabilities.map((capability) => this.#withSchemas(capability))
     peer.capabilitiesHash = hash
+    peer.unreadable = NOTHING
   }
 
   #withSchemas(capability: PeerCapability): PeerCapability {
     const schemas = capability.schemas ?? this.schemas.find(capability.schemaHash)
     return schemas === undefined || capability.schemas === schemas ? capability : { ...capability, schemas }
   }
+}
+
+function unreadableContract({ name }: PeerCapability): RefusedCapability {
+  const message = `${name} is not taken: its contract is too large, or not the one that was announced.`
+  return { name, fault: { kind: 'unsupported', code: 'schema_invalid', message } }
 }
 
 /**

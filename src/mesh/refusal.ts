@@ -39,6 +39,8 @@ export function refusal(
     message,
     ...(more.retryAfterMs === undefined ? {} : { retryAfterMs: more.retryAfterMs }),
     details: { ...more.details, reason },
+    // Whoever is refused here has not come as far as a handler.
+    begun: false,
   }
 }
 

@@ -5,12 +5,12 @@
  * Pure.
  */
 import type { PeerCapability, PeerSchemas } from '../bus/peer.ts'
-import { schemaHash } from '../bus/schema-hash.ts'
+import { readContract } from '../bus/stranger-contract.ts'
 
 const MAX_CONTRACTS = 4_096
 /** Characters of all that is kept here, and of one contract: the bus takes none that is larger. */
 const MAX_LENGTH = 16_777_216
-const MAX_CONTRACT_LENGTH = 524_288
+const MAX_CONTRACT_LENGTH = 262_144
 
 export class SchemaCache {
   readonly #byHash = new Map<string, PeerSchemas>()
@@ -31,16 +31,11 @@ export class SchemaCache {
 
   /** `false` when the schemas are not those of the hash that the capability announces, or too long to be any. */
   keep(capability: Pick<PeerCapability, 'name' | 'version' | 'schemaHash'>, schemas: PeerSchemas): boolean {
-    const { request, response, stream } = schemas
-    const contract = {
-      name: capability.name,
-      version: capability.version,
-      requestSchema: request,
-      responseSchema: response,
-      streamSchema: stream,
-    }
-    const { length } = JSON.stringify(schemas)
-    if (length > MAX_CONTRACT_LENGTH || hashOrNothing(contract) !== capability.schemaHash) return false
+    const length = lengthIn(schemas)
+    if (length === undefined || length > MAX_CONTRACT_LENGTH) return false
+    // Read here, one by one as they come; the bus finds them read. Those that are refused are kept, too: with the reason.
+    const read = readContract(capability, schemas)
+    if (!read.ok && read.fault.code === 'schema_mismatch') return false
     this.#forget(capability.schemaHash)
     this.#lengths.set(schemas, length)
     this.#length += length
@@ -62,11 +57,11 @@ export class SchemaCache {
   }
 }
 
-function hashOrNothing(contract: Parameters<typeof schemaHash>[0]): string | undefined {
+/** `undefined` where it is nested deeper than the stack. */
+function lengthIn(schemas: PeerSchemas): number | undefined {
   try {
-    return schemaHash(contract)
+    return JSON.stringify(schemas).length
   } catch {
-    // A stranger's JSON can hold what canonical JSON cannot say.
     return undefined
   }
 }

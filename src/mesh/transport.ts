@@ -85,7 +85,12 @@ export interface PacketEvents {
 
 export function unreachable(nodeId: string, why: string): Fault {
   const sentence = `${nodeId} cannot be reached: ${why.replace(/\.$/, '')}. Nothing was sent.`
-  return { kind: 'offline', code: 'partition', message: sentence }
+  return { kind: 'offline', code: 'partition', message: sentence, begun: false }
+}
+
+/** It is this node that has no connection: the other one may be as well as ever. */
+export function disconnected(nodeId: string, why: string): Fault {
+  return { ...unreachable(nodeId, why), ownSide: true }
 }
 
 /** The line broke between question and answer. */

@@ -10,7 +10,7 @@ import type { Clock } from '../core/clock.ts'
 import type { Fault } from '../core/fault.ts'
 import { fail } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { unreachable } from './transport.ts'
+import { disconnected } from './transport.ts'
 import type {
   Delivered,
   Destination,
@@ -58,13 +58,14 @@ export class Ways {
   /** Along each way in turn, as long as nothing was sent: `offline` says that of all of them. */
   async send(peer: PeerAddress, sending: Sending): Promise<Result<Delivered, Fault>> {
     const { nodeId } = peer
-    let nobody = unreachable(nodeId, 'no way to it is known')
+    let nobody = disconnected(nodeId, 'no way to it is known')
     for (const way of this.#order.inOrder(peer)) {
       const delivered = await this.#along(way, nodeId, sending)
       // A way that its peer has and this node has no transport for.
       if (delivered === undefined) continue
       if (delivered.ok || delivered.fault.kind !== 'offline') return delivered
-      nobody = delivered.fault
+      // That this node lacks one connection explains nothing, if the other node was not found along another.
+      if (delivered.fault.ownSide !== true || nobody.ownSide === true) nobody = delivered.fault
       this.#order.ledNowhere(nodeId, way)
     }
     return fail(nobody)

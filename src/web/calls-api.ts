@@ -15,7 +15,7 @@ import { bodyOf, faultAnswer, parsed, positive, refusal } from './api-context.ts
 import type { Api, ApiOptions } from './api-context.ts'
 import { callRecord } from './call-record.ts'
 import { measurementsIn } from './measurements.ts'
-import { mayReadTrace, traceView } from './trace-view.ts'
+import { fromView, mayReadTrace, traceView } from './trace-view.ts'
 import type { CallDetailView } from './views.ts'
 
 const MAX_TRACES = 10_000
@@ -54,6 +54,7 @@ export function addCalls(api: Api, { bus, guard, ledger, history }: ApiOptions):
         traceId,
         structured: offer.family.success(outcome.value.data, offer, outcome.value.replayed),
         ...(outcome.value.content === undefined ? {} : { content: outcome.value.content }),
+        from: fromView(bus, outcome.value),
       }
       return Response.json(view)
     }
@@ -77,8 +78,9 @@ export function addCalls(api: Api, { bus, guard, ledger, history }: ApiOptions):
   api.get('/traces', (context) => {
     const limit = Math.min(positive(context.req.query('limit'), 50), MAX_TRACES)
     const { caller } = context.var
-    const readable = bus.recentTraces(MAX_TRACES).filter((trace) => mayReadTrace(caller, trace, { bus, guard }))
-    return context.json(readable.slice(0, limit).map((trace) => traceView(bus, trace)))
+    const mayRead = (trace: CallTraceEvent): boolean => mayReadTrace(caller, trace, { bus, guard })
+    const ended = bus.recentTraces(MAX_TRACES).filter(mayRead).slice(0, limit)
+    return context.json([...bus.runningTraces().filter(mayRead), ...ended].map((trace) => traceView(bus, trace)))
   })
   api.get('/calls/:traceId', (context) => {
     const traceId = context.req.param('traceId')
@@ -94,8 +96,7 @@ export function addCalls(api: Api, { bus, guard, ledger, history }: ApiOptions):
       record.calls.some(
         ({ enter: { entry } }) => entry['principal'] === trace.caller && entry['tool'] === trace.capability,
       )
-    const traces = bus
-      .recentTraces(MAX_TRACES)
+    const traces = [...bus.runningTraces(), ...bus.recentTraces(MAX_TRACES)]
       .filter((trace) => trace.traceId === traceId)
       .filter((trace) => isRecorded(trace) || mayReadTrace(caller, trace, { bus, guard }))
       .map((trace) => traceView(bus, trace))

@@ -17,6 +17,8 @@ export interface DoctorFacts {
   readonly idleSettings?: readonly string[]
   /** Rules and profiles that hold for nothing (unmatched.ts). */
   readonly unmatched?: readonly string[]
+  /** Capabilities whose providers say different things of them (disagreement.ts). */
+  readonly disagreements?: readonly string[]
   readonly dataWritable: boolean
   /** Something else than a folder is where the data directory is, or on the way to it. */
   readonly dataIsBlocked?: boolean
@@ -70,6 +72,7 @@ export function diagnose(facts: DoctorFacts): readonly Finding[] {
     ...ledgerFindings(facts),
     ...cosigningFindings(facts),
     ...(facts.unmatched ?? []).map((sentence): Finding => ({ level: 'warn', about: 'rules and profiles', sentence })),
+    ...(facts.disagreements ?? []).map((sentence): Finding => ({ level: 'warn', about: 'nodes', sentence })),
     ...facts.services.map(({ name, status, advice }): Finding => ({
       level: status === 'ok' ? 'ok' : status === 'degraded' ? 'warn' : 'fail',
       about: name,

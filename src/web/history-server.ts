@@ -56,10 +56,12 @@ async function sampleOnce({ bus, history, feed }: Omit<SamplingOptions, 'logger'
 }
 
 async function ask(bus: CapabilityBus, history: History, probe: Probe): Promise<readonly string[]> {
-  if (bus.offer(probe.tool) === undefined) return []
+  // What nobody asked for is asked of this node alone: another one's numbers are another house's, and it may be hostile.
+  if (!bus.registry.named(probe.tool).some(({ isLocal }) => isLocal)) return []
   const outcome = await bus.call(probe.tool, undefined, probe.arguments, {
     caller: CALLER,
     channel: 'service',
+    node: bus.nodeId,
     timeoutMs: TIMEOUT_MS,
   })
   // A house that does not answer leaves a gap in the line, which is the truth.

@@ -1,13 +1,14 @@
 /**
- * Trace view: a finished call as people see it, with the names of the nodes that it was between.
+ * Trace view: a call as people see it, with the names of the nodes that it was between.
  *
  * Pure.
  */
 import type { CapabilityBus } from '../bus/bus.ts'
-import type { Caller } from '../bus/call.ts'
+import type { Caller, Reply } from '../bus/call.ts'
+import { originOf } from '../bus/reply-origin.ts'
 import type { CallTraceEvent } from '../bus/trace.ts'
 import type { Guard } from '../guard/guard.ts'
-import type { TraceView } from './views.ts'
+import type { CallView, TraceView } from './views.ts'
 
 /** The latest ones, newest first. */
 export function recentCalls(
@@ -17,7 +18,7 @@ export function recentCalls(
   return bus.recentTraces(count).map((trace) => traceView(bus, trace))
 }
 
-/** Whether a caller may read about a finished call. A trace has no target: what a call was about is in the ledger. */
+/** Whether a caller may read about a call. A trace has no target: what a call was about is in the ledger. */
 export function mayReadTrace(
   caller: Caller,
   { caller: principal, capability }: Pick<CallTraceEvent, 'caller' | 'capability'>,
@@ -25,6 +26,12 @@ export function mayReadTrace(
 ): boolean {
   const offer = bus.offer(capability)
   return guard.mayRead(caller, { principal, effect: offer?.effect, target: undefined }, offer)
+}
+
+export function fromView(bus: Pick<CapabilityBus, 'nodeId' | 'nodeName'>, reply: Reply): NonNullable<CallView['from']> {
+  const origin = originOf(reply, reply.from?.node ?? bus.nodeId)
+  const nodeName = bus.nodeName(origin.node)
+  return nodeName === undefined ? origin : { ...origin, nodeName }
 }
 
 /** A name is what a node is called now: a call may be older, and its node gone. */

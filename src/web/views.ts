@@ -270,6 +270,8 @@ export interface CallView {
   readonly traceId: string
   readonly structured: Json
   readonly content?: Json
+  /** Whose answer it is. */
+  readonly from?: { readonly node: string; readonly nodeName?: string; readonly device?: string }
   /** What went wrong, in words that all families share. */
   readonly fault?: {
     readonly kind: string

@@ -238,7 +238,7 @@ describe('what is told is what is there', () => {
     })
     expect((await call(reader, 'ebus.v1.semantic.system.get')).data).toMatchObject({
       state: { outdoor_temperature: near(weather.outsideCelsius), system_off: false, maintenance_due: false },
-      config: { installer_name: 'HEARTHBUS', installer_phone: '030123456', maintenance_date: '2027-02-15' },
+      config: { installer_name: 'HEARTHBUS', maintenance_date: '2027-02-15' },
       properties: { system_scheme: 1, module_configuration_vr71: 2 },
     })
   })

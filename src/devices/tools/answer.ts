@@ -16,7 +16,7 @@ import type { DeviceFault } from '../session/device-fault.ts'
 import { faultSentence, mayHaveActed } from '../session/device-fault.ts'
 import type { ToolResult } from '../wire/content.ts'
 import { parseJson } from '../wire/json-text.ts'
-import { visibleText } from './stranger-text.ts'
+import { visibleText } from '../../core/stranger-text.ts'
 
 export interface Called {
   readonly slug: string

@@ -12,7 +12,7 @@ import type { OpenHouse } from './open-house.ts'
 import type { RosterDevice } from './roster.ts'
 import { targetOf } from './slug.ts'
 import { adminReasons, seesDevice, seesUserTools } from './standing.ts'
-import { visibleText } from './stranger-text.ts'
+import { visibleText } from '../../core/stranger-text.ts'
 import { shownSchema } from './tool-schema.ts'
 
 export function isOnline({ gateway }: OpenHouse, { enrolled }: RosterDevice): boolean {

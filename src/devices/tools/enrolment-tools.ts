@@ -26,7 +26,7 @@ import type { OpenHouse, ToolParts } from './open-house.ts'
 import { inHouse, unknownDevice } from './open-house.ts'
 import { refusedJson, refusedView } from './refused-resource.ts'
 import { adminReasons } from './standing.ts'
-import { visibleText } from './stranger-text.ts'
+import { visibleText } from '../../core/stranger-text.ts'
 import { pendingJson, pendingView } from './waiting-resource.ts'
 
 export interface EnrolmentParts extends ToolParts {

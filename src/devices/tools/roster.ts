@@ -30,7 +30,7 @@ import type { PinStore } from './pin-store.ts'
 import { slugBase } from './slug.ts'
 import type { EffectRules } from './tool-effect.ts'
 import { effectOfTool } from './tool-effect.ts'
-import { renameTools } from './stranger-text.ts'
+import { renameTools } from './tool-description.ts'
 import { nameTools } from './tool-name.ts'
 import type { UrlRule } from './url-rule.ts'
 import { WithheldLog } from './withheld-log.ts'
@@ -84,7 +84,7 @@ interface Offered {
   readonly name: string
 }
 
-const OWNER = { name: 'devices', prefixes: ['device'] }
+const OWNER = { name: 'devices', prefixes: ['device'], isPerItem: true }
 const VERSION = [1, 0] as const
 
 export class Roster {

@@ -9,7 +9,7 @@
 import type { JsonSchema } from '../../bus/capability.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { isJsonObject } from '../../core/json.ts'
-import { visibleText } from './stranger-text.ts'
+import { visibleText } from '../../core/stranger-text.ts'
 
 const TYPES: ReadonlySet<string> = new Set(['boolean', 'integer', 'number', 'string', 'array', 'object'])
 const BOUNDS = ['minimum', 'maximum', 'minLength', 'maxLength', 'minItems', 'maxItems'] as const

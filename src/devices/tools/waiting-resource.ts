@@ -18,7 +18,7 @@ import { isoTime } from './device-view.ts'
 import type { ToolParts } from './open-house.ts'
 import { inHouse } from './open-house.ts'
 import { FOR_DECIDERS } from './standing.ts'
-import { visibleText } from './stranger-text.ts'
+import { visibleText } from '../../core/stranger-text.ts'
 
 export const WAITING_URI = 'devices://waiting'
 

@@ -2,7 +2,19 @@ import { describe, expect, it } from 'vitest'
 
 import { fromHex } from '../../core/bytes.ts'
 import type { Access, AccessEffect } from './access.ts'
-import { cancel, leaveSeat, newAccess, onFailed, onStarted, onSymbol, say, takeSeat, want } from './access.ts'
+import {
+  cancel,
+  forgetAll,
+  leaveSeat,
+  newAccess,
+  onFailed,
+  onStarted,
+  onSymbol,
+  onTelegramOf,
+  say,
+  takeSeat,
+  want,
+} from './access.ts'
 
 function seated(...seats: number[]): Access {
   const access = newAccess()
@@ -100,6 +112,28 @@ describe('access', () => {
     want(access, 0, 0x31)
     expect(upwards(hear(access, '08 b5 aa'))).toEqual([])
     expect(upwards(hear(access, 'aa'))).toEqual(['start 31'])
+  })
+
+  it('waits three SYN however much noise there was, as many as others were heard, and no longer than they are there', () => {
+    // ebusd: after losing to another class, as many SYN as initiators were seen, three at least; one for noise.
+    const lockAfter = (access: Access, winner: number): number | undefined => {
+      // Whatever it had to wait for is over.
+      hear(access, 'aaaaaaaaaaaa')
+      want(access, 0, 0x31)
+      onFailed(access, winner)
+      return access.seats.get(0)?.lock
+    }
+    const access = seated(0)
+    for (let noise = 0; noise < 256; noise++) if (noise !== 0xaa) lockAfter(access, noise)
+    expect(lockAfter(access, 0x10)).toBe(3)
+    expect(lockAfter(access, 0xb5)).toBe(1)
+    for (const source of [0x10, 0x03, 0xf1, 0x70, 0xb5, 0x26]) onTelegramOf(access, source)
+    expect(lockAfter(access, 0x10)).toBe(4)
+    for (let syn = 0; syn < 30_001; syn++) onSymbol(access, 0xaa)
+    expect(lockAfter(access, 0x10)).toBe(3)
+    for (const source of [0x10, 0x03, 0xf1, 0x70]) onTelegramOf(access, source)
+    forgetAll(access)
+    expect(lockAfter(access, 0x10)).toBe(3)
   })
 
   it('does not count a SYN behind a lone address', () => {

@@ -18,11 +18,13 @@ import type { Access, AccessEffect, SeatId } from './access.ts'
 import {
   cancel,
   forgetAll,
+  initiatorsOf,
   leaveSeat,
   newAccess,
   onFailed,
   onStarted,
   onSymbol,
+  onTelegramOf,
   say,
   takeSeat,
   want,
@@ -146,7 +148,7 @@ export class AdapterBus implements Bus, SeatHost {
       queued: this.#sender.queued,
       symbols: this.#line.symbols,
       reconnects: this.#port.reconnects,
-      initiators: [...this.#access.initiatorsHeard].filter((heard) => heard !== address),
+      initiators: initiatorsOf(this.#access).filter((heard) => heard !== address),
     }
   }
 
@@ -281,7 +283,7 @@ export class AdapterBus implements Bus, SeatHost {
     const { exchange } = heard
     // A client of the shared port may use our address: it takes turns with us, so there is no conflict.
     if (owner === undefined) {
-      this.#access.initiatorsHeard.add(exchange.telegram.source)
+      onTelegramOf(this.#access, exchange.telegram.source)
       this.#address.onForeign(exchange.telegram)
     }
     this.#events.emit({ kind: 'exchange', exchange, own })

@@ -12,6 +12,7 @@ import type { Bus, TransportClass } from './bus.ts'
 import { EbusdBus } from './ebusd-client.ts'
 import type { Endpoint } from './endpoint.ts'
 import { enhancedPort } from './enhanced-port.ts'
+import { mdnsTransport } from './mdns-transport.ts'
 import { plainPort } from './plain-port.ts'
 import type { PortProtocol } from './port.ts'
 import { serialTransport } from './serial-transport.ts'
@@ -66,6 +67,8 @@ function wayTo(endpoint: Endpoint): {
   switch (endpoint.kind) {
     case 'tcp':
       return { transport: tcpTransport(endpoint), transportClass: 'tcp-plain', newProtocol: plainPort }
+    case 'mdns':
+      return { transport: mdnsTransport(endpoint), transportClass: 'enh', newProtocol: enhancedPort }
     case 'udp':
       return { transport: udpTransport(endpoint), transportClass: 'udp-plain', newProtocol: plainPort }
     default:

@@ -98,17 +98,34 @@ describe('endpoint', () => {
     ['tcp:[fe80::1]:3333', { kind: 'tcp', host: 'fe80::1', port: 3_333 }],
     ['udp:h:1', { kind: 'udp', host: 'h', port: 1 }],
     ['ebusd:localhost:8888', { kind: 'ebusd', host: 'localhost', port: 8_888 }],
+    // Without a port as ebusd takes them: 9999 of an adapter, 8888 of ebusd (ebusd 26.1, protocol.cpp and main_args.cpp).
+    ['ens:192.168.1.182', { kind: 'ens', host: '192.168.1.182', port: 9_999 }],
+    ['enh:ebus-adapter.local', { kind: 'enh', host: 'ebus-adapter.local', port: 9_999 }],
+    ['tcp:192.168.1.182', { kind: 'tcp', host: '192.168.1.182', port: 9_999 }],
+    ['udp:[fe80::1]', { kind: 'udp', host: 'fe80::1', port: 9_999 }],
+    ['ebusd:localhost', { kind: 'ebusd', host: 'localhost', port: 8_888 }],
+    ['mdns:', { kind: 'mdns', id: undefined, via: undefined }],
+    ['mdns:0123456789AB', { kind: 'mdns', id: '0123456789ab', via: undefined }],
+    ['mdns:0123456789ab@192.168.1.2', { kind: 'mdns', id: '0123456789ab', via: '192.168.1.2' }],
+    ['ens:COM3', { kind: 'ens', path: 'COM3' }],
     ['ens:/dev/ttyUSB0', { kind: 'ens', path: '/dev/ttyUSB0' }],
     ['serial:/dev/ttyAMA0', { kind: 'serial', path: '/dev/ttyAMA0' }],
   ])('%s', (text, endpoint) => {
     expect(parseEndpoint(text)).toEqual({ ok: true, value: endpoint })
   })
 
-  it.each(['', 'enh', 'enh:host', 'enh:host:0', 'enh:host:70000', 'ftp:host:21', 'udp:/dev/ttyUSB0', 'tcp:a b:1'])(
-    'refuses %j and says what would do',
-    (text) => {
-      const parsed = parseEndpoint(text)
-      expect(parsed.ok ? '' : parsed.fault.expected).toContain('enh:host:port')
-    },
-  )
+  it.each([
+    '',
+    'enh',
+    'enh:',
+    'enh:host:0',
+    'enh:host:70000',
+    'ftp:host:21',
+    'udp:/dev/ttyUSB0',
+    'tcp:a b:1',
+    'mdns:x',
+  ])('refuses %j and says what would do', (text) => {
+    const parsed = parseEndpoint(text)
+    expect(parsed.ok ? '' : parsed.fault.expected).toContain('enh:host[:port]')
+  })
 })

@@ -3,6 +3,7 @@
  *
  * Does I/O.
  */
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { BackoffSchedule } from '../../core/backoff.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { InfoId } from './info.ts'
@@ -20,6 +21,9 @@ export interface PortClientOptions {
   readonly onDown: (reason: string) => void
   readonly onEvent: (event: PortEvent) => void
 }
+
+/** Two seconds of the busiest bus there is: nothing that an adapter has to say takes longer than one slice. */
+const SLICE_BYTES = 1_024
 
 export class PortClient {
   readonly #options: PortClientOptions
@@ -76,7 +80,11 @@ export class PortClient {
     this.#take(protocol.opened(clock.monotonic()))
     for await (const bytes of connection.received) {
       heard = true
-      this.#take(protocol.read(bytes, clock.monotonic()))
+      for (let at = 0; at < bytes.length; at += SLICE_BYTES) {
+        this.#take(protocol.read(bytes.subarray(at, at + SLICE_BYTES), clock.monotonic()))
+        // An adapter that floods us has the others wait for a slice, not for all of it.
+        if (bytes.length > SLICE_BYTES) await nextTurn()
+      }
     }
     this.#protocol = undefined
     return heard

@@ -60,8 +60,15 @@ describe('source selection', () => {
     while (asked.at(-1) !== undefined) asked.push(onProbe(selection, 'taken', 5_100))
     expect(asked.slice(0, -1)).toEqual(CANDIDATES)
     expect(selection.state).toBe('none-free')
+    onForeignTelegram(
+      selection,
+      { source: 0xff, target: 0x15, primary: 0x07, secondary: 0x04, data: new Uint8Array() },
+      6_000,
+    )
     onTime(selection, 65_100)
     expect(selection.state).toBe('listening')
+    // What was heard once, in noise perhaps, is not taken for ever.
+    expect(onTime(selection, 70_100)).toBe(0xff)
   })
 
   it('listens again when a probe said nothing', () => {

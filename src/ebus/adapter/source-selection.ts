@@ -71,7 +71,9 @@ export function onTime(selection: SourceSelection, nowMs: number): number | unde
       selection.untilMs = undefined
       return undefined
     case 'none-free':
+      // Who is still there is heard or answers again; who was a garbled telegram does not.
       selection.rejected.clear()
+      selection.heard.clear()
       restart(selection, nowMs + selection.listenMs)
       return undefined
     case 'listening':

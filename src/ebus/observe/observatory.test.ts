@@ -200,11 +200,28 @@ describe('observatory', () => {
     expect(summary(31_000)).not.toHaveProperty('busy')
   })
 
-  it('does not call what comes through ebusd a rate of symbols', () => {
+  it('makes neither a rate of symbols nor a share of the time of what comes through ebusd', () => {
+    const observed = observatory()
+    const through = { symbols: 0, passive: 'telegrams' } as const
+    observed.hear({ kind: 'connected', atMs: START }, at(0, through))
+    for (let second = 0; second <= 30; second++) {
+      observed.hear(heard(READ, second * 1_000), at(second * 1_000, through))
+      observed.tick(at(second * 1_000, through), START + second * 1_000)
+    }
+    const summary = summaryJson(observed, {}, { atMs: START + 30_000, symbols: 0 })
+    expect(summary).not.toHaveProperty('symbols')
+    expect(summary).not.toHaveProperty('busy')
+  })
+
+  it('says that nothing is heard as soon as the signal is gone', () => {
     const observed = observatory([{ kind: 'connected', atMs: START }])
-    for (let second = 0; second <= 5; second++)
-      observed.tick(at(second * 1_000, { symbols: 0, passive: 'telegrams' }), START + second * 1_000)
-    expect(summaryJson(observed, {}, { atMs: START + 5_000, symbols: 0 })).not.toHaveProperty('symbols')
+    for (let second = 0; second <= 31; second++) {
+      observed.hear(heard(READ, second * 1_000), at(second * 1_000))
+      observed.tick(at(second * 1_000), START + second * 1_000)
+    }
+    expect(observed.warmUp.state).toBe('available')
+    observed.hear({ kind: 'signal', present: false, atMs: START + 32_000 }, at(32_000))
+    expect(observed.warmUp).toMatchObject({ state: 'unavailable', reason: 'socket_loss' })
   })
 
   it('folds frame series beyond its budget together instead of growing', () => {

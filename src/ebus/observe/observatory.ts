@@ -227,7 +227,8 @@ export class Observatory {
       case 'connected':
         this.#dedup.discontinue('epoch_reset', nowMs)
         this.#warm({ kind: 'connected' }, situation)
-        this.busy.begin(atMs)
+        // Whole telegrams without their repeats and SYN do not add up to the time the line was taken.
+        if (situation.passive === 'symbols') this.busy.begin(atMs)
         this.symbols.reset()
         this.incidents.note('connected', 'the adapter is connected', atMs)
         break
@@ -240,6 +241,7 @@ export class Observatory {
         break
       case 'signal':
         this.#dedup.discontinue('explicit_discontinuity', nowMs)
+        this.#warm({ kind: event.present ? 'signal-back' : 'signal-lost' }, situation)
         if (event.present) this.incidents.note('signal_back', 'SYN is heard', atMs)
         else this.incidents.note('signal_lost', 'no SYN for a second: cable, power, or a stuck line', atMs)
         break

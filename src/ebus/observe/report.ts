@@ -98,7 +98,7 @@ function messageJson(observation: Observation, decode: Decode): JsonObject {
     response_len: observation.responseLength,
     ...(whole ? { known: decoded !== undefined } : {}),
     ...(decoded === undefined ? {} : { decoded: decodedJson(decoded) }),
-    ...bytesJson(observation),
+    ...(decoded?.secret === true ? {} : bytesJson(observation)),
   }
 }
 

@@ -115,11 +115,30 @@ describe('warm-up', () => {
     expect(stepWarmUp(settling, tick, { nowMs: 45 * SECOND, symbols: 0 }).state).toBe('available')
   })
 
+  it('is unavailable without a signal at once, and warms up when it is back', () => {
+    const heard: Play[] = [[0, connected], ...times(20, SECOND, good), [31 * SECOND, tick]]
+    const silent = play(...heard, [40 * SECOND, { kind: 'signal-lost' }])
+    expect(silent).toMatchObject({ state: 'unavailable', reason: 'socket_loss', endpoint: 'connected' })
+    expect(blockerOf(silent, 40 * SECOND)).toBe('healthy_symbol_ingress')
+    // Not a failure: three evenings without power are no flapping.
+    expect(silent.failures).toEqual([])
+    const back = stepWarmUp(silent, { kind: 'signal-back' }, { nowMs: 50 * SECOND, symbols: 0 })
+    expect(back).toMatchObject({ state: 'warming_up', reason: undefined })
+  })
+
+  it('takes a dampened path that holds while telegrams are heard for one that works', () => {
+    const before: Play[] = [...flap(MINUTE), ...times(20, MINUTE + 20 * SECOND, good)]
+    expect(play(...before)).toMatchObject({ state: 'unavailable', reason: 'flap_dampened' })
+    const steady: Play[] = [...before, ...times(10, MINUTE + 35 * SECOND, good)]
+    expect(play(...steady)).toMatchObject({ state: 'warming_up', reason: undefined })
+    expect(play(...steady, [MINUTE + 41 * SECOND, tick])).toMatchObject({ state: 'available' })
+  })
+
   it('dampens a path that keeps coming and going', () => {
     const warmUp = play(...flap(MINUTE))
     expect(warmUp).toMatchObject({ state: 'unavailable', reason: 'flap_dampened', endpoint: 'connected' })
-    // Telegrams do not open it before its time.
-    expect(stepWarmUp(warmUp, good, { nowMs: 2 * MINUTE, symbols: 0 }).state).toBe('unavailable')
+    // Telegrams do not open it before it has held for a window.
+    expect(stepWarmUp(warmUp, good, { nowMs: MINUTE + 20 * SECOND, symbols: 0 }).state).toBe('unavailable')
     // Nor does it forget why when the connection is lost once more.
     expect(stepWarmUp(warmUp, disconnected, { nowMs: 2 * MINUTE, symbols: 0 }).reason).toBe('flap_dampened')
   })

@@ -8,7 +8,9 @@
  *        └──── outer window over, no life: startup_timeout, later reconnect_timeout
  *
  * Three sessions within ten minutes that came to nothing dampen the next: flap_dampened. Three times dampened, and the
- * path counts as unsupported_or_misconfigured for half an hour. One session that gets through forgives everything.
+ * path counts as unsupported_or_misconfigured for half an hour. One session that gets through forgives everything, and
+ * a connection that holds for a window while telegrams are heard is not flapping any more. A bus without a signal is
+ * heard by nobody, however well the adapter is connected.
  *
  * Pure.
  */
@@ -73,6 +75,8 @@ export interface WarmUp {
   readonly state: PassiveState
   readonly reason: PassiveReason | undefined
   readonly endpoint: EndpointState
+  /** Since when the adapter has been connected without a break; `undefined` while it is not. */
+  readonly connectedMs: number | undefined
   /** The current one, or the one that made the path available. */
   readonly session: Session | undefined
   readonly completionMode: CompletionMode | undefined
@@ -83,7 +87,7 @@ export interface WarmUp {
 }
 
 export type WarmUpInput =
-  | { readonly kind: 'connected' | 'reset' }
+  | { readonly kind: 'connected' | 'reset' | 'signal-lost' | 'signal-back' }
   | { readonly kind: 'disconnected' | 'closed' | 'withdrawn' | 'unsupported' }
   /** A telegram came to its end. */
   | { readonly kind: 'frame'; readonly good: boolean }
@@ -108,6 +112,7 @@ export function newWarmUp(nowMs: number, thresholds: WarmUpThresholds = WARM_UP)
     // Nobody is connected before somebody is.
     reason: 'socket_loss',
     endpoint: 'unknown',
+    connectedMs: undefined,
     session: undefined,
     completionMode: undefined,
     failures: [],
@@ -119,11 +124,19 @@ export function newWarmUp(nowMs: number, thresholds: WarmUpThresholds = WARM_UP)
 export function stepWarmUp(warmUp: WarmUp, input: WarmUpInput, moment: Moment): WarmUp {
   switch (input.kind) {
     case 'connected':
-      return onConnected({ ...warmUp, endpoint: 'connected' }, moment)
+      return onConnected({ ...warmUp, endpoint: 'connected', connectedMs: moment.nowMs }, moment)
     case 'reset':
       return canListen(warmUp) ? beginSession(warmUp, moment, true) : warmUp
     case 'disconnected':
-      return onLost({ ...warmUp, endpoint: 'temporarily_disconnected' }, 'socket_loss', moment.nowMs)
+      return onLost(
+        { ...warmUp, endpoint: 'temporarily_disconnected', connectedMs: undefined },
+        'socket_loss',
+        moment.nowMs,
+      )
+    case 'signal-lost':
+      return onSignalLost(warmUp)
+    case 'signal-back':
+      return warmUp.state === 'unavailable' ? onConnected(warmUp, moment) : warmUp
     case 'closed':
       return onLost({ ...warmUp, endpoint: 'closed' }, 'capability_withdrawn', moment.nowMs)
     case 'withdrawn':
@@ -147,6 +160,7 @@ export function stepWarmUp(warmUp: WarmUp, input: WarmUpInput, moment: Moment): 
 export function blockerOf(warmUp: WarmUp, nowMs: number): Blocker | undefined {
   const { state, session, startedMs, thresholds } = warmUp
   if (state === 'available') return undefined
+  if (warmUp.endpoint === 'connected' && warmUp.reason === 'socket_loss') return 'healthy_symbol_ingress'
   if (state === 'unavailable' || session === undefined)
     return nowMs < startedMs + thresholds.outerMs && warmUp.reason === 'socket_loss'
       ? 'startup_outer_window'
@@ -216,8 +230,21 @@ function onLost(warmUp: WarmUp, reason: PassiveReason, nowMs: number): WarmUp {
   }
 }
 
+/** Not a failure of the path: the heating may simply be switched off. */
+function onSignalLost(warmUp: WarmUp): WarmUp {
+  if (warmUp.endpoint !== 'connected' || warmUp.state === 'unavailable') return warmUp
+  return { ...warmUp, state: 'unavailable', reason: 'socket_loss', session: undefined }
+}
+
+/** Dampened, and yet it holds and telegrams are heard: whatever made it come and go is over. */
+function isSteady({ dampenedUntilMs, connectedMs, thresholds }: WarmUp, nowMs: number): boolean {
+  return dampenedUntilMs !== undefined && connectedMs !== undefined && nowMs - connectedMs >= thresholds.windowMs
+}
+
 function onFrame(warmUp: WarmUp, good: boolean, moment: Moment): WarmUp {
   if (warmUp.state === 'available') return warmUp
+  if (good && isSteady(warmUp, moment.nowMs) && canListen(warmUp))
+    return onFrame(beginSession({ ...warmUp, failures: [] }, moment, true), good, moment)
   const { session } = warmUp
   if (warmUp.state !== 'warming_up' || session === undefined) {
     // Timed out, and yet there is life: another session, as if somebody had just connected.

@@ -146,7 +146,7 @@ export class DeviceRegistry {
 
   #hearSerial(address: number, data: Uint8Array, response: Uint8Array): void {
     const chunk = serialChunkOf(data)
-    const text = chunk === undefined ? undefined : decodeSerialChunk(response)
+    const text = chunk === undefined ? undefined : decodeSerialChunk(chunk, response)
     const slot = this.#slots.get(address)
     if (chunk === undefined || text === undefined || slot === undefined || slot.serialChunks[chunk] === text) return
     slot.serialChunks[chunk] = text

@@ -2,7 +2,7 @@
  * Identity: who a device says it is.
  *
  *   07 04 ▸ MM IIIII VVRR VVRR      manufacturer, five characters, software and hardware in BCD
- *   B5 09 24…27 ▸ 00 SSSSSSSS       a Vaillant device's serial number in four pieces
+ *   B5 09 24…27 ▸ 00 SSSSSSSS · SSSSSSSSS · SSSSSSSSS · SS       a Vaillant device's serial number in four pieces
  *
  * Pure.
  */
@@ -73,9 +73,10 @@ export function decodeIdentity(answer: Uint8Array): Result<Identity, IdentityFau
 }
 
 export const SERIAL_CHUNKS = 4
-/** B509 24, 25, 26 and 27 each give eight characters. */
+/** B509 24, 25, 26 and 27. */
 const FIRST_CHUNK = 0x24
-const CHUNK_LENGTH = 8
+/** With the status byte that the first one begins with. */
+const LONGEST_CHUNK = 9
 
 /** Which piece of a serial number a B509 request asks for. */
 export function serialChunkOf(data: Uint8Array): number | undefined {
@@ -88,16 +89,22 @@ export function serialRequest(chunk: number): Uint8Array {
   return Uint8Array.of(FIRST_CHUNK + chunk)
 }
 
-/** Some devices leave out the status byte in front. `undefined`: no such thing as a serial number here. */
-export function decodeSerialChunk(answer: Uint8Array): string | undefined {
-  if (answer.length === CHUNK_LENGTH) return printable(answer)
-  return answer.length === CHUNK_LENGTH + 1 && answer[0] === 0x00 ? printable(answer.subarray(1)) : undefined
+/**
+ * Prefix, year, week, article number, supplier, counter and check are 28 characters in pieces of 8, 9, 9 and 2: only the
+ * first piece has a status byte in front. Some devices leave it out, others begin every piece with 00. `undefined`: no
+ * such thing as a serial number here.
+ */
+export function decodeSerialChunk(chunk: number, answer: Uint8Array): string | undefined {
+  if (answer.length > LONGEST_CHUNK) return undefined
+  const hasStatus = answer[0] === 0x00 || (chunk === 0 && answer.length === LONGEST_CHUNK)
+  const text = printable(hasStatus ? answer.subarray(1) : answer)
+  return text === '' ? undefined : text
 }
 
-/** Joined and trimmed; `undefined` when nothing is left. */
+/** Joined and trimmed; `undefined` when nothing is left that tells one device from another. */
 export function serialNumber(chunks: readonly string[]): string | undefined {
   const text = chunks.join('').trim()
-  return text === '' ? undefined : text
+  return /[^0 ]/.test(text) ? text : undefined
 }
 
 /** Padding and anything else that is no character becomes a blank. */

@@ -10,18 +10,20 @@ import { VAILLANT } from './identity.ts'
 export type ProductKind =
   | 'boiler'
   | 'heat-pump'
+  | 'heat-pump-module'
   | 'regulator'
   | 'module'
   | 'remote'
   | 'internet-gateway'
   | 'solar'
+  | 'ventilation'
   | 'other'
 
 /** Where a regulator keeps its weekly programs. */
 export type TimerService = 'b555' | 'b524' | 'none'
 
-/** Which table of B509 registers applies. */
-export type RegisterTable = 'bai' | 'none'
+/** Which table of registers applies beside B524: B509 of a boiler, B51A and B514 of a heat pump and its module. */
+export type RegisterTable = 'bai' | 'hmu' | 'vwz' | 'none'
 
 export interface Product {
   readonly kind: ProductKind
@@ -39,18 +41,29 @@ interface Row extends Partial<Omit<Product, 'kind' | 'name'>> {
   readonly name: string
 }
 
-/** The first row that fits. */
+/**
+ * The first row that fits. Which services a product answers is what ebusd's definition file of its name asks it: B7V00 has
+ * the 308 B524 registers of a 700 controller, E7C00 has B509 registers alone.
+ */
 const VAILLANT_PRODUCTS: readonly Row[] = [
   { ids: /^BAI\d\d$/, kind: 'boiler', name: 'gas boiler', registers: 'bai' },
-  { ids: /^(HMU|EHP)\d\d$/, kind: 'heat-pump', name: 'heat pump' },
+  { ids: /^V3\d\d\d$/, kind: 'boiler', name: 'gas boiler' },
+  { ids: /^HMU\d\d$/, kind: 'heat-pump', name: 'heat pump', registers: 'hmu' },
+  { ids: /^(EHP|ZEO|OMU)\d\d$/, kind: 'heat-pump', name: 'heat pump' },
+  { ids: /^VWZ(\d\d|IO)$/, kind: 'heat-pump-module', name: 'heat pump control module', registers: 'vwz' },
   { ids: /^(BAS[VS]\d|CTL[VS]\d|72000)$/, kind: 'regulator', name: '720 controller', extended: true, timers: 'b555' },
-  { ids: /^(70000|700f0|B7S00|E7C00)$/i, kind: 'regulator', name: '700 controller', extended: true, timers: 'b524' },
+  { ids: /^(70000|700f0|B7[SV]00)$/i, kind: 'regulator', name: '700 controller', extended: true, timers: 'b524' },
   { ids: /^(BASR\d|CTLR\d)$/, kind: 'regulator', name: '380 controller', extended: true },
-  { ids: /^(EMM00|4[37]000|6[23]000)$/, kind: 'regulator', name: 'older controller' },
-  { ids: /^VR_7\d$/, kind: 'module', name: 'function module' },
-  { ids: /^(VR_9\d|RC C|B7V00)$/, kind: 'remote', name: 'room thermostat' },
+  {
+    ids: /^(EMM00|(1[46]0|3[567]0|36P|392|4[0357]0|6[23]0|F3[57]|F4[357])0{2,}|E7[CF]\w\w|UIH?\w*|HE[BP]\d\d|SDR_P)$/i,
+    kind: 'regulator',
+    name: 'older controller',
+  },
+  { ids: /^(VR_7\d|VR630|MC2\w*|PMW\d\d)$/, kind: 'module', name: 'function module' },
+  { ids: /^(VR_9\d|RC C|RCC\w*|V81\w*)$/, kind: 'remote', name: 'room thermostat' },
   { ids: /^(VAI00|NETX\d)$/, kind: 'internet-gateway', name: 'internet gateway' },
-  { ids: /^SOL\d\d$/, kind: 'solar', name: 'solar module' },
+  { ids: /^(SOL\w\w|PMS\d\d|VM[SD]\d\d)$/, kind: 'solar', name: 'solar module' },
+  { ids: /^RECOV$/, kind: 'ventilation', name: 'ventilation' },
 ]
 
 /** Nothing is asked of what nobody knows: a register that is harmless elsewhere may not be there. */

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { fromHex, hex, utf8 } from '../../core/bytes.ts'
+import { ebusVectors as vectors } from '../../../test/ebus-vectors.ts'
 import type { Exchange } from '../wire/telegram.ts'
 import { DeviceRegistry } from './device-registry.ts'
 import { Discovery } from './discovery.ts'
@@ -39,16 +40,18 @@ describe('identity', () => {
   })
 
   it('takes a piece of a serial number with its status byte and without', () => {
-    expect(decodeSerialChunk(Uint8Array.of(0, ...utf8('21160900')))).toBe('21160900')
-    expect(decodeSerialChunk(utf8('21160900'))).toBe('21160900')
-    expect(decodeSerialChunk(fromHex('00'))).toBeUndefined()
+    expect(decodeSerialChunk(0, Uint8Array.of(0, ...utf8('21160900')))).toBe('21160900')
+    expect(decodeSerialChunk(0, utf8('21160900'))).toBe('21160900')
+    expect(decodeSerialChunk(2, Uint8Array.of(0, ...utf8('09380063')))).toBe('09380063')
+    expect(decodeSerialChunk(1, fromHex('00'))).toBeUndefined()
+    expect(decodeSerialChunk(1, new Uint8Array())).toBeUndefined()
   })
 
   it('never throws, whatever a device answers', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 20 }), (answer) => {
         expect(decodeIdentity(answer).ok).toBe(answer.length >= 10)
-        expect([8, undefined]).toContain(decodeSerialChunk(answer)?.length)
+        expect(decodeSerialChunk(1, answer)?.length ?? 1).toBeLessThan(10)
       }),
     )
   })
@@ -58,9 +61,13 @@ describe('product', () => {
   const known = (id: string, code = 0xb5): ReturnType<typeof productOf> =>
     productOf({ manufacturerCode: code, manufacturer: '', deviceId: id, software: '', hardware: '0000' })
 
+  it.each(vectors.products)('$id is what $file makes of it', ({ id, kind, extended, timers }) => {
+    expect(known(id)).toMatchObject({ kind, extended, timers })
+  })
+
   it.each([
     ['BAI00', 'boiler', 'none', 'bai'],
-    ['HMU00', 'heat-pump', 'none', 'none'],
+    ['HMU00', 'heat-pump', 'none', 'hmu'],
     ['BASV2', 'regulator', 'b555', 'none'],
     ['CTLV2', 'regulator', 'b555', 'none'],
     ['72000', 'regulator', 'b555', 'none'],
@@ -125,6 +132,28 @@ describe('device registry', () => {
       expect.objectContaining({ address: 0x15, addresses: [0x10, 0x15, 0xec], serial: '21213400202609140938006369N4' }),
     ])
     expect(registry.find(0xec)?.address).toBe(0x15)
+  })
+
+  it.each(vectors.serial_numbers)('joins faces by a serial number in the pieces of a real device', (vector) => {
+    const registry = new DeviceRegistry()
+    for (const target of ['08', '76']) {
+      registry.hear(exchange(`31 ${target} 0704`, fromHex('b5 484d553030 0902 5103')), true, 1)
+      for (const [chunk, piece] of vector.pieces.entries())
+        registry.hear(exchange(`31 ${target} b509 ${(0x24 + chunk).toString(16)}`, fromHex(piece)), true, 1)
+    }
+    expect(registry.devices()).toEqual([
+      expect.objectContaining({ address: 0x08, addresses: [0x08, 0x76], serial: vector.serial }),
+    ])
+  })
+
+  it('joins nobody by a serial number of nothing but zeros', () => {
+    const registry = new DeviceRegistry()
+    for (const target of ['52', '53']) {
+      registry.hear(exchange(`31 ${target} 0704`, fromHex('b5 56525f3730 0109 2903')), true, 1)
+      for (const chunk of ['24', '25', '26', '27'])
+        registry.hear(exchange(`31 ${target} b509 ${chunk}`, fromHex('003030303030303030')), true, 1)
+    }
+    expect(registry.devices()).toHaveLength(2)
   })
 
   it('keeps two devices that merely look alike apart', () => {

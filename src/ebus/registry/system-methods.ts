@@ -5,7 +5,7 @@
  */
 import { z } from 'zod'
 import { equalBytes, hex } from '../../core/bytes.ts'
-import { decodeErrorCodes } from '../semantic/error-codes.ts'
+import { decodeErrorCodes, decodeErrorEntry } from '../semantic/error-codes.ts'
 import { ERRORS_BEFORE, ERRORS_NOW, ERROR_KINDS } from '../semantic/read-key.ts'
 import { numeric } from '../wire/datatypes.ts'
 import { fromBcd } from '../wire/digit-type.ts'
@@ -177,8 +177,18 @@ const getErrorHistory = defineMethod({
     data: Uint8Array.of(ERRORS_BEFORE, ERROR_KINDS[kind], index),
     effect: 'reads',
     actuator: `b503/${kind}`,
-    // What stands where in an entry is written nowhere, so the bytes are all there is to say.
-    decode: (response) => ({ kind: valid(kind), index: valid(index), payload: bytesValue(response) }),
+    decode: (response) => {
+      const entry = decodeErrorEntry(response)
+      const found = entry === undefined || entry === 'empty' ? undefined : entry
+      return {
+        kind: valid(kind),
+        index: valid(index),
+        payload: bytesValue(response),
+        status: numberValue(found?.status),
+        code: numberValue(found?.code),
+        at: found?.at === undefined ? INVALID : valid(found.at),
+      }
+    },
   }),
 })
 

@@ -4,7 +4,6 @@
  *
  * Pure.
  */
-import { hex } from '../../core/bytes.ts'
 import type { Datatype } from '../wire/datatype.ts'
 import { numeric } from '../wire/datatypes.ts'
 import type { FreshnessClass, RegisterValue } from './register.ts'
@@ -18,10 +17,10 @@ export interface BoilerRegister {
   readonly fallback?: number
 }
 
-/** `sensed` ends in a byte that says whether the sensor is all right. */
 interface Coding {
   readonly length: number
-  readonly sensed: boolean
+  /** What may follow the value: nothing, the sensor's state, or the value once more in another form and that state. */
+  readonly tail: 'none' | 'sensor' | 'mirror-sensor'
   readonly read: (bytes: Uint8Array) => RegisterValue | undefined
 }
 
@@ -32,21 +31,19 @@ function plain(type: Datatype<number>, factor = 1): Coding {
     const decoded = type.decode(bytes)
     return decoded.ok && decoded.value !== undefined ? Number((decoded.value * factor).toFixed(4)) : undefined
   }
-  return { length: type.length, sensed: false, read }
+  return { length: type.length, tail: 'none', read }
 }
 
-const sensed = (coding: Coding): Coding => ({ ...coding, sensed: true })
-
 const TEMPERATURE = plain(numeric('D2C'))
-const SENSED_TEMPERATURE = sensed(TEMPERATURE)
-const PRESSURE = sensed(plain(numeric('FLT')))
+const SENSED_TEMPERATURE: Coding = { ...TEMPERATURE, tail: 'sensor' }
+const MIRRORED_TEMPERATURE: Coding = { ...TEMPERATURE, tail: 'mirror-sensor' }
+const PRESSURE: Coding = { ...plain(numeric('FLT')), tail: 'sensor' }
 const BYTE = plain(numeric('UCH'))
 const WORD = plain(numeric('UIN'))
 const HUNDREDTHS = plain(numeric('UIN,100'))
 const TENTHS = plain(numeric('SIN,10'))
 const HUNDREDS = plain(numeric('UIN'), 100)
-const SWITCH: Coding = { length: 1, sensed: false, read: readSwitch }
-const DIGITS: Coding = { length: 8, sensed: false, read: readDigits }
+const SWITCH: Coding = { length: 1, tail: 'none', read: readSwitch }
 
 function readSwitch([value]: Uint8Array): boolean | undefined {
   switch (value) {
@@ -61,12 +58,6 @@ function readSwitch([value]: Uint8Array): boolean | undefined {
   }
 }
 
-/** BCD digits, filled up with F. */
-function readDigits(bytes: Uint8Array): string | undefined {
-  const text = hex(bytes).replace(/f+$/, '')
-  return /^\d+$/.test(text) ? text : undefined
-}
-
 const register = (number: number, coding: Coding, freshness: FreshnessClass, fallback?: number): BoilerRegister => ({
   number,
   coding,
@@ -76,7 +67,7 @@ const register = (number: number, coding: Coding, freshness: FreshnessClass, fal
 
 export const BOILER_STATE = {
   flow_temperature_c: register(0x1800, SENSED_TEMPERATURE, 'state_fast'),
-  return_temperature_c: register(0x9800, SENSED_TEMPERATURE, 'state_slow'),
+  return_temperature_c: register(0x9800, MIRRORED_TEMPERATURE, 'state_slow'),
   central_heating_pump_active: register(0x4400, SWITCH, 'state_fast'),
   water_pressure_bar: register(0x0200, PRESSURE, 'state_fast'),
   external_pump_active: register(0x3f00, SWITCH, 'state_slow'),
@@ -103,8 +94,6 @@ export const BOILER_CONFIG = {
   flowset_hwc_max_c: register(0x0f04, TEMPERATURE, 'config'),
   partload_hc_kw: register(0x0704, BYTE, 'config'),
   partload_hwc_kw: register(0x0804, BYTE, 'config'),
-  installer_menu_code: register(0x4904, BYTE, 'discovery'),
-  phone_number: register(0x8104, DIGITS, 'discovery'),
   hours_till_service: register(0x2004, WORD, 'discovery'),
 } as const
 
@@ -140,14 +129,24 @@ interface NamedBoilerRegister {
   readonly name: string
   readonly register: BoilerRegister
   readonly unit: string | undefined
+  readonly secret: boolean
 }
 
+/**
+ * Never read, never shown. 4904 is a password in four of twenty boiler types and the pump mode in ten: which it is
+ * depends on the article number, so nobody is told what stands in it.
+ */
+const SECRETS = {
+  installer_code: register(0x4904, BYTE, 'discovery'),
+  phone_number: register(0x8104, { length: 8, tail: 'none', read: () => undefined }, 'discovery'),
+} as const
+
 const NAMES: ReadonlyMap<number, NamedBoilerRegister> = new Map(
-  [BOILER_STATE, BOILER_CONFIG, BOILER_DIAGNOSTICS].flatMap((part) =>
+  [BOILER_STATE, BOILER_CONFIG, BOILER_DIAGNOSTICS, SECRETS].flatMap((part) =>
     Object.entries<BoilerRegister>(part).flatMap(([name, known]) => {
       const unit = UNITS.find(([ending]) => name.endsWith(ending))?.[1]
       const numbers = known.fallback === undefined ? [known.number] : [known.number, known.fallback]
-      return numbers.map((number) => [number, { name, register: known, unit }] as const)
+      return numbers.map((number) => [number, { name, register: known, unit, secret: part === SECRETS }] as const)
     }),
   ),
 )
@@ -157,16 +156,35 @@ export function nameBoilerRegister(number: number): NamedBoilerRegister | undefi
 }
 
 /**
- * The value in an answer to `0D hi lo`. Some devices repeat the number in front, some the whole request; told apart by
- * length, because the value itself may look like either.
+ * The value in an answer to `0D hi lo`. Most devices answer with the value alone; some repeat the number in front, or
+ * the whole request. A length that fits the value alone is the value alone: its bytes may look like a number.
  */
-export function decodeBoilerValue({ coding }: BoilerRegister, answer: Uint8Array): RegisterValue | undefined {
-  for (const echo of [0, 2, 3]) {
-    const bytes = answer.subarray(echo)
-    if (bytes.length === coding.length) return coding.read(bytes)
-    if (coding.sensed && bytes.length === coding.length + 1)
-      return bytes[coding.length] === SENSOR_OK ? coding.read(bytes) : undefined
-  }
+export function decodeBoilerValue(known: BoilerRegister, answer: Uint8Array): RegisterValue | undefined {
+  const { coding, number, fallback = number } = known
+  const bare = readLayout(coding, answer)
+  if (bare !== undefined) return bare.value
+  for (const asked of new Set([number, fallback]))
+    for (const echo of [Uint8Array.of(asked >> 8, asked & 0xff), Uint8Array.of(READ, asked >> 8, asked & 0xff)]) {
+      const bytes = answer.subarray(echo.length)
+      const found = echo.every((byte, index) => byte === answer[index]) ? readLayout(coding, bytes) : undefined
+      if (found !== undefined) return found.value
+    }
   // One byte 00 where more is due, or something nobody has documented.
   return undefined
+}
+
+/** The verb of B509 that asks for a register. */
+const READ = 0x0d
+
+/** `undefined` for bytes that are not laid out like this; without a value where the sensor has none. */
+function readLayout(
+  { length, tail, read }: Coding,
+  bytes: Uint8Array,
+): { readonly value: RegisterValue | undefined } | undefined {
+  if (bytes.length === length) return { value: read(bytes) }
+  if (tail === 'none') return undefined
+  // Where a mirror is due, two of twenty boiler types leave it out.
+  const lengths = tail === 'mirror-sensor' ? [2 * length + 1, length + 1] : [length + 1]
+  if (!lengths.includes(bytes.length)) return undefined
+  return { value: bytes.at(-1) === SENSOR_OK ? read(bytes.subarray(0, length)) : undefined }
 }

@@ -18,4 +18,6 @@ export interface DecodedTelegram {
   /** Which zone, circuit or slot, from 0. */
   readonly instance?: number
   readonly fields: readonly DecodedField[]
+  /** Its bytes hold a code or a telephone number, and its fields do not say it. */
+  readonly secret?: true
 }

@@ -15,11 +15,11 @@ import { BROADCAST } from '../wire/symbol.ts'
 import type { Exchange, Telegram } from '../wire/telegram.ts'
 import { decodeBoilerValue, nameBoilerRegister } from './boiler-map.ts'
 import type { DecodedField, DecodedTelegram } from './decoded-field.ts'
-import { METER, PERIOD, USE } from './energy-selector.ts'
+import { METER, PERIOD, USE, energyDateText } from './energy-selector.ts'
 import { KIND, bytesOf, kindOf, meaningOf } from './read-key.ts'
 import { nameRegister } from './register-name.ts'
 import type { RegisterValue } from './register.ts'
-import { decodeValue } from './register.ts'
+import { SECRET_TEXT, decodeValue } from './register.ts'
 import { decodeProgramDay, decodeTimer } from './schedule-telegram.ts'
 import type { ServiceField } from './service-table.ts'
 import { findBlock } from './service-table.ts'
@@ -74,7 +74,8 @@ function decodeExtended(data: Uint8Array, response: Uint8Array): DecodedTelegram
   if (register === undefined) return undefined
   const writes = verb === 0x01
   const bytes = writes ? data.subarray(6) : response.subarray(Math.min(REGISTER_HEADER, response.length))
-  const { name, type, unit } = register
+  const { name, type, unit, secret } = register
+  if (secret) return secretTelegram(name, writes)
   return {
     name,
     act: writes ? 'write' : 'read',
@@ -89,6 +90,7 @@ function decodeBoilerRegister(data: Uint8Array, response: Uint8Array): DecodedTe
   const found = nameBoilerRegister(high * 256 + low)
   if (found === undefined) return undefined
   const writes = verb === 0x0e
+  if (found.secret) return secretTelegram(`boiler.${found.name}`, writes)
   const value = decodeBoilerValue(found.register, writes ? data.subarray(3) : response)
   return {
     name: `boiler.${found.name}`,
@@ -97,15 +99,26 @@ function decodeBoilerRegister(data: Uint8Array, response: Uint8Array): DecodedTe
   }
 }
 
+function secretTelegram(name: string, writes: boolean): DecodedTelegram {
+  return {
+    name,
+    act: writes ? 'write' : 'read',
+    fields: [{ name: lastWord(name), value: SECRET_TEXT }],
+    secret: true,
+  }
+}
+
 function decodeEnergy(exchange: Exchange): DecodedTelegram | undefined {
   const meaning = meaningOf(exchange)
   if (meaning?.kind !== 'value' || kindOf(meaning.key) !== KIND.energy) return undefined
-  const [period, meter, use] = bytesOf(meaning.key)
+  const [period, meter, use, low, high] = bytesOf(meaning.key)
+  const date = energyDateText(period, low, high)
   return {
     name: 'energy',
     act: exchange.telegram.target === BROADCAST ? 'broadcast' : 'read',
     fields: [
       { name: 'period', value: wordFor(PERIOD, period) },
+      ...(date === undefined ? [] : [{ name: 'date', value: date }]),
       { name: 'meter', value: wordFor(METER, meter) },
       { name: 'use', value: wordFor(USE, use) },
       { name: 'energy', value: decodeValue('f32', meaning.payload), unit: 'Wh' },

@@ -10,7 +10,8 @@
  */
 import type { Json, JsonObject } from '../../core/json.ts'
 import { numeric } from '../wire/datatypes.ts'
-import { METER, USE, busDate, daySelector, yearSelector } from './energy-selector.ts'
+import { busTime } from './bus-clock.ts'
+import { METER, USE, daySelector, yearSelector } from './energy-selector.ts'
 import { PlaneReader, isStale } from './plane-reader.ts'
 import type { FieldFreshness, Plane, PlaneParts, Reading } from './plane-reader.ts'
 import { energyKey } from './read-key.ts'
@@ -65,7 +66,7 @@ function series(
 ): JsonObject {
   const path = `${meter}.${use}`
   const selectors = [METER[meter], use === 'dhw' ? USE.dhw : USE.heating] as const
-  const date = busDate(reader.shadow, nowMs)
+  const date = busTime(reader.shadow, nowMs)
   const told = (selector: readonly number[]): Reading<number> | undefined =>
     reader.readingOf(energyKey(selector), 'config', wattHours)
   const registers = REGISTERS[path]
@@ -78,7 +79,10 @@ function series(
     meta: metaOf(reading, nowMs),
   })
   const today = take('today', date === undefined ? undefined : told(daySelector(...selectors, date)))
-  const yearly = [take('yearly.0', told(yearSelector(...selectors))), take('yearly.1', asked(registers?.total))]
+  const yearly = [
+    take('yearly.0', date === undefined ? undefined : told(yearSelector(...selectors, date.year))),
+    take('yearly.1', asked(registers?.total)),
+  ]
   const monthly = [take('monthly.0', asked(registers?.lastMonth)), take('monthly.1', asked(registers?.month))]
   return {
     today: today.value,

@@ -10,7 +10,8 @@
  */
 import { BOILER_CONFIG, BOILER_DIAGNOSTICS, BOILER_STATE, decodeBoilerValue } from './boiler-map.ts'
 import type { BoilerRegister } from './boiler-map.ts'
-import { busDate, energySelectors } from './energy-selector.ts'
+import { busTime } from './bus-clock.ts'
+import { energySelectors } from './energy-selector.ts'
 import { fm5Interpretable } from './fm5.ts'
 import type { ReadKey } from './read-key.ts'
 import { ERRORS_NOW, ERROR_KINDS, boilerKey, energyKey, errorsKey, registerKey } from './read-key.ts'
@@ -68,7 +69,8 @@ export function readPlan(topology: Topology, shadow: Shadow, nowMs: number): rea
     const { address } = regulator
     const add = (registers: Iterable<Register>, instance = 0): void => {
       for (const register of registers)
-        plan.push({ key: registerKey(address, register, instance), freshness: register.freshness })
+        if (register.secret !== true)
+          plan.push({ key: registerKey(address, register, instance), freshness: register.freshness })
     }
     add([SYSTEM.systemScheme, SYSTEM.moduleConfiguration])
     for (let instance = 0; instance < 3; instance++) add([ZONE.index, CIRCUIT.type], instance)
@@ -91,7 +93,7 @@ export function readPlan(topology: Topology, shadow: Shadow, nowMs: number): rea
       for (let instance = 0; instance < CYLINDERS; instance++) add(Object.values(CYLINDER), instance)
     }
     plan.push(...programReads(topology, shadow))
-    const date = busDate(shadow, nowMs)
+    const date = busTime(shadow, nowMs)
     if (date !== undefined)
       for (const selector of energySelectors(date)) plan.push({ key: energyKey(selector), freshness: 'config' })
     for (let instance = 3; instance < INSTANCES; instance++) add([ZONE.index, CIRCUIT.type], instance)

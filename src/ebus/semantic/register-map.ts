@@ -10,16 +10,28 @@
  */
 import type { FreshnessClass, Register, RegisterType } from './register.ts'
 
-type Row = readonly [number: number, type: RegisterType, freshness: FreshnessClass, user?: readonly [number, number]]
+type Row = readonly [
+  number: number,
+  type: RegisterType,
+  freshness: FreshnessClass,
+  rule?: readonly [number, number] | 'secret',
+]
 
 function group<Name extends string>(
   opcode: Register['opcode'],
   number: number,
   rows: Readonly<Record<Name, Row>>,
 ): Readonly<Record<Name, Register>> {
-  const registers = Object.entries<Row>(rows).map(([name, [rr, type, freshness, user]]) => [
+  const registers = Object.entries<Row>(rows).map(([name, [rr, type, freshness, rule]]) => [
     name,
-    { opcode, group: number, number: rr, type, freshness, ...(user === undefined ? {} : { user }) },
+    {
+      opcode,
+      group: number,
+      number: rr,
+      type,
+      freshness,
+      ...(rule === undefined ? {} : rule === 'secret' ? { secret: true } : { user: rule }),
+    },
   ])
   return Object.fromEntries(registers) as Record<Name, Register>
 }
@@ -52,10 +64,10 @@ export const SYSTEM = group(0x02, 0x00, {
   gasDhwTotal: [0x59, 'u32', 'config'],
   installerName1: [0x6c, 'text', 'config'],
   installerName2: [0x6d, 'text', 'config'],
-  installerPhone1: [0x6f, 'text', 'config'],
-  installerPhone2: [0x70, 'text', 'config'],
+  installerPhone1: [0x6f, 'text', 'config', 'secret'],
+  installerPhone2: [0x70, 'text', 'config', 'secret'],
   outdoorTemperature: [0x73, 'f32', 'state_fast'],
-  installerMenuCode: [0x76, 'u16', 'config'],
+  installerMenuCode: [0x76, 'u16', 'config', 'secret'],
   outdoorAverage: [0x95, 'f32', 'state_slow'],
   maintenanceDue: [0x96, 'flag', 'state_slow'],
   cylinderTop: [0x9d, 'f32', 'state_slow'],
@@ -98,6 +110,8 @@ export const ZONE = group(0x02, 0x03, {
   holidayEnd: [0x04, 'date', 'config'],
   holidaySetpoint: [0x05, 'f32', 'config', [5, 30]],
   operatingMode: [0x06, 'u16', 'state_slow', [0, 2]],
+  // 700 controllers keep it here, 720 controllers at 22.
+  earlierDaySetpoint: [0x07, 'f32', 'state_slow', [5, 30]],
   quickVetoSetpoint: [0x08, 'f32', 'config', [5, 30]],
   nightSetpoint: [0x09, 'f32', 'config', [5, 30]],
   specialFunction: [0x0e, 'u8', 'state_slow', [0, 5]],

@@ -15,9 +15,10 @@ export interface NamedRegister {
   readonly name: string
   readonly type: RegisterType
   readonly unit: string | undefined
+  readonly secret: boolean
 }
 
-type Row = readonly [number: number, name: string, type: RegisterType]
+type Row = readonly [number: number, name: string, type: RegisterType, secret?: boolean]
 
 const ALSO_KNOWN: Readonly<Record<string, readonly Row[]>> = {
   system: [
@@ -130,18 +131,26 @@ const GROUPS: readonly (readonly [string, Readonly<Record<string, Register>>])[]
   ...REMOTE_GROUPS.map((group) => ['remote', remoteRegisters(group)] as const),
 ]
 
+/** Kept elsewhere by other families of regulators, and the same thing. */
+const SAME_THING: Readonly<Record<string, string>> = { earlierDaySetpoint: 'day_setpoint' }
+
 const NAMES: ReadonlyMap<number, NamedRegister> = new Map(
   GROUPS.flatMap(([prefix, registers]) => named(prefix, registers)),
 )
 
 function named(prefix: string, registers: Readonly<Record<string, Register>>): (readonly [number, NamedRegister])[] {
-  const rows = Object.entries(registers).map(([key, { number, type }]): Row => [number, snakeCase(key), type])
+  const rows = Object.entries(registers).map(([key, { number, type, secret = false }]): Row => [
+    number,
+    SAME_THING[key] ?? snakeCase(key),
+    type,
+    secret,
+  ])
   const [first] = Object.values(registers)
   if (first === undefined) return []
   const { opcode, group } = first
-  return [...rows, ...(ALSO_KNOWN[prefix] ?? [])].map(([number, name, type]) => [
+  return [...rows, ...(ALSO_KNOWN[prefix] ?? [])].map(([number, name, type, secret = false]) => [
     placeOf(opcode, group, number),
-    { name: `${prefix}.${name}`, type, unit: unitOf(name, type) },
+    { name: `${prefix}.${name}`, type, unit: unitOf(name, type), secret },
   ])
 }
 

@@ -21,7 +21,12 @@ export interface Register {
   readonly freshness: FreshnessClass
   /** What a resident may set, within these limits. Everything else belongs to an installer. */
   readonly user?: readonly [min: number, max: number]
+  /** A code or a telephone number: it is nobody's business but the owner's, and never read or shown. */
+  readonly secret?: true
 }
+
+/** What stands where a secret would. */
+export const SECRET_TEXT = '(secret)'
 
 /** Dates and times as people write them: `2026-01-31`, `07:30`. */
 export type RegisterValue = number | boolean | string

@@ -54,6 +54,11 @@ const FIVE_CODES: readonly FieldRow[] = [1, 2, 3, 4, 5].map((place) => [`code_${
 const sensors = (count: number, first: number): readonly FieldRow[] =>
   Array.from({ length: count }, (_, index) => [`sensor_${first + index}`, 'D2C', '°C'])
 
+const relays = (count: number): readonly FieldRow[] =>
+  Array.from({ length: count }, (_, index) => [`relay_${index + 1}`, 'UCH', { 0: 'off', 20: 'on' }])
+/** What a heat pump says it does, B511 07. */
+export const HEAT_PUMP_STATES = { 1: 'ready', 9: 'heating', 11: 'error', 17: 'cooling', 129: 'hot water' } as const
+
 const ROWS: readonly BlockRow[] = [
   {
     at: '0503 01',
@@ -89,8 +94,40 @@ const ROWS: readonly BlockRow[] = [
     fields: [
       ['flow_setpoint', 'D2B', '°C'],
       ['outside_temperature', 'D2B', '°C'],
-      ['reserved', 'IGN:2'],
+      ['forced_power', 'SCH', '%'],
+      ['dhw_active', 'BI0'],
+      ['heating_active', 'BI1'],
       ['dhw_setpoint', 'D2B', '°C'],
+    ],
+  },
+  {
+    at: '0801',
+    name: 'controller_values',
+    part: 'command',
+    fields: [
+      ['flow_temperature', 'D2B', '°C'],
+      ['dhw_temperature', 'D2B', '°C'],
+      ['emission_test', 'UCH'],
+      ['dhw_active', 'BI0'],
+      ['pump_active', 'BI1'],
+      ['buffer_1_active', 'BI2'],
+      ['buffer_2_active', 'BI3'],
+      ['loading_pump_active', 'BI4'],
+      ['dhw_loading_active', 'BI5'],
+      ['dhw_pump_active', 'BI6'],
+      ['return_temperature', 'D2B', '°C'],
+    ],
+  },
+  {
+    at: '0802',
+    name: 'control_command',
+    part: 'command',
+    fields: [
+      ['flow_setpoint', 'D2B', '°C'],
+      ['dhw_setpoint', 'D2B', '°C'],
+      ['expected_power', 'SCH', '%'],
+      ['device_with_error', 'UCH'],
+      ['error', 'UCH'],
     ],
   },
   { at: 'b503 0001', name: 'current_errors', part: 'response', fields: FIVE_CODES },
@@ -100,20 +137,37 @@ const ROWS: readonly BlockRow[] = [
     name: 'date_and_time',
     part: 'response',
     fields: [
-      ['radio_clock', 'UCH', { 0: 'no signal', 1: 'searching', 2: 'synchronising', 3: 'valid' }],
+      ['radio_clock', 'UCH', { 0: 'no signal', 1: 'ok', 2: 'synchronising', 3: 'valid' }],
       ['time', 'BTI'],
       ['date', 'BDA'],
       ['outside_temperature', 'D2B', '°C'],
     ],
   },
-  ...[0, 1, 2, 3].map((chunk): BlockRow => ({
+  { at: 'b504 16', name: 'outside_temperature', part: 'response', fields: [['outside_temperature', 'D2C', '°C']] },
+  {
+    at: 'b505 06',
+    name: 'dhw_boost',
+    part: 'command',
+    writes: true,
+    fields: [['boost', 'UCH', OFF_ON]],
+  },
+  {
+    at: 'b505 27',
+    name: 'dhw_status',
+    part: 'command',
+    writes: true,
+    fields: [
+      ['active', 'UCH', OFF_ON],
+      ['flow_temperature', 'UCH', '°C'],
+      ['pump', 'UCH', OFF_ON],
+    ],
+  },
+  // 28 characters in pieces of 8, 9, 9 and 2; only the first has a status in front.
+  ...[8, 9, 9, 2].map((length, chunk): BlockRow => ({
     at: `b509 2${4 + chunk}`,
     name: `serial_number_part_${chunk + 1}`,
     part: 'response',
-    fields: [
-      ['status', 'UCH'],
-      ['text', 'STR:8'],
-    ],
+    fields: [...(chunk === 0 ? [['status', 'UCH'] as const] : []), ['text', `STR:${length}`]],
   })),
   {
     at: 'b510 00',
@@ -121,14 +175,18 @@ const ROWS: readonly BlockRow[] = [
     part: 'command',
     writes: true,
     fields: [
-      ['mode', 'UCH', { 0: 'auto' }],
+      ['mode', 'UCH', { 0: 'auto', 1: 'off', 2: 'heating', 3: 'hot water' }],
       ['flow_setpoint', 'D1C', '°C'],
       ['dhw_setpoint', 'D1C', '°C'],
-      ['dhw_flow_setpoint', 'D1C', '°C'],
+      ['dhw_flow_setpoint', 'UCH', '°C'],
       ['reserved', 'IGN'],
       ['heating_off', 'BI0'],
       ['dhw_tapping_off', 'BI1'],
       ['dhw_charging_off', 'BI2'],
+      ['reserved', 'IGN'],
+      ['heating_pump_remote', 'BI0'],
+      ['backup_released', 'BI1'],
+      ['cooling_released', 'BI2'],
     ],
   },
   {
@@ -141,21 +199,53 @@ const ROWS: readonly BlockRow[] = [
       ['outside_temperature', 'D2B', '°C'],
       ['dhw_temperature', 'D1C', '°C'],
       ['storage_temperature', 'D1C', '°C'],
-      ['pump', 'UCH', { ...OFF_ON, 4: 'hot water' }],
+      ['pump', 'UCH', { ...OFF_ON, 2: 'overrun', 4: 'hot water' }],
     ],
   },
   {
     at: 'b511 02',
     name: 'boiler_limits',
     part: 'response',
-    fields: [['dhw_mode', 'UCH', { ...OFF_ON, 3: 'auto' }]],
+    fields: [
+      ['dhw_mode', 'UCH', { 0: 'disabled', 1: 'on', 2: 'off', 3: 'auto' }],
+      ['flow_limit', 'UCH', '°C'],
+      ['flow_setpoint', 'D1C', '°C'],
+      ['dhw_limit', 'UCH', '°C'],
+      ['dhw_setpoint', 'D1C', '°C'],
+    ],
+  },
+  {
+    at: 'b511 03',
+    name: 'boiler_pressures',
+    part: 'response',
+    fields: [
+      ['temperature', 'D2C', '°C'],
+      ['pressure', 'FLT', 'bar'],
+      ['pressure_2', 'FLT', 'bar'],
+      ['mode', 'UCH', { 0: 'off', 1: 'cooling', 3: 'heating', 4: 'hot water' }],
+    ],
   },
   {
     at: 'b511 07',
     name: 'heat_pump_status',
     part: 'response',
-    fields: [['state', 'UCH', { 1: 'ready', 9: 'heating', 11: 'error', 17: 'cooling', 129: 'hot water' }]],
+    fields: [
+      ['energy', 'UCH'],
+      ['energy_2', 'UIN', 'kWh'],
+      ['active', 'UCH', OFF_ON],
+      ['state', 'UCH', HEAT_PUMP_STATES],
+    ],
   },
+  ...['heating', 'dhw'].map((use, index): BlockRow => ({
+    at: `b511 180${index + 1}`,
+    name: `compressor_${use}`,
+    part: 'response',
+    fields: [
+      ['reserved', 'IGN'],
+      ['running_time', 'ULG', 'min'],
+      ['starts', 'ULG'],
+    ],
+  })),
   {
     at: 'b512 00',
     name: 'circulation_pump',
@@ -178,10 +268,23 @@ const ROWS: readonly BlockRow[] = [
     name: 'module_relays',
     part: 'command',
     writes: true,
-    fields: [1, 2, 3, 4, 5, 6, 7].map((relay) => [`relay_${relay}`, 'UCH', OFF_ON]),
+    fields: relays(7),
   },
+  { at: 'b523 03', name: 'module_sensors', part: 'response', fields: sensors(6, 1) },
+  ...[0, 1, 2].map((circuit): BlockRow => ({
+    at: `b523 020${circuit}`,
+    name: `mixer_${circuit + 1}`,
+    part: 'command',
+    writes: true,
+    fields: [
+      ['active', 'UCH', OFF_ON],
+      ['flow_setpoint', 'D1C', '°C'],
+    ],
+  })),
+  { at: 'b523 05', name: 'module_relays', part: 'command', writes: true, fields: relays(12) },
   { at: 'b523 06', name: 'module_sensors', part: 'response', fields: sensors(7, 1) },
-  { at: 'b523 07', name: 'module_sensors', part: 'response', fields: sensors(6, 8) },
+  // The last two bytes but three are no sensor of the module's.
+  { at: 'b523 07', name: 'module_sensors', part: 'response', fields: sensors(5, 8) },
   { at: 'fe01', name: 'error_text', part: 'command', fields: [['text', 'STR:10']] },
 ]
 

@@ -60,12 +60,21 @@ describe('settings', () => {
     expect(names(installation)).not.toContain('zone.quick_veto_hours of Zone 1 (zone-1)')
   })
 
+  it('find the setpoint by day where a 700 controller keeps it, as 15.700.csv and 15.b7v.csv do', () => {
+    const installation = houseWith([ZONE.index, 0, '00'], [ZONE.earlierDaySetpoint, 0, '0000a041'])
+    expect(residentSettings(installation)[0]).toMatchObject({
+      name: 'zone.day_setpoint',
+      now: 20,
+      register: { number: 7 },
+    })
+  })
+
   it('are all that a resident may set', () => {
     const house = houseWith([ZONE.index, 0, '00'], [HOT_WATER.target, 0, '00004842'])
     const maySet = [SYSTEM, HOT_WATER, CIRCUIT, ZONE, SOLAR, CYLINDER]
       .flatMap((group) => Object.values<Register>(group))
       .filter(({ user }) => user !== undefined)
     const offered = new Set(residentSettings(house).map(({ register }) => register))
-    expect(maySet.filter((register) => !offered.has(register))).toEqual([])
+    expect(maySet.filter((register) => !offered.has(register))).toEqual([ZONE.earlierDaySetpoint])
   })
 })

@@ -13,7 +13,7 @@ import { registerKey } from './read-key.ts'
 import type { Register, RegisterValue } from './register.ts'
 import { HOT_WATER, SYSTEM, ZONE } from './register-map.ts'
 import { nameRegister } from './register-name.ts'
-import { zoneId, zoneName } from './zones.ts'
+import { dayRegister, zoneId, zoneName } from './zones.ts'
 
 export interface Setting {
   /** Of the regulator. */
@@ -39,6 +39,8 @@ type Words = Readonly<Record<string, string>>
 
 interface Row {
   readonly register: Register
+  /** Where this regulator keeps it, if that is not the same for all. */
+  readonly place?: (reader: PlaneReader, instance: number) => Register
   readonly meaning: string
   readonly path?: string
   readonly words?: Words
@@ -49,6 +51,7 @@ const MODES: Words = { 0: 'off', 1: 'auto, by the weekly program', 2: 'manual, w
 const ZONE_ROWS: readonly Row[] = [
   {
     register: ZONE.daySetpoint,
+    place: dayRegister,
     meaning: 'Room setpoint: how warm it shall be by day. A slot of the weekly program may have its own.',
     path: 'config.target_temp_c',
   },
@@ -68,7 +71,7 @@ const ZONE_ROWS: readonly Row[] = [
     register: ZONE.specialFunction,
     meaning: 'What goes before the mode for a while; 0 ends a quick veto.',
     path: 'state.special_function',
-    words: { 0: 'none', 1: 'ventilation', 2: 'quick veto', 3: 'away', 4: 'a day away', 5: 'a day at home' },
+    words: { 0: 'none', 1: 'ventilation', 2: 'party', 3: 'quick veto', 4: 'a day away', 5: 'a day at home' },
   },
   { register: ZONE.holidaySetpoint, meaning: 'How warm it shall be on holiday.', path: 'config.holiday_setpoint_c' },
 ]
@@ -119,6 +122,7 @@ interface Place extends Pick<Setting, 'address' | 'of' | 'instance'> {
 function settingsOf(rows: readonly Row[], place: Place): readonly Setting[] {
   const { reader, address, of, instance, plane, inPlane = '' } = place
   return rows
+    .map((row) => ({ ...row, register: row.place?.(reader, instance) ?? row.register }))
     .filter(({ register }) => reader.shadow.get(registerKey(address, register, instance))?.state !== 'tombstone')
     .map(({ register, meaning, path, words }): Setting => {
       const named = nameRegister(register.opcode, register.group, register.number)

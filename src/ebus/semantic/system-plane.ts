@@ -43,11 +43,6 @@ export function systemPlane(parts: PlaneParts): Plane {
         reader.text(config('installer_name'), SYSTEM.installerName1),
         reader.text(config('installer_name'), SYSTEM.installerName2),
       ),
-      installer_phone: joined(
-        reader.text(config('installer_phone'), SYSTEM.installerPhone1),
-        reader.text(config('installer_phone'), SYSTEM.installerPhone2),
-      ),
-      installer_menu_code: reader.number(config('installer_menu_code'), SYSTEM.installerMenuCode),
     }),
     properties: known({
       system_scheme: reader.number('properties.system_scheme', SYSTEM.systemScheme),

@@ -7,7 +7,7 @@
  * Pure, but for the topology it is given.
  */
 import type { Device, DeviceRegistry } from '../registry/device-registry.ts'
-import type { RegisterTable, TimerService } from '../registry/product.ts'
+import type { ProductKind, RegisterTable, TimerService } from '../registry/product.ts'
 import { productOf } from '../registry/product.ts'
 import type { Presence } from './presence.ts'
 import { look } from './presence.ts'
@@ -69,9 +69,22 @@ export class Topology {
   }
 
   get boiler(): Boiler | undefined {
+    return this.#heatSource('boiler') ?? this.#heatSource('heat-pump')
+  }
+
+  get heatPump(): Boiler | undefined {
+    return this.#heatSource('heat-pump')
+  }
+
+  /** The module inside the house that belongs to a heat pump outside. */
+  get heatPumpModule(): Boiler | undefined {
+    return this.#heatSource('heat-pump-module')
+  }
+
+  #heatSource(kind: ProductKind): Boiler | undefined {
     for (const { address, identity } of this.#registry.devices()) {
       const product = productOf(identity)
-      if (identity !== undefined && (product.kind === 'boiler' || product.kind === 'heat-pump'))
+      if (identity !== undefined && product.kind === kind)
         return { address, deviceId: identity.deviceId, registers: product.registers }
     }
     return undefined

@@ -2,11 +2,13 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { fromHex, hex } from '../../core/bytes.ts'
+import { ebusVectors as vectors } from '../../../test/ebus-vectors.ts'
 import { sharedData } from '../../../test/shared-data.ts'
 import { decodeExchange } from '../wire/exchange.ts'
 import type { Exchange } from '../wire/telegram.ts'
 import { BOILER_CONFIG, BOILER_DIAGNOSTICS, BOILER_STATE, decodeBoilerValue } from './boiler-map.ts'
-import { daySelector, energySelectors } from './energy-selector.ts'
+import { PERIOD, daySelector, energyDateText, energySelectors, yearSelector } from './energy-selector.ts'
+import { decodeErrorEntry } from './error-codes.ts'
 import { look } from './presence.ts'
 import {
   CLOCK_KEY,
@@ -95,12 +97,37 @@ describe('boiler values', () => {
     expect(decodeBoilerValue(BOILER_STATE[field], fromHex(bytes))).toBe(value)
   })
 
-  it('counts hours as they are and starts in hundreds, and reads digits', () => {
+  it.each(vectors.boiler_registers)('$register $answer is $ebusd, as $file has it', ({ field, answer, ebusd }) => {
+    const map = { ...BOILER_STATE, ...BOILER_CONFIG, ...BOILER_DIAGNOSTICS }
+    const value = decodeBoilerValue(map[field as keyof typeof map], fromHex(answer))
+    expect(value).toEqual(asEbusd(ebusd))
+  })
+
+  it('counts hours as they are and starts in hundreds', () => {
     expect(decodeBoilerValue(BOILER_DIAGNOSTICS.central_heating_hours, fromHex('0a2d'))).toBe(11_530)
     expect(decodeBoilerValue(BOILER_DIAGNOSTICS.central_heating_starts, fromHex('e201'))).toBe(48_200)
-    expect(decodeBoilerValue(BOILER_CONFIG.phone_number, fromHex('000030123456ffff'))).toBe('000030123456')
   })
 })
+
+describe('error history', () => {
+  it.each(vectors.error_entries)('reads $bytes of $from', ({ bytes, code, status, at }) => {
+    expect(decodeErrorEntry(fromHex(bytes))).toEqual(code === undefined ? 'empty' : { code, status, at })
+  })
+
+  it('does not take an empty answer for an entry', () => {
+    expect(decodeErrorEntry(new Uint8Array())).toBeUndefined()
+  })
+})
+
+/** What ebusd printed, as we say it: a value whose sensor is not all right is none, words for off and on are flags. */
+function asEbusd(printed: string): unknown {
+  const [first = '', ...rest] = printed.split(';')
+  const sensor = rest.at(-1)
+  if (sensor !== undefined && sensor !== 'ok') return undefined
+  if (['on', 'yes', 'off', 'no'].includes(first)) return first === 'on' || first === 'yes'
+  // ebusd prints two decimals of sixteenths.
+  return expect.closeTo(Number(first), 1)
+}
 
 describe('read keys', () => {
   const key = fc.oneof(
@@ -228,19 +255,21 @@ describe('read keys', () => {
 })
 
 describe('energy selectors', () => {
-  it('write a day as regulators do', () => {
-    expect(daySelector(4, 3, { year: 2026, month: 1, day: 5 })).toEqual([1, 4, 3, 0x25, 0x32])
-    expect(daySelector(4, 3, { year: 2026, month: 1, day: 20 })).toEqual([1, 4, 3, 0x34, 0x32])
-    expect(daySelector(4, 4, { year: 2026, month: 11, day: 30 })).toEqual([1, 4, 4, 0x7e, 0x33])
-    expect(energySelectors({ year: 2026, month: 1, day: 5 })).toHaveLength(8)
+  it.each(vectors.energy_dates)('write $date as in $from', ({ date, period, bytes }) => {
+    const [year = 0, month = 0, day = 0] = date.split('-').map(Number)
+    const [low = 0, high = 0] = fromHex(bytes)
+    expect(energyDateText(PERIOD[period as 'day'], low, high)).toBe(date)
+    if (period === 'day') expect(daySelector(3, 0, { year, month, day })).toEqual([1, 3, 0, low, high])
+    if (period === 'year') expect(yearSelector(4, 3, year)).toEqual([3, 4, 3, low, high])
   })
 
-  it('write every day of a year differently', () => {
-    const days = Array.from({ length: 365 }, (_, index) => new Date(Date.UTC(2026, 0, 1 + index)))
-    const written = days.map((date) =>
-      daySelector(4, 3, { year: 2026, month: date.getUTCMonth() + 1, day: date.getUTCDate() }).join(),
+  it('ask for today and this year by the year that it is', () => {
+    expect(energySelectors({ year: 2026, month: 9, day: 19 })).toEqual(
+      expect.arrayContaining([
+        [1, 3, 3, 0x33, 0x35],
+        [3, 3, 3, 0x00, 0x34],
+      ]),
     )
-    expect(new Set(written).size).toBe(365)
   })
 })
 

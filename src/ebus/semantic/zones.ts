@@ -3,24 +3,30 @@
  *
  * Pure.
  */
-import type { JsonObject } from '../../core/json.ts'
+import type { Json, JsonObject } from '../../core/json.ts'
 import { circuitTypeText } from './circuits.ts'
 import { PlaneReader, known } from './plane-reader.ts'
 import type { Plane, PlaneParts, Reading } from './plane-reader.ts'
 import type { Register } from './register.ts'
-import { CIRCUIT, INSTANCES, REGULATOR_GROUP, THERMOSTAT_GROUP, ZONE, remoteRegisters } from './register-map.ts'
+import { CIRCUIT, INSTANCES, REGULATOR_GROUP, SYSTEM, THERMOSTAT_GROUP, ZONE, remoteRegisters } from './register-map.ts'
+import type { ZoneOrders } from './wanted-now.ts'
+import { isHoliday, wantedNow } from './wanted-now.ts'
 
-/** Values of 03/0006 and 03/000E; 3 and 4 are both some way of being away. */
-const MODE = { off: 0, auto: 1, manual: 2 } as const
-const SPECIAL = { quickVeto: 2, away: [3, 4] } as const
+/** Values of 03/0006; 700 controllers call 2 day and have a 3, night. */
+const MODE = { off: 0, auto: 1, manual: 2, night: 3 } as const
+/**
+ * Values of 03/000E. 2 is a party on 700 controllers; their successors have none, and some of them say 2 of a quick
+ * veto.
+ */
+const SPECIAL = { party: 2, quickVeto: 3, dayAway: 4, dayAtHome: 5 } as const
 const COOLING = 2
 const VALVE_OPEN = 1
 const HIGHEST_MAPPING = 0x20
 
-export function zonesPlane(parts: PlaneParts): Plane {
+export function zonesPlane(parts: PlaneParts, nowMs: number): Plane {
   const reader = new PlaneReader(parts)
   if (!parts.topology.zonesKnown) return reader.plane(null)
-  const zones = parts.topology.zones().map((instance) => zone(reader, instance))
+  const zones = parts.topology.zones().map((instance) => zone(reader, instance, nowMs))
   return reader.plane(zones)
 }
 
@@ -37,7 +43,7 @@ export function zoneName(reader: PlaneReader, instance: number): string {
   return name === '' ? `Zone ${instance + 1}` : name
 }
 
-function zone(reader: PlaneReader, instance: number): JsonObject {
+function zone(reader: PlaneReader, instance: number, nowMs: number): JsonObject {
   const id = zoneId(instance)
   const state = (field: string): string => `${id}.state.${field}`
   const config = (field: string): string => `${id}.config.${field}`
@@ -49,7 +55,8 @@ function zone(reader: PlaneReader, instance: number): JsonObject {
   const cooling = reader.peek(CIRCUIT.state, circuit) === COOLING
   const canCool = reader.reading(CIRCUIT.coolingEnabled, circuit)?.value === true
   const type = reader.peek(CIRCUIT.type, circuit)
-  const quickVeto = special === SPECIAL.quickVeto
+  const quickVeto = isQuickVeto(reader, special)
+  const onHoliday = isHoliday(reader, instance, nowMs)
   const holidayStart = reader.text(config('holiday_start_date'), ZONE.holidayStart, instance)
   // Times of a holiday that nobody has set are midnight, and mean nothing.
   const holidayTime = (field: string, register: Register): string | undefined =>
@@ -62,15 +69,18 @@ function zone(reader: PlaneReader, instance: number): JsonObject {
       current_humidity_pct: roomValue(reader, 'humidity', { path: state('current_humidity_pct'), instance, mapping }),
       hvac_action: valve === undefined ? undefined : valve !== VALVE_OPEN ? 'idle' : cooling ? 'cooling' : 'heating',
       special_function: special === undefined ? undefined : String(special),
+      ...wantedFields(reader, ordersOf(reader, { mode, special, quickVeto, onHoliday }), { instance, nowMs }),
     }),
     config: known({
       operating_mode: modeText(mode, cooling),
-      preset: presetText(mode, special),
+      preset: presetText(mode, { special, quickVeto, onHoliday }),
       target_temp_c: targetOf(reader, config('target_temp_c'), instance),
       allowed_modes: type === undefined ? undefined : allowedModes(type, canCool),
       circuit_type: type === undefined ? undefined : circuitTypeText(type),
       associated_circuit: circuit,
       room_temperature_zone_mapping: mapping,
+      day_setpoint_c: reader.number(config('day_setpoint_c'), dayRegister(reader, instance), instance),
+      night_setpoint_c: reader.number(config('night_setpoint_c'), ZONE.nightSetpoint, instance),
       quick_veto: quickVeto,
       quick_veto_setpoint_c: reader.number(config('quick_veto_setpoint_c'), ZONE.quickVetoSetpoint, instance),
       quick_veto_duration_h: reader.number(config('quick_veto_duration_h'), ZONE.quickVetoHours, instance),
@@ -97,16 +107,51 @@ function associatedCircuit(reader: PlaneReader, mapping: number | undefined, ins
   return index !== undefined && isActive(index) ? index : instance
 }
 
+interface ZoneNumbers {
+  readonly mode: number | undefined
+  readonly special: number | undefined
+  readonly quickVeto: boolean
+  readonly onHoliday: boolean
+}
+
+const MODE_WORDS = ['off', 'auto', 'manual', 'night'] as const
+
+function ordersOf(reader: PlaneReader, { mode, special, quickVeto, onHoliday }: ZoneNumbers): ZoneOrders {
+  const words = new Map<number, ZoneOrders['special']>([
+    [SPECIAL.party, 'party'],
+    [SPECIAL.dayAway, 'day_away'],
+    [SPECIAL.dayAtHome, 'day_at_home'],
+  ])
+  return {
+    systemOff: reader.reading(SYSTEM.systemOff)?.value === true,
+    mode: MODE_WORDS[mode ?? MODE.auto] ?? 'auto',
+    special: quickVeto ? 'quick_veto' : (words.get(special ?? 0) ?? 'none'),
+    onHoliday,
+  }
+}
+
+/** The regulator's own figure where it gives one: it also knows what nobody has read. */
+function wantedFields(
+  reader: PlaneReader,
+  orders: ZoneOrders,
+  { instance, nowMs }: { readonly instance: number; readonly nowMs: number },
+): Readonly<Record<string, Json | undefined>> {
+  const dayCelsius = reader.peek(dayRegister(reader, instance), instance)
+  const wanted = wantedNow(reader, orders, { instance, dayCelsius, nowMs })
+  const told = reader.number(`${zoneId(instance)}.state.wanted_now_c`, ZONE.currentSetpoint, instance)
+  return { wanted_now_c: told ?? wanted.celsius, wanted_because: wanted.reason, wanted_slot: wanted.slot }
+}
+
 /** What nobody has set yet counts as automatic, as the regulator itself does. */
 function modeText(mode: number | undefined, cooling: boolean): string {
   if (mode === MODE.off) return 'off'
-  if (mode !== MODE.manual) return 'auto'
+  if (mode !== MODE.manual && mode !== MODE.night) return 'auto'
   return cooling ? 'cool' : 'heat'
 }
 
-function presetText(mode: number | undefined, special: number | undefined): string {
-  if (special === SPECIAL.quickVeto) return 'quickveto'
-  if (special !== undefined && SPECIAL.away.includes(special as 3)) return 'away'
+function presetText(mode: number | undefined, { special, quickVeto, onHoliday }: Omit<ZoneNumbers, 'mode'>): string {
+  if (quickVeto) return 'quickveto'
+  if (special === SPECIAL.dayAway || onHoliday) return 'away'
   return mode === undefined || mode === MODE.auto ? 'schedule' : 'manual'
 }
 
@@ -118,7 +163,19 @@ function allowedModes(type: number, canCool: boolean): readonly string[] {
 
 /** What the room shall be by day, or, where that is not known, what it shall be now. */
 function targetOf(reader: PlaneReader, path: string, instance: number): number | undefined {
-  return reader.number(path, ZONE.daySetpoint, instance) ?? reader.number(path, ZONE.currentSetpoint, instance)
+  const day = reader.number(path, dayRegister(reader, instance), instance)
+  return day ?? reader.number(path, ZONE.currentSetpoint, instance)
+}
+
+/** Where this regulator keeps the setpoint by day; one of an unknown family shows it by which of the two it answers. */
+export function dayRegister(reader: PlaneReader, instance: number): Register {
+  if (reader.topology.regulator?.timers === 'b524') return ZONE.earlierDaySetpoint
+  const answers = (register: Register): boolean => reader.reading(register, instance) !== undefined
+  return !answers(ZONE.daySetpoint) && answers(ZONE.earlierDaySetpoint) ? ZONE.earlierDaySetpoint : ZONE.daySetpoint
+}
+
+function isQuickVeto(reader: PlaneReader, special: number | undefined): boolean {
+  return special === SPECIAL.quickVeto || (special === SPECIAL.party && reader.topology.regulator?.timers !== 'b524')
 }
 
 function vetoExpiry(reader: PlaneReader, path: string, instance: number): string | undefined {

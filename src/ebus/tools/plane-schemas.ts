@@ -8,6 +8,7 @@ import { z } from 'zod'
 import { FM5_MODES } from '../semantic/fm5.ts'
 import type { PlaneName } from '../semantic/planes.ts'
 import { CHANNELS, WEEKDAYS } from '../semantic/schedule.ts'
+import { WANTED_REASONS } from '../semantic/wanted-now.ts'
 
 /** Absent, never null and never zero: a sensor that is not there has not measured nothing. */
 const number = z.number().exactOptional()
@@ -25,13 +26,18 @@ const zone = z.object({
     // What the zone does now; derived, since no register says it in one word.
     hvac_action: z.enum(['idle', 'heating', 'cooling']).exactOptional(),
     special_function: text,
+    wanted_now_c: number.describe('How warm it shall be now, whatever says so.'),
+    wanted_because: z.enum(WANTED_REASONS).exactOptional().describe('What says so.'),
+    wanted_slot: text.describe('The slot of the weekly program that runs, as 06:00-22:00.'),
     heating_demand_pct: number,
     valve_position_pct: number,
   }),
   config: z.object({
     operating_mode: z.enum(['off', 'auto', 'heat', 'cool']),
     preset: z.enum(['schedule', 'manual', 'quickveto', 'away']),
-    target_temp_c: number,
+    target_temp_c: number.describe('The setpoint by day. What counts now is state.wanted_now_c.'),
+    day_setpoint_c: number,
+    night_setpoint_c: number,
     allowed_modes: z.array(z.string()).exactOptional(),
     circuit_type: text,
     associated_circuit: z.int().exactOptional(),
@@ -113,8 +119,6 @@ const boilerStatus = z.object({
     flowset_hwc_max_c: number,
     partload_hc_kw: number,
     partload_hwc_kw: number,
-    installer_menu_code: number,
-    phone_number: text,
     hours_till_service: number,
   }),
   diagnostics: z.object({
@@ -154,8 +158,6 @@ const system = z.object({
     max_room_humidity: number,
     maintenance_date: text,
     installer_name: text,
-    installer_phone: text,
-    installer_menu_code: number,
   }),
   // Hydraulic scheme and wiring as the installer set them; `vr71_circuit_start_index` is no longer part of it (spec 1).
   properties: z.object({ system_scheme: number, module_configuration_vr71: number }),

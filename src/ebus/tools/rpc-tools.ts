@@ -26,6 +26,7 @@ import { CONFIG_MS, STATE_MS, valid } from '../registry/method.ts'
 import { findMethod, planesOf } from '../registry/plane.ts'
 import { meaningOf } from '../semantic/read-key.ts'
 import type { ReadKey } from '../semantic/read-key.ts'
+import { SECRET_TEXT } from '../semantic/register.ts'
 import { addressArgument, busArgument, idempotencyKeyArgument } from './arguments.ts'
 import { changeView } from './change-view.ts'
 import { answered, ebusFamily } from './envelope.ts'
@@ -244,10 +245,8 @@ function checkSource(source: Json | undefined, heating: HeatingBus): Fault | und
  * The cache is the shadow itself, whose keys name the device: the same question to two devices is two questions. What
  * others asked for on the bus answers here as well, and its age says so.
  */
-async function read(
-  { house, invocation, call }: Job,
-  { heating, method, prepared, request }: Resolved,
-): Promise<Outcome> {
+async function read({ house, invocation, call }: Job, resolved: Resolved): Promise<Outcome> {
+  const { heating, method, prepared, request } = resolved
   const served = await heating.read(keyOf(request), {
     maxAgeMs: invocation.max_age_ms ?? classAgeMs(invocation.params) ?? method.maxAgeMs ?? 0,
     source: 'tool',
@@ -262,9 +261,7 @@ async function read(
   return ok({
     data: {
       ...besideData(house, heating, fromCache ? entry.atMs : nowMs),
-      data: isElsewhere(method, request.target, heating.installation)
-        ? bytesOnly(prepared.decode(entry.payload))
-        : prepared.decode(entry.payload),
+      data: shownValues(resolved, prepared.decode(entry.payload), entry.payload),
       cache: {
         from_cache: fromCache,
         age_seconds: Math.max(0, Math.round((nowMs - entry.atMs) / 1_000)),
@@ -273,6 +270,19 @@ async function read(
     },
   })
 }
+
+/** What a caller gets to see of an answer. */
+function shownValues({ heating, method, request }: Resolved, values: NamedValues, response: Uint8Array): NamedValues {
+  const { installation } = heating
+  if (isElsewhere(method, request.target, installation)) return bytesOnly(values)
+  const exchange = { telegram: { ...request, source: 0x00 }, response, commandRepeats: 0, responseRepeats: 0 }
+  if (installation.decode(exchange)?.secret !== true) return values
+  return { ...values, ...Object.fromEntries(TELLING.filter((name) => name in values).map((name) => [name, HIDDEN])) }
+}
+
+/** Where an answer has its bytes, in full or in part. */
+const TELLING: readonly string[] = ['payload', 'response_payload', 'value', 'decoded']
+const HIDDEN = valid(SECRET_TEXT)
 
 /** Without what only a regulator's table says. */
 function bytesOnly(values: NamedValues): NamedValues {
@@ -303,23 +313,25 @@ async function change({ house, invocation, call }: Job, resolved: Resolved): Pro
     // Not repeatable: a telegram that may have reached its target is not said a second time.
     const sent = await heating.send(request, { ...wish, signal: call.signal, repeatable: false })
     if (!sent.ok) return fail(writeFault(sent.fault, request.target))
-    const data = { ...prepared.decode(sent.value), ...(await confirm(resolved, wish)) }
+    const values = shownValues(resolved, prepared.decode(sent.value), sent.value)
+    const data = { ...values, ...(await confirm(resolved, wish)) }
     return ok({ data: { ...besideData(house, heating, house.clock.now()), data } })
   })
 }
 
 /** The acknowledge says that it was heard; only a look says that it was done. */
 async function confirm(
-  { heating, prepared, request }: Resolved,
+  resolved: Resolved,
   wish: { readonly caller: string; readonly deadlineMs: number },
 ): Promise<NamedValues> {
+  const { heating, prepared, request } = resolved
   if (prepared.confirm === undefined) return {}
   const look = { ...request, data: prepared.confirm.data }
   const served = await heating.read(keyOf(look), { ...wish, maxAgeMs: 0, source: 'write_confirm' })
   // The change was acknowledged; that it could not be looked at makes it unconfirmed, not failed.
   if (!served.ok) return { read_back: { value: null, valid: false }, confirmed: { value: null, valid: false } }
   const { payload } = served.value.entry
-  const values = prepared.confirm.decode(payload)
+  const values = shownValues(resolved, prepared.confirm.decode(payload), payload)
   return {
     read_back: values['decoded'] ?? values['value'] ?? valid(hex(payload)),
     confirmed: valid(prepared.confirm.holds(payload)),

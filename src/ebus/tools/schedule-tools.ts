@@ -15,7 +15,7 @@ import type { Result } from '../../core/result.ts'
 import type { HeatingBus } from '../heating-bus-client.ts'
 import { PlaneReader } from '../semantic/plane-reader.ts'
 import type { ReadKey } from '../semantic/read-key.ts'
-import { HOT_WATER, ZONE } from '../semantic/register-map.ts'
+import { HOT_WATER } from '../semantic/register-map.ts'
 import type { DaySlot, ProgramConfig, ProgramId } from '../semantic/schedule.ts'
 import { NO_ZONE, WEEKDAYS, decodeProgramConfig, refusalText } from '../semantic/schedule.ts'
 import { configKey, knownProgram } from '../semantic/schedule-reads.ts'
@@ -23,6 +23,7 @@ import { slotJson } from '../semantic/schedules.ts'
 import type { DayOutcome, DayPlace, SlotResult, Talk } from '../semantic/schedule-writer.ts'
 import { readDay, writeDay } from '../semantic/schedule-writer.ts'
 import type { Regulator } from '../semantic/topology.ts'
+import { dayRegister } from '../semantic/zones.ts'
 import { busArgument, idempotencyKeyArgument } from './arguments.ts'
 import { answered, ebusFamily } from './envelope.ts'
 import { badArguments, notFound, readFault, withdrawn, writeFault } from './faults.ts'
@@ -263,7 +264,7 @@ async function askConfig(talk: Talk, regulator: Regulator, id: ProgramId): Promi
 /** What slots without a temperature of their own heat to. */
 function setpointOf(heating: HeatingBus, { zone, channel }: ProgramId): number | undefined {
   const reader = new PlaneReader(heating.installation)
-  return channel === 'dhw' ? reader.peek(HOT_WATER.target) : reader.peek(ZONE.daySetpoint, zone)
+  return channel === 'dhw' ? reader.peek(HOT_WATER.target) : reader.peek(dayRegister(reader, zone), zone)
 }
 
 function rehearsed(

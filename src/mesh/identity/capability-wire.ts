@@ -8,6 +8,7 @@
  */
 import { z } from 'zod'
 import type { PeerCapability, PeerSchemas } from '../../bus/peer.ts'
+import { isJsonObject } from '../../core/json.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { EFFECTS } from '../../bus/capability.ts'
 import type { Version } from '../../bus/capability.ts'
@@ -107,10 +108,12 @@ export function parseVersion(text: string): Version | undefined {
   return found === null ? undefined : [Number(found[1]), Number(found[2])]
 }
 
+/** They came as JSON, and what they hold is read by the bus: here only whether they are objects is looked at. */
+const schema = z.custom<JsonObject>(isJsonObject)
 const schemas = z.object({
-  request_schema: z.record(z.string(), z.json()),
-  response_schema: z.record(z.string(), z.json()).nullable(),
-  stream_schema: z.record(z.string(), z.json()).nullable(),
+  request_schema: schema,
+  response_schema: schema.nullable(),
+  stream_schema: schema.nullable(),
 })
 
 /** The five keys of the hash without name and version, which the asker has. */

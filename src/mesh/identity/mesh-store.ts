@@ -5,6 +5,7 @@
  *   community     the newest revision of the member list that was proven
  *   invitation    what was given out here, with its secret, and who used it
  *   peer          where others were last reached, and what they were called
+ *   offer_…       what others were seen to offer (offer-store.ts)
  *   fact          how far the sequence of manifests is reserved; where this node listens
  *
  * Does I/O.
@@ -18,6 +19,7 @@ import { outnumber, readCommunity, reapply, standingOf, supersede, withMember } 
 import type { Authority, Community, CommunityFault, Level } from './community.ts'
 import { isProven } from './invitation.ts'
 import type { Invitation, JoinRequest } from './invitation.ts'
+import { OFFER_TABLES, OfferStore } from './offer-store.ts'
 
 const migrations: Migrations = {
   room: 'mesh',
@@ -30,6 +32,7 @@ const migrations: Migrations = {
        node_id TEXT PRIMARY KEY, addresses TEXT NOT NULL, seen_at_ms INTEGER NOT NULL
      ) STRICT, WITHOUT ROWID`,
     'ALTER TABLE peer ADD COLUMN name TEXT',
+    OFFER_TABLES,
   ],
 }
 
@@ -68,12 +71,14 @@ const REFUSED_FOR_GOOD: ReadonlySet<CommunityFault['kind']> = new Set([
 ])
 
 export class MeshStore {
+  readonly offers: OfferStore
   readonly #database: Database
   #community: Community | undefined
   #seenVersion = -1
 
   constructor(path: string) {
     this.#database = new Database({ path, migrations: [migrations] })
+    this.offers = new OfferStore(this.#database)
     this.#community = heldIn(this.#database.sql)
     this.#seenVersion = this.#version()
   }
@@ -89,6 +94,7 @@ export class MeshStore {
     if (version === this.#seenVersion) return
     this.#seenVersion = version
     this.#community = heldIn(this.#database.sql)
+    this.offers.reload()
   }
 
   /** Joins a community, or replaces the revision that is held if the rules between revisions allow it. */
@@ -138,8 +144,11 @@ export class MeshStore {
    */
   async leave(): Promise<void> {
     await this.#database.commit((sql) => {
-      sql.exec("DELETE FROM fact WHERE name IN ('community_id', 'community'); DELETE FROM invitation; DELETE FROM peer")
+      sql.exec(`
+        DELETE FROM fact WHERE name IN ('community_id', 'community');
+        DELETE FROM invitation; DELETE FROM peer; DELETE FROM offer_pin; DELETE FROM offer_withheld`)
     })
+    this.offers.reload()
     this.#community = undefined
   }
 

@@ -22,7 +22,7 @@ import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
 import { SESSION_ID_LENGTH } from '../identity/session-key.ts'
 import { verifyText } from '../identity/node-key.ts'
-import { lostAnswer, unreachable, withdrawn } from '../transport.ts'
+import { disconnected, lostAnswer, unreachable, withdrawn } from '../transport.ts'
 import type { Destination, MeshTransport, Message, PacketEvents, PacketWire, StreamDelivered } from '../transport.ts'
 import { isPacket } from '../packets/packet.ts'
 import { ACK_EVERY, KEEP_ALIVE_MS, WINDOW_FRAMES } from './credit.ts'
@@ -128,13 +128,14 @@ export class NatsCaller implements MeshTransport<'nats'> {
   /** Streams have lost frames. What else is under way will be asked for. */
   linkLost(): void {
     for (const { emit, settle, nodeId, message } of this.#pending.values())
-      if (emit !== undefined) settle(fail(lostAnswer(nodeId, message.idempotent, 'the connection to NATS broke')))
+      if (emit !== undefined)
+        settle(fail({ ...lostAnswer(nodeId, message.idempotent, 'the connection to NATS broke'), ownSide: true }))
   }
 
   close(): void {
     clearInterval(this.#timer)
     for (const { settle, nodeId, message } of this.#pending.values())
-      settle(fail(lostAnswer(nodeId, message.idempotent, 'this node stops')))
+      settle(fail({ ...lostAnswer(nodeId, message.idempotent, 'this node stops'), ownSide: true }))
     for (const wire of this.#wires.values()) this.#packets?.broke(wire, 'this node stops')
   }
 
@@ -161,7 +162,7 @@ export class NatsCaller implements MeshTransport<'nats'> {
   ): Promise<Answered> {
     const { connection } = this.#options.link
     const communityId = message.fields['community'] ?? ''
-    if (connection === undefined) return Promise.resolve(fail(unreachable(nodeId, 'NATS is not connected')))
+    if (connection === undefined) return Promise.resolve(fail(disconnected(nodeId, 'NATS is not connected')))
     if (signal.aborted) return Promise.resolve(fail(withdrawn()))
     const head = { t: 'call' as const, f: { ...message.fields }, p: message.proof }
     const payload = encodeMessage(emit === undefined ? head : { ...head, w: WINDOW_FRAMES }, message.body)

@@ -13,10 +13,11 @@ import { Kvm } from '@nats-io/kv'
 import type { KV, KvWatchEntry } from '@nats-io/kv'
 import type { NatsConnection } from '@nats-io/transport-node'
 import type { Clock } from '../../core/clock.ts'
-import { canonicalJson, isJsonObject } from '../../core/json.ts'
+import { canonicalJson, isJsonObject, isNestedWithin } from '../../core/json.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { Logger } from '../../core/logger.ts'
 import { thrownMessage } from '../../core/thrown.ts'
+import { MAX_DEPTH } from '../body.ts'
 import type { Hint, PeerSource } from '../discovery/peer-source.ts'
 import { idToken, isNodeId } from '../identity/node-key.ts'
 import type { OwnManifest } from '../self.ts'
@@ -219,7 +220,8 @@ function isOlder({ revision: heard }: JsonObject, held: JsonObject | undefined):
 
 function parsed(entry: KvWatchEntry): unknown {
   try {
-    return JSON.parse(entry.string())
+    const value: unknown = JSON.parse(entry.string())
+    return isNestedWithin(value, MAX_DEPTH) ? value : undefined
   } catch {
     return undefined
   }

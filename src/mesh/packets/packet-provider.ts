@@ -333,6 +333,6 @@ function garbled(): Fault {
 
 function tooLarge(number: number, limit: number): string {
   const sentence = `The answer is larger than the ${limit} bytes that can be carried. What was done, was done.`
-  const { status, text } = encodeOutcome(fail(refusal('internal_error', 'too-large', sentence)))
+  const { status, text } = encodeOutcome(fail({ ...refusal('internal_error', 'too-large', sentence), begun: true }))
   return `[${number},${status},${text}]`
 }

@@ -52,6 +52,9 @@ const busTopology = defineTool({
     capabilities_total: z.int().describe('How many there are, on whatever page.'),
     next_after: z.string().exactOptional().describe('There are more: the last name of this page.'),
     in_flight_total: z.int(),
+    disagreements: z
+      .array(figures)
+      .describe('Names whose providers say different things of them; the strictest of them counts.'),
   }),
 })
 
@@ -59,12 +62,12 @@ const busTraces = defineTool({
   ...common,
   name: 'bus_traces',
   title: 'The last calls',
-  description: `Lists the last calls, newest first: who called what, where it ran, how it ended and how long each stage took. The last ${TRACE_RING_BUFFER.toLocaleString('en')} are kept in memory; for proof of older ones see the ledger.`,
+  description: `Lists the calls under way, and the last ones, newest first: who called what, where it ran, how it ended and how long each stage took. The last ${TRACE_RING_BUFFER.toLocaleString('en')} are kept in memory; for proof of older ones see the ledger.`,
   input: z.strictObject({
     limit: limitArgument,
     capability: id().exactOptional(),
     trace_id: id().exactOptional(),
-    result: id().exactOptional().describe('`ok`, or an error code.'),
+    result: id().exactOptional().describe('`ok`, `running`, or an error code.'),
   }),
   output: z.object({ traces: z.array(figures) }),
 })
@@ -78,12 +81,13 @@ const busStats = defineTool({
   output: figures,
 })
 
-export type ViewedBus = Pick<CapabilityBus, 'topologySnapshot' | 'recentTraces' | 'stats' | 'offer'>
+export type ViewedBus = Pick<CapabilityBus, 'topologySnapshot' | 'recentTraces' | 'runningTraces' | 'stats' | 'offer'>
 
 export function busTools(bus: ViewedBus, guard: Pick<Guard, 'mayRead'>): readonly Capability[] {
   return [
     busTopology.handledBy(async ({ prefix = '', after = '', limit }) => {
-      const { communityId, peers, capabilitiesLocal, capabilitiesRemote, ...rest } = bus.topologySnapshot()
+      const { communityId, peers, capabilitiesLocal, capabilitiesRemote, disagreements, ...rest } =
+        bus.topologySnapshot()
       const wanted = ({ name }: EntryView): boolean => name.startsWith(prefix) || underscored(name).startsWith(prefix)
       const shown = prefix === '' ? inBrief : snakeCase
       const all = [...capabilitiesLocal, ...capabilitiesRemote].filter(wanted)
@@ -98,23 +102,24 @@ export function busTools(bus: ViewedBus, guard: Pick<Guard, 'mayRead'>): readonl
         capabilities_local: entries.filter(({ isLocal }) => isLocal).map(shown),
         capabilities_remote: entries.filter(({ isLocal }) => !isLocal).map(shown),
         capabilities_total: all.length,
+        disagreements: disagreements.filter(({ name }) => name.startsWith(prefix)).map(snakeCase),
         ...next,
       })
     }),
 
-    busTraces.handledBy(async ({ limit, capability, trace_id: traceId, result }, { caller }) => {
+    busTraces.handledBy(async ({ limit, capability, trace_id: traceId, result }, { caller, traceId: ownId }) => {
       // A trace has no target: what a call was about is in the ledger.
       const mayRead = ({ caller: principal, capability: tool }: CallTraceEvent): boolean =>
         guard.mayRead(caller, { principal, effect: bus.offer(tool)?.effect, target: undefined }, bus.offer(tool))
-      const traces = bus
-        .recentTraces(TRACE_RING_BUFFER)
-        .filter(
-          (trace) =>
-            mayRead(trace) &&
-            (capability === undefined || isMeant(trace.capability, capability)) &&
-            (traceId === undefined || trace.traceId === traceId) &&
-            (result === undefined || trace.result === result),
-        )
+      // Whoever asks knows that this very call runs.
+      const running = bus.runningTraces().filter((trace) => trace.traceId !== ownId)
+      const traces = [...running, ...bus.recentTraces(TRACE_RING_BUFFER)].filter(
+        (trace) =>
+          mayRead(trace) &&
+          (capability === undefined || isMeant(trace.capability, capability)) &&
+          (traceId === undefined || trace.traceId === traceId) &&
+          (result === undefined || trace.result === result),
+      )
       return answer({ traces: traces.slice(0, limit).map(traceJson) })
     }),
 

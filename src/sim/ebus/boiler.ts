@@ -35,12 +35,17 @@ const tenths = numeric('SIN,10')
 const byte = (value: number): Uint8Array => Uint8Array.of(Math.round(value) & 0xff)
 const flag = (value: boolean): Uint8Array => Uint8Array.of(Number(value))
 const lamp = (value: boolean): Uint8Array => Uint8Array.of(ON_OFF[Number(value)] ?? 0)
+/** The value, its complement, and the sensor's state. */
+const mirrored = (celsius: number): Uint8Array => {
+  const value = d2c.encode(celsius)
+  return sensed(Uint8Array.from([...value, ...value.map((each) => ~each)]))
+}
 const sensed = (bytes: Uint8Array): Uint8Array => Uint8Array.from([...bytes, SENSOR_OK])
 
 /** By the two register bytes as they stand in the telegram. */
 const REGISTERS = new Map<number, (house: House) => Uint8Array>([
   [0x1800, ({ boiler }) => sensed(d2c.encode(boiler.flowCelsius))],
-  [0x9800, ({ boiler }) => sensed(d2c.encode(boiler.returnCelsius))],
+  [0x9800, ({ boiler }) => mirrored(boiler.returnCelsius)],
   [0x4400, ({ boiler }) => flag(boiler.pumpOn)],
   [0x0200, ({ boiler }) => sensed(thousandths.encode(boiler.pressureBar))],
   [0x0500, ({ boiler }) => lamp(boiler.flame)],
@@ -72,7 +77,8 @@ const REGISTERS = new Map<number, (house: House) => Uint8Array>([
   [0x1b00, ({ boiler }) => counter(boiler.heatingHours + boiler.dhwHours)],
   [0x1f00, () => byte(3)],
   [0x2000, () => byte(1)],
-  [0x4904, () => byte(96)],
+  // The pump mode in most boiler types: 0 runs on after heating.
+  [0x4904, () => byte(0)],
   // A telephone number in BCD, for the installer's line.
   [0x8104, () => Uint8Array.of(0x00, 0x00, 0x30, 0x12, 0x34, 0x56, 0xff, 0xff)],
   [0x2004, () => uin.encode(1_270)],
@@ -125,9 +131,16 @@ export function answerBoiler(plant: Plant, telegram: Telegram): Answer {
 const DRY_BAR = 0.5
 const TOO_LITTLE_WATER = 22
 
-/** Five numbers of what is wrong now; nothing was ever wrong before, and nothing wants service. */
-function errorMemory({ boiler }: House, [when, kind]: Uint8Array): Answer {
-  if (when !== 0x00 || (kind !== 0x01 && kind !== 0x02)) return EMPTY
+/** Status, minute, hour, day, month, year in BCD, and the number: too little water on 8 November 2024 at 13:45. */
+const PAST_ERROR = Uint8Array.of(0x02, 0x45, 0x13, 0x08, 0x11, 0x24, TOO_LITTLE_WATER, 0x00)
+const NO_PAST_ERROR = Uint8Array.of(0x00, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff)
+const HISTORY_LENGTH = 10
+
+/** Five numbers of what is wrong now; one thing was wrong before, and nothing wants service. */
+function errorMemory({ boiler }: House, [when, kind, index = HISTORY_LENGTH]: Uint8Array): Answer {
+  if (kind !== 0x01 && kind !== 0x02) return EMPTY
+  if (when === 0x01 && index < HISTORY_LENGTH) return kind === 0x01 && index === 0 ? PAST_ERROR : NO_PAST_ERROR
+  if (when !== 0x00) return EMPTY
   const codes = kind === 0x01 && boiler.pressureBar < DRY_BAR ? [TOO_LITTLE_WATER] : []
   return Uint8Array.from([0, 1, 2, 3, 4].flatMap((place) => [...uin.encode(codes[place])]))
 }

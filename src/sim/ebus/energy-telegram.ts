@@ -1,8 +1,11 @@
 /**
  * Energy telegram: service B516 with selector 10, in both directions.
  *
- *   10 0X FF FF 0Y 0Z WV 3Q     X 0 all 1 day 2 month 3 year   Y 3 electricity 4 gas   Z 0 all 3 heating 4 hot water
- *   answer 0X 00 00 0Y 0Z WV 3Q and a float of Wh; broadcast: selector and float
+ *   10 0X FF FF 0Y 0Z LL HH     X 0 all 1 day 2 month 3 year   Y 3 electricity 4 gas   Z 0 all 3 heating 4 hot water
+ *   answer 0X 00 0X 0Y 0Z LL HH and a float of Wh; broadcast: selector and float
+ *
+ * HHLL is a date, yyyyyyy mmmm ddddd with years since 2000: a month is named by its first day, a year by month and day
+ * 0, all time by 0. An answer about all time has the date of today.
  *
  * Pure.
  */
@@ -29,8 +32,9 @@ export function energySelectors(timeMs: number): readonly Uint8Array[] {
 export function answerEnergy(house: House, selector: Uint8Array): Uint8Array | undefined {
   const value = readSeries(house, selector)
   if (value === undefined) return undefined
-  const [, period = 0, , , source = 0, use = 0, high = 0, low = 0] = selector
-  return Uint8Array.from([period, 0, 0, source, use, high, low, ...WH.encode(value)])
+  const [, period = 0, , , source = 0, use = 0, low = 0, high = 0] = selector
+  const date = period === 0 ? packDate(partsOf(house.timeMs)) : [low, high]
+  return Uint8Array.from([period, 0, period, source, use, ...date, ...WH.encode(value)])
 }
 
 /** With the pattern for "nothing" where nobody counts. */
@@ -40,7 +44,7 @@ export function broadcastEnergy(house: House, selector: Uint8Array): Uint8Array 
 
 function readSeries(house: House, selector: Uint8Array): number | undefined {
   if (selector.length !== SELECTOR_LENGTH || selector[0] !== 0x10) return undefined
-  const [, period = 0, , , source = 0, use = 0, high = 0, low = 0] = selector
+  const [, period = 0, , , source = 0, use = 0, low = 0, high = 0] = selector
   const { gasHeating, gasDhw, electricHeating, electricDhw } = house.energy
   const bySource = new Map([
     [4, [gasHeating, gasDhw]],
@@ -50,28 +54,52 @@ function readSeries(house: House, selector: Uint8Array): number | undefined {
   if (meters === undefined || ![0, 3, 4].includes(use)) return undefined
   // Uses 3 and 4 are the two meters of a source, 0 is their sum.
   const chosen = use === 0 ? meters : meters.slice(use - 3, use - 2)
-  const read = reader(period, [high, low], house.timeMs)
+  const read = reader(period, [low, high], house.timeMs)
   return read === undefined ? undefined : chosen.reduce((sum, meter) => sum + read(meter), 0)
 }
 
 function reader(period: number, date: readonly number[], timeMs: number): ((meter: EnergyMeter) => number) | undefined {
-  const isNow = when(period, timeMs).every((byte, index) => byte === date[index])
+  const isAt = (time: readonly number[]): boolean => time.every((byte, index) => byte === date[index])
+  const { year, month } = partsOf(timeMs)
   if (period === 0) return ({ totalWh }) => totalWh
-  if (period === 1) return isNow ? ({ todayWh }) => todayWh : undefined
-  if (period === 2) return ({ monthWh }) => monthWh
-  if (period === 3) return isNow ? ({ yearWh }) => yearWh : ({ lastYearWh }) => lastYearWh
-  return undefined
+  if (period === 1) return isAt(when(1, timeMs)) ? ({ todayWh }) => todayWh : undefined
+  if (period === 2) {
+    if (isAt(when(2, timeMs))) return ({ monthWh }) => monthWh
+    const before = month === 1 ? { year: year - 1, month: 12, day: 1 } : { year, month: month - 1, day: 1 }
+    return isAt(packDate(before)) ? ({ lastMonthWh }) => lastMonthWh : undefined
+  }
+  if (period !== 3) return undefined
+  if (isAt(when(3, timeMs))) return ({ yearWh }) => yearWh
+  return isAt(packDate({ year: year - 1, month: 0, day: 0 })) ? ({ lastYearWh }) => lastYearWh : undefined
 }
 
-/** The last two selector bytes: today, or this year. */
+/** The last two selector bytes of what is now: today, this month, this year, or all time. */
 function when(period: number, timeMs: number): readonly [number, number] {
-  if (period === 0) return [0x00, 0x30]
-  if (period !== 1) return [0x00, 0x32]
+  const { year, month, day } = partsOf(timeMs)
+  switch (period) {
+    case 1:
+      return packDate({ year, month, day })
+    case 2:
+      return packDate({ year, month, day: 1 })
+    case 3:
+      return packDate({ year, month: 0, day: 0 })
+    default:
+      return [0, 0]
+  }
+}
+
+interface DateParts {
+  readonly year: number
+  readonly month: number
+  readonly day: number
+}
+
+function partsOf(timeMs: number): DateParts {
   const date = new Date(timeMs)
-  const month = date.getUTCMonth() + 1
-  const day = date.getUTCDate()
-  // Month and day share a byte: the upper half counts half months from January or from August, 3Q says which.
-  const late = month > 7
-  const high = 2 * (late ? month - 8 : month) + (day > 15 ? 1 : 0)
-  return [(high << 4) | (day > 15 ? day - 16 : day), late ? 0x33 : 0x32]
+  return { year: date.getUTCFullYear(), month: date.getUTCMonth() + 1, day: date.getUTCDate() }
+}
+
+function packDate({ year, month, day }: DateParts): readonly [low: number, high: number] {
+  const packed = ((year - 2_000) << 9) | (month << 5) | day
+  return [packed & 0xff, (packed >> 8) & 0xff]
 }

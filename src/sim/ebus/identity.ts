@@ -17,15 +17,23 @@ export interface Identity {
 }
 
 const VAILLANT = 0xb5
-const CHUNK = 8
+/** Where the four pieces begin and end: 8, 9, 9 and 2 characters. */
+const PIECES: readonly (readonly [number, number])[] = [
+  [0, 8],
+  [8, 17],
+  [17, 26],
+  [26, 28],
+]
 
 /** The answer to a question about identity; `undefined` for any other question. */
 export function answerIdentity(identity: Identity, { primary, secondary, data }: Telegram): Uint8Array | undefined {
   if (primary === 0x07 && secondary === 0x04) return identification(identity)
   const chunk = (data[0] ?? 0) - 0x24
   if (primary !== VAILLANT || secondary !== 0x09 || data.length !== 1 || chunk < 0 || chunk > 3) return undefined
-  const text = identity.serial.padEnd(4 * CHUNK, ' ').slice(chunk * CHUNK, (chunk + 1) * CHUNK)
-  return Uint8Array.from([0x00, ...utf8(text)])
+  const [start = 0, end = 0] = PIECES[chunk] ?? []
+  const text = utf8(identity.serial.slice(start, end))
+  // Only the first piece begins with a status.
+  return chunk === 0 ? Uint8Array.of(0x00, ...text) : text
 }
 
 function identification({ id, software, hardware }: Identity): Uint8Array {

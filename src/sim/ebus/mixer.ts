@@ -21,10 +21,10 @@ export function answerMixer({ house }: Plant, telegram: Telegram): Answer {
   if (secondary === 0x24 || secondary === 0x09) return new Uint8Array()
   if (secondary !== 0x23) return 'refuse'
   const { boiler, circuits, dhw, solar } = house
-  // Two blocks of sensors; inputs with nothing on them read as replacement values.
-  const blocks = new Map<number, readonly (number | undefined)[]>([
-    [
-      0x06,
+  // Inputs with nothing on them read as replacement values. The last of the second block is no input; a real module
+  // says 0 degrees for the twelfth and 8 for that one where nothing is connected.
+  if (data[0] === 0x06)
+    return sensorBlock(
       [
         boiler.flowCelsius,
         circuits[1]?.flowCelsius,
@@ -34,11 +34,16 @@ export function answerMixer({ house }: Plant, telegram: Telegram): Answer {
         undefined,
         undefined,
       ],
-    ],
-    [0x07, [solar.collectorCelsius, undefined, undefined, undefined, circuits[1]?.mixerPct, undefined]],
-  ])
-  const block = blocks.get(data[0] ?? 0)
-  if (block === undefined) return data[0] === 0x02 ? Uint8Array.of(0x01, 0x00) : new Uint8Array()
-  // Two bytes of state close each block; their meaning is not known, their values are a real module's.
-  return Uint8Array.from([...block.flatMap((value) => [...d2c.encode(value)]), 0x40, 0x3d])
+      FIRST_TAIL,
+    )
+  if (data[0] === 0x07) return sensorBlock([solar.collectorCelsius, undefined, undefined, undefined, 0, 8], SECOND_TAIL)
+  return data[0] === 0x02 ? Uint8Array.of(0x01, 0x00) : new Uint8Array()
+}
+
+/** What closes the blocks: their meaning is not known, their bytes are a real module's. */
+const FIRST_TAIL = [0x40, 0x3d] as const
+const SECOND_TAIL = [0x80, 0x57, 0x05] as const
+
+function sensorBlock(celsius: readonly (number | undefined)[], tail: readonly number[]): Uint8Array {
+  return Uint8Array.from([...celsius.flatMap((value) => [...d2c.encode(value)]), ...tail])
 }

@@ -98,8 +98,13 @@ function dewPoint(room: House['zones'][number] | undefined): number | undefined 
 
 const vetoRuns = ({ quickVeto }: House['zones'][number], { timeMs }: House): boolean =>
   quickVeto !== undefined && quickVeto.untilMs > timeMs
-const away = ({ holiday }: House['zones'][number], { timeMs }: House): boolean =>
-  holiday !== undefined && holiday.startMs <= timeMs && timeMs < holiday.endMs
+
+const daySetpoint = (limits: readonly [number, number]): Access =>
+  setting(
+    (plant, index) => plant.house.zones[index]?.dayCelsius,
+    (plant, value, index) => changeZone(plant, index, { dayCelsius: value }),
+    limits,
+  )
 
 export const ZONES: readonly Row[] = [
   [0x03, DATE, 2, holidayDate('startMs')], // holiday from
@@ -139,12 +144,7 @@ export const ZONES: readonly Row[] = [
     0x0e, // special function
     U8,
     3,
-    setting(
-      specialFunction,
-      (plant, value, index) =>
-        value === 0 ? changeZone(plant, index, { quickVeto: undefined, holiday: undefined }) : undefined,
-      [0, 5],
-    ),
+    setting(specialFunction, setSpecialFunction, [0, 5]),
   ],
   [0x0f, F32, 1, zone(({ roomCelsius }) => roomCelsius)], // room, °C
   [0x12, U8, 1, zone(({ heating }) => Number(heating))], // valve
@@ -164,16 +164,7 @@ export const ZONES: readonly Row[] = [
   ],
   [0x20, TIME, 2, zone(({ holiday }) => timeOf(holiday?.endMs ?? 0))], // holiday to, time
   [0x21, TIME, 2, zone(({ holiday }) => timeOf(holiday?.startMs ?? 0))], // holiday from, time
-  [
-    0x22, // day, °C
-    F32,
-    3,
-    setting(
-      (plant, index) => plant.house.zones[index]?.dayCelsius,
-      (plant, value, index) => changeZone(plant, index, { dayCelsius: value }),
-      [15, 30],
-    ),
-  ],
+  [0x22, F32, 3, daySetpoint([15, 30])], // day, °C
   // Quick veto until, date.
   [0x24, DATE, 1, zone(({ quickVeto }) => (quickVeto === undefined ? UNSET_DATE : dateOf(quickVeto.untilMs)))],
   // Quick veto, h; writing starts it.
@@ -181,12 +172,30 @@ export const ZONES: readonly Row[] = [
   [0x28, F32, 0, zone(({ humidityPct }) => humidityPct)], // humidity, %
 ]
 
-/** 2 quick veto, 3 away, 0 neither; writing 0 ends both. */
+/** What came with 720 controllers: end and hours of a quick veto, times of a holiday, the day setpoint at 22. */
+const SINCE_720: ReadonlySet<number> = new Set([0x1e, 0x20, 0x21, 0x22, 0x24, 0x26, 0x28])
+
+export const ZONES_OF_700: readonly Row[] = [
+  ...ZONES.filter(([register]) => !SINCE_720.has(register)),
+  [0x07, F32, 3, daySetpoint([5, 30])], // day, °C
+]
+
+/** 3 quick veto, 0 none; a holiday is nothing but its dates. */
 function specialFunction(plant: Plant, index: number): number | undefined {
   const found = plant.house.zones[index]
   if (found === undefined) return undefined
-  if (vetoRuns(found, plant.house)) return 2
-  return away(found, plant.house) ? 3 : 0
+  return vetoRuns(found, plant.house) ? QUICK_VETO : 0
+}
+
+const QUICK_VETO = 3
+/** Without a register for its hours, a veto runs for these. */
+const VETO_HOURS = 6
+
+/** 0 ends what there is; a 700 controller starts a quick veto this way, because it has no register for its hours. */
+function setSpecialFunction(plant: Plant, value: number, index: number): void {
+  if (value === 0) changeZone(plant, index, { quickVeto: undefined })
+  else if (value === QUICK_VETO && plant.house.zones[index]?.quickVeto === undefined)
+    setVeto(plant, index, { hours: VETO_HOURS })
 }
 
 function vetoHours(plant: Plant, index: number): number | undefined {
@@ -220,10 +229,12 @@ function holidayDate(edge: 'startMs' | 'endMs'): Access {
     write(plant, value, index) {
       const found = plant.house.zones[index]
       if (found === undefined || typeof value !== 'object' || !('day' in value)) return false
-      const ms = Date.UTC(value.year ?? 2015, (value.month ?? 1) - 1, value.day ?? 1)
-      // Begin and end are two registers, written one after the other: in between the holiday has no length.
-      const holiday = found.holiday ?? { startMs: ms, endMs: ms, celsius: 15 }
-      changeZone(plant, index, { holiday: { ...holiday, [edge]: ms } })
+      const midnight = Date.UTC(value.year ?? 2015, (value.month ?? 1) - 1, value.day ?? 1)
+      // The last day of a holiday belongs to it.
+      const edges = { startMs: midnight, endMs: midnight + 24 * HOUR_MS - 60_000 }
+      // Begin and end are two registers, written one after the other: in between it is a holiday of one day.
+      const holiday = found.holiday ?? { ...edges, celsius: 15 }
+      changeZone(plant, index, { holiday: { ...holiday, [edge]: edges[edge] } })
       return true
     },
   }

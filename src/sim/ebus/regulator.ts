@@ -14,12 +14,10 @@ import type { Identity } from './identity.ts'
 import { answerIdentity } from './identity.ts'
 import type { Plant } from './plant.ts'
 import { F32 } from './register.ts'
+import type { RegulatorFamily } from './regulator-registers.ts'
 import { extendedRegister } from './regulator-registers.ts'
 import type { Answer } from './station.ts'
 import { answerShortTimer, answerTimer } from './timer-programs.ts'
-
-/** 720 controllers keep their week in B555, 700 controllers in B524 03/04. */
-export type RegulatorFamily = '720' | '700'
 
 const IDENTITIES: Readonly<Record<RegulatorFamily, Identity>> = {
   '720': { id: 'BASV2', software: 0x0507, hardware: 0x1704, serial: '21213400202609140938006369N4' },
@@ -61,7 +59,7 @@ function answerExtended(plant: Plant, family: RegulatorFamily, data: Uint8Array)
     return family === '700' ? (answerShortTimer(plant, opcode, data.subarray(1)) ?? EMPTY) : EMPTY
   if ((opcode !== 0x02 && opcode !== 0x06) || data.length < 6) return 'refuse'
   const number = (high << 8) | low
-  const register = extendedRegister(opcode, group, number)
+  const register = extendedRegister(family, [opcode, group, number])
   // An answer without bytes is how this controller says that it does not know.
   if (register === undefined || instance > 0x0a) return EMPTY
   if (verb === 0x00) {

@@ -12,7 +12,7 @@ import { AdapterServer } from './adapter-server.ts'
 import { EbusdServer } from './ebusd-server.ts'
 import { HeatingSystem } from './heating-system.ts'
 import { PlainUdpServer } from './plain-udp-server.ts'
-import type { RegulatorFamily } from './regulator.ts'
+import type { RegulatorFamily } from './regulator-registers.ts'
 import { VirtualClock } from './virtual-clock-server.ts'
 
 export interface EbusSimulatorOptions {

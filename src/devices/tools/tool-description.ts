@@ -1,28 +1,13 @@
 /**
- * Stranger's text: what a device wrote, made fit to be read by a model. It stays a stranger's text, and says whose.
- *
- * Nothing invisible gets through: control and format characters (bidi overrides, zero-width joins, tag letters),
- * private and unassigned code points, variation selectors. What one cannot see, one cannot be told by.
+ * Tool description: a device's words about one of its tools, with whose words they are.
  *
  * Pure.
  */
-const INVISIBLE =
-  /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Cs}\u{FE00}-\u{FE0F}\u{E0100}-\u{E01EF}\u{115F}\u{1160}\u{3164}\u{FFA0}]/gu
+import { visibleText } from '../../core/stranger-text.ts'
+
 const MAX_DESCRIPTION = 1_024
 const MAX_READ = 2 * MAX_DESCRIPTION
 const MAX_NAME = 64
-
-/** One line of visible text, at most `max` characters. */
-export function visibleText(text: string, max: number): string {
-  const line = text
-    // Line breaks part words; everything else that is invisible leaves no gap.
-    .replaceAll(/[\p{Zl}\p{Zp}\p{Zs}\t\n\r\v\f]+/gu, ' ')
-    .replaceAll(INVISIBLE, '')
-    .replaceAll(/ {2,}/g, ' ')
-    .trim()
-  const characters = Array.from(line)
-  return characters.length <= max ? line : `${characters.slice(0, max - 1).join('')}…`
-}
 
 export function deviceName(name: string, slug: string): string {
   return visibleText(name, MAX_NAME) || slug

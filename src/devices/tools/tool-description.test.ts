@@ -1,33 +1,7 @@
-import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { describeTool, renameTools, visibleText } from './stranger-text.ts'
+import { describeTool, renameTools } from './tool-description.ts'
 
-describe('a stranger’s text', () => {
-  it('loses what cannot be seen', () => {
-    const hidden = 'turn\u200Bs \u202Eon\u2066 the\u0007 lamp\u{E0041}\u{E0042}\uFE0F\u{E0101}\uE000\uD800'
-    expect(visibleText(hidden, 100)).toBe('turns on the lamp')
-    expect(visibleText('one\r\ntwo\u2028three\u3164\ttabs   end ', 100)).toBe('one two three tabs end')
-  })
-
-  it('keeps every script that people write in', () => {
-    expect(visibleText('设置音量 · громкость · जल', 100)).toBe('设置音量 · громкость · जल')
-  })
-
-  it('is cut at whole characters', () => {
-    expect(visibleText('😀😀😀😀', 3)).toBe('😀😀…')
-  })
-
-  it('is bounded and visible whatever it was', () => {
-    fc.assert(
-      fc.property(fc.string({ unit: 'binary', maxLength: 300 }), (text) => {
-        const shown = visibleText(text, 50)
-        expect(Array.from(shown).length).toBeLessThanOrEqual(50)
-        expect(shown).not.toMatch(/[\p{C}]/u)
-        expect(visibleText(shown, 50)).toBe(shown)
-      }),
-    )
-  })
-
+describe('a device’s description of its tool', () => {
   it('says whose it is, and calls other tools by the names they have here', () => {
     const rename = renameTools(
       new Map([

@@ -1,0 +1,293 @@
+import { describe, expect, it } from 'vitest'
+import { answering, callOf, echo, introduce, ME, node, offered, reply, validating } from '../../test/bus-village.ts'
+import type { OfferFacts } from '../../test/plain-offer.ts'
+import type { CallPipeline } from './call-pipeline.ts'
+import type { CapabilityBus } from './bus.ts'
+import type { Offer } from './capability.ts'
+import type { RemoteProvider } from './peer.ts'
+import { announce } from './peer.ts'
+
+/** A node that asks peers whose announcements the test decides; who was asked, and as what a call was judged. */
+function caller(options: { readonly remote?: RemoteProvider } = {}) {
+  const asked: string[] = []
+  const judged: Offer[] = []
+  const admit: CallPipeline = (call, offer, proceed) => {
+    if (offer !== undefined) judged.push(offer)
+    return validating(call, offer, proceed)
+  }
+  const remote: RemoteProvider = {
+    call: (entry) => {
+      asked.push(entry.nodeId)
+      return Promise.resolve(reply(entry.nodeId))
+    },
+    stream: () => Promise.reject(new Error('not here')),
+  }
+  const bus = node('a', { admit, remote: options.remote ?? remote })
+  const meet = (nodeId: string, ...facts: readonly OfferFacts[]): void => {
+    const capabilities = facts.map((each) => announce(offered(each)))
+    bus.onPeerUpdated({ nodeId, endpoint: undefined, manifest: { nodeId, capabilities } })
+  }
+  return { bus, asked, judged, meet }
+}
+
+function effectOf(bus: CapabilityBus, name: string): string | undefined {
+  return bus.offer(name)?.effect
+}
+
+describe('a contract', () => {
+  it('is chosen before the call is validated, and only its providers are asked', async () => {
+    const { bus, asked, judged, meet } = caller()
+    const text = { type: 'object', properties: { value: { type: 'string' } } }
+    const number = { type: 'object', properties: { value: { type: 'number' } } }
+    for (const nodeId of ['b', 'c']) meet(nodeId, { name: 'x.y', requestSchema: text })
+    meet('m', { name: 'x.y', requestSchema: number })
+    for (let call = 0; call < 30; call++) await bus.call('x.y', [1, 0], { value: 'v' }, ME)
+    expect(new Set(asked)).toEqual(new Set(['b', 'c']))
+    expect(new Set(judged.map(({ requestSchema }) => requestSchema))).toEqual(new Set([text]))
+    expect(await bus.call('x.y', [1, 0], { value: 1 }, ME)).toMatchObject({ fault: { kind: 'invalid-arguments' } })
+  })
+
+  it('of another effect, time-out, trust, secrets, idempotence or place is another', () => {
+    for (const other of [
+      { effect: 'writes' },
+      { timeoutSeconds: 1 },
+      { trustRequired: 'anchor' },
+      { secrets: ['pin'] },
+      { idempotent: false },
+      { anywhere: false },
+    ] as const) {
+      const { bus, meet } = caller()
+      meet('b', { name: 'x.y' })
+      meet('c', { name: 'x.y', ...other })
+      expect([other, bus.registry.contracts('x.y').contracts.length]).toEqual([other, 2])
+    }
+    const { bus, meet } = caller()
+    meet('b', { name: 'x.y', params: { model: 'one' }, maxConcurrent: 2 })
+    meet('c', { name: 'x.y', params: { model: 'two' }, maxConcurrent: 9 })
+    expect(bus.registry.contracts('x.y').contracts.length).toBe(1)
+  })
+
+  it('is not retried at a provider of another', async () => {
+    const asked: string[] = []
+    const { bus, meet } = caller({
+      remote: {
+        call: (entry) => {
+          asked.push(entry.nodeId)
+          return Promise.resolve({ ok: false, fault: { kind: 'offline', message: 'away', begun: false } })
+        },
+        stream: () => Promise.reject(new Error('not here')),
+      },
+    })
+    for (const nodeId of ['b', 'c', 'd']) meet(nodeId, { name: 'x.y' })
+    meet('m', { name: 'x.y', effect: 'writes' })
+    expect(await bus.call('x.y', [1, 0], {}, { ...ME, timeoutMs: 40 })).toMatchObject({ fault: { kind: 'offline' } })
+    expect(asked.includes('m')).toBe(false)
+    expect(asked.length).toBeGreaterThan(1)
+  })
+
+  it('of the session goes on, though another one is shown first', async () => {
+    const { bus, asked, meet } = caller()
+    meet('b', { name: 'x.y', effect: 'writes' })
+    await bus.call('x.y', [1, 0], {}, { ...ME, sessionId: 's' })
+    for (const nodeId of ['c', 'd']) meet(nodeId, { name: 'x.y' })
+    await bus.call('x.y', [1, 0], {}, { ...ME, sessionId: 's' })
+    expect(asked).toEqual(['b', 'b'])
+  })
+
+  it('with a provider that is there comes before one without', async () => {
+    const { bus, asked, meet } = caller()
+    for (const nodeId of ['b', 'c']) meet(nodeId, { name: 'x.y' })
+    meet('d', { name: 'x.y', timeoutSeconds: 1 })
+    for (const entry of bus.registry.named('x.y')) if (entry.nodeId !== 'd') entry.lastSeenMs = -60_001
+    await bus.call('x.y', [1, 0], {}, ME)
+    expect(asked).toEqual(['d'])
+  })
+
+  it('that a caller on another node means is the one that serves it', async () => {
+    const bus = node('a')
+    const text = { type: 'object', properties: { v: { type: 'string' } } }
+    bus.registerCapability(answering({ name: 'x.y', requestSchema: text, params: { n: 1 } }, async () => reply('text')))
+    bus.registerCapability(answering({ name: 'x.y', params: { n: 2 } }, async () => reply('any')))
+    for (const { offer } of bus.registry.named('x.y')) {
+      const { schemaHash } = announce(offer)
+      const inbound = callOf('x.y', {
+        caller: { kind: 'peer', id: 'p', level: 'trusted' },
+        deadlineMs: 1_000,
+        schemaHash,
+      })
+      expect(await bus.handleCall(inbound)).toMatchObject(reply(offer.params['n'] === 1 ? 'text' : 'any'))
+    }
+  })
+
+  it('that changed while a call was on its way runs nothing of the new one', async () => {
+    let ran = 0
+    const bus = node('a', {
+      admit: (call, _, proceed) => {
+        bus.registerCapability(answering({ name: 'x.y', effect: 'sensitive' }, count))
+        return proceed(call)
+      },
+    })
+    const count = async (): Promise<ReturnType<typeof reply>> => {
+      ran++
+      return reply(null)
+    }
+    bus.registerCapability(answering({ name: 'x.y' }, count))
+    expect(await bus.call('x.y', [1, 0], {}, ME)).toMatchObject({
+      fault: { kind: 'offline', details: { reason: 'changed' }, begun: false },
+    })
+    expect(ran).toBe(0)
+  })
+
+  it('stays the same when only words or limits of its provider change', async () => {
+    const bus = node('a', {
+      admit: (call, _, proceed) => {
+        bus.registerCapability(answering({ name: 'x.y', title: 'Another', maxConcurrent: 3 }, echo))
+        return proceed(call)
+      },
+    })
+    bus.registerCapability(answering({ name: 'x.y' }, echo))
+    expect(await bus.call('x.y', [1, 0], {}, ME)).toMatchObject({ ok: true })
+  })
+
+  it('has the lock and the assessment of the very instance that runs', () => {
+    const bus = node('a')
+    for (const n of [1, 2])
+      bus.registerCapability(
+        answering({ name: 'x.y', params: { n }, matches: { n: 'equals' }, lock: `thing:${n}` }, echo),
+      )
+    const locks = [1, 2].map((n) => bus.router.resolve({ ...callOf('x.y'), body: { params: { n } } }, 0)?.offer.lock)
+    expect(locks).toEqual(['thing:1', 'thing:2'])
+  })
+})
+
+describe('where providers of one name disagree', () => {
+  it('nobody lowers what another node demands', async () => {
+    const { bus, judged, meet } = caller()
+    meet('b', { name: 'lock.open', effect: 'writes', secrets: ['pin'] })
+    meet('m', { name: 'lock.open', effect: 'reads' })
+    expect(effectOf(bus, 'lock.open')).toBe('writes')
+    for (const nodeId of ['b', 'm']) await bus.call('lock.open', [1, 0], {}, { ...ME, node: nodeId })
+    await bus.call('lock.open', [1, 0], {}, ME)
+    expect(judged.map(({ effect, secrets }) => [effect, secrets])).toEqual(judged.map(() => ['writes', ['pin']]))
+    expect(judged).toHaveLength(3)
+  })
+
+  it('the strictest of this node’s own instances counts', async () => {
+    const judged: string[] = []
+    const bus = node('a', {
+      admit: (call, offer, proceed) => {
+        judged.push(offer?.effect ?? '')
+        return proceed(call)
+      },
+    })
+    bus.registerCapability(answering({ name: 'x.y', effect: 'reads', params: { n: 1 } }, echo))
+    bus.registerCapability(answering({ name: 'x.y', effect: 'sensitive', params: { n: 2 } }, echo))
+    for (let call = 0; call < 10; call++) await bus.call('x.y', [1, 0], {}, ME)
+    expect(new Set(judged)).toEqual(new Set(['sensitive']))
+  })
+
+  it('nobody else raises what this node’s own handlers are judged by', () => {
+    const { bus, meet } = caller()
+    bus.registerCapability(answering({ name: 'heat.get', anywhere: false }, echo))
+    meet('m', { name: 'heat.get', effect: 'admin', anywhere: false })
+    expect(effectOf(bus, 'heat.get')).toBe('reads')
+    expect(bus.registry.offer('heat.get', undefined, 'm')?.effect).toBe('admin')
+  })
+
+  it('shows it, and not that there are several versions or instances', () => {
+    const { bus, meet } = caller()
+    meet('b', { name: 'x.y', effect: 'writes' }, { name: 'x.v' }, { name: 'x.s' }, { name: 'x.p', params: { n: 1 } })
+    meet('c', { name: 'x.y' }, { name: 'x.v', version: [1, 1] }, { name: 'x.s', requestSchema: {} }, { name: 'x.p' })
+    expect(bus.topologySnapshot().disagreements).toEqual([
+      { name: 'x.y', effects: ['reads', 'writes'], schemas: 1, nodeIds: ['b', 'c'] },
+      { name: 'x.s', effects: ['reads'], schemas: 2, nodeIds: ['b', 'c'] },
+    ])
+    bus.onPeerRemoved('c')
+    expect(bus.topologySnapshot().disagreements).toEqual([])
+    expect(effectOf(bus, 'x.y')).toBe('writes')
+  })
+
+  it('the contract of most nodes is shown, however many instances one of them has', () => {
+    const { bus, meet } = caller()
+    const many = Array.from({ length: 5 }, (_, n) => ({ name: 'x.y', timeoutSeconds: 1, params: { n } }))
+    meet('a1', ...many)
+    for (const nodeId of ['b', 'c']) meet(nodeId, { name: 'x.y', timeoutSeconds: 2 })
+    expect(bus.offer('x.y')?.timeoutSeconds).toBe(2)
+    meet('d', { name: 'x.y', version: [1, 1], timeoutSeconds: 3 })
+    expect(bus.offer('x.y')?.timeoutSeconds).toBe(3)
+    expect(bus.registry.offer('x.y', undefined, 'a1')?.timeoutSeconds).toBe(1)
+    expect(bus.registry.offer('x.y', undefined, 'nobody')?.timeoutSeconds).toBe(3)
+  })
+
+  it('goes back to what is left when the others have gone', () => {
+    const { bus, meet } = caller()
+    meet('b', { name: 'x.y' })
+    meet('c', { name: 'x.y', effect: 'admin' })
+    expect(effectOf(bus, 'x.y')).toBe('admin')
+    bus.onPeerRemoved('c')
+    expect(effectOf(bus, 'x.y')).toBe('reads')
+  })
+})
+
+describe('whose answer', () => {
+  it('has to be said where several others offer what belongs to one house', async () => {
+    const { bus, asked, judged, meet } = caller()
+    for (const nodeId of ['b', 'c']) meet(nodeId, { name: 'heat.get', anywhere: false })
+    expect(await bus.call('heat.get', undefined, {}, ME)).toMatchObject({
+      fault: { kind: 'conflict', code: 'ambiguous_node', details: { alt_nodes: ['b', 'c'] }, begun: false },
+    })
+    expect(await bus.call('heat.get', undefined, {}, { ...ME, node: 'c' })).toMatchObject(reply('c'))
+    expect(asked).toEqual(['c'])
+    // The one that was refused is on record as what it was.
+    expect(judged).toHaveLength(2)
+  })
+
+  it('has to be said also where their contracts differ, or only one says that it is bound', async () => {
+    for (const other of [{ timeoutSeconds: 5 }, { anywhere: true }]) {
+      const { bus, asked, meet } = caller()
+      meet('b', { name: 'heat.get', anywhere: false })
+      meet('c', { name: 'heat.get', anywhere: false, ...other })
+      expect(await bus.call('heat.get', undefined, {}, ME)).toMatchObject({ fault: { code: 'ambiguous_node' } })
+      expect(asked).toEqual([])
+    }
+  })
+
+  it('is the session’s, once it has one', async () => {
+    const { bus, asked, meet } = caller()
+    for (const nodeId of ['b', 'c']) meet(nodeId, { name: 'heat.get', anywhere: false })
+    const session = { ...ME, sessionId: 's' }
+    expect(await bus.call('heat.get', undefined, {}, session)).toMatchObject({ ok: false })
+    await bus.call('heat.get', undefined, {}, { ...session, node: 'c' })
+    await bus.call('heat.get', undefined, {}, session)
+    expect(asked).toEqual(['c', 'c'])
+  })
+
+  it('is this node’s own where it has one, and nobody’s where its instances do not serve the call', async () => {
+    const { bus, asked, meet } = caller()
+    const facts = { name: 'heat.get', anywhere: false, params: { zone: 1 }, matches: { zone: 'equals' } } as const
+    bus.registerCapability(answering(facts, async () => reply('own')))
+    for (const nodeId of ['b', 'c']) meet(nodeId, { ...facts, params: { zone: 2 } })
+    expect(await bus.call('heat.get', undefined, { params: { zone: 1 } }, ME)).toEqual(reply('own'))
+    expect(await bus.call('heat.get', undefined, { params: { zone: 2 } }, ME)).toMatchObject({
+      fault: { code: 'ambiguous_node' },
+    })
+    expect(asked).toEqual([])
+  })
+
+  it('is named in every answer of another node, with its device where that is known', async () => {
+    const [a, b] = [node('a'), node('b')]
+    b.registerCapability(answering({ name: 'x.plain' }, async () => reply(1)))
+    b.registerCapability(
+      answering({ name: 'x.device' }, async () => ({
+        ok: true,
+        value: { data: 1, from: { node: 'forged', device: 'd' } },
+      })),
+    )
+    introduce(a, b)
+    expect(await a.call('x.plain', undefined, {}, ME)).toEqual({ ok: true, value: { data: 1, from: { node: 'b' } } })
+    expect(await a.call('x.device', undefined, {}, ME)).toEqual({
+      ok: true,
+      value: { data: 1, from: { node: 'b', device: 'd' } },
+    })
+  })
+})

@@ -1,0 +1,286 @@
+import { describe, expect, it } from 'vitest'
+import { answering, collect, ME, node, reply, settled, streaming } from '../../test/bus-village.ts'
+import { manualClock } from '../../test/manual-clock.ts'
+import { systemClock } from '../core/clock.ts'
+import type { CapabilityBus } from './bus.ts'
+import type { Call, Frame, Outcome } from './call.ts'
+import type { Offer, UnaryHandler } from './capability.ts'
+
+/** What plain JavaScript can give back where an outcome is promised. */
+const GARBAGE: readonly (readonly [string, unknown])[] = [
+  ['null', null],
+  ['nothing', undefined],
+  ['a text', 'done'],
+  ['an empty object', {}],
+  ['an ok that is no boolean', { ok: 1, value: { data: 1 } }],
+  ['a success without a value', { ok: true }],
+  ['a success with null', { ok: true, value: null }],
+  ['a success without data', { ok: true, value: {} }],
+  ['content that is no list', { ok: true, value: { data: 1, content: {} } }],
+  ['content without a type', { ok: true, value: { data: 1, content: [{}] } }],
+  ['usage that is no object', { ok: true, value: { data: 1, usage: 5 } }],
+  ['a question without questions', { ok: true, value: { data: 1, inputRequired: {} } }],
+  ['an origin that is no object', { ok: true, value: { data: 1, from: 'here' } }],
+  ['a device that is no text', { ok: true, value: { data: 1, from: { device: 7 } } }],
+  ['a failure without a fault', { ok: false }],
+  ['a fault without a kind', { ok: false, fault: { message: 'no' } }],
+  ['a fault of a kind that there is not', { ok: false, fault: { kind: 'whatever', message: 'no' } }],
+  ['a fault without a message', { ok: false, fault: { kind: 'failed' } }],
+  ['a code that is no text', { ok: false, fault: { kind: 'failed', message: 'no', code: 5 } }],
+  ['a time that is none', { ok: false, fault: { kind: 'busy', message: 'no', retryAfterMs: NaN } }],
+  ['reasons without rules', { ok: false, fault: { kind: 'not-permitted', message: 'no', reasons: [{}] } }],
+  ['details that are a list', { ok: false, fault: { kind: 'failed', message: 'no', details: [] } }],
+  [
+    'something that throws when it is looked at',
+    {
+      get ok(): boolean {
+        throw new Error('do not look')
+      },
+    },
+  ],
+]
+
+const MISTAKE = { ok: false, fault: { kind: 'internal', code: 'internal_error', begun: true } } as const
+
+function bound(handle: UnaryHandler, facts: Partial<Offer> = {}): CapabilityBus {
+  const bus = node('a')
+  bus.registerCapability(answering({ name: 'x.y', maxConcurrent: 1, ...facts }, handle))
+  return bus
+}
+
+function slots(bus: CapabilityBus): number {
+  return bus.registry.named('x.y')[0]?.inFlight ?? -1
+}
+
+describe('a handler that gives', () => {
+  it.each(GARBAGE)('%s is a mistake inside, and its slot is free again', async (_, given) => {
+    for (const handle of [() => Promise.resolve(given), () => given]) {
+      const bus = bound(handle as UnaryHandler)
+      expect(await bus.call('x.y', [1, 0], {}, ME)).toMatchObject(MISTAKE)
+      expect(slots(bus)).toBe(0)
+    }
+  })
+
+  it('an outcome without being async has given an outcome', async () => {
+    const bus = bound((() => reply('at once')) as unknown as UnaryHandler)
+    expect(await bus.call('x.y', [1, 0], {}, ME)).toEqual(reply('at once'))
+    expect(slots(bus)).toBe(0)
+  })
+
+  it('something that only looks like a promise is a mistake inside', async () => {
+    const thenable = {
+      get then(): never {
+        throw new Error('not today')
+      },
+    }
+    const bus = bound((() => thenable) as unknown as UnaryHandler)
+    expect(await bus.call('x.y', [1, 0], {}, ME)).toMatchObject(MISTAKE)
+    expect(slots(bus)).toBe(0)
+  })
+
+  it('a fault has begun, unless it says that it did nothing', async () => {
+    const fault = { kind: 'offline', message: 'away' } as const
+    expect(await bound(async () => ({ ok: false, fault })).call('x.y', [1, 0], {}, ME)).toEqual({
+      ok: false,
+      fault: { ...fault, begun: true },
+    })
+    const passedOn: Outcome = { ok: false, fault: { ...fault, begun: false } }
+    // What a handler heard from another capability is no word about itself.
+    expect(await bound(async () => passedOn).call('x.y', [1, 0], {}, ME)).toMatchObject({ fault: { begun: true } })
+    const untouched: Outcome = { ok: false, fault: { ...fault, untouched: true } }
+    expect(await bound(async () => untouched).call('x.y', [1, 0], {}, ME)).toEqual({
+      ok: false,
+      fault: { ...fault, begun: false },
+    })
+  })
+})
+
+describe('a stream that', () => {
+  async function streamed(handle: unknown, clock = manualClock()): Promise<readonly [Outcome, number]> {
+    const bus = node('a', { clock })
+    const stream = handle as Parameters<typeof streaming>[1]
+    bus.registerCapability(streaming({ name: 'x.y', maxConcurrent: 1 }, stream))
+    const outcome = await bus.call('x.y', [1, 0], {}, ME)
+    return [outcome, slots(bus)]
+  }
+
+  it.each<[string, unknown]>([
+    ['is none', () => undefined],
+    ['is null', () => null],
+    [
+      'throws at once',
+      () => {
+        throw new Error('boom')
+      },
+    ],
+    [
+      'ends without an outcome',
+      async function* () {
+        yield { event: 'token', data: 1 }
+      },
+    ],
+    [
+      'ends with null',
+      async function* () {
+        return null
+      },
+    ],
+    [
+      'is an object with a broken next',
+      () => ({
+        next: () => {
+          throw new Error('boom')
+        },
+      }),
+    ],
+  ])('%s is a mistake inside', async (_, handle) => {
+    expect(await streamed(handle)).toMatchObject([MISTAKE, 0])
+  })
+
+  it.each<[string, unknown]>([
+    ['null', null],
+    ['a text', 'frame'],
+    ['a frame without an event', { data: 1 }],
+    ['a frame without data', { event: 'token' }],
+    ['an event that is no text', { event: 5, data: 1 }],
+  ])('gives %s for a frame has failed, and is closed', async (_, frame) => {
+    let closed = false
+    const handle = async function* () {
+      try {
+        yield frame
+        return reply(null)
+      } finally {
+        closed = true
+      }
+    }
+    expect(await streamed(handle)).toMatchObject([{ ok: false, fault: { kind: 'failed', begun: true } }, 0])
+    await settled()
+    expect(closed).toBe(true)
+  })
+
+  it('is not async is read all the same', async () => {
+    const bus = node('a')
+    const handle = function* (): Generator<Frame, Outcome, void> {
+      yield { event: 'token', data: 1 }
+      return reply('done')
+    }
+    bus.registerCapability(streaming({ name: 'x.y' }, handle as unknown as Parameters<typeof streaming>[1]))
+    const stream = bus.stream('x.y', [1, 0], {}, ME)
+    expect(await collect(stream)).toEqual([{ event: 'token', data: 1 }])
+    expect(await stream.outcome).toMatchObject(reply('done'))
+  })
+
+  it('never waits for anything lets its own deadline come, and everybody else run', async () => {
+    const bus = node('a', { clock: systemClock })
+    let ended = false
+    bus.registerCapability(
+      streaming({ name: 'x.y', timeoutSeconds: 1 }, async function* () {
+        try {
+          for (let data = 0; ; data++) yield { event: 'token', data }
+        } finally {
+          ended = true
+        }
+      }),
+    )
+    bus.registerCapability(answering({ name: 'x.other' }, async () => reply('me, too')))
+    const endless = bus.call('x.y', [1, 0], {}, { ...ME, timeoutMs: 50 })
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(await bus.call('x.other', [1, 0], {}, ME)).toEqual(reply('me, too'))
+    expect(await endless).toMatchObject({ fault: { kind: 'timed-out' } })
+    expect(ended).toBe(true)
+    bus.close()
+  })
+})
+
+describe('a call whose time', () => {
+  function counting(facts: Partial<Offer> = {}): {
+    bus: CapabilityBus
+    ran: Call[]
+    clock: ReturnType<typeof manualClock>
+  } {
+    const clock = manualClock()
+    const ran: Call[] = []
+    const bus = node('a', { clock })
+    bus.registerCapability(
+      answering({ name: 'x.y', effect: 'writes', idempotent: false, ...facts }, async (call) => {
+        ran.push(call)
+        return reply(null)
+      }),
+    )
+    return { bus, ran, clock }
+  }
+
+  it.each<[string, number, string]>([
+    ['is no number', NaN, 'invalid-arguments'],
+    ['is negative', -1, 'timed-out'],
+    ['is nothing', 0, 'timed-out'],
+    ['is less than can be told on a wire', 0.0001, 'timed-out'],
+    ['is negative without end', -Infinity, 'timed-out'],
+  ])('%s is refused, on record, and nothing runs', async (_, timeoutMs, kind) => {
+    const { bus, ran } = counting()
+    expect(await bus.call('x.y', [1, 0], {}, { ...ME, timeoutMs })).toMatchObject({ fault: { kind, begun: false } })
+    expect(await bus.stream('x.y', [1, 0], {}, { ...ME, timeoutMs }).outcome).toMatchObject({ fault: { kind } })
+    expect([ran.length, bus.recentTraces().length]).toEqual([0, 2])
+  })
+
+  it('is longer than the contract’s has the contract’s', async () => {
+    for (const timeoutMs of [1, 31_000, Infinity, undefined]) {
+      const { bus, ran, clock } = counting({ timeoutSeconds: 30 })
+      await bus.call('x.y', [1, 0], {}, { ...ME, timeoutMs })
+      expect(ran[0]?.deadlineMs).toBe(clock.monotonic() + Math.min(timeoutMs ?? Infinity, 30_000))
+    }
+  })
+
+  it('was over when it came from another node is refused there', async () => {
+    const { bus, ran, clock } = counting({ trustRequired: 'member' })
+    clock.advance(1_000)
+    const caller = { kind: 'peer', id: 'p', level: 'trusted' } as const
+    const base = { capability: 'x.y', versionReq: [1, 0], body: {}, caller, channel: 'mesh', traceId: 't' } as const
+    const rest = { isStream: false, hopBudget: 0, rehearsal: false, heldLocks: [] } as const
+    for (const deadlineMs of [NaN, clock.monotonic() - 5, clock.monotonic()])
+      expect(await bus.serve({ ...base, ...rest, deadlineMs }).outcome).toMatchObject({
+        ok: false,
+        fault: { begun: false },
+      })
+    expect(ran).toEqual([])
+    expect(await bus.serve({ ...base, ...rest, deadlineMs: clock.monotonic() + 1 }).outcome).toMatchObject({ ok: true })
+  })
+
+  it('is over before its timer has rung runs nothing', async () => {
+    const clock = manualClock()
+    const ran: Call[] = []
+    const bus = node('a', {
+      clock,
+      admit: (call, _, proceed) => {
+        // Nobody ticks: the timer behind the wheel is late.
+        clock.advance(50)
+        return proceed(call)
+      },
+    })
+    bus.registerCapability(answering({ name: 'x.y', effect: 'writes' }, async (call) => (ran.push(call), reply(1))))
+    expect(await bus.call('x.y', [1, 0], {}, { ...ME, timeoutMs: 50 })).toMatchObject({
+      fault: { kind: 'timed-out', begun: false, message: expect.stringContaining('Nothing was done') },
+    })
+    expect(ran).toEqual([])
+  })
+
+  it('is over while it waits for a slot runs nothing, though the slot comes before the timer', async () => {
+    const clock = manualClock()
+    const finish: (() => void)[] = []
+    const bus = node('a', { clock })
+    bus.registerCapability(
+      answering(
+        { name: 'x.y', effect: 'writes', maxConcurrent: 1 },
+        () => new Promise((resolve) => finish.push(() => resolve(reply(1)))),
+      ),
+    )
+    const first = bus.call('x.y', [1, 0], {}, ME)
+    const second = bus.call('x.y', [1, 0], {}, { ...ME, timeoutMs: 100 })
+    await settled()
+    clock.advance(100)
+    finish[0]?.()
+    await first
+    expect(await second).toMatchObject({ fault: { kind: 'timed-out', begun: false } })
+    expect([finish.length, slots(bus)]).toEqual([1, 0])
+  })
+})

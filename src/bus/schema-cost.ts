@@ -1,0 +1,151 @@
+/**
+ * Schema cost: how often a checker may have to look at values because of one schema, found out before it is used.
+ *
+ *   in place    what looks at the same value again: allOf, anyOf, oneOf, not, if, $ref       adds up
+ *   below       what looks at a member or an item of it                                      once per level of the data
+ *
+ * Sixty definitions that each refer twice to the next one look at one value 2⁶⁰ times. The check itself counts its steps
+ * as well (bounded-check.ts); this is for saying so when the capability is announced, and not when it is called.
+ *
+ * Pure.
+ */
+import { isJsonObject } from '../core/json.ts'
+import type { Json, JsonObject } from '../core/json.ts'
+import type { JsonSchema } from './capability.ts'
+
+const MAX_LOOKS = 100_000
+/** Levels of data that are counted through: deeper answers are rare, and run into the check's own limit. */
+const LEVELS = 12
+/** Longer chains in place, each once, than any schema has that was written to be read. */
+const MAX_CHAIN = 128
+
+const IN_PLACE_LISTS = ['allOf', 'anyOf', 'oneOf'] as const
+const IN_PLACE = ['not', 'if', 'then', 'else'] as const
+const NOTHING: readonly Part[] = []
+/** Stands where looks are being counted: whoever comes back there goes in a circle. */
+const OPEN = -1
+
+/** One object of a schema, with whom it asks about what. */
+interface Part {
+  readonly inPlace: readonly Part[]
+  /** About an item: the dearest of the first, and all of the second. */
+  readonly items: readonly Part[]
+  readonly everyItem: readonly Part[]
+  /** About a member, likewise. */
+  readonly members: readonly Part[]
+  readonly everyMember: readonly Part[]
+  /** Looks at an array or an object with so many levels below it, where that is known. */
+  readonly array: (number | undefined)[]
+  readonly object: (number | undefined)[]
+}
+
+class CostRefusal extends Error {}
+
+/** A sentence about why it is too costly, or `undefined`. */
+export function checkCost(schema: JsonSchema): string | undefined {
+  const root = schema as JsonObject
+  try {
+    const part = partOf(root, root, new Map())
+    countLooks(part, LEVELS, 0)
+    return looksAt(part, LEVELS) > MAX_LOOKS
+      ? `one answer could have to be looked at more than ${MAX_LOOKS} times`
+      : undefined
+  } catch (error) {
+    if (error instanceof CostRefusal) return error.message
+    throw error
+  }
+}
+
+function looksAt(part: Part, levels: number): number {
+  return Math.max(part.array[levels] ?? 0, part.object[levels] ?? 0)
+}
+
+function countLooks(part: Part, levels: number, chain: number): void {
+  if (part.array[levels] === OPEN) throw new CostRefusal('it refers to itself without end')
+  if (part.array[levels] !== undefined) return
+  if (chain > MAX_CHAIN) throw new CostRefusal(`it refers on more than ${MAX_CHAIN} times in a row`)
+  part.array[levels] = OPEN
+  let [array, object] = [1, 1]
+  for (const each of part.inPlace) {
+    countLooks(each, levels, chain + 1)
+    array += each.array[levels] ?? 0
+    object += each.object[levels] ?? 0
+  }
+  if (levels > 0) {
+    array += dearest(part.items, levels - 1) + total(part.everyItem, levels - 1)
+    object += dearest(part.members, levels - 1) + total(part.everyMember, levels - 1)
+  }
+  part.array[levels] = array
+  part.object[levels] = object
+}
+
+/** Others are other values, and are counted by the size of the data. */
+function dearest(parts: readonly Part[], levels: number): number {
+  let most = 0
+  for (const part of parts) {
+    countLooks(part, levels, 0)
+    most = Math.max(most, looksAt(part, levels))
+  }
+  return most
+}
+
+function total(parts: readonly Part[], levels: number): number {
+  let all = 0
+  for (const part of parts) {
+    countLooks(part, levels, 0)
+    all += looksAt(part, levels)
+  }
+  return all
+}
+
+/** Parts are made before those that they ask: a schema may refer to what it is inside of. */
+function partOf(schema: JsonObject, root: JsonObject, known: Map<JsonObject, Part>): Part {
+  const made = known.get(schema)
+  if (made !== undefined) return made
+  const lists = { inPlace: NOTHING, items: NOTHING, everyItem: NOTHING, members: NOTHING, everyMember: NOTHING }
+  const part: { -readonly [Key in keyof Part]: Part[Key] } = { ...lists, array: [], object: [] }
+  known.set(schema, part)
+  const parts = (values: readonly (Json | undefined)[]): readonly Part[] => {
+    const objects = values.filter(isJsonObject)
+    return objects.length === 0 ? NOTHING : objects.map((each) => partOf(each, root, known))
+  }
+  part.inPlace = parts([
+    ...IN_PLACE_LISTS.flatMap((keyword) => asList(schema[keyword])),
+    ...IN_PLACE.map((keyword) => schema[keyword]),
+    referredSchema(root, schema['$ref']),
+  ])
+  part.items = parts([...asList(schema['prefixItems']), schema['items']])
+  part.everyItem = parts([schema['contains']])
+  part.members = parts([...valuesIn(schema['properties']), schema['additionalProperties']])
+  // Every pattern may fit the same name.
+  part.everyMember = parts([...valuesIn(schema['patternProperties']), schema['propertyNames']])
+  return part
+}
+
+/** The definition that `#`, `#/$defs/name` or `#/definitions/name` names. */
+export function referredSchema(root: JsonObject, reference: Json | undefined): Json | undefined {
+  if (typeof reference !== 'string') return undefined
+  if (reference === '#') return root
+  const [, keyword = '', step = ''] = reference.split('/')
+  const definitions = root[keyword]
+  const name = definitionName(step)
+  if (!isJsonObject(definitions) || name === undefined || !Object.hasOwn(definitions, name)) return undefined
+  return definitions[name]
+}
+
+/** A JSON Pointer's step in a URI fragment (RFC 6901 § 6). */
+function definitionName(step: string): string | undefined {
+  try {
+    return decodeURIComponent(step).replaceAll('~1', '/').replaceAll('~0', '~')
+  } catch {
+    return undefined
+  }
+}
+
+function asList(value: Json | undefined): readonly Json[] {
+  return Array.isArray(value) ? value : []
+}
+
+function valuesIn(value: Json | undefined): readonly Json[] {
+  return isJsonObject(value) ? Object.values(value) : []
+}

@@ -1,0 +1,352 @@
+import { describe, expect, it } from 'vitest'
+import { answering, echo, introduce, ME, node, offered, reply, settled } from '../../test/bus-village.ts'
+import { manualClock } from '../../test/manual-clock.ts'
+import type { Fault } from '../core/fault.ts'
+import type { CapabilityBus } from './bus.ts'
+import type { Outcome } from './call.ts'
+import type { Offer } from './capability.ts'
+import type { CapabilityEntry } from './entry.ts'
+import { announce } from './peer.ts'
+
+function entryAt(bus: CapabilityBus, nodeId: string): CapabilityEntry {
+  const entry = bus.registry.named('x.y').find((each) => each.nodeId === nodeId)
+  if (entry === undefined) throw new Error(`${nodeId} does not offer it`)
+  return entry
+}
+
+/** A node and peers whose every answer the test decides. */
+function village(peers: Readonly<Record<string, (call: number) => Outcome>>, facts: Partial<Offer> = {}) {
+  const clock = manualClock()
+  const asked: string[] = []
+  const bus = node('a', {
+    clock,
+    remote: {
+      call: (entry) => {
+        asked.push(entry.nodeId)
+        return Promise.resolve(peers[entry.nodeId]?.(asked.length) ?? reply(null))
+      },
+      stream: () => Promise.reject(new Error('not here')),
+    },
+  })
+  for (const nodeId of Object.keys(peers)) {
+    const capabilities = [announce(offered({ name: 'x.y', ...facts }))]
+    bus.onPeerUpdated({ nodeId, endpoint: undefined, manifest: { nodeId, capabilities } })
+  }
+  const pass = async (ms: number): Promise<void> => {
+    await settled()
+    clock.advance(ms)
+    bus.tick()
+    await settled()
+  }
+  return { bus, asked, clock, pass }
+}
+
+function refused(kind: Fault['kind'], facts: Partial<Fault> = {}): Outcome {
+  return { ok: false, fault: { kind, message: kind, begun: false, ...facts } }
+}
+
+describe('a full provider on another node', () => {
+  it('serves twelve calls at once with a limit of two', async () => {
+    const [a, b] = [node('a'), node('b')]
+    let [running, most] = [0, 0]
+    b.registerCapability(
+      answering({ name: 'x.y', maxConcurrent: 2 }, async () => {
+        most = Math.max(most, ++running)
+        await settled()
+        running--
+        return reply(null)
+      }),
+    )
+    introduce(a, b)
+    const outcomes = await Promise.all(Array.from({ length: 12 }, () => a.call('x.y', [1, 0], {}, ME)))
+    expect([outcomes.filter(({ ok }) => ok).length, most]).toEqual([12, 2])
+    expect([entryAt(a, 'b').inFlight, entryAt(a, 'b').waiting.size]).toEqual([0, 0])
+  })
+
+  it('that asked to be left alone is waited for, and not beyond the deadline', async () => {
+    const { bus, asked, pass } = village({ b: () => reply('served') })
+    entryAt(bus, 'b').busyUntilMs = 500
+    const answer = bus.call('x.y', [1, 0], {}, ME)
+    await pass(499)
+    expect(asked).toEqual([])
+    await pass(20)
+    expect(await answer).toMatchObject(reply('served'))
+    entryAt(bus, 'b').busyUntilMs = 5_000
+    expect(await bus.call('x.y', [1, 0], {}, { ...ME, timeoutMs: 1_000 })).toMatchObject({
+      fault: { kind: 'busy', begun: false },
+    })
+    entryAt(bus, 'b').busyUntilMs = 30_000
+    expect(await bus.call('x.y', [1, 0], {}, ME)).toMatchObject({ fault: { kind: 'busy' } })
+    expect(asked).toHaveLength(1)
+  })
+
+  it('is waited for where the fewest wait', async () => {
+    const { bus } = village({ b: () => reply(1), c: () => reply(1) }, { maxConcurrent: 2 })
+    for (const nodeId of ['b', 'c']) entryAt(bus, nodeId).inFlight = 2
+    const open = Array.from({ length: 6 }, () => bus.call('x.y', [1, 0], {}, ME))
+    await settled()
+    expect(['b', 'c'].map((nodeId) => entryAt(bus, nodeId).waiting.size)).toEqual([3, 3])
+    bus.close()
+    expect((await Promise.all(open)).map((outcome) => (outcome.ok ? '' : outcome.fault.kind))).toEqual(
+      open.map(() => 'cancelled'),
+    )
+  })
+})
+
+describe('the queue of a provider', () => {
+  it('lets callers take turns', async () => {
+    const clock = manualClock()
+    const bus = node('a', { clock })
+    const finish: (() => void)[] = []
+    bus.registerCapability(
+      answering(
+        { name: 'x.y', maxConcurrent: 1 },
+        () => new Promise((resolve) => finish.push(() => resolve(reply(1)))),
+      ),
+    )
+    const order: string[] = []
+    const ask = (id: string): void =>
+      void bus
+        .call('x.y', [1, 0], {}, { caller: { kind: 'principal', id, role: 'agent' }, channel: 'api' })
+        .then(() => order.push(id))
+    for (const id of ['loop', 'loop', 'loop', 'loop', 'owner']) ask(id)
+    for (let turn = 0; turn < 5; turn++) {
+      await settled()
+      finish[turn]?.()
+    }
+    await settled()
+    expect(order).toEqual(['loop', 'loop', 'owner', 'loop', 'loop'])
+  })
+
+  it('obeys a limit that was lowered, and one that was raised', async () => {
+    const bus = node('a')
+    const finish: (() => void)[] = []
+    const offerLimit = (maxConcurrent: number): void => {
+      bus.registerCapability(
+        answering({ name: 'x.y', maxConcurrent }, () => new Promise((resolve) => finish.push(() => resolve(reply(1))))),
+      )
+    }
+    offerLimit(3)
+    const calls = Array.from({ length: 8 }, () => bus.call('x.y', [1, 0], {}, ME))
+    await settled()
+    expect(finish).toHaveLength(3)
+    offerLimit(1)
+    finish[0]?.()
+    finish[1]?.()
+    await settled()
+    // One runs still, which is all that the new limit allows.
+    expect([entryAt(bus, 'a').inFlight, finish.length]).toEqual([1, 3])
+    finish[2]?.()
+    await settled()
+    expect([entryAt(bus, 'a').inFlight, finish.length]).toEqual([1, 4])
+    offerLimit(4)
+    await settled()
+    expect([entryAt(bus, 'a').inFlight, finish.length]).toEqual([4, 7])
+    for (let at = 3; at < 8; at++) {
+      finish[at]?.()
+      await settled()
+    }
+    expect((await Promise.all(calls)).every(({ ok }) => ok)).toBe(true)
+  })
+
+  it('gives its slot to the next one when the first in it changed its mind, or its provider did', async () => {
+    const bus = node('a')
+    const finish: (() => void)[] = []
+    const handle = (): Promise<Outcome> => new Promise((resolve) => finish.push(() => resolve(reply(1))))
+    bus.registerCapability(answering({ name: 'x.y', maxConcurrent: 1 }, handle))
+    const first = bus.call('x.y', [1, 0], {}, ME)
+    const second = bus.call('x.y', [1, 0], {}, ME)
+    await settled()
+    // What waits was judged by another contract.
+    bus.registerCapability(answering({ name: 'x.y', maxConcurrent: 1, effect: 'sensitive' }, handle))
+    finish[0]?.()
+    await first
+    expect(await second).toMatchObject({ fault: { kind: 'offline', details: { reason: 'changed' } } })
+    expect([entryAt(bus, 'a').inFlight, finish.length]).toEqual([0, 1])
+  })
+})
+
+describe('a node that refuses', () => {
+  it.each(['not-found', 'not-permitted', 'unsupported'] as const)(
+    'with %s is asked once, and others instead',
+    async (kind) => {
+      const { bus, asked } = village({ b: () => refused(kind), c: () => reply('served') }, { idempotent: false })
+      const outcomes = []
+      for (let call = 0; call < 30; call++) outcomes.push(await bus.call('x.y', [1, 0], {}, ME))
+      expect(outcomes.every(({ ok }) => ok)).toBe(true)
+      expect(asked.filter((nodeId) => nodeId === 'b').length).toBeLessThan(3)
+      expect(entryAt(bus, 'b').health.samples).toBe(0)
+    },
+  )
+
+  it('certain params is asked for others', async () => {
+    const { bus, asked } = village({
+      b: () => refused('not-found', { details: { reason: 'params' } }),
+      c: () => reply('served'),
+    })
+    const ask = (model: string): Promise<Outcome> => bus.call('x.y', [1, 0], { params: { model } }, ME)
+    entryAt(bus, 'c').busyUntilMs = 0
+    for (let call = 0; call < 40; call++) expect(await ask('one')).toMatchObject(reply('served'))
+    expect(asked.filter((nodeId) => nodeId === 'b')).toHaveLength(1)
+    for (let call = 0; call < 40; call++) await ask('two')
+    expect(asked.filter((nodeId) => nodeId === 'b')).toHaveLength(2)
+  })
+
+  it('certain params is asked again after a minute, and at once if there is nobody else', async () => {
+    const { bus, asked, clock } = village({ b: () => refused('not-found', { details: { reason: 'params' } }) })
+    await bus.call('x.y', [1, 0], { params: { m: 1 } }, ME)
+    await bus.call('x.y', [1, 0], { params: { m: 1 } }, ME)
+    expect(asked).toHaveLength(2)
+    const again = village({ b: () => refused('not-found', { details: { reason: 'params' } }), c: () => reply(1) })
+    for (let call = 0; call < 20; call++) await again.bus.call('x.y', [1, 0], { params: { m: 1 } }, ME)
+    again.clock.advance(61_000)
+    for (const nodeId of ['b', 'c']) entryAt(again.bus, nodeId).lastSeenMs = again.clock.monotonic()
+    for (let call = 0; call < 20; call++) await again.bus.call('x.y', [1, 0], { params: { m: 1 } }, ME)
+    expect(again.asked.filter((nodeId) => nodeId === 'b')).toHaveLength(2)
+    clock.advance(0)
+  })
+
+  it('after a handler has begun has answered: nobody else is asked', async () => {
+    for (const begun of [true, undefined]) {
+      const answer: Outcome = {
+        ok: false,
+        fault: { kind: 'not-found', message: 'no such page', ...(begun === undefined ? {} : { begun }) },
+      }
+      const { bus, asked } = village({ b: () => answer, c: () => answer })
+      expect(await bus.call('x.y', [1, 0], {}, ME)).toMatchObject({ fault: { kind: 'not-found' } })
+      expect(asked).toHaveLength(1)
+    }
+  })
+
+  it('like all others is believed in the end, and that costs no budget', async () => {
+    const nodes = Object.fromEntries(Array.from({ length: 20 }, (_, n) => [`n${n}`, () => refused('not-permitted')]))
+    const { bus, asked } = village(nodes)
+    expect(await bus.call('x.y', [1, 0], {}, ME)).toMatchObject({ fault: { kind: 'not-permitted', begun: false } })
+    expect(asked).toHaveLength(9)
+    expect(new Set(asked).size).toBe(9)
+    const waiting = bus.call('x.y', [1, 0], {}, { ...ME, node: 'n3' })
+    expect(await waiting).toMatchObject({ fault: { kind: 'not-permitted' } })
+    expect(asked).toHaveLength(10)
+  })
+})
+
+describe('a change that its handler has begun', () => {
+  it.each(['busy', 'offline'] as const)('is not tried again after %s, here or elsewhere', async (kind) => {
+    let runs = 0
+    const buses = ['a', 'b', 'c'].map((nodeId) => node(nodeId))
+    for (const bus of buses)
+      bus.registerCapability(
+        answering({ name: 'x.y', effect: 'writes', idempotent: false }, async () => {
+          runs++
+          return { ok: false, fault: { kind, message: 'later' } }
+        }),
+      )
+    introduce(...buses)
+    const [a] = buses
+    for (const nodeId of ['a', 'b', undefined])
+      expect(await a?.call('x.y', [1, 0], {}, { ...ME, node: nodeId })).toMatchObject({ fault: { kind, begun: true } })
+    expect(runs).toBe(3)
+  })
+
+  it('is tried elsewhere where its handler says that it did nothing', async () => {
+    const ran: string[] = []
+    const buses = ['a', 'b', 'c'].map((nodeId) => node(nodeId))
+    for (const bus of buses.slice(1))
+      bus.registerCapability(
+        answering({ name: 'x.y', effect: 'writes', idempotent: false }, async () => {
+          ran.push(bus.nodeId)
+          if (ran.length > 1) return reply('done')
+          return { ok: false, fault: { kind: 'busy', message: 'later', untouched: true } }
+        }),
+      )
+    introduce(...buses)
+    expect(await buses[0]?.call('x.y', [1, 0], {}, ME)).toMatchObject(reply('done'))
+    expect(new Set(ran)).toEqual(new Set(['b', 'c']))
+  })
+})
+
+describe('a quarantine', () => {
+  function ejected(): ReturnType<typeof village> {
+    const made = village({ b: () => reply('b'), c: () => reply('c') })
+    const outcome = { ok: false, fault: { kind: 'internal', message: 'no' } } as const
+    for (let count = 0; count < 5; count++)
+      made.bus.health.record(entryAt(made.bus, 'b'), {
+        outcome,
+        latencyMs: 1,
+        nowMs: 0,
+        isProbe: false,
+        isCallersDoing: false,
+      })
+    expect(entryAt(made.bus, 'b').health.isEjected()).toBe(true)
+    return made
+  }
+
+  it('ends for whoever has become the only one, because the others left or fell silent', async () => {
+    const left = ejected()
+    left.bus.onPeerRemoved('c')
+    expect(await left.bus.call('x.y', [1, 0], {}, ME)).toMatchObject(reply('b'))
+    const silent = ejected()
+    silent.clock.advance(1_000)
+    entryAt(silent.bus, 'c').lastSeenMs = -60_000
+    expect(await silent.bus.call('x.y', [1, 0], {}, ME)).toMatchObject(reply('b'))
+    expect(entryAt(silent.bus, 'b').health.isEjected()).toBe(false)
+  })
+
+  it('does not end while there is somebody else', async () => {
+    const { bus, asked } = ejected()
+    for (let call = 0; call < 20; call++) await bus.call('x.y', [1, 0], {}, ME)
+    expect(new Set(asked)).toEqual(new Set(['c']))
+    entryAt(bus, 'c').inFlight = 8
+    const waits = bus.call('x.y', [1, 0], {}, ME)
+    await settled()
+    expect([entryAt(bus, 'c').waiting.size, entryAt(bus, 'b').health.isEjected()]).toEqual([1, true])
+    bus.close()
+    await waits
+  })
+
+  it('is not for those that this node itself cannot reach', async () => {
+    const { bus } = village({
+      b: () => refused('offline', { ownSide: true }),
+      c: () => refused('offline', { ownSide: true }),
+    })
+    for (let call = 0; call < 60; call++) await bus.call('x.y', [1, 0], {}, { ...ME, timeoutMs: 20 })
+    expect(['b', 'c'].map((nodeId) => entryAt(bus, nodeId).health.samples)).toEqual([0, 0])
+    expect(bus.stats().quarantines).toBe(0)
+  })
+
+  it('has one probe, which ends whatever becomes of it', async () => {
+    const { bus, clock, asked } = ejected()
+    clock.advance(60_000)
+    for (const nodeId of ['b', 'c']) entryAt(bus, nodeId).lastSeenMs = clock.monotonic()
+    const { health } = entryAt(bus, 'b')
+    const controller = new AbortController()
+    controller.abort()
+    await bus.call('x.y', [1, 0], {}, { ...ME, signal: controller.signal })
+    expect([health.isEjected(), health.isProbing]).toEqual([true, false])
+    expect(await bus.call('x.y', [1, 0], {}, ME)).toMatchObject(reply('b'))
+    expect([health.isEjected(), health.isProbing, asked.at(-1)]).toEqual([false, false, 'b'])
+  })
+})
+
+describe('a call that runs', () => {
+  it('is among those that run until it has ended', async () => {
+    const clock = manualClock()
+    const bus = node('a', { clock })
+    let finish = (): void => undefined
+    bus.registerCapability(
+      answering({ name: 'x.hangs' }, () => new Promise((resolve) => (finish = () => resolve(reply(1))))),
+    )
+    bus.registerCapability(answering({ name: 'x.y' }, echo))
+    const hanging = bus.call('x.hangs', [1, 0], {}, { ...ME, traceId: 'T' })
+    await settled()
+    clock.advance(250)
+    expect(bus.runningTraces()).toMatchObject([
+      { traceId: 'T', capability: 'x.hangs', result: 'running', ms: 250, toNode: 'a', attempts: 1, caller: 'tester' },
+    ])
+    await bus.call('x.y', [1, 0], {}, ME)
+    expect(bus.recentTraces().map(({ capability }) => capability)).toEqual(['x.y'])
+    finish()
+    await hanging
+    expect([bus.runningTraces(), bus.recentTraces().length]).toEqual([[], 2])
+  })
+})

@@ -1,0 +1,80 @@
+/**
+ * Mesh offers client: what the commands do that show and accept offers of other nodes. A running gateway notices within
+ * half a second.
+ *
+ * Does I/O.
+ */
+import { fail, ok } from '../core/result.ts'
+import type { Community } from '../mesh/identity/community.ts'
+import { withheldOffersDigest } from '../mesh/offer-pin.ts'
+import type { WithheldOffer } from '../mesh/offer-pin.ts'
+import { membersCalled, NO_COMMUNITY, withStore } from './mesh-client.ts'
+import type { MeshCommand } from './mesh-client.ts'
+import type { Answer } from './print.ts'
+
+const WHY: Readonly<Record<WithheldOffer['why'], string>> = {
+  changed: 'is described otherwise than when it was first seen',
+  'had-here': 'has a name of a family that this node had itself',
+}
+
+export function listWithheld(command: MeshCommand, which: string | undefined): Promise<Answer> {
+  return withStore(command, async ({ store }) => {
+    const community = store.community()
+    if (community === undefined) return fail(NO_COMMUNITY)
+    if (which !== undefined && membersCalled(community, which).length === 0) return fail(noMember(which))
+    const ids = which === undefined ? [...community.members.keys()] : membersCalled(community, which)
+    const nodes = ids
+      .map((nodeId) => ({ nodeId, name: nameOf(community, nodeId), withheld: store.offers.withheld(nodeId) }))
+      .filter(({ withheld }) => withheld.length > 0)
+    const json = nodes.map(({ nodeId, name, withheld }) => ({
+      node_id: nodeId,
+      name,
+      digest: withheldOffersDigest(withheld),
+      offers: withheld.map(({ name: offer, title, description, effect, why }) => ({
+        name: offer,
+        title,
+        description,
+        effect,
+        why,
+      })),
+    }))
+    const text = nodes.map(({ name, withheld }) =>
+      [
+        ...withheld.map((offer) => `${offer.name} (${offer.effect}) ${WHY[offer.why]}:\n  ${offer.description}`),
+        `To take what ${name} offers as it is: hearthbus mesh accept ${name} --digest ${withheldOffersDigest(withheld)}`,
+      ].join('\n'),
+    )
+    return ok({ json, text: text.length === 0 ? 'Nothing is withheld.' : text.join('\n\n') })
+  })
+}
+
+export function acceptOffers(
+  command: MeshCommand,
+  which: string,
+  { digest }: { readonly digest?: string },
+): Promise<Answer> {
+  return withStore(command, async ({ store }) => {
+    const community = store.community()
+    if (community === undefined) return fail(NO_COMMUNITY)
+    const [nodeId, ...others] = membersCalled(community, which)
+    if (nodeId === undefined) return fail(noMember(which))
+    if (others.length > 0)
+      return fail(`${others.length + 1} members are called ${which}. Say which by its id: hearthbus mesh members.`)
+    const accepted = await store.offers.accept(nodeId, digest)
+    if (accepted.ok)
+      return ok({
+        json: { node_id: nodeId, accepted: accepted.value },
+        text: `Accepted: ${accepted.value.join(', ')}.`,
+      })
+    if (accepted.fault === 'nothing') return fail(`Nothing of ${which} is withheld.`)
+    return fail(`What ${which} offers is no longer what was looked at. Look again: hearthbus mesh offers ${which}.`)
+  })
+}
+
+function nameOf({ members }: Community, nodeId: string): string {
+  return members.get(nodeId)?.name ?? nodeId
+}
+
+function noMember(which: string): string {
+  return `No member is called ${which}. hearthbus mesh members lists them.`
+}

@@ -1,0 +1,62 @@
+/**
+ * Stranger text: what a device, a peer node or a HomeSeer system wrote, made fit for a model, a person and a log.
+ *
+ * Nothing invisible gets through: control and format characters (bidirectional overrides, zero-width joiners, tag
+ * letters), private and unassigned code points, variation selectors, blank letters. A reader cannot be instructed by
+ * text that the person beside it does not see.
+ *
+ * Pure.
+ */
+import type { Json } from './json.ts'
+
+const INVISIBLE =
+  '\\p{Cc}\\p{Cf}\\p{Co}\\p{Cn}\\p{Cs}\\u{FE00}-\\u{FE0F}\\u{E0100}-\\u{E01EF}\\u{115F}\\u{1160}\\u{17B4}\\u{17B5}\\u{3164}\\u{FFA0}\\u{2800}'
+const ANY_INVISIBLE = new RegExp(`[${INVISIBLE}]`, 'gu')
+/** The same without tab, line feed and carriage return, which results are laid out with. */
+const INVISIBLE_IN_LINES = new RegExp(`(?![\\t\\n\\r])[${INVISIBLE}\\u2028\\u2029]`, 'gu')
+/** Printable ASCII and line layout: most of what is ever answered, and found by one quick look. */
+// oxlint-disable-next-line no-control-regex -- the three control characters that are allowed are named here
+const PLAIN = /^[\t\n\r\x20-\x7E]*$/
+/** More than any script stacks on one letter; a pile of marks hides the lines around it. */
+const PILED_MARKS = /(\p{M}{4})\p{M}+/gu
+/** How much is read for one character that is shown: what comes after that was padding. */
+const READ_PER_SHOWN = 8
+
+/** One line of visible text, at most `max` characters. */
+export function visibleText(text: string, max: number): string {
+  const read = text.length <= max * READ_PER_SHOWN ? text : `${text.slice(0, max * READ_PER_SHOWN)}…`
+  const line = read
+    // Line breaks part words; everything else that is invisible leaves no gap.
+    .replaceAll(/[\p{Zl}\p{Zp}\p{Zs}\t\n\r\v\f]+/gu, ' ')
+    .replaceAll(ANY_INVISIBLE, '')
+    .replaceAll(PILED_MARKS, '$1')
+    .replaceAll(/ {2,}/g, ' ')
+    .trim()
+  const characters = Array.from(line)
+  return characters.length <= max ? line : `${characters.slice(0, max - 1).join('')}…`
+}
+
+/** Whole text with its line breaks, without what is invisible. */
+export function visibleLines(text: string): string {
+  return PLAIN.test(text) ? text : text.replaceAll(INVISIBLE_IN_LINES, '').replaceAll(PILED_MARKS, '$1')
+}
+
+/** Whether a model could be shown this text and send it back unchanged. */
+export function isVisible(text: string): boolean {
+  return visibleLines(text) === text
+}
+
+/** Every text in a value, and every name of a member. What is visible already stays the same object. */
+export function visibleJson(value: Json): Json {
+  if (typeof value === 'string') return visibleLines(value)
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) {
+    const items = value as readonly Json[]
+    const shown = items.map(visibleJson)
+    return shown.every((item, index) => item === items[index]) ? items : shown
+  }
+  const members = Object.entries(value)
+  const shown = members.map(([name, member]): [string, Json] => [visibleLines(name), visibleJson(member)])
+  const isSame = shown.every(([name, member], index) => name === members[index]?.[0] && member === members[index]?.[1])
+  return isSame ? value : Object.fromEntries(shown)
+}

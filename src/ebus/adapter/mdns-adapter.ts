@@ -1,0 +1,61 @@
+/**
+ * mDNS adapter: what an eBUS adapter says about itself on the local network, and which of several is meant.
+ *
+ *   _ebusd._tcp   TXT id=0123456789ab proto=ens   SRV port 9999
+ *
+ * Pure.
+ */
+import type { Result } from '../../core/result.ts'
+import { fail, ok } from '../../core/result.ts'
+
+export const ADAPTER_SERVICE = 'ebusd'
+
+export interface AnnouncedAdapter {
+  /** Twelve digits, printed on the adapter's own page. */
+  readonly id: string
+  readonly host: string
+  readonly port: number
+}
+
+/** As far as it matters here, what a browser hands over; strangers fill it in. */
+export interface Announcement {
+  readonly txt?: unknown
+  readonly addresses?: readonly string[] | undefined
+  readonly port: number
+}
+
+const ID = /^[0-9a-f]{12}$/i
+/** Both are the enhanced protocol; they differ in the speed of a serial line, which a network has not. */
+const PROTOCOLS = ['enh', 'ens']
+
+/** `undefined` for what is no adapter with the enhanced protocol. */
+export function readAnnouncedAdapter({ txt, addresses = [], port }: Announcement): AnnouncedAdapter | undefined {
+  if (typeof txt !== 'object' || txt === null) return undefined
+  const { id, proto } = txt as Readonly<Record<string, unknown>>
+  const host = addresses.find((address) => /^\d+\.\d+\.\d+\.\d+$/.test(address)) ?? addresses[0]
+  if (typeof id !== 'string' || !ID.test(id) || host === undefined) return undefined
+  if (typeof proto !== 'string' || !PROTOCOLS.includes(proto.toLowerCase())) return undefined
+  if (!Number.isInteger(port) || port < 1 || port > 65_535) return undefined
+  return { id: id.toLowerCase(), host, port }
+}
+
+/** Several, and none of them asked for, is a question for the owner: one of them may be the neighbour's. */
+export function chooseAdapter(
+  found: readonly AnnouncedAdapter[],
+  id: string | undefined,
+): Result<AnnouncedAdapter, string> {
+  const [first, ...others] = found.filter((adapter) => id === undefined || adapter.id === id.toLowerCase())
+  if (first === undefined)
+    return fail(
+      found.length === 0
+        ? 'no adapter has announced itself by mDNS'
+        : `no adapter with that id has announced itself; there are ${found.map((adapter) => `mdns:${adapter.id}`).join(', ')}`,
+    )
+  if (others.some((adapter) => adapter.id !== first.id))
+    return fail(`several adapters announce themselves; write which: ${listOf([first, ...others])}`)
+  return ok(first)
+}
+
+function listOf(adapters: readonly AnnouncedAdapter[]): string {
+  return [...new Set(adapters.map(({ id }) => `mdns:${id}`))].join(' or ')
+}

@@ -1,0 +1,48 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { describe, expect, it } from 'vitest'
+import { RECONNECT } from '../../core/backoff.ts'
+import { systemClock } from '../../core/clock.ts'
+import { ok } from '../../core/result.ts'
+import { plainPort } from './plain-port.ts'
+import { PortClient } from './port-client.ts'
+import type { Connection, Transport } from './transport.ts'
+
+const FLOOD = 1_000_000
+
+/** An adapter that says a million symbols in one breath, and then nothing. */
+function floodingTransport(): Transport {
+  const { promise: closed, resolve: close } = Promise.withResolvers<void>()
+  async function* received(): AsyncGenerator<Uint8Array> {
+    yield new Uint8Array(FLOOD).fill(0x55)
+    await closed
+  }
+  const connection: Connection = { received: received(), write: () => undefined, close, endReason: () => 'closed' }
+  return { name: 'flood', connect: () => Promise.resolve(ok(connection)) }
+}
+
+describe('port client', () => {
+  it('lets others have their turn while an adapter floods it, and loses nothing', async () => {
+    let heard = 0
+    const { promise: through, resolve } = Promise.withResolvers<void>()
+    const port = new PortClient({
+      transport: floodingTransport(),
+      newProtocol: plainPort,
+      backoff: RECONNECT,
+      clock: systemClock,
+      random: () => 0,
+      onUp: () => undefined,
+      onDown: () => undefined,
+      onEvent: () => {
+        if (++heard > FLOOD) resolve()
+      },
+    })
+    let turns = 0
+    while (heard === 0) await nextTurn()
+    for (; heard < FLOOD; turns++) await nextTurn()
+    await through
+    // A symbol each, and that the port was ready.
+    expect(heard).toBe(FLOOD + 1)
+    expect(turns).toBeGreaterThan(100)
+    await port.close()
+  })
+})

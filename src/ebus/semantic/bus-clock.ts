@@ -1,0 +1,53 @@
+/**
+ * Bus clock: what day and time it is by the regulator's own clock, as it tells everybody.
+ *
+ *   07 00 ▸ two bytes of weather, then ss mm hh dd MM ww yy
+ *
+ * What it told last is carried on to now: a clock that was last heard before midnight names yesterday.
+ *
+ * Pure.
+ */
+import { fromBcd } from '../wire/digit-type.ts'
+import { CLOCK_KEY } from './read-key.ts'
+import type { Shadow } from './shadow.ts'
+import { CLOCK_SLACK_MS } from './shadow.ts'
+
+export interface BusDate {
+  readonly year: number
+  readonly month: number
+  readonly day: number
+}
+
+export interface BusTime extends BusDate {
+  /** Since midnight. */
+  readonly minute: number
+  /** 0 is Monday. */
+  readonly weekday: number
+}
+
+const CENTURY = 2_000
+
+export function busTime(shadow: Shadow, nowMs: number): BusTime | undefined {
+  const entry = shadow.get(CLOCK_KEY)
+  if (entry === undefined || entry.payload.length < 9) return undefined
+  const sinceMs = nowMs - entry.atMs
+  // Heard in what is now the future: our own clock went back, and nobody knows how long ago that was.
+  if (sinceMs < -CLOCK_SLACK_MS) return undefined
+  const told = Array.from(entry.payload.subarray(2, 9), fromBcd)
+  const [second = 60, minute = 60, hour = 24, day = 0, month = 0, , year] = told
+  if (second > 59 || minute > 59 || hour > 23 || day < 1 || day > 31 || month < 1 || month > 12) return undefined
+  if (year === undefined) return undefined
+  const now = new Date(Date.UTC(CENTURY + year, month - 1, day, hour, minute, second) + Math.max(0, sinceMs))
+  return {
+    year: now.getUTCFullYear(),
+    month: now.getUTCMonth() + 1,
+    day: now.getUTCDate(),
+    minute: now.getUTCHours() * 60 + now.getUTCMinutes(),
+    weekday: (now.getUTCDay() + 6) % 7,
+  }
+}
+
+/** `2026-01-31`. */
+export function dateText({ year, month, day }: BusDate): string {
+  return [year, month, day].map((part) => String(part).padStart(2, '0')).join('-')
+}

@@ -1,0 +1,95 @@
+/**
+ * Wanted now: how warm a zone shall be at this moment, and why.
+ *
+ *   off ▸ quick veto ▸ holiday ▸ a day away or at home ▸ manual ▸ a slot of the weekly program ▸ outside of them
+ *
+ * The temperature is what the regulator has computed, where it says so; the reason follows from what is set.
+ *
+ * Pure.
+ */
+import { busTime, dateText } from './bus-clock.ts'
+import type { BusTime } from './bus-clock.ts'
+import type { PlaneReader } from './plane-reader.ts'
+import { ZONE } from './register-map.ts'
+import type { DaySlot } from './schedule.ts'
+import { knownProgram } from './schedule-reads.ts'
+
+export const WANTED_REASONS = [
+  'system_off',
+  'zone_off',
+  'quick_veto',
+  'holiday',
+  'day_away',
+  'day_at_home',
+  'party',
+  'manual',
+  'night_mode',
+  'program_slot',
+  'outside_program',
+  'program',
+] as const
+export type WantedReason = (typeof WANTED_REASONS)[number]
+
+/** What of a zone decides; by its own words for modes and special functions. */
+export interface ZoneOrders {
+  readonly systemOff: boolean
+  readonly mode: 'off' | 'auto' | 'manual' | 'night'
+  readonly special: 'none' | 'quick_veto' | 'day_away' | 'day_at_home' | 'party'
+  readonly onHoliday: boolean
+}
+
+export interface WantedNow {
+  readonly reason: WantedReason
+  /** The slot that runs: `06:00-22:00`. */
+  readonly slot: string | undefined
+  /** By what is set; the regulator's own figure goes before it. */
+  readonly celsius: number | undefined
+}
+
+export function wantedNow(
+  reader: PlaneReader,
+  orders: ZoneOrders,
+  {
+    instance,
+    dayCelsius,
+    nowMs,
+  }: { readonly instance: number; readonly dayCelsius: number | undefined; readonly nowMs: number },
+): WantedNow {
+  const because = (reason: WantedReason, celsius?: number): WantedNow => ({ reason, celsius, slot: undefined })
+  const night = reader.peek(ZONE.nightSetpoint, instance)
+  if (orders.systemOff) return because('system_off')
+  if (orders.mode === 'off') return because('zone_off')
+  if (orders.special === 'quick_veto') return because('quick_veto', reader.peek(ZONE.quickVetoSetpoint, instance))
+  if (orders.onHoliday) return because('holiday', reader.peek(ZONE.holidaySetpoint, instance))
+  if (orders.special !== 'none') return because(orders.special)
+  if (orders.mode === 'manual') return because('manual', dayCelsius)
+  if (orders.mode === 'night') return because('night_mode', night)
+  const time = busTime(reader.shadow, nowMs)
+  const slots = time === undefined ? undefined : daySlots(reader, instance, time)
+  // What the program says now is only known once clock and day were read.
+  if (time === undefined || slots === undefined) return because('program')
+  const slot = slots.find(({ startMinute, endMinute }) => time.minute >= startMinute && time.minute < endMinute)
+  if (slot === undefined) return because('outside_program', night)
+  return { reason: 'program_slot', slot: slotText(slot), celsius: slot.celsius ?? dayCelsius }
+}
+
+/** Whether today is one of the days of a holiday, both ends included. */
+export function isHoliday(reader: PlaneReader, instance: number, nowMs: number): boolean {
+  const [start, end] = [ZONE.holidayStart, ZONE.holidayEnd].map((register) => reader.reading(register, instance)?.value)
+  const time = busTime(reader.shadow, nowMs)
+  if (time === undefined || typeof start !== 'string' || typeof end !== 'string') return false
+  const today = dateText(time)
+  return start <= today && today <= end
+}
+
+function daySlots(reader: PlaneReader, zone: number, { weekday }: BusTime): readonly DaySlot[] | undefined {
+  const { regulator } = reader.topology
+  if (regulator === undefined || regulator.timers === undefined || regulator.timers === 'none') return undefined
+  return knownProgram(regulator, { zone, channel: 'heating' }, reader.shadow)?.days[weekday]
+}
+
+function slotText({ startMinute, endMinute }: DaySlot): string {
+  const text = (minute: number): string =>
+    [Math.floor(minute / 60), minute % 60].map((part) => String(part).padStart(2, '0')).join(':')
+  return `${text(startMinute)}-${text(endMinute)}`
+}

@@ -1,0 +1,47 @@
+/**
+ * Offer pin: what a peer says a capability is, pinned by its hash when it is first seen. What is described otherwise
+ * tomorrow is withheld until a person accepts it (the same as for tools of devices, ADR 50).
+ *
+ * Pure.
+ */
+import { hash } from 'node:crypto'
+import { versionText } from '../bus/capability.ts'
+import type { PeerCapability } from '../bus/peer.ts'
+import { canonicalJson } from '../core/json.ts'
+
+/** Capability → hash of the definition that was first seen, or that a person accepted; of one node. */
+export type OfferPins = ReadonlyMap<string, string>
+
+export interface OfferDefinition {
+  /** Which capability of its node: name, version and instance. */
+  readonly key: string
+  readonly hash: string
+}
+
+export interface WithheldOffer extends OfferDefinition {
+  readonly name: string
+  readonly title: string
+  readonly description: string
+  readonly effect: string
+  readonly why: 'changed' | 'had-here'
+}
+
+/** A device that sleeps is described so by its node; that it sleeps is no other definition. */
+const STATE = / Offline now\.(?= )/
+
+/** Over everything that a model, a person or the guard gets to see of it. */
+export function definitionOf(capability: PeerCapability): OfferDefinition {
+  const { name, version, instanceId, schemaHash, effect, face, family, title, description } = capability
+  const { idempotent, anywhere, trustRequired, stream, matches = null, secrets = [] } = capability
+  const shown = { title, description: description.replace(STATE, ''), effect, face: { ...face }, family }
+  const rules = { schemaHash, idempotent, anywhere, trustRequired, stream, matches, secrets: [...secrets] }
+  return {
+    key: `${name}@${versionText(version)}#${instanceId}`,
+    hash: hash('sha256', canonicalJson({ ...shown, ...rules })),
+  }
+}
+
+/** Names what is withheld, so that an approval is for what was looked at and not for what came after. */
+export function withheldOffersDigest(withheld: readonly OfferDefinition[]): string {
+  return hash('sha256', canonicalJson(withheld.map(({ key, hash: of }) => `${key} ${of}`).toSorted())).slice(0, 16)
+}

@@ -1,0 +1,93 @@
+/**
+ * Offer screen: which of a peer's capabilities get onto this node's bus, and in which words.
+ *
+ *   announced ▸ name not ours ▸ within the number ▸ definition as pinned ▸ words cleaned and marked ▸ on the bus
+ *                  │ refused      │ refused           │ new: pinned first · changed: withheld
+ *
+ * Pure, given the pins.
+ */
+import { EFFECTS } from '../bus/capability.ts'
+import type { Effect } from '../bus/capability.ts'
+import type { PeerCapability, RefusedCapability } from '../bus/peer.ts'
+import type { OfferDefinition, OfferPins, WithheldOffer } from './offer-pin.ts'
+import { definitionOf } from './offer-pin.ts'
+import { markWithNode } from './offer-words.ts'
+import type { OwnNames } from './own-names.ts'
+
+export interface ScreenedOffers {
+  readonly offered: readonly PeerCapability[]
+  readonly refused: readonly RefusedCapability[]
+  readonly withheld: readonly WithheldOffer[]
+  /** Seen for the first time: on the bus as soon as they are pinned. */
+  readonly unpinned: readonly OfferDefinition[]
+}
+
+export interface ScreenRules {
+  readonly own: OwnNames
+  readonly pins: OfferPins
+  /** Names of one node that this node does not have itself. */
+  readonly maxOffers: number
+}
+
+/** Also of what is not offered any more: a node that goes on inventing names fills nobody's disk. */
+const MAX_PINS = 4_000
+
+export function screenOffers(
+  peer: { readonly name: string; readonly capabilities: readonly PeerCapability[] },
+  { own, pins, maxOffers }: ScreenRules,
+): ScreenedOffers {
+  const offered: PeerCapability[] = []
+  const refused: RefusedCapability[] = []
+  const withheld: WithheldOffer[] = []
+  const unpinned: OfferDefinition[] = []
+  const foreign = new Set<string>()
+  const refuse = (name: string, why: string): void => void refused.push(refusal(name, why))
+  for (const capability of peer.capabilities) {
+    const { name, face } = capability
+    const wrong = own.refusal({ name, uri: face.kind === 'resource' ? face.uri : undefined })
+    const marked = markWithNode(capability, peer.name)
+    if (wrong !== undefined || !marked.ok) {
+      refuse(name, wrong ?? (marked.ok ? '' : marked.fault))
+      continue
+    }
+    const effect = own.effectOf(name)
+    if (effect === undefined) foreign.add(name)
+    if (foreign.size > maxOffers && effect === undefined) {
+      refuse(name, `its node offers more than ${maxOffers} that this node has not, which mesh.offersPerNode allows`)
+      continue
+    }
+    const definition = definitionOf(capability)
+    const pinned = pins.get(definition.key)
+    if (pinned === definition.hash)
+      offered.push(
+        effect === undefined ? marked.value : { ...marked.value, effect: stricter(effect, capability.effect) },
+      )
+    else if (pinned === undefined && !own.wasHere(name) && pins.size + unpinned.length < MAX_PINS)
+      unpinned.push(definition)
+    else {
+      const why = pinned === undefined && own.wasHere(name) ? 'had-here' : 'changed'
+      const { title, description } = marked.value
+      withheld.push({ ...definition, name, title, description, effect: capability.effect, why })
+      refuse(name, WITHHELD[why])
+    }
+  }
+  return { offered, refused, withheld, unpinned }
+}
+
+const WITHHELD: Readonly<Record<WithheldOffer['why'], string>> = {
+  changed:
+    'its definition is not the one that was first seen. See hearthbus mesh offers; hearthbus mesh accept takes it',
+  'had-here':
+    'its name belongs to a family that this node had itself. See hearthbus mesh offers; hearthbus mesh accept takes it',
+}
+
+function stricter(ours: Effect, theirs: Effect): Effect {
+  return EFFECTS.indexOf(ours) >= EFFECTS.indexOf(theirs) ? ours : theirs
+}
+
+function refusal(name: string, why: string): RefusedCapability {
+  return {
+    name,
+    fault: { kind: 'not-permitted', code: 'namespace_violation', message: `${name} is not taken: ${why}.` },
+  }
+}

@@ -1,0 +1,136 @@
+/**
+ * Peer offers: the offers of every peer as they are on the bus, screened once and again when something has changed:
+ * what the peer says, what this node offers itself, or what a person accepted.
+ *
+ * Pure, given its store and its clock.
+ */
+import type { CapabilityBus } from '../bus/bus.ts'
+import type { PeerCapability } from '../bus/peer.ts'
+import type { Logger } from '../core/logger.ts'
+import { visibleText } from '../core/stranger-text.ts'
+import type { OfferStore } from './identity/offer-store.ts'
+import { withheldOffersDigest } from './offer-pin.ts'
+import { screenOffers } from './offer-screen.ts'
+import type { ScreenedOffers } from './offer-screen.ts'
+import { OwnNames } from './own-names.ts'
+
+export interface PeerOffersParts {
+  readonly bus: CapabilityBus
+  readonly store: OfferStore
+  readonly maxOffers: number
+  readonly monotonic: () => number
+  readonly logger: Logger
+  /** A peer is to be told to the bus again: what it offers has been pinned. */
+  readonly publish: (nodeId: string) => void
+}
+
+export interface AnnouncedOffers {
+  readonly nodeId: string
+  readonly name: string
+  readonly capabilities: readonly PeerCapability[]
+}
+
+interface Kept {
+  readonly name: string
+  readonly capabilities: readonly PeerCapability[]
+  readonly revision: string
+  readonly screened: ScreenedOffers
+}
+
+interface Noted {
+  readonly digest: string
+  readonly atMs: number
+}
+
+/** A node can word its tools anew with every manifest, and a note costs the disk a write. */
+const NOTE_MS = 10_000
+
+export class PeerOffers {
+  readonly #parts: PeerOffersParts
+  readonly #kept = new Map<string, Kept>()
+  readonly #noted = new Map<string, Noted>()
+  readonly #pinning = new Set<string>()
+  #own: { readonly revision: string; readonly names: OwnNames } | undefined
+  #ownRevision = 0
+
+  constructor(parts: PeerOffersParts) {
+    this.#parts = parts
+  }
+
+  /** This node offers something else than before. */
+  touch(): void {
+    this.#ownRevision++
+    const { store, bus, logger } = this.#parts
+    store.keepPrefixes(bus.registry.reserved).catch((error: unknown) => {
+      logger.warn({ err: error }, 'which families this node has could not be written down')
+    })
+  }
+
+  forget(nodeId: string): void {
+    this.#kept.delete(nodeId)
+    this.#noted.delete(nodeId)
+  }
+
+  /** The same objects as before where nothing changed: the registry then sees at a glance that nothing has. */
+  screen(peer: AnnouncedOffers): ScreenedOffers {
+    const { store, maxOffers } = this.#parts
+    const revision = `${this.#ownRevision} ${store.revision}`
+    const kept = this.#kept.get(peer.nodeId)
+    if (kept?.revision === revision && kept.name === peer.name && kept.capabilities === peer.capabilities)
+      return kept.screened
+    const screened = screenOffers(peer, { own: this.#ownNames(revision), pins: store.pins(peer.nodeId), maxOffers })
+    this.#kept.set(peer.nodeId, { name: peer.name, capabilities: peer.capabilities, revision, screened })
+    this.#pin(peer.nodeId, screened)
+    this.#note(peer, screened)
+    return screened
+  }
+
+  #ownNames(revision: string): OwnNames {
+    const { bus, store } = this.#parts
+    if (this.#own?.revision !== revision) {
+      const offers = bus.registry.allLocal().map(({ offer }) => offer)
+      const names = new OwnNames({ offers, prefixes: bus.registry.reserved, hadPrefixes: store.prefixes })
+      this.#own = { revision, names }
+    }
+    return this.#own.names
+  }
+
+  /** Nothing is offered before its pin is on the disk. */
+  #pin(nodeId: string, { unpinned }: ScreenedOffers): void {
+    if (unpinned.length === 0 || this.#pinning.has(nodeId)) return
+    const { store, publish, logger } = this.#parts
+    this.#pinning.add(nodeId)
+    store.pin(nodeId, unpinned).then(
+      () => {
+        this.#pinning.delete(nodeId)
+        publish(nodeId)
+      },
+      (error: unknown) => {
+        this.#pinning.delete(nodeId)
+        // The next sign of life of the node is the next try.
+        this.#kept.delete(nodeId)
+        logger.warn({ err: error, node: nodeId }, 'what a node offers could not be pinned')
+      },
+    )
+  }
+
+  #note({ nodeId, name }: AnnouncedOffers, { withheld }: ScreenedOffers): void {
+    const { store, monotonic, logger } = this.#parts
+    const [digest, nowMs] = [withheldOffersDigest(withheld), monotonic()]
+    const noted = this.#noted.get(nodeId)
+    if (noted?.digest === digest || (noted !== undefined && nowMs - noted.atMs < NOTE_MS)) return
+    this.#noted.set(nodeId, { digest, atMs: nowMs })
+    if (withheld.length > 0)
+      logger.warn(
+        {
+          node: visibleText(name, 64),
+          offers: withheld.slice(0, 8).map((offer) => offer.name),
+          count: withheld.length,
+        },
+        'offers of a node are withheld until a person accepts them',
+      )
+    store.noteWithheld(nodeId, withheld).catch((error: unknown) => {
+      logger.warn({ err: error, node: nodeId }, 'what is withheld of a node could not be written down')
+    })
+  }
+}

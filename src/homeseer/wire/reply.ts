@@ -13,8 +13,7 @@
 import { fromUtf8 } from '../../core/bytes.ts'
 import { isJsonObject, receivedJson, type Json } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
-import { textField } from './field.ts'
-import { portable } from './portable.ts'
+import { textField, portable } from './field.ts'
 
 export type Reply =
   | { readonly kind: 'word'; readonly word: 'ok' }

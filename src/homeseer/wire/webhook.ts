@@ -9,8 +9,7 @@
 import { fromUtf8 } from '../../core/bytes.ts'
 import { isJsonObject, receivedJson } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
-import { decodeWireDate, encodeWireDate } from './date.ts'
-import { numberField, objectField, statusField, textField } from './field.ts'
+import { decodeWireDate, encodeWireDate, numberField, objectField, statusField, textField } from './field.ts'
 import type { Malformed } from './reply.ts'
 
 export interface HookedChange {

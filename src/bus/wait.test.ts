@@ -206,6 +206,23 @@ describe('a node that refuses', () => {
     clock.advance(0)
   })
 
+  it('certain params like everybody else is still asked', async () => {
+    const nobody = refused('not-found', { details: { reason: 'params' } })
+    const { bus, asked } = village({ b: () => nobody, c: () => nobody })
+    for (let call = 0; call < 3; call++)
+      expect(await bus.call('x.y', [1, 0], { params: { m: 1 } }, ME)).toMatchObject({ fault: { kind: 'not-found' } })
+    expect(asked).toHaveLength(6)
+  })
+
+  it('many params is not remembered for all of them', async () => {
+    const { bus } = village({ b: () => refused('not-found', { details: { reason: 'params' } }), c: () => reply(1) })
+    for (let model = 0; model < 200; model++) {
+      entryAt(bus, 'c').inFlight = 7
+      await bus.call('x.y', [1, 0], { params: { model } }, ME)
+    }
+    expect(entryAt(bus, 'b').refusedParams?.size).toBe(64)
+  })
+
   it('after a handler has begun has answered: nobody else is asked', async () => {
     for (const begun of [true, undefined]) {
       const answer: Outcome = {
@@ -325,6 +342,39 @@ describe('a quarantine', () => {
     expect([health.isEjected(), health.isProbing]).toEqual([true, false])
     expect(await bus.call('x.y', [1, 0], {}, ME)).toMatchObject(reply('b'))
     expect([health.isEjected(), health.isProbing, asked.at(-1)]).toEqual([false, false, 'b'])
+  })
+})
+
+describe('an answer', () => {
+  it('of another node says that it is there', async () => {
+    const { bus, clock } = village({ b: () => reply(1) })
+    clock.advance(50_000)
+    await bus.call('x.y', [1, 0], {}, ME)
+    clock.advance(50_000)
+    expect(await bus.call('x.y', [1, 0], {}, ME)).toMatchObject({ ok: true })
+    clock.advance(60_001)
+    expect(await bus.call('x.y', [1, 0], {}, ME)).toMatchObject({ fault: { details: { reason: 'stale' } } })
+  })
+
+  it('to a probe makes a newcomer of the provider', () => {
+    const { bus } = village({ b: () => reply(1), c: () => reply(1) })
+    const entry = entryAt(bus, 'b')
+    const ending = { latencyMs: 5, nowMs: 0, isCallersDoing: false }
+    const outcome = { ok: false, fault: { kind: 'internal', message: 'no' } } as const
+    for (let count = 0; count < 5; count++) bus.health.record(entry, { ...ending, outcome, isProbe: false })
+    expect(bus.health.record(entry, { ...ending, outcome: reply(1), isProbe: true })).toBe('recovered')
+    expect([entry.latency.answers, entry.latency.latencyMs]).toEqual([1, 5])
+  })
+
+  it('that fails is followed by another provider’s, also within a session', async () => {
+    const { bus, asked } = village({
+      b: () => ({ ok: false, fault: { kind: 'internal', message: 'no' } }),
+      c: () => reply('c'),
+    })
+    const session = { ...ME, sessionId: 's' }
+    bus.router.sticky.bind('s', entryAt(bus, 'b'), 0)
+    expect(await bus.call('x.y', [1, 0], {}, session)).toMatchObject(reply('c'))
+    expect(asked).toEqual(['b', 'c'])
   })
 })
 

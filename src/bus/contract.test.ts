@@ -1,11 +1,14 @@
 import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
 import { answering, callOf, echo, introduce, ME, node, offered, reply, validating } from '../../test/bus-village.ts'
 import type { OfferFacts } from '../../test/plain-offer.ts'
 import type { Admit } from './admit.ts'
 import type { CapabilityBus } from './bus.ts'
 import type { Offer } from './capability.ts'
-import type { RemoteProvider } from './peer.ts'
+import { busFamily } from './family.ts'
+import type { PeerCapability, RemoteProvider } from './peer.ts'
 import { announce } from './peer.ts'
+import { defineTool } from './tool.ts'
 
 /** A node that asks peers whose announcements the test decides; who was asked, and as what a call was judged. */
 function caller(options: { readonly remote?: RemoteProvider } = {}) {
@@ -212,6 +215,44 @@ describe('a contract', () => {
       )
     const locks = [1, 2].map((n) => bus.router.resolve({ ...callOf('x.y'), body: { params: { n } } }, 0)?.offer.lock)
     expect(locks).toEqual(['thing:1', 'thing:2'])
+  })
+})
+
+describe('an answer of a node whose schemas have not come', () => {
+  const answerText: RemoteProvider = {
+    call: () => Promise.resolve(reply('a text')),
+    stream: () => Promise.reject(new Error('not here')),
+  }
+
+  it('is checked by those that another node of the same contract has shown', async () => {
+    const { bus } = caller({ remote: answerText })
+    for (const nodeId of ['b', 'm']) {
+      const { schemas, ...facts } = announce(offered({ name: 'x.y', responseSchema: { type: 'number' } }))
+      const capabilities = [nodeId === 'b' ? { ...facts, schemas } : facts] as PeerCapability[]
+      bus.onPeerUpdated({ nodeId, endpoint: undefined, manifest: { nodeId, capabilities } })
+    }
+    expect(await bus.call('x.y', [1, 0], {}, { ...ME, node: 'm' })).toMatchObject({
+      fault: { kind: 'failed', begun: true },
+    })
+  })
+
+  it('is that node’s failure, though the schemas are our own', async () => {
+    const { bus } = caller({ remote: answerText })
+    const tool = defineTool({
+      name: 'x.y',
+      title: 'Own',
+      description: 'Counts.',
+      effect: 'reads',
+      family: busFamily,
+      anywhere: true,
+      input: z.strictObject({}),
+      output: z.number(),
+    })
+    bus.registerCapability(tool.handledBy(async () => reply(1)))
+    const { schemas: _, ...facts } = announce(tool.offer)
+    bus.onPeerUpdated({ nodeId: 'm', endpoint: undefined, manifest: { nodeId: 'm', capabilities: [facts] } })
+    expect(await bus.call('x.y', [1, 0], {}, { ...ME, node: 'm' })).toMatchObject({ fault: { kind: 'failed' } })
+    expect(await bus.call('x.y', [1, 0], {}, ME)).toEqual(reply(1))
   })
 })
 

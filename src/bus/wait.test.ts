@@ -206,6 +206,22 @@ describe('a node that refuses', () => {
     clock.advance(0)
   })
 
+  it('uses up nothing that others need for their second try', async () => {
+    const { bus, asked } = village({ b: () => refused('not-permitted'), c: () => reply('served') })
+    const record = (): void => {
+      const capabilities = [announce(offered({ name: 'x.y' }))]
+      bus.onPeerRemoved('b')
+      bus.onPeerUpdated({ nodeId: 'b', endpoint: undefined, manifest: { nodeId: 'b', capabilities } })
+    }
+    for (let call = 0; call < 100; call++) {
+      // A newcomer each time, whom nobody knows to refuse.
+      record()
+      Object.assign(entryAt(bus, 'c').latency, { latencyMs: 50, answers: 100 })
+      expect(await bus.call('x.y', [1, 0], {}, ME)).toMatchObject(reply('served'))
+    }
+    expect(asked.filter((nodeId) => nodeId === 'b').length).toBeGreaterThan(60)
+  })
+
   it('certain params like everybody else is still asked', async () => {
     const nobody = refused('not-found', { details: { reason: 'params' } })
     const { bus, asked } = village({ b: () => nobody, c: () => nobody })
@@ -221,6 +237,14 @@ describe('a node that refuses', () => {
       await bus.call('x.y', [1, 0], { params: { model } }, ME)
     }
     expect(entryAt(bus, 'b').refusedParams?.size).toBe(64)
+  })
+
+  it('the same params again keeps them longer than those that nobody asked for since', async () => {
+    const { bus } = village({ b: () => refused('not-found', { details: { reason: 'params' } }) })
+    for (const model of [...Array.from({ length: 64 }, (_, n) => n), 0, 64])
+      await bus.call('x.y', [1, 0], { params: { model } }, ME)
+    const known = [...(entryAt(bus, 'b').refusedParams?.keys() ?? [])]
+    expect([known.includes('{"model":0}'), known.includes('{"model":1}'), known.length]).toEqual([true, false, 64])
   })
 
   it('after a handler has begun has answered: nobody else is asked', async () => {
@@ -263,6 +287,20 @@ describe('a change that its handler has begun', () => {
     for (const nodeId of ['a', 'b', undefined])
       expect(await a?.call('x.y', [1, 0], {}, { ...ME, node: nodeId })).toMatchObject({ fault: { kind, begun: true } })
     expect(runs).toBe(3)
+  })
+
+  it('is not tried at another instance of the same house, which may be another device', async () => {
+    const ran: number[] = []
+    const bus = node('a')
+    for (const n of [1, 2])
+      bus.registerCapability(
+        answering({ name: 'x.y', anywhere: false, idempotent: true, params: { n } }, async () => {
+          ran.push(n)
+          return { ok: false, fault: { kind: 'failed', message: 'no' } }
+        }),
+      )
+    expect(await bus.call('x.y', [1, 0], {}, ME)).toMatchObject({ fault: { kind: 'failed' } })
+    expect(ran).toHaveLength(1)
   })
 
   it('is tried elsewhere where its handler says that it did nothing', async () => {

@@ -80,6 +80,17 @@ describe('a full provider on another node', () => {
     expect(asked).toHaveLength(1)
   })
 
+  it('that was waited for over there is not waited for once more', async () => {
+    const { bus, asked, clock } = village({
+      b: () => {
+        clock.advance(10_000)
+        return refused('busy', { retryAfterMs: 100 })
+      },
+    })
+    expect(await bus.call('x.y', [1, 0], {}, ME)).toMatchObject({ fault: { kind: 'busy' } })
+    expect(asked).toHaveLength(1)
+  })
+
   it('is waited for where the fewest wait', async () => {
     const { bus } = village({ b: () => reply(1), c: () => reply(1) }, { maxConcurrent: 2 })
     for (const nodeId of ['b', 'c']) entryAt(bus, nodeId).inFlight = 2
@@ -349,6 +360,9 @@ describe('a quarantine', () => {
 
   it('does not end while there is somebody else', async () => {
     const { bus, asked } = ejected()
+    expect(await bus.call('x.y', [1, 0], {}, { ...ME, node: 'b' })).toMatchObject({
+      fault: { code: 'quarantined', begun: false },
+    })
     for (let call = 0; call < 20; call++) await bus.call('x.y', [1, 0], {}, ME)
     expect(new Set(asked)).toEqual(new Set(['c']))
     entryAt(bus, 'c').inFlight = 8

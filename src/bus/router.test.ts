@@ -250,6 +250,15 @@ describe('the peak-ewma strategy', () => {
     expect(bus.router.route({ ...call, ticket }, 0)?.offer.name).toBe('llm.chat')
   })
 
+  it('lets back whoever’s quarantine ends first, when the others have gone', () => {
+    const { bus, at } = village({ here: false, there: ['b', 'c', 'd', 'e'] })
+    failed(bus, at('c'), 5, 0)
+    failed(bus, at('b'), 5, 10_000)
+    for (const nodeId of ['d', 'e']) bus.onPeerRemoved(nodeId)
+    expect(bus.router.route(callOf('llm.chat'), 20_000)?.nodeId).toBe('c')
+    expect([at('b').health.isEjected(), at('c').health.isEjected()]).toEqual([true, false])
+  })
+
   it('lets nobody back whose probe is under way', () => {
     const { bus, at } = village({ here: false, there: ['b', 'c'] })
     failed(bus, at('b'), 5)

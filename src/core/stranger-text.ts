@@ -7,6 +7,7 @@
  *
  * Pure.
  */
+import { receivedJson } from './json.ts'
 import type { Json } from './json.ts'
 
 const INVISIBLE =
@@ -44,6 +45,14 @@ export function visibleLines(text: string): string {
 /** Whether a model could be shown this text and send it back unchanged. */
 export function isVisible(text: string): boolean {
   return visibleLines(text) === text
+}
+
+const HIDDEN_IN_JSON = new RegExp(`(?![\\t\\n\\r])[${INVISIBLE}\\u2028\\u2029]|\\\\u`, 'u')
+
+/** What a stranger's text spells, as `receivedJson` has it. One look at the text says whether there is work to do. */
+export function visibleJsonIn(text: string | undefined): Json | undefined {
+  const value = receivedJson(text)
+  return value !== undefined && text !== undefined && HIDDEN_IN_JSON.test(text) ? visibleJson(value) : value
 }
 
 /** Every text in a value, and every name of a member. What is visible already stays the same object. */

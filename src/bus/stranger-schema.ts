@@ -11,7 +11,7 @@
  *
  * Pure.
  */
-import { isJsonObject } from '../core/json.ts'
+import { isJsonObject, isNestedWithin } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
@@ -28,6 +28,7 @@ const MAX_DESCRIPTION = 1_024
 const MAX_TITLE = 128
 const MAX_CHOICE = 1_024
 const MAX_NAME = 128
+const MAX_DEFAULT_DEPTH = 8
 
 /** 2020-12 is MCP's default. Draft-07 is what older programs name; what it shares with 2020-12 is all that is taken. */
 const DIALECT = /^https?:\/\/json-schema\.org\/(?:draft\/2020-12|draft-07)\/schema#?$/
@@ -179,9 +180,11 @@ const words =
   }
 
 /** A default is shown and never used; one that is large, or that nobody could read, is left out. */
-const shownDefault: Rebuild = (value) => {
-  const isShort = typeof value === 'string' ? value.length <= MAX_CHOICE && isVisible(value) : typeof value !== 'object'
-  return isShort ? value : undefined
+const shownDefault: Rebuild = (value, walk) => {
+  const text = isNestedWithin(value, MAX_DEFAULT_DEPTH) ? JSON.stringify(value) : undefined
+  if (text === undefined || text.length > MAX_CHOICE || !isVisible(text)) return undefined
+  walk.text += text.length
+  return value
 }
 
 const format: Rebuild = (value) => (typeof value === 'string' && FORMAT.test(value) ? value : undefined)

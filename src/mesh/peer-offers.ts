@@ -38,8 +38,10 @@ interface Kept {
 }
 
 interface Noted {
+  readonly withheld: ScreenedOffers['withheld']
   readonly digest: string
-  readonly atMs: number
+  /** Not before that is something else noted. */
+  readonly nextMs: number
 }
 
 /** A node can word its tools anew with every manifest, and a note costs the disk a write. */
@@ -76,8 +78,11 @@ export class PeerOffers {
     const { store, maxOffers } = this.#parts
     const revision = `${this.#ownRevision} ${store.revision}`
     const kept = this.#kept.get(peer.nodeId)
-    if (kept?.revision === revision && kept.name === peer.name && kept.capabilities === peer.capabilities)
+    if (kept?.revision === revision && kept.name === peer.name && kept.capabilities === peer.capabilities) {
+      // A note that came too soon after the last one is still due.
+      this.#note(peer, kept.screened)
       return kept.screened
+    }
     const screened = screenOffers(peer, { own: this.#ownNames(revision), pins: store.pins(peer.nodeId), maxOffers })
     this.#kept.set(peer.nodeId, { name: peer.name, capabilities: peer.capabilities, revision, screened })
     this.#pin(peer.nodeId, screened)
@@ -116,10 +121,17 @@ export class PeerOffers {
 
   #note({ nodeId, name }: AnnouncedOffers, { withheld }: ScreenedOffers): void {
     const { store, monotonic, logger } = this.#parts
-    const [digest, nowMs] = [withheldOffersDigest(withheld), monotonic()]
     const noted = this.#noted.get(nodeId)
-    if (noted?.digest === digest || (noted !== undefined && nowMs - noted.atMs < NOTE_MS)) return
-    this.#noted.set(nodeId, { digest, atMs: nowMs })
+    if (noted?.withheld === withheld) return
+    const [digest, nowMs] = [withheldOffersDigest(withheld), monotonic()]
+    const isSame = noted?.digest === digest
+    if (noted !== undefined && !isSame && nowMs < noted.nextMs) return
+    this.#noted.set(nodeId, {
+      withheld,
+      digest,
+      nextMs: isSame ? noted.nextMs : withheld.length === 0 ? 0 : nowMs + NOTE_MS,
+    })
+    if (isSame) return
     if (withheld.length > 0)
       logger.warn(
         {

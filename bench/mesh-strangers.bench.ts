@@ -34,9 +34,9 @@ await closeAll(nodes)
 
 async function measure(name: string, work: () => Promise<void>): Promise<void> {
   const times: number[] = []
-  let isOver = false
+  const over = new AbortController()
   const probing = (async () => {
-    while (!isOver) {
+    while (!over.signal.aborted) {
       const startMs = performance.now()
       await (await fetch(`${house.url}/health`)).text()
       times.push(performance.now() - startMs)
@@ -44,7 +44,7 @@ async function measure(name: string, work: () => Promise<void>): Promise<void> {
     }
   })()
   await work()
-  isOver = true
+  over.abort()
   await probing
   const worst = Math.max(...times)
   const verdict = worst <= WANTED_MS ? '' : `  *** above ${WANTED_MS} ms ***`

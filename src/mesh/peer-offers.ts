@@ -85,7 +85,7 @@ export class PeerOffers {
     }
     const screened = screenOffers(peer, { own: this.#ownNames(revision), pins: store.pins(peer.nodeId), maxOffers })
     this.#kept.set(peer.nodeId, { name: peer.name, capabilities: peer.capabilities, revision, screened })
-    this.#pin(peer.nodeId, screened)
+    void this.#pin(peer.nodeId, screened)
     this.#note(peer, screened)
     return screened
   }
@@ -101,22 +101,21 @@ export class PeerOffers {
   }
 
   /** Nothing is offered before its pin is on the disk. */
-  #pin(nodeId: string, { unpinned }: ScreenedOffers): void {
+  async #pin(nodeId: string, { unpinned }: ScreenedOffers): Promise<void> {
     if (unpinned.length === 0 || this.#pinning.has(nodeId)) return
     const { store, publish, logger } = this.#parts
     this.#pinning.add(nodeId)
-    store.pin(nodeId, unpinned).then(
-      () => {
-        this.#pinning.delete(nodeId)
-        publish(nodeId)
-      },
-      (error: unknown) => {
-        this.#pinning.delete(nodeId)
-        // The next sign of life of the node is the next try.
-        this.#kept.delete(nodeId)
-        logger.warn({ err: error, node: nodeId }, 'what a node offers could not be pinned')
-      },
-    )
+    try {
+      await store.pin(nodeId, unpinned)
+    } catch (error) {
+      // The next sign of life of the node is the next try.
+      this.#kept.delete(nodeId)
+      logger.warn({ err: error, node: nodeId }, 'what a node offers could not be pinned')
+      return
+    } finally {
+      this.#pinning.delete(nodeId)
+    }
+    publish(nodeId)
   }
 
   #note({ nodeId, name }: AnnouncedOffers, { withheld }: ScreenedOffers): void {

@@ -126,9 +126,9 @@ async function viewOf({ url }: MeshNode, name: string): Promise<PeerView> {
 /** Asks for `/health` again and again, and gives how long each answer took, in order. */
 function probing({ url }: MeshNode): { readonly stop: () => Promise<readonly number[]> } {
   const times: number[] = []
-  let isOver = false
+  const over = new AbortController()
   const probed = (async () => {
-    while (!isOver) {
+    while (!over.signal.aborted) {
       const began = performance.now()
       await (await fetch(`${url}/health`)).text()
       times.push(performance.now() - began)
@@ -137,7 +137,7 @@ function probing({ url }: MeshNode): { readonly stop: () => Promise<readonly num
   })()
   return {
     stop: async () => {
-      isOver = true
+      over.abort()
       await probed
       return times.toSorted((left, right) => left - right)
     },

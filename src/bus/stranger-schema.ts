@@ -24,6 +24,8 @@ const MAX_PARTS = 4_000
 const MAX_DEPTH = 32
 const MAX_TEXT = 65_536
 const MAX_REFERENCES = 512
+/** The engine compiles each when it is first run, which takes longer than running it. */
+const MAX_PATTERNS = 128
 const MAX_DESCRIPTION = 1_024
 const MAX_TITLE = 128
 const MAX_CHOICE = 1_024
@@ -41,6 +43,7 @@ interface Walk {
   parts: number
   text: number
   references: number
+  patterns: number
 }
 
 /** Thrown and caught in this file: a rebuilt schema is made by thirty small functions, and any of them may refuse. */
@@ -52,7 +55,11 @@ export function rebuildSchema(schema: JsonSchema): Result<JsonSchema, string> {
   if (dialect !== undefined && !(typeof dialect === 'string' && DIALECT.test(dialect)))
     return fail(`its dialect ${quoted(dialect)} is neither 2020-12 nor draft-07`)
   try {
-    const rebuilt = objectSchema(schema as JsonObject, { root: schema, parts: 0, text: 0, references: 0 }, 0)
+    const rebuilt = objectSchema(
+      schema as JsonObject,
+      { root: schema, parts: 0, text: 0, references: 0, patterns: 0 },
+      0,
+    )
     const costly = checkCost(rebuilt)
     return costly === undefined ? ok(rebuilt) : fail(costly)
   } catch (error) {
@@ -88,7 +95,7 @@ const schemaMap: Rebuild = (value, walk, depth) => {
 }
 
 const patternMap: Rebuild = (value, walk, depth) => {
-  if (isJsonObject(value)) for (const pattern of Object.keys(value)) readPattern(pattern)
+  if (isJsonObject(value)) for (const pattern of Object.keys(value)) readPattern(pattern, walk)
   return schemaMap(value, walk, depth)
 }
 
@@ -155,7 +162,7 @@ const flag: Rebuild = (value) => (typeof value === 'boolean' ? value : undefined
 const pattern: Rebuild = (value, walk) => {
   if (typeof value !== 'string') throw new SchemaRefusal('its pattern is no text')
   readText(value, walk)
-  readPattern(value)
+  readPattern(value, walk)
   return value
 }
 
@@ -286,7 +293,8 @@ function readChoice(text: string, walk: Walk): void {
     throw new SchemaRefusal(`one of its values is ${quoted(text)}, which nobody could read or spell`)
 }
 
-function readPattern(source: string): void {
+function readPattern(source: string, walk: Walk): void {
+  if (++walk.patterns > MAX_PATTERNS) throw new SchemaRefusal(`it has more than ${MAX_PATTERNS} patterns`)
   const wrong = wrongPattern(source)
   if (wrong !== undefined) throw new SchemaRefusal(wrong)
 }

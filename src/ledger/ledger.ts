@@ -532,7 +532,7 @@ export class Ledger {
     const reached = this.#signing.latest()
     const stored = {
       log: this.#log,
-      tail: () => readTail(join(this.#directory, 'tail'), this.#tailKey),
+      tail: () => readTail(join(this.#directory, 'tail'), this.#tailKey, Infinity),
       checkpoints: new CheckpointStore(database.sql),
       key: signer.key,
       // A file that cannot be read is not a checkpoint either.

@@ -74,7 +74,7 @@ export class LogStore {
   constructor({ directory, key, readOnly = false, tables, segmentEntries }: LogOptions) {
     this.tiles = new TileStore(directory, !readOnly)
     const folder = join(directory, 'tail')
-    const whole = readTail(folder, key)
+    const whole = readTail(folder, key, tables?.signed)
     const read = tables === undefined ? whole : withoutUncommitted(whole, tables)
     this.read = read
     this.tablesNeed = tablesOf(read)

@@ -1,5 +1,5 @@
 /**
- * Same words: where the sentences of a body stand a second time. A call that makes a task leaves its title in the
+ * Same words: where the words of a body stand a second time. A call that makes a task leaves its title in the
  * arguments, in the task's entry and in the answer: who erases one of them is told of the others.
  *
  * Pure: it reads through what it is given.
@@ -18,32 +18,48 @@ interface Bodies {
 const PIECE = 500
 /** Whoever is told of so many erases them and asks again. */
 const MAX_NAMED = 100
+const MAX_OF_PLAIN_WORD = 20
 
-/** Entries whose body has one of the phrases, in order. Yields after each piece. */
+/** Entries whose body has one of the phrases, alone or inside a longer text, in order. Yields after each piece. */
 export function* entriesWith(
   ledger: Bodies,
   phrases: readonly string[],
 ): Generator<undefined, readonly number[], void> {
-  const found: number[] = []
-  if (phrases.length === 0) return found
-  // As canonical JSON spells a value: a phrase inside a longer text is another text.
-  const needles = phrases.map((phrase) => Buffer.from(canonicalJson(phrase)))
-  for (let from = 0; from < ledger.size; from += PIECE) {
+  const needles = phrases.map((phrase) => ({ ...spelling(phrase), found: [] as number[] }))
+  for (let from = 0; needles.length > 0 && from < ledger.size; from += PIECE) {
     for (let seq = from; seq < Math.min(from + PIECE, ledger.size); seq++) {
       const body = ledger.body(seq)?.body
       if (body === undefined) continue
       const bytes = Buffer.from(body.buffer, body.byteOffset, body.length)
-      if (needles.some((needle) => bytes.includes(needle))) found.push(seq)
-      if (found.length >= MAX_NAMED) return found
+      for (const { text, found } of needles) if (bytes.includes(text)) found.push(seq)
     }
     yield
   }
-  return found
+  // A plain word that stands in very many entries, such as a status, says nothing about whom it was written.
+  const named = needles.filter(({ isPlain, found }) => !isPlain || found.length <= MAX_OF_PLAIN_WORD)
+  const found = new Set(named.flatMap((needle) => needle.found))
+  return [...found].toSorted((one, other) => one - other).slice(0, MAX_NAMED)
 }
 
-/** What somebody wrote in more than one word: single ones, such as a status, stand everywhere. */
+/** What somebody may have written: names, addresses and sentences in any script, but no numbers, hashes and ids. */
 export function phrasesIn(body: Uint8Array): readonly string[] {
-  return [...new Set(textsIn(decodeBody(body)))].filter((text) => /\S\s+\S/u.test(text))
+  return [...new Set(textsIn(decodeBody(body)))].filter((text) => LETTERS.test(text) && !MACHINE.test(text))
+}
+
+/** Two letters are a name in Chinese. */
+const LETTERS = /\p{L}[\p{M}\s]*\p{L}/u
+/** Hex of hashes and salts, ULIDs, times, and words with underscores or dots in them as programs use. */
+const MACHINE =
+  /^(?:[0-9a-f]{16,}|[0-9A-HJKMNP-TV-Z]{26}|\d{4}-\d\d-\d\dT[\d:.]+Z|[A-Z][A-Z_]+|[a-z0-9]+(?:[_.][a-z0-9]+)+)$/
+const PLAIN_WORD = /^[A-Za-z0-9-]+$/
+
+/**
+ * As canonical JSON spells it inside a text. A plain word has to be a value of its own: `an` is in every other text.
+ */
+function spelling(phrase: string): { readonly text: string; readonly isPlain: boolean } {
+  const isPlain = PLAIN_WORD.test(phrase)
+  const text = canonicalJson(phrase)
+  return { text: isPlain ? text : text.slice(1, -1), isPlain }
 }
 
 function textsIn(value: Json | undefined): readonly string[] {

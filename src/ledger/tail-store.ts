@@ -67,8 +67,11 @@ export interface ReadTail {
   readonly damage: string | undefined
 }
 
-/** Trusts nothing. Without the key, macs are not checked. */
-export function readTail(directory: string, key: Uint8Array | undefined): ReadTail {
+/**
+ * Trusts nothing. Without the key, macs are not checked. What was signed was whole: only behind the first `signed`
+ * entries can a group be torn.
+ */
+export function readTail(directory: string, key: Uint8Array | undefined, signed = 0): ReadTail {
   const names = segmentNames(directory)
   const segments: TailSegment[] = []
   let [mac, torn]: [Uint8Array | undefined, number] = [undefined, 0]
@@ -87,7 +90,7 @@ export function readTail(directory: string, key: Uint8Array | undefined): ReadTa
       (key === undefined || equalBytes(bytes.subarray(HEAD_CONTENT_BYTES, HEAD_BYTES), headMac(key, bytes))) &&
       (mac === undefined || (equalBytes(macBefore(bytes), mac) && first === endOf(segments.at(-1))))
     if (!begins) return { segments, torn, damage: `${path} does not follow what was written before it` }
-    const { groups, whole, forged } = readGroups(bytes, first, key)
+    const { groups, whole, forged } = readGroups(bytes, { first, key, signed })
     segments.push({
       path,
       first,
@@ -103,7 +106,8 @@ export function readTail(directory: string, key: Uint8Array | undefined): ReadTa
         torn,
         damage: `${path} holds a group, from entry ${endOf(segments.at(-1))} on, that this node did not write`,
       }
-    if (whole < bytes.length && (!isLast || hasLaterGroup(bytes, whole)))
+    const isSigned = endOf(segments.at(-1)) < signed
+    if (whole < bytes.length && (!isLast || isSigned || hasLaterGroup(bytes, whole)))
       return { segments, torn, damage: `${path} is not whole: something before its end was changed` }
     torn = bytes.length - whole
     mac = groups.at(-1)?.mac ?? macBefore(bytes)
@@ -113,15 +117,14 @@ export function readTail(directory: string, key: Uint8Array | undefined): ReadTa
 
 function readGroups(
   bytes: Buffer,
-  first: number,
-  key: Uint8Array | undefined,
+  { first, key, signed }: { readonly first: number; readonly key: Uint8Array | undefined; readonly signed: number },
 ): { readonly groups: Group[]; readonly whole: number; readonly forged: boolean } {
   const groups: Group[] = []
   let [at, next, previousMac]: [number, number, Uint8Array] = [HEAD_BYTES, first, macBefore(bytes)]
   while (at < bytes.length) {
     const group = decodeGroup(bytes, { at, first: next, previousMac, key })
     if (!group.ok) return { groups, whole: at, forged: group.fault.kind === 'forged' }
-    const isLast = group.value.end === bytes.length
+    const isLast = group.value.end === bytes.length && next + group.value.entries.length > signed
     // Only the last write can have stopped half-way.
     if (isLast && !hasItsBodies(bytes, group.value)) return { groups, whole: at, forged: false }
     groups.push(group.value)

@@ -119,7 +119,7 @@ async function build(
   // The order from here on is the order of dependence; every start pushes its own undoing.
   const { database, ledger, key } = opened.value
   const { id } = key
-  const mesh = config.mesh.enabled ? await loadMesh({ config, data, key, version, logger }) : ok(undefined)
+  const mesh = config.mesh.enabled ? await loadMesh({ config, data, key, ledger, version, logger }) : ok(undefined)
   if (!mesh.ok) return mesh
   if (mesh.value !== undefined) undo.push(mesh.value.stop)
   const opening = openSpine({

@@ -11,6 +11,7 @@ import { homeseerProjection } from '../homeseer/homeseer-state.ts'
 import type { EntryCache } from '../ledger/entry-cache-store.ts'
 import { ledgerProjection } from '../ledger/own-projection.ts'
 import type { AnyProjection } from '../ledger/projection.ts'
+import { membershipProjection } from './membership-log.ts'
 import { runtimeCache } from '../runtime/runtime-cache-store.ts'
 import { runtimeProjection } from '../runtime/runtime-state.ts'
 
@@ -20,6 +21,7 @@ export const recordProjections: readonly AnyProjection[] = [
   runtimeProjection,
   deviceProjection,
   homeseerProjection,
+  membershipProjection,
 ]
 
 export const recordCaches: readonly EntryCache[] = [runtimeCache]

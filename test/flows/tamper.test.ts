@@ -53,9 +53,10 @@ function tampered(change: (sql: DatabaseSync) => void): string {
   const copy = copyOf(home.data)
   const sql = new DatabaseSync(join(copy, 'hearthbus.db'))
   sql.exec('PRAGMA foreign_keys = OFF; PRAGMA writable_schema = OFF')
-  for (const { name } of sql.prepare("SELECT name FROM sqlite_master WHERE type = 'trigger'").all())
-    sql.exec(`DROP TRIGGER "${String(name)}"`)
+  const triggers = sql.prepare("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'").all()
+  for (const { name } of triggers) sql.exec(`DROP TRIGGER "${String(name)}"`)
   change(sql)
+  for (const trigger of triggers) sql.exec(String(trigger['sql']))
   sql.close()
   return copy
 }
@@ -134,9 +135,9 @@ describe('a ledger that somebody touched', () => {
     ['a task that was deleted', "DELETE FROM tasks WHERE title = 'first'", 'task', 'was removed'],
     [
       'a task that was added',
-      `INSERT INTO tasks (id, title, status, priority_rank, created_at, updated_at, version, attempt, log_index)
-       SELECT 'T-9', 'third', status, priority_rank, created_at, updated_at, version, attempt, log_index FROM tasks
-       WHERE title = 'first'`,
+      `INSERT INTO tasks (seq, id, title, status, priority_rank, created_at, updated_at, version, attempt, log_index, set_by)
+       SELECT -9223372036854775807, 'T-9', 'third', status, priority_rank, created_at, updated_at, version, attempt,
+         log_index, set_by FROM tasks WHERE title = 'first'`,
       'task T-9',
       'was added',
     ],

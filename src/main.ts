@@ -37,7 +37,7 @@ import type { MeshParts, PreparedMesh } from './main/mesh.ts'
 import { modelsServices } from './main/models.ts'
 import { nodeKeyIn } from './main/node-key-store.ts'
 import { originIn } from './main/origin-store.ts'
-import { recordCaches, recordProjections } from './main/record-projections.ts'
+import { recordCaches, recordContents, recordProjections } from './main/record-projections.ts'
 import { everyMs } from './main/regular-job-client.ts'
 import type { MeshState } from './mesh/mesh-options.ts'
 import { refused } from './main/start-fault.ts'
@@ -217,6 +217,7 @@ async function openRecords(
     lastSignedPath: data.lastSigned,
     clock: systemClock,
     caches: recordCaches,
+    contents: recordContents(database.value),
     projections: recordProjections,
     schema: () => alteredSchema(database.value.sql, allMigrations),
   })

@@ -17,7 +17,7 @@ import type { CachedThing } from './finding.ts'
 import type { Appended, LedgerEvent, StoredEntry } from './entry.ts'
 import type { LedgerStore } from './ledger-store.ts'
 import type { EraseFault } from './refusal.ts'
-import { entriesWith, phrasesIn } from './same-words.ts'
+import { findWords, wordFinder, wordsIn } from './same-words.ts'
 
 /** What the entry of an erasure says beside which words are gone. It stays for good. */
 export interface ErasureNote {
@@ -28,8 +28,12 @@ export interface ErasureNote {
 export interface Erased extends Appended {
   /** Rows that showed the words, and show none any more. */
   readonly blanked: readonly CachedThing[]
-  /** Entries whose bodies still have one of the sentences. */
+  /** Entries whose bodies still have one of the words. */
   readonly also: readonly number[]
+  /** Entries that have one themselves, where it stays for good. */
+  readonly stays: readonly number[]
+  /** Tables beside the log that have one. */
+  readonly tables: readonly string[]
 }
 
 export interface EraseParts {
@@ -48,8 +52,8 @@ export async function eraseBody(
   { database, store, showing, holds, appendIn }: EraseParts,
 ): Promise<Result<Erased, EraseFault>> {
   const { seq } = entry
-  const phrases = phrasesIn(store.body(seq)?.body ?? new Uint8Array(0))
-  const erased = await database.commit((): Result<Omit<Erased, 'also'>, EraseFault> => {
+  const words = wordsIn(store.body(seq)?.body ?? new Uint8Array(0))
+  const erased = await database.commit((): Result<Omit<Erased, 'also' | 'stays' | 'tables'>, EraseFault> => {
     const refusal = holds()
     if (refusal !== undefined) return fail({ kind: 'words-in-use', reason: refusal })
     if (store.body(seq) === undefined) return fail({ kind: 'nothing-to-erase', seq, erased: store.bodyIsGone(seq) })
@@ -58,9 +62,10 @@ export async function eraseBody(
   })
   if (!erased.ok) return erased
   store.flushLog()
-  const search = entriesWith(store, phrases)
+  const tables = words.length === 0 ? [] : store.tablesWith(wordFinder(words))
+  const search = findWords(store, words)
   for (let step = search.next(); ; step = search.next()) {
-    if (step.done === true) return ok({ ...erased.value, also: step.value })
+    if (step.done === true) return ok({ ...erased.value, also: step.value.bodies, stays: step.value.entries, tables })
     await setImmediate()
   }
 }

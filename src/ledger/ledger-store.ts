@@ -13,6 +13,7 @@
  */
 import { DatabaseSync } from 'node:sqlite'
 import type { StatementSync } from 'node:sqlite'
+import { utf8 } from '../core/bytes.ts'
 import type { Migrations } from '../core/database-store.ts'
 import type { FullTile } from './edge.ts'
 import { decodeEntry } from './entry.ts'
@@ -281,6 +282,24 @@ export class LedgerStore {
     const waitMs = Number(this.#sql.prepare('PRAGMA busy_timeout').get()?.['timeout'] ?? 0)
     this.#sql.exec('PRAGMA busy_timeout = 0; PRAGMA wal_checkpoint(TRUNCATE)')
     this.#sql.exec(`PRAGMA busy_timeout = ${waitMs}`)
+  }
+
+  /** Tables that do not belong to the ledger and have a text in which the finder finds something. */
+  tablesWith(isFound: (json: Uint8Array) => boolean): string[] {
+    const names = this.#sql.prepare(
+      "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'ledger@_%' ESCAPE '@' AND name NOT LIKE 'sqlite@_%' ESCAPE '@'",
+    )
+    return names
+      .all()
+      .map(({ name }) => String(name))
+      .filter((name) => {
+        const rows = this.#sql.prepare(`SELECT * FROM "${name}"`)
+        rows.setReadBigInts(true)
+        for (const row of rows.iterate())
+          if (Object.values(row).some((value) => typeof value === 'string' && isFound(utf8(JSON.stringify(value)))))
+            return true
+        return false
+      })
   }
 
   tile(level: number, position: number): TileRow | undefined {

@@ -40,7 +40,7 @@ import type { NoteSigner, VerifierKey } from './note-key.ts'
 import { consistencyOf, inclusionOf } from './proof.ts'
 import type { Consistency, Inclusion, ProofFault } from './proof.ts'
 import { Projections } from './projection.ts'
-import type { AnyProjection } from './projection.ts'
+import type { AnyProjection, ContentAudit } from './projection.ts'
 import type { EraseFault } from './refusal.ts'
 import { Signing } from './signing.ts'
 import { StoredTree } from './stored-tree.ts'
@@ -62,6 +62,8 @@ export interface LedgerOptions {
   readonly projections?: readonly AnyProjection[]
   /** Names of the tables, indexes, views and triggers of the whole database that are not as this program made them. */
   readonly schema?: () => readonly string[]
+  /** What is stored beside the log under hashes that the log has. */
+  readonly contents?: readonly ContentAudit[]
   /** Tables of the same database that repeat what entries say, and are written with them. */
   readonly caches?: readonly EntryCache[]
 }
@@ -362,7 +364,15 @@ export class Ledger {
 
   /** Re-derives the whole ledger from its bytes, or what came since the last time, and says what is wrong with it. */
   async verify(options: LedgerVerifyOptions = {}): Promise<VerifyReport> {
-    const { database, signer, lastSignedPath: path, caches = [], projections = [], schema } = this.#options
+    const {
+      database,
+      signer,
+      lastSignedPath: path,
+      caches = [],
+      projections = [],
+      contents = [],
+      schema,
+    } = this.#options
     const since = options.since ?? (options.incremental === true ? this.#verified : undefined)
     // Before the first entry is read, so that what is signed meanwhile lies beyond it.
     const reached = this.#signing.latest()
@@ -374,6 +384,7 @@ export class Ledger {
       lastSigned: { path, text: await readIfThere(path).catch(() => new Uint8Array(0)) },
       cacheAudits: () => caches.map((cache) => new CacheAudit(cache, database.sql)),
       projections,
+      contents,
       schema,
     }
     const report = await verifyStored(stored, { ...options, since })

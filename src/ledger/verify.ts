@@ -31,7 +31,7 @@ import { Findings } from './finding.ts'
 import type { Finding } from './finding.ts'
 import type { BodyRow, EntryRow, LedgerStore } from './ledger-store.ts'
 import { SuccessionAudit } from './projection.ts'
-import type { AnyProjection } from './projection.ts'
+import type { AnyProjection, ContentAudit } from './projection.ts'
 import { parseVerifierKey } from './note-key.ts'
 import type { VerifierKey } from './note-key.ts'
 import { levelCount, TILE_BYTES, TILE_HEIGHT, TILE_WIDTH, tileNode } from './tile.ts'
@@ -54,6 +54,8 @@ export interface Stored {
   readonly cacheAudits?: () => readonly CacheAudit[]
   /** Whose rules say which entry may follow which. */
   readonly projections?: readonly AnyProjection[]
+  /** Of what is stored beside the log under hashes that the log has. */
+  readonly contents?: readonly ContentAudit[]
   /** What is not as this program made it, in the whole database; without it only the ledger's own tables are compared. */
   readonly schema?: (() => readonly string[]) | undefined
 }
@@ -193,6 +195,10 @@ class Verification {
     this.#checkOpenCalls()
     for (const { seq, kind: of, why } of this.#succession?.unlawful ?? [])
       this.#findings.add({ kind: 'entry-unlawful', seq, of, why })
+    const succession = this.#succession
+    if (succession !== undefined)
+      for (const find of this.#stored.contents ?? [])
+        for (const finding of find((projection) => succession.state(projection))) this.#findings.add(finding)
     const [expected, found] = [fullTiles(this.next), store.tileCount()]
     if (found > expected) this.#findings.add({ kind: 'tiles-superfluous', expected, found })
   }

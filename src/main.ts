@@ -40,7 +40,7 @@ import type { MeshParts, PreparedMesh } from './main/mesh.ts'
 import { modelsServices } from './main/models.ts'
 import { nodeKeyIn } from './main/node-key-store.ts'
 import { originIn } from './main/origin-store.ts'
-import { recordCaches, recordProjections } from './main/record-projections.ts'
+import { recordCaches, recordContents, recordProjections } from './main/record-projections.ts'
 import { everyMs } from './main/regular-job-client.ts'
 import type { MeshState } from './mesh/mesh-options.ts'
 import { refused } from './main/start-fault.ts'
@@ -124,7 +124,7 @@ async function build(
   // The order from here on is the order of dependence; every start pushes its own undoing.
   const { database, ledger, key } = opened.value
   const { id } = key
-  const mesh = config.mesh.enabled ? await loadMesh({ config, data, key, version, logger }) : ok(undefined)
+  const mesh = config.mesh.enabled ? await loadMesh({ config, data, key, ledger, version, logger }) : ok(undefined)
   if (!mesh.ok) return mesh
   if (mesh.value !== undefined) undo.push(mesh.value.stop)
   const opening = openSpine({
@@ -245,6 +245,7 @@ async function openRecords(
     lastSignedPath: data.lastSigned,
     clock: systemClock,
     caches: recordCaches,
+    contents: recordContents(database.value),
     projections: recordProjections,
   })
   const state = ledger.state()

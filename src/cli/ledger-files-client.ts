@@ -42,7 +42,7 @@ import { continueAs, successorName } from '../ledger/succession-store.ts'
 import { verifyStored } from '../ledger/verify.ts'
 import type { VerifyOptions, VerifyReport } from '../ledger/verify.ts'
 import { originIn } from '../main/origin-store.ts'
-import { recordCaches, recordProjections } from '../main/record-projections.ts'
+import { recordCaches, recordContents, recordProjections } from '../main/record-projections.ts'
 import { troubleSentence } from './data-trouble.ts'
 
 /** The public key of the ledger in a data directory, whether or not a gateway runs. The fault is a sentence. */
@@ -173,6 +173,7 @@ async function verifyIn(
       lastSigned: { path: data.lastSigned, text },
       cacheAudits: () => recordCaches.map((cache) => new CacheAudit(cache, database.sql)),
       projections: recordProjections,
+      contents: recordContents(database),
       schema: () => alteredSchema(database.sql, migrations),
     }
     return ok(await verifyStored(stored, options))

@@ -214,7 +214,11 @@ function erasureAnswer(view: ErasureView): Answer {
     const rows = blanked.map(({ what, id }) => `, and in the ${what} ${id}`).join('')
     return `The words of entry ${entry} are erased${rows}. Entry ${recorded} says so.`
   })
-  const also = view.also.length === 0 ? [] : [`The same sentences are still in: ${view.also.join(' ')}.`]
+  const also = [
+    ...(view.also.length === 0 ? [] : [`The same words are still in: ${view.also.join(' ')}.`]),
+    ...(view.stays.length === 0 ? [] : [`The log itself has them, for good, in: ${view.stays.join(' ')}.`]),
+    ...(view.tables.length === 0 ? [] : [`They are also in the tables: ${view.tables.join(', ')}.`]),
+  ]
   const json = JSON.parse(JSON.stringify({ ok: view.refused === null, ...view })) as Json
   if (view.refused === null) return { json, text: [...lines, ...also].join('\n') }
   return { json, text: [...lines, ...also, view.refused].join('\n'), exit: EXIT.failed }

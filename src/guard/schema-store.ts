@@ -7,7 +7,8 @@
 import { hash } from 'node:crypto'
 import type { DatabaseSync } from 'node:sqlite'
 import type { Migrations } from '../core/database-store.ts'
-import { GUARD_SECRET } from './guard-state.ts'
+import type { ContentAudit } from '../ledger/projection.ts'
+import { GUARD_SECRET, guardProjection } from './guard-state.ts'
 import type { GuardState } from './guard-state.ts'
 
 export const guardMigrations: Migrations = {
@@ -38,6 +39,18 @@ export function readHashKey(sql: DatabaseSync, { secrets }: GuardState): Uint8Ar
       'The guard’s secret in the database is not the one that the ledger commits to: somebody changed it. Put back the newest copy of the database.',
     )
   return key
+}
+
+/** The secret that is stored against what the log commits to. */
+export function auditSecret(sql: DatabaseSync): ContentAudit {
+  return (state) => {
+    try {
+      readHashKey(sql, state(guardProjection))
+      return []
+    } catch {
+      return [{ kind: 'copy-unfounded', what: 'secret of the guard', id: 'that is stored' }]
+    }
+  }
 }
 
 /** Of 256 random bits nothing can be guessed, so a plain hash hides them. */

@@ -18,9 +18,10 @@ import { BODY_ERASED } from './body.ts'
 import type { CachedThing } from './finding.ts'
 import { decodeEntry, isSequence } from './entry.ts'
 import type { Appended, LedgerEvent, StoredEntry } from './entry.ts'
+import { tablesWith } from './ledger-store.ts'
 import type { LogStore } from './log-store.ts'
 import type { EraseFault } from './refusal.ts'
-import { entriesWith, phrasesIn } from './same-words.ts'
+import { findWords, wordFinder, wordsIn } from './same-words.ts'
 
 /** What the entry of an erasure says beside which words are gone. It stays for good. */
 export interface ErasureNote {
@@ -31,8 +32,12 @@ export interface ErasureNote {
 export interface Erased extends Appended {
   /** Rows that showed the words, and show none any more. */
   readonly blanked: readonly CachedThing[]
-  /** Entries whose bodies still have one of the sentences. */
+  /** Entries whose bodies still have one of the words. */
   readonly also: readonly number[]
+  /** Entries that have one themselves, where it stays for good. */
+  readonly stays: readonly number[]
+  /** Tables beside the log that have one. */
+  readonly tables: readonly string[]
 }
 
 export interface EraseParts {
@@ -51,8 +56,8 @@ export async function eraseBody(
   { database, log, showing, holds, appendIn }: EraseParts,
 ): Promise<Result<Erased, EraseFault>> {
   const { seq } = entry
-  const phrases = phrasesIn(log.body(seq)?.body ?? new Uint8Array(0))
-  const erased = await database.commit((): Result<Omit<Erased, 'also'>, EraseFault> => {
+  const words = wordsIn(log.body(seq)?.body ?? new Uint8Array(0))
+  const erased = await database.commit((): Result<Omit<Erased, 'also' | 'stays' | 'tables'>, EraseFault> => {
     const refusal = holds()
     if (refusal !== undefined) return fail({ kind: 'words-in-use', reason: refusal })
     if (log.body(seq) === undefined) return fail({ kind: 'nothing-to-erase', seq, erased: bodyIsGone(log, seq) })
@@ -61,9 +66,10 @@ export async function eraseBody(
   if (!erased.ok) return erased
   log.wipeBody(seq)
   await database.view(flushWriteAheadLog)
-  const search = entriesWith(log, phrases)
+  const tables = words.length === 0 ? [] : tablesWith(database.sql, wordFinder(words))
+  const search = findWords(log, words)
   for (let step = search.next(); ; step = search.next()) {
-    if (step.done === true) return ok({ ...erased.value, also: step.value })
+    if (step.done === true) return ok({ ...erased.value, also: step.value.bodies, stays: step.value.entries, tables })
     await setImmediate()
   }
 }

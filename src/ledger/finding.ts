@@ -33,7 +33,7 @@ export type Finding =
 
 /** A row, by what a person would call it. */
 export interface CachedThing {
-  readonly what: 'task' | 'thought' | 'session' | 'seal'
+  readonly what: 'task' | 'thought' | 'session' | 'seal' | 'pinned tool' | 'rollback' | 'secret of the guard'
   readonly id: string
 }
 
@@ -97,7 +97,7 @@ export function findingSentence(finding: Finding): string {
     case 'copy-missing':
       return `The ${finding.what} ${finding.id} was removed; the ledger has it (entry ${finding.seq}).`
     case 'copy-unfounded':
-      return `The ${finding.what} ${finding.id} was added; the ledger does not have it.`
+      return `The ${finding.what} ${finding.id} was added or changed; the ledger does not have it.`
     default:
       return `The ledger could not be read to its end: ${finding.reason}.`
   }

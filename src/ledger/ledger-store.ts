@@ -6,6 +6,7 @@
  */
 import { existsSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
+import { utf8 } from '../core/bytes.ts'
 import type { Migrations } from '../core/database-store.ts'
 
 export const ledgerMigrations: Migrations = {
@@ -42,4 +43,22 @@ export function oldLedgerSentence(path: string): string | undefined {
   } finally {
     sql.close()
   }
+}
+
+/** Tables that do not belong to the ledger and have a text in which the finder finds something. */
+export function tablesWith(sql: DatabaseSync, isFound: (json: Uint8Array) => boolean): readonly string[] {
+  const names = sql.prepare(
+    "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'ledger@_%' ESCAPE '@' AND name NOT LIKE 'sqlite@_%' ESCAPE '@'",
+  )
+  return names
+    .all()
+    .map(({ name }) => String(name))
+    .filter((name) => {
+      const rows = sql.prepare(`SELECT * FROM "${name}"`)
+      rows.setReadBigInts(true)
+      for (const row of rows.iterate())
+        if (Object.values(row).some((value) => typeof value === 'string' && isFound(utf8(JSON.stringify(value)))))
+          return true
+      return false
+    })
 }

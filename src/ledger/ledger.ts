@@ -54,7 +54,7 @@ import type { LogSigner, VerifierKey } from './note-key.ts'
 import { consistencyOf, inclusionOf } from './proof.ts'
 import type { Consistency, Inclusion, ProofFault } from './proof.ts'
 import { Projections } from './projection.ts'
-import type { AnyProjection } from './projection.ts'
+import type { AnyProjection, ContentAudit } from './projection.ts'
 import type { EraseFault } from './refusal.ts'
 import { encodeOpening } from './opening.ts'
 import { Signing } from './signing.ts'
@@ -80,6 +80,8 @@ export interface LedgerOptions {
   readonly segmentEntries?: number | undefined
   /** The states that other modules decide from: read from the log when it is opened, and kept with every entry. */
   readonly projections?: readonly AnyProjection[]
+  /** What is stored beside the log under hashes that the log has. */
+  readonly contents?: readonly ContentAudit[]
   /** Tables of the same database that repeat what entries say, and are written with them. */
   readonly caches?: readonly EntryCache[]
 }
@@ -526,7 +528,7 @@ export class Ledger {
 
   /** Re-derives the whole ledger from its bytes, or what came since the last time, and says what is wrong with it. */
   async verify(options: LedgerVerifyOptions = {}): Promise<VerifyReport> {
-    const { database, signer, lastSignedPath: path, caches = [], projections = [] } = this.#options
+    const { database, signer, lastSignedPath: path, caches = [], projections = [], contents = [] } = this.#options
     const since = options.since ?? (options.incremental === true ? this.#verified : undefined)
     // Before the first entry is read, so that what is signed meanwhile lies beyond it.
     const reached = this.#signing.latest()
@@ -539,6 +541,7 @@ export class Ledger {
       lastSigned: { path, text: await readIfThere(path).catch(() => new Uint8Array(0)) },
       cacheAudits: () => caches.map((cache) => new CacheAudit(cache, database.sql)),
       projections,
+      contents,
       schema: () => alteredSchema(database.sql, database.migrations),
       lookup: this.#lookup,
       view: <Value>(read: () => Value): Promise<Value> => database.view(read),

@@ -14,6 +14,7 @@
  */
 import type { Follower } from '../core/database-store.ts'
 import type { LedgerEntry } from './entry.ts'
+import type { CacheFinding } from './finding.ts'
 import { StateJournal } from './state-table.ts'
 
 /**
@@ -135,6 +136,9 @@ export class Projections {
     return undefined
   }
 }
+
+/** Holds what is stored beside the log, under hashes that the log has, against the states that have them. */
+export type ContentAudit = (state: <State>(projection: Projection<State>) => State) => readonly CacheFinding[]
 
 /** The whole log once more, from the first entry on: whether each could lawfully follow the ones before it. */
 export class SuccessionAudit {

@@ -1,6 +1,7 @@
 /**
  * Same words: where the words of a body stand a second time. A call that makes a task leaves its title in the
- * arguments, in the task's entry and in the answer: who erases one of them is told of the others.
+ * arguments, in the task's entry and in the answer: who erases one of them is told of the others, in any script, with
+ * or without spaces, also inside a longer text.
  *
  * Pure: it reads through what it is given.
  */
@@ -9,57 +10,91 @@ import type { Json } from '../core/json.ts'
 import { decodeBody } from './body.ts'
 import type { SaltedBody } from './body-records.ts'
 
-interface Bodies {
+interface WordPlaces {
   readonly size: number
   readonly body: (seq: number) => SaltedBody | undefined
+  readonly entry: (seq: number) => { readonly bytes: Uint8Array } | undefined
 }
 
-/** Bodies per piece: a few milliseconds. */
+export interface FoundWords {
+  /** Entries whose bodies have one of the words: they can be erased as well. */
+  readonly bodies: readonly number[]
+  /** Entries that have one themselves: those stay for good. */
+  readonly entries: readonly number[]
+}
+
+/** Rows per piece: a few milliseconds. */
 const PIECE = 500
 /** Whoever is told of so many erases them and asks again. */
 const MAX_NAMED = 100
-const MAX_OF_PLAIN_WORD = 20
+/** Shorter texts stand everywhere. */
+const MIN_LENGTH = 2
+/** Times, numbers, hashes, ids and other things that nobody wrote. */
+const NO_WORDS =
+  /^(?:[\d.:+-]+|\d{4}-\d\d-\d\dT[\d:.]+Z|[0-9a-f]{16,}|[0-9A-HJKMNP-TV-Z]{26}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[A-Za-z0-9+/_-]{40,}={0,2})$/
+/** Values that our own tools define: they say nothing about anybody. */
+const OUR_WORDS = new Set(
+  `INIT GATHER ANALYZE PLAN APPLY VERIFY DONE CANCELLED plan analysis decision reflection reads records writes sensitive
+   admin agent approver observer mcp-http mcp-stdio api mesh service ok error denied aborted true false null on off
+   [erased] [redacted]`.split(/\s+/),
+)
+/** Scripts that are written without spaces: a word may stand between any two characters. */
+const SPACELESS =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u
+const WORD_CHARACTER = /[\p{L}\p{N}]/u
 
-/** Entries whose body has one of the phrases, alone or inside a longer text, in order. Yields after each piece. */
-export function* entriesWith(
-  ledger: Bodies,
-  phrases: readonly string[],
-): Generator<undefined, readonly number[], void> {
-  const needles = phrases.map((phrase) => ({ ...spelling(phrase), found: [] as number[] }))
-  for (let from = 0; needles.length > 0 && from < ledger.size; from += PIECE) {
-    for (let seq = from; seq < Math.min(from + PIECE, ledger.size); seq++) {
-      const body = ledger.body(seq)?.body
-      if (body === undefined) continue
-      const bytes = Buffer.from(body.buffer, body.byteOffset, body.length)
-      for (const { text, found } of needles) if (bytes.includes(text)) found.push(seq)
+/** Yields after each piece. */
+export function* findWords(places: WordPlaces, words: readonly string[]): Generator<undefined, FoundWords, void> {
+  const found = { bodies: [] as number[], entries: [] as number[] }
+  if (words.length === 0) return found
+  const finder = wordFinder(words)
+  for (let from = 0; from < places.size; from += PIECE) {
+    for (let seq = from; seq < Math.min(from + PIECE, places.size); seq++) {
+      const [body, entry] = [places.body(seq)?.body, places.entry(seq)?.bytes]
+      if (body !== undefined && found.bodies.length < MAX_NAMED && finder(body)) found.bodies.push(seq)
+      if (entry !== undefined && found.entries.length < MAX_NAMED && finder(entry)) found.entries.push(seq)
     }
     yield
   }
-  // A plain word that stands in very many entries, such as a status, says nothing about whom it was written.
-  const named = needles.filter(({ isPlain, found }) => !isPlain || found.length <= MAX_OF_PLAIN_WORD)
-  const found = new Set(named.flatMap((needle) => needle.found))
-  return [...found].toSorted((one, other) => one - other).slice(0, MAX_NAMED)
+  return found
 }
 
-/** What somebody may have written: names, addresses and sentences in any script, but no numbers, hashes and ids. */
-export function phrasesIn(body: Uint8Array): readonly string[] {
-  return [...new Set(textsIn(decodeBody(body)))].filter((text) => LETTERS.test(text) && !MACHINE.test(text))
+/** Whether canonical JSON has one of the words. */
+export function wordFinder(words: readonly string[]): (bytes: Uint8Array) => boolean {
+  // As canonical JSON spells the text inside its quotes.
+  const needles = words
+    .map((word) => canonicalJson(word).slice(1, -1))
+    .map((text) => ({ text, bytes: Buffer.from(text) }))
+  return (bytes) => {
+    const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
+    const hits = needles.filter((needle) => buffer.includes(needle.bytes))
+    if (hits.length === 0) return false
+    const text = buffer.toString('utf8')
+    return hits.some((needle) => hasWord(text, needle.text))
+  }
 }
 
-/** Two letters are a name in Chinese. */
-const LETTERS = /\p{L}[\p{M}\s]*\p{L}/u
-/** Hex of hashes and salts, ULIDs, times, and words with underscores or dots in them as programs use. */
-const MACHINE =
-  /^(?:[0-9a-f]{16,}|[0-9A-HJKMNP-TV-Z]{26}|\d{4}-\d\d-\d\dT[\d:.]+Z|[A-Z][A-Z_]+|[a-z0-9]+(?:[_.][a-z0-9]+)+)$/
-const PLAIN_WORD = /^[A-Za-z0-9-]+$/
+/** What somebody wrote: names, addresses and sentences. */
+export function wordsIn(body: Uint8Array): readonly string[] {
+  return [...new Set(textsIn(decodeBody(body)).map((text) => text.trim()))].filter(
+    (text) => [...text].length >= MIN_LENGTH && !NO_WORDS.test(text) && !OUR_WORDS.has(text),
+  )
+}
 
-/**
- * As canonical JSON spells it inside a text. A plain word has to be a value of its own: `an` is in every other text.
- */
-function spelling(phrase: string): { readonly text: string; readonly isPlain: boolean } {
-  const isPlain = PLAIN_WORD.test(phrase)
-  const text = canonicalJson(phrase)
-  return { text: isPlain ? text : text.slice(1, -1), isPlain }
+function hasWord(text: string, word: string): boolean {
+  for (let at = text.indexOf(word); at >= 0; at = text.indexOf(word, at + 1)) {
+    const [first = '', last = ''] = [[...word][0], [...word].at(-1)]
+    const before = [...text.slice(Math.max(0, at - 2), at)].at(-1) ?? ''
+    const after = [...text.slice(at + word.length, at + word.length + 2)][0] ?? ''
+    if (!isJoined(before, first) && !isJoined(last, after)) return true
+  }
+  return false
+}
+
+/** Whether two characters beside each other are of one word. */
+function isJoined(left: string, right: string): boolean {
+  const isPart = (character: string): boolean => WORD_CHARACTER.test(character) && !SPACELESS.test(character)
+  return isPart(left) && isPart(right)
 }
 
 function textsIn(value: Json | undefined): readonly string[] {

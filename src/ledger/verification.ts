@@ -224,6 +224,10 @@ export class Verification {
     this.#checkLookups()
     for (const { seq, kind: of, why } of this.#succession?.unlawful ?? [])
       this.#findings.add({ kind: 'entry-unlawful', seq, of, why })
+    const succession = this.#succession
+    if (succession !== undefined)
+      for (const find of this.#stored.contents ?? [])
+        for (const finding of find((projection) => succession.state(projection))) this.#findings.add(finding)
     if (tail === undefined) return
     const { damage, segments, torn } = tail()
     if (damage !== undefined) this.#findings.add({ kind: 'unreadable', reason: damage })

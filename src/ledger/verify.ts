@@ -28,7 +28,7 @@ import type { Finding } from './finding.ts'
 import type { LogStore } from './log-store.ts'
 import type { LookupStore } from './lookup-store.ts'
 import type { VerifierKey } from './note-key.ts'
-import type { AnyProjection } from './projection.ts'
+import type { AnyProjection, ContentAudit } from './projection.ts'
 import type { ReadTail } from './tail-store.ts'
 import { Verification } from './verification.ts'
 
@@ -56,6 +56,8 @@ export interface Stored {
   readonly cacheAudits?: () => readonly CacheAudit[]
   /** Whose rules say which entry may follow which. */
   readonly projections?: readonly AnyProjection[]
+  /** Of what is stored beside the log under hashes that the log has. */
+  readonly contents?: readonly ContentAudit[]
   /** Names of what the database's schema has otherwise than the program made it. */
   readonly schema?: () => readonly string[]
   readonly lookup?: LookupStore

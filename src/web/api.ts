@@ -102,8 +102,12 @@ export interface ErasureView {
     /** Rows that had the words as well. */
     readonly blanked: readonly { readonly what: string; readonly id: string }[]
   }[]
-  /** Entries whose contents still have one of the sentences. */
+  /** Entries whose bodies still have one of the words; they can be erased, too. */
   readonly also: readonly number[]
+  /** Entries that have one themselves, where it stays for good. */
+  readonly stays: readonly number[]
+  /** Tables beside the log that have one. */
+  readonly tables: readonly string[]
   /** Why it ended there. */
   readonly refused: string | null
 }

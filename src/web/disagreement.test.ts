@@ -2,7 +2,17 @@ import { describe, expect, it } from 'vitest'
 import type { Disagreement } from '../bus/contract.ts'
 import { disagreementSentences } from './disagreement.ts'
 
-const peers = [{ nodeId: 'b', displayName: 'attic', source: undefined, refused: 0, refusedOffers: [], capabilities: 1, seenAgoMs: 0 }]
+const peers = [
+  {
+    nodeId: 'b',
+    displayName: 'attic',
+    source: undefined,
+    refused: 0,
+    refusedOffers: [],
+    capabilities: 1,
+    seenAgoMs: 0,
+  },
+]
 
 function told(...disagreements: readonly Disagreement[]): readonly string[] {
   return disagreementSentences({ ourNodeId: 'a', peers, disagreements })

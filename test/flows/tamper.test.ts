@@ -157,9 +157,9 @@ describe('a ledger that somebody touched', () => {
     ['a task that was deleted', "DELETE FROM tasks WHERE title = 'first'", 'task', 'was removed'],
     [
       'a task that was added',
-      `INSERT INTO tasks (id, title, status, priority_rank, created_at, updated_at, version, attempt, log_index)
-       SELECT 'T-9', 'third', status, priority_rank, created_at, updated_at, version, attempt, log_index FROM tasks
-       WHERE title = 'first'`,
+      `INSERT INTO tasks (seq, id, title, status, priority_rank, created_at, updated_at, version, attempt, log_index, set_by)
+       SELECT -9223372036854775807, 'T-9', 'third', status, priority_rank, created_at, updated_at, version, attempt,
+         log_index, set_by FROM tasks WHERE title = 'first'`,
       'task T-9',
       'was added',
     ],

@@ -7,10 +7,12 @@
  *
  * Does I/O.
  */
-import type { StatementSync } from 'node:sqlite'
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { Database, Migrations } from '../../core/database-store.ts'
 import { jsonIn } from '../../core/json.ts'
 import type { JsonObject } from '../../core/json.ts'
+import type { CacheFinding } from '../../ledger/finding.ts'
+import type { ContentAudit } from '../../ledger/projection.ts'
 import type { StateLog } from '../../ledger/state-log.ts'
 import { deviceProjection } from '../enrol/device-state.ts'
 import type { DeviceState } from '../enrol/device-state.ts'
@@ -151,6 +153,26 @@ export class PinStore {
     const put = sql.prepare('INSERT OR REPLACE INTO device_pin VALUES (?, ?, ?)')
     for (const tool of tools) put.run(deviceId, definitionHash(tool), JSON.stringify(tool))
     return [...new Set(tools.map(definitionHash))]
+  }
+}
+
+/** The definitions that are stored against the hashes that the log has. */
+export function auditPins(sql: DatabaseSync): ContentAudit {
+  return (state) => {
+    const { labels } = state(deviceProjection)
+    const findings: CacheFinding[] = []
+    const missing = new Map([...labels.entries()].map(([device, { pins }]) => [device, new Set(pins)]))
+    for (const row of sql.prepare('SELECT device_id, hash, definition FROM device_pin').all()) {
+      const [device, hash] = [String(row['device_id']), String(row['hash'])]
+      const definition = jsonIn(String(row['definition'])) as unknown as DeviceTool | undefined
+      const isRight = definition !== undefined && definitionHash(definition) === hash
+      if (!isRight || missing.get(device)?.delete(hash) !== true)
+        findings.push({ kind: 'copy-unfounded', what: 'pinned tool', id: `${hash} of ${device}` })
+    }
+    for (const [device, hashes] of missing)
+      for (const hash of hashes)
+        findings.push({ kind: 'copy-missing', what: 'pinned tool', id: `${hash} of ${device}`, seq: 0 })
+    return findings
   }
 }
 

@@ -7,12 +7,14 @@
  * Does I/O.
  */
 import { hash } from 'node:crypto'
+import type { DatabaseSync } from 'node:sqlite'
 import { concat, utf8 } from '../../core/bytes.ts'
 import { chanceBytes } from '../../core/chance.ts'
 import type { Database, Migrations } from '../../core/database-store.ts'
 import { ulid } from '../../core/ids.ts'
 import { canonicalJson, isJsonObject, jsonIn } from '../../core/json.ts'
 import type { JsonObject } from '../../core/json.ts'
+import type { ContentAudit } from '../../ledger/projection.ts'
 import type { StateLog } from '../../ledger/state-log.ts'
 import { homeseerProjection } from '../homeseer-state.ts'
 import type { KeptRollback } from '../homeseer-state.ts'
@@ -75,6 +77,24 @@ export function createRollbacks(database: Database, log: StateLog): Rollbacks {
       database.commit(() => {
         if (rollbacks.get(id)?.state === 'used') log.appendIn({ kind: 'rollback.given-back', rollback: id })
       }),
+  }
+}
+
+/** The arguments that are stored against the hashes that the log has. One that made room may be gone. */
+export function auditRollbacks(sql: DatabaseSync): ContentAudit {
+  return (state) => {
+    const { rollbacks } = state(homeseerProjection)
+    const rows = sql.prepare('SELECT id, salt, args FROM homeseer_rollback').all()
+    const found = new Set(rows.map((row) => String(row['id'])))
+    const wrong = rows.filter(
+      ({ id, salt, args }) => rollbacks.get(String(id))?.argsHash !== argsHash(salt as Uint8Array, String(args)),
+    )
+    return [
+      ...wrong.map(({ id }) => ({ kind: 'copy-unfounded', what: 'rollback', id: String(id) }) as const),
+      ...[...rollbacks.values()]
+        .filter(({ id }) => !found.has(id))
+        .map(({ id }) => ({ kind: 'copy-missing', what: 'rollback', id, seq: 0 }) as const),
+    ]
   }
 }
 

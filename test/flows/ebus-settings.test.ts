@@ -166,7 +166,7 @@ describe('an agent that knows only the list of tools', () => {
       idempotency_key: 'veto',
     })
     expect(started).toMatchObject({ error: null, data: { confirmed: { value: true } } })
-    const { data, meta } = await call(client, 'ebus.v1.semantic.zones.get')
+    const { data, meta } = await call(client, 'ebus.v1.semantic.zones.get', { detail: true })
     const { fields } = meta['freshness'] as { fields: Record<string, { stale: boolean }> }
     expect(data[0].config.quick_veto || fields['zone-1.state.special_function']?.stale).toBe(true)
     const running = await eventually(

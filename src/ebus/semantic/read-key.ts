@@ -36,6 +36,8 @@ export const KIND = {
   clock: 8,
   /** B503 00 and 01: error and service messages, now and earlier. */
   errors: 9,
+  /** 07 04: who somebody is. Kept like a value, so that it is known again after a restart. */
+  identity: 10,
 } as const
 type Kind = (typeof KIND)[keyof typeof KIND]
 
@@ -96,6 +98,10 @@ export const ERROR_KINDS = { errors: 0x01, service: 0x02 } as const
 /** `00 kind`, or `01 kind index`. */
 export function errorsKey(address: number, bytes: readonly number[]): ReadKey {
   return keyOf(KIND.errors, address, bytes)
+}
+
+export function identityKey(address: number): ReadKey {
+  return keyOf(KIND.identity, address, [])
 }
 
 export const CLOCK_KEY: ReadKey = keyOf(KIND.clock, 0, [])
@@ -165,6 +171,7 @@ export type Meaning =
 export function meaningOf({ telegram, response }: Exchange): Meaning | undefined {
   const { primary, secondary, target } = telegram
   if (target === BROADCAST) return broadcastMeaning(telegram)
+  if (primary === 0x07 && secondary === 0x04 && response !== undefined) return value(identityKey(target), response)
   if (primary !== VAILLANT || response === undefined) return undefined
   switch (secondary) {
     case 0x24:

@@ -3,6 +3,7 @@
  *
  * Pure.
  */
+import { equalBytes } from '../../core/bytes.ts'
 import type { CalendarDate, TimeOfDay } from '../wire/datatype.ts'
 import { datatype, numeric } from '../wire/datatypes.ts'
 
@@ -23,6 +24,19 @@ export interface Register {
   readonly user?: readonly [min: number, max: number]
   /** A code or a telephone number: it is nobody's business but the owner's, and never read or shown. */
   readonly secret?: true
+  /** Hours that begin to run when they are written: what is read back is a little less already. */
+  readonly runsDown?: true
+}
+
+/** Six minutes: as long as a confirmation can take, and less than the half hour in which such hours are counted. */
+const RUN_DOWN_HOURS = 0.1
+
+/** Whether a register that was read back holds what was written to it. */
+export function holdsWritten({ type, runsDown }: Register, written: Uint8Array, found: Uint8Array): boolean {
+  if (equalBytes(found, written)) return true
+  const [sent, kept] = [writtenNumber(type, written), writtenNumber(type, found)]
+  if (runsDown !== true || sent === undefined || kept === undefined) return false
+  return kept <= sent && sent - kept <= RUN_DOWN_HOURS
 }
 
 /** What stands where a secret would. */

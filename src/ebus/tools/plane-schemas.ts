@@ -75,6 +75,10 @@ const figureMeta = z.object({
   stale: z.boolean(),
 })
 const series = z.object({
+  unit: z.literal('kWh'),
+  by_period: z
+    .object({ today: figure, this_month: figure, last_month: figure, this_year: figure, all_time: figure })
+    .describe('The figures by name; the lists below have the same ones in the order of the contract.'),
   today: figure,
   yearly: z.array(figure).describe('This year, all time.'),
   monthly: z.array(figure).describe('Last month, this month.'),

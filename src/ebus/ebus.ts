@@ -29,6 +29,7 @@ import { registryTools } from './tools/registry-tools.ts'
 import { changedUris, resources } from './tools/resources.ts'
 import { rpcTools } from './tools/rpc-tools.ts'
 import { scheduleTools } from './tools/schedule-tools.ts'
+import { settingTools } from './tools/setting-tools.ts'
 import { SNAPSHOT_LIMITS, Snapshots } from './tools/snapshots.ts'
 import { snapshotTools } from './tools/snapshot-tools.ts'
 import { createValueStore } from './values-store.ts'
@@ -132,6 +133,7 @@ function allCapabilities(house: House, config: EbusConfig): readonly Capability[
     ...planeTools(house),
     ...registryTools(house),
     ...scheduleTools(house, pause),
+    ...settingTools(house, pause),
     ...snapshotTools(house, pause),
     ...rpcTools(house),
     ...(config.observe ? busTools(house) : []),

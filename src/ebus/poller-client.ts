@@ -18,7 +18,7 @@ import type { HeatingPlane } from './semantic/planes.ts'
 import { planesOf } from './semantic/planes.ts'
 import { identityKey } from './semantic/read-key.ts'
 import type { PlannedRead } from './semantic/read-plan.ts'
-import { cadenceMs, nextAsked, nextDue, readPlan } from './semantic/read-plan.ts'
+import { cadenceMs, isUnknown, nextAsked, nextDue, readPlan } from './semantic/read-plan.ts'
 import type { ReadScheduler } from './semantic/read-scheduler.ts'
 
 export interface PollerOptions {
@@ -127,7 +127,7 @@ export class Poller {
     const { installation, scheduler } = this.#options
     return this.plan()
       .filter(({ key, essential }) => essential === true && planesOf(key).some((plane) => planes.includes(plane)))
-      .every(({ key }) => installation.shadow.get(key) !== undefined || scheduler.isResting(key))
+      .every(({ key }) => !isUnknown(installation.shadow, key) || scheduler.isResting(key))
   }
 
   /** Somebody can be asked, and either there is something left to ask about these planes, or somebody is unknown. */
@@ -138,7 +138,7 @@ export class Poller {
     if (!connected || !signal || !willSpeak) return false
     if (!this.#discovery.isThrough(installation.registry)) return true
     const isLeft = ({ key }: PlannedRead): boolean =>
-      installation.shadow.get(key) === undefined &&
+      isUnknown(installation.shadow, key) &&
       !scheduler.isResting(key) &&
       (installation.topology.regulator === undefined || planesOf(key).some((plane) => planes.includes(plane)))
     return this.plan().some(isLeft)

@@ -197,13 +197,19 @@ function inOrder(plan: readonly PlannedRead[]): readonly PlannedRead[] {
   return [...first, ...plan.slice(FIRST_LOOK).toSorted((left, right) => stageOf(left) - stageOf(right))]
 }
 
-/** Of a plane that somebody waits for: what was never read, essentials first. */
+/** Never read, or known not to be true any more. */
+export function isUnknown(shadow: Shadow, key: ReadKey): boolean {
+  const entry = shadow.get(key)
+  return entry === undefined || entry.state === 'invalidated'
+}
+
+/** Of a plane that somebody waits for: what is not known, essentials first. */
 export function nextAsked(
   plan: readonly PlannedRead[],
   shadow: Shadow,
   { isAsked, isOpen }: { readonly isAsked: (key: ReadKey) => boolean; readonly isOpen: (key: ReadKey) => boolean },
 ): PlannedRead | undefined {
-  const isUnread = ({ key }: PlannedRead): boolean => shadow.get(key) === undefined && isAsked(key) && !isOpen(key)
+  const isUnread = ({ key }: PlannedRead): boolean => isUnknown(shadow, key) && isAsked(key) && !isOpen(key)
   return plan.find((read) => read.essential === true && isUnread(read)) ?? plan.find(isUnread)
 }
 

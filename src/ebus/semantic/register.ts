@@ -115,6 +115,15 @@ export function encodeNumber(type: RegisterType, value: number): Uint8Array | un
   return whole.encode(value)
 }
 
+/** The bytes of a date such as `2026-12-20`; `undefined` where it is none. */
+export function encodeDate(text: string): Uint8Array | undefined {
+  const parts = /^(\d{4})-(\d\d)-(\d\d)$/.exec(text)?.slice(1).map(Number)
+  if (parts === undefined) return undefined
+  const [year = 0, month = 0, day = 0] = parts
+  if (year < 2_000 || year > 2_099 || month < 1 || month > 12 || day < 1 || day > 31) return undefined
+  return DATE?.encode({ year, month, day })
+}
+
 /** Whether these bytes are one value and nothing else. */
 export function isWhole(type: RegisterType, bytes: Uint8Array): boolean {
   if (type === 'text') return bytes.length > 0

@@ -48,14 +48,14 @@ export const PLANE_TOOLS: readonly PlaneTool[] = [
     plane: 'zones',
     title: 'Read the heating zones',
     description:
-      'Every zone with its room temperature and humidity, what it does now, its mode, preset and target, quick veto and holiday. Null until the regulator has been read once. To change a setpoint or mode: rpc.invoke, as registry.methods.list shows.',
+      'Every zone with its room temperature and humidity, what it does now, its mode, preset and target, quick veto and holiday. Null until the regulator has been read once. `state.wanted_now_c` is how warm each shall be now, and `wanted_because` why. To change a setpoint or mode: settings.set.',
   },
   {
     name: 'ebus.v1.semantic.dhw.get',
     plane: 'dhw',
     title: 'Read the hot water',
     description:
-      'Hot water temperature now and wanted, mode, preset and holiday. Null when nobody has read it for 15 minutes. To change it: rpc.invoke, as registry.methods.list shows.',
+      'Hot water temperature now and wanted, mode, preset and holiday. Null when nobody has read it for 15 minutes. To change it: settings.set.',
   },
   {
     name: 'ebus.v1.semantic.energy_totals.get',
@@ -116,7 +116,7 @@ export const PLANE_TOOLS: readonly PlaneTool[] = [
     plane: 'schedules',
     title: 'Read the weekly programs',
     description:
-      'The weekly programs of zones, hot water and circulation, day by day. To change a day: schedules.set_zone_time_program, schedules.set_dhw_time_program.',
+      'The weekly programs of zones, hot water and circulation, day by day. To change days: settings.set, or schedules.set_zone_time_program and schedules.set_dhw_time_program for one.',
   },
 ]
 

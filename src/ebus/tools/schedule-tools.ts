@@ -23,15 +23,16 @@ import { slotJson } from '../semantic/schedules.ts'
 import type { DayOutcome, SlotResult, Talk } from '../semantic/schedule-writer.ts'
 import { readDay, writeDay } from '../semantic/schedule-writer.ts'
 import type { Regulator } from '../semantic/topology.ts'
+import { chooseZone } from '../semantic/zone-choice.ts'
 import { dayRegister } from '../semantic/zones.ts'
 import { busArgument, idempotencyKeyArgument } from './arguments.ts'
 import { answered, ebusFamily } from './envelope.ts'
-import { badArguments, notFound, readFault, withdrawn, writeFault } from './faults.ts'
+import { badArgument, badArguments, notFound, readFault, withdrawn, writeFault } from './faults.ts'
 import type { House } from './house.ts'
 import { besideLive, busLock, busOf } from './house.ts'
 import { slotOutput } from './plane-schemas.ts'
 import type { SlotInput } from './schedule-request.ts'
-import { checkSlots, slotInput } from './schedule-request.ts'
+import { checkSlots, slotInput, weekdayInput } from './schedule-request.ts'
 
 /** For one telegram; a day takes up to forty. */
 const TELEGRAM_MS = 4_000
@@ -39,7 +40,7 @@ const TELEGRAM_MS = 4_000
 const TIMEOUT_SECONDS = 90
 
 const shared = {
-  weekday: z.int().min(0).max(6).describe('0 is Monday.'),
+  weekday: weekdayInput,
   slots: z.array(slotInput).max(12).describe('All slots of the day; an empty list leaves none.'),
   dryRun: z.boolean().exactOptional().describe('Say what would be written, and write nothing.'),
   idempotency_key: idempotencyKeyArgument.exactOptional(),
@@ -69,8 +70,8 @@ const output = answered(
   }),
 )
 
-/** What both writers are asked for. */
-interface Wish {
+/** What a writer is asked for. */
+export interface DayWish {
   readonly weekday: number
   readonly slots: readonly SlotInput[]
   readonly dryRun?: boolean
@@ -95,11 +96,21 @@ export function scheduleTools(house: House, pause: (ms: number) => Promise<void>
       title: 'Replace a day of a zone’s heating schedule',
       description:
         'Replaces all heating slots of one weekday of one zone. The regulator applies it at once: from now on that day’s rooms follow it. Reads the day back and restores the old one if it was not kept as written.',
-      input: z.strictObject({ zone: z.int().min(0).max(2).describe('0 is the first zone.'), ...shared }),
-      assess: ({ zone, ...wish }) => assess(house, { zone, channel: 'heating' }, wish),
-    }).handledBy(({ zone, ...wish }, call) =>
-      setProgram({ house, id: { zone, channel: 'heating' }, wish, call, pause }),
-    ),
+      input: z.strictObject({
+        zone: z
+          .union([z.int().min(0).max(2), z.string().trim().min(1).max(64)])
+          .describe('The number, 0 is the first zone; or its name, or its id such as zone-1.'),
+        ...shared,
+      }),
+      assess: ({ zone, ...wish }) => {
+        const chosen = zoneOf(house, zone, wish.bus)
+        return assessDay(house, { zone: chosen.ok ? chosen.value : NO_ZONE, channel: 'heating' }, wish)
+      },
+    }).handledBy(async ({ zone, ...wish }, call) => {
+      const chosen = zoneOf(house, zone, wish.bus)
+      if (!chosen.ok) return fail(chosen.fault)
+      return setProgram({ house, id: { zone: chosen.value, channel: 'heating' }, wish, call, pause })
+    }),
     defineTool({
       ...common,
       name: 'ebus.v1.semantic.schedules.set_dhw_time_program',
@@ -107,16 +118,25 @@ export function scheduleTools(house: House, pause: (ms: number) => Promise<void>
       description:
         'Replaces the times of one weekday in which hot water is made. A temperature, if given, is the one hot water setpoint. Reads the day back and restores the old one if it was not kept as written.',
       input: z.strictObject(shared),
-      assess: (wish) => assess(house, DHW, wish),
+      assess: (wish) => assessDay(house, DHW, wish),
     }).handledBy((wish, call) => setProgram({ house, id: DHW, wish, call, pause })),
   ]
 }
 
+/** Numbers are those of the contract, which begin with 0; names are looked up. */
+function zoneOf(house: House, zone: number | string, bus: string | undefined): Result<number, Fault> {
+  if (typeof zone === 'number') return ok(zone)
+  const heating = busOf(house, bus)
+  if (!heating.ok) return heating
+  const chosen = chooseZone(new PlaneReader(heating.value.installation), zone)
+  return chosen.ok ? chosen : fail(badArgument('zone', chosen.fault))
+}
+
 /** Hot water has no zone of its own. */
-const DHW: ProgramId = { zone: NO_ZONE, channel: 'dhw' }
+export const DHW: ProgramId = { zone: NO_ZONE, channel: 'dhw' }
 
 /** What the day is and would be, for whoever has to approve it; from memory, the bus is not asked for that. */
-function assess(house: House, id: ProgramId, wish: Wish): Assessment {
+export function assessDay(house: House, id: ProgramId, wish: DayWish): Assessment {
   const busId = wish.bus ?? house.buses[0]?.id ?? ''
   const installation = house.buses.find((each) => each.id === busId)?.installation
   const regulator = installation?.topology.regulator
@@ -139,16 +159,16 @@ function assess(house: House, id: ProgramId, wish: Wish): Assessment {
   }
 }
 
-interface Job {
+interface DayJob {
   readonly house: House
   readonly id: ProgramId
-  readonly wish: Wish
+  readonly wish: DayWish
   readonly call: Call
   readonly pause: (ms: number) => Promise<void>
 }
 
 /** Not withdrawn when the caller leaves: a day that is half written has to be finished or put back. */
-async function setProgram(job: Job): Promise<Outcome> {
+export async function setProgram(job: DayJob): Promise<Outcome> {
   const heating = busOf(job.house, job.wish.bus)
   if (!heating.ok) return heating
   return heating.value.exclusively(async () => {
@@ -185,7 +205,7 @@ function idleCelsius({ channel }: ProgramId, { minCelsius }: ProgramConfig): num
 }
 
 /** Reads come from the bus, never from memory: what is there now is the whole point. */
-function talkOf(heating: HeatingBus, { call, pause }: Job): Talk {
+function talkOf(heating: HeatingBus, { call, pause }: DayJob): Talk {
   const caller = accountKey(call.caller)
   return {
     pause,
@@ -201,7 +221,7 @@ function talkOf(heating: HeatingBus, { call, pause }: Job): Talk {
 async function prepare(
   heating: HeatingBus,
   talk: Talk,
-  { id, wish }: Job,
+  { id, wish }: DayJob,
 ): Promise<
   Result<{ readonly regulator: Regulator; readonly config: ProgramConfig; readonly slots: readonly DaySlot[] }, Fault>
 > {

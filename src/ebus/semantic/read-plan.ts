@@ -13,6 +13,9 @@ import type { BoilerRegister } from './boiler-map.ts'
 import { busTime } from './bus-clock.ts'
 import { energySelectors } from './energy-selector.ts'
 import { fm5Interpretable } from './fm5.ts'
+import { STATE_BLOCK } from './heat-pump.ts'
+import { HEAT_PUMP } from './heat-pump-map.ts'
+import type { HeatPumpRegister } from './heat-pump-map.ts'
 import type { ReadKey } from './read-key.ts'
 import {
   ERRORS_NOW,
@@ -23,8 +26,10 @@ import {
   bytesOf,
   energyKey,
   errorsKey,
+  heatPumpKey,
   kindOf,
   registerKey,
+  statusKey,
 } from './read-key.ts'
 import type { FreshnessClass, Register } from './register.ts'
 import {
@@ -128,6 +133,16 @@ export function readPlan(topology: Topology, shadow: Shadow, nowMs: number): rea
             essential: ESSENTIAL.has(register),
           })
   }
+  const { heatPump } = topology
+  if (heatPump?.registers === 'hmu') {
+    plan.push({ key: statusKey(heatPump.address, STATE_BLOCK), freshness: 'state_fast', essential: true })
+    for (const register of Object.values<HeatPumpRegister>(HEAT_PUMP))
+      plan.push({
+        key: heatPumpKey(heatPump.address, register),
+        freshness: register.freshness,
+        essential: HEAT_PUMP_ESSENTIAL.has(register),
+      })
+  }
   return inOrder(unique(plan))
 }
 
@@ -163,6 +178,13 @@ const ESSENTIAL: ReadonlySet<Register | BoilerRegister> = new Set<Register | Boi
   BOILER_STATE.flow_temperature_c,
   BOILER_STATE.flame_active,
   BOILER_STATE.water_pressure_bar,
+])
+
+const HEAT_PUMP_ESSENTIAL: ReadonlySet<HeatPumpRegister> = new Set([
+  HEAT_PUMP.flow,
+  HEAT_PUMP.environmentPower,
+  HEAT_PUMP.electricPower,
+  HEAT_PUMP.compressorUse,
 ])
 
 /**

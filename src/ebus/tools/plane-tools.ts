@@ -112,6 +112,13 @@ export const PLANE_TOOLS: readonly PlaneTool[] = [
     description: 'Cylinders behind a function module, with temperature and limits.',
   },
   {
+    name: 'ebus.v1.semantic.heat_pump.get',
+    plane: 'heat_pump',
+    title: 'Read the heat pump',
+    description:
+      'What the heat pump does, its compressor, source and flow temperatures, power taken and yielded, energy and COP by period, hours and starts. Null without a heat pump that is known.',
+  },
+  {
     name: 'ebus.v1.semantic.schedules.get',
     plane: 'schedules',
     title: 'Read the weekly programs',

@@ -13,7 +13,7 @@ import type { Json, JsonObject } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { HeatingBus } from '../heating-bus-client.ts'
 import type { PlaneName } from '../semantic/planes.ts'
-import { HEATING_PLANES, PLANES } from '../semantic/planes.ts'
+import { CONTRACT_PLANES, HEATING_PLANES, PLANES } from '../semantic/planes.ts'
 import { busArgument, viewArguments } from './arguments.ts'
 import { answered, ebusFamily } from './envelope.ts'
 import { outOfReach } from './faults.ts'
@@ -127,7 +127,7 @@ export function snapshotTools(house: House, pause: (ms: number) => Promise<void>
       const { allow_partial: allowPartial, ...wish } = rest
       const heating = busOf(house, wish.bus)
       if (!heating.ok) return heating
-      const wanted = planes.length === 0 ? PLANES : [...new Set(planes)]
+      const wanted = planes.length === 0 ? CONTRACT_PLANES : [...new Set(planes)]
       if (wish.consistency?.mode !== 'SNAPSHOT')
         await firstReading(house, heating.value, { wanted, timeoutMs, call, pause })
       const looked = look(house, wish, call)

@@ -32,6 +32,7 @@ import { scheduleTools } from './tools/schedule-tools.ts'
 import { settingTools } from './tools/setting-tools.ts'
 import { SNAPSHOT_LIMITS, Snapshots } from './tools/snapshots.ts'
 import { snapshotTools } from './tools/snapshot-tools.ts'
+import { vaillantTools } from './tools/vaillant-tools.ts'
 import { createValueStore } from './values-store.ts'
 
 export interface EbusOptions {
@@ -134,6 +135,7 @@ function allCapabilities(house: House, config: EbusConfig): readonly Capability[
     ...registryTools(house),
     ...scheduleTools(house, pause),
     ...settingTools(house, pause),
+    ...vaillantTools(house),
     ...snapshotTools(house, pause),
     ...rpcTools(house),
     ...(config.observe ? busTools(house) : []),

@@ -119,6 +119,19 @@ describe('settings in words', () => {
     expect(zone(0)?.dayCelsius).toBe(21)
   })
 
+  it('says what a device complains about and complained about, with its own times', async () => {
+    const now = await call(client, 'ebus.v1.vaillant.errors.get')
+    expect(now).toMatchObject({ error: null, data: { address: 8, device_id: 'BAI00', codes: [] } })
+    const before = await call(client, 'ebus.v1.vaillant.errors.history.get')
+    // 02 45 13 08 11 24 and the number: BCD, as a CTLV2 and an HMU00 were recorded with (test/vectors/ebus.json).
+    expect(before.data.entries).toEqual([{ index: 0, code: 22, at: '2024-11-08T13:45', status: 2 }])
+    expect((await call(client, 'ebus.v1.vaillant.service.history.get')).data.entries).toEqual([])
+    expect((await call(client, 'ebus.v1.vaillant.service.current.get')).data.codes).toEqual([])
+    expect(await call(client, 'ebus.v1.vaillant.live_monitor.get')).toMatchObject({
+      error: { code: 'PERMISSION_DENIED', reasons: [{ rule: 'approval' }] },
+    })
+  })
+
   it('never says an installer’s code or telephone number, however it is asked', async () => {
     const { data: system } = await call(client, 'ebus.v1.semantic.system.get')
     expect(JSON.stringify(system)).not.toMatch(/030123|phone|code/)

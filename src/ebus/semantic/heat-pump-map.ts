@@ -53,6 +53,9 @@ function group<Name extends string>(
   return Object.fromEntries(registers) as Record<Name, HeatPumpRegister>
 }
 
+/** The block of B511 in which a heat pump says what it does. */
+export const STATE_BLOCK = 0x07
+
 const KWH_TENTHS = 'UIN,10'
 
 export const HEAT_PUMP = {

@@ -4,15 +4,14 @@
  * Pure.
  */
 import type { JsonObject } from '../../core/json.ts'
-import { HEAT_PUMP } from './heat-pump-map.ts'
+import { HEAT_PUMP, STATE_BLOCK } from './heat-pump-map.ts'
 import type { HeatPumpRegister } from './heat-pump-map.ts'
 import { PlaneReader, known } from './plane-reader.ts'
 import type { Plane, PlaneParts } from './plane-reader.ts'
 import { heatPumpKey, statusKey } from './read-key.ts'
 import { HEAT_PUMP_STATES } from './service-table.ts'
 
-/** The block of B511 in which a heat pump says what it does: in its fifth byte. */
-export const STATE_BLOCK = 0x07
+/** Of the bytes of the block, the one that says what it does. */
 const STATE_AT = 4
 
 export function heatPumpPlane(parts: PlaneParts): Plane {

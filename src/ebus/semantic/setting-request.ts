@@ -103,9 +103,9 @@ export function planSetting(
       undo: ([before]) => (typeof before === 'number' ? callOf(setting, named, before) : undefined),
     })
   }
-  const word = <Words extends Readonly<Record<string, number>>>(
+  const word = (
     register: Register,
-    words: Words,
+    words: Readonly<Record<string, number>>,
     back: (before: number) => string | undefined,
   ): Result<SettingPlan, readonly Issue[]> => {
     const number = typeof value === 'string' ? words[value.toLowerCase()] : undefined

@@ -43,7 +43,7 @@ const GRACE_MS = 300_000
 const REGISTER_HEADER = 4
 const ZONES_OF_INTEREST = 3
 
-const PAIRED_GROUPS = [REGULATOR_GROUP, THERMOSTAT_GROUP, MODULE_GROUP]
+const PAIRED_GROUPS: ReadonlySet<number> = new Set([REGULATOR_GROUP, THERMOSTAT_GROUP, MODULE_GROUP])
 
 /** The type of circuit 9 is 0 even where it is the one for hot water. */
 export const DHW_CIRCUIT = 9
@@ -142,7 +142,7 @@ export class Topology {
    */
   slotsToLookInto(group: number): readonly number[] {
     const instances: number[] = []
-    const enough = PAIRED_GROUPS.includes(group) ? 3 : 1
+    const enough = PAIRED_GROUPS.has(group) ? 3 : 1
     for (let instance = 0, empty = 0; instance < INSTANCES && empty < enough; instance++) {
       instances.push(instance)
       empty = this.slotConnected(group, instance) === true ? 0 : empty + 1

@@ -112,7 +112,7 @@ function asSlotInput({ from, to, temperature_c: celsius }: ScheduleDays['slots']
 function slotsOf(slots: Json | undefined): readonly JsonObject[] {
   if (!Array.isArray(slots)) return []
   const text = (hour: Json | undefined, minute: Json | undefined): string =>
-    [hour, minute].map((part) => String(part).padStart(2, '0')).join(':')
+    [hour, minute].map((part) => String(Number(part)).padStart(2, '0')).join(':')
   return slots.filter(isJsonObject).map((slot) => ({
     from: text(slot['start_hour'], slot['start_minute']),
     to: text(slot['end_hour'], slot['end_minute']),

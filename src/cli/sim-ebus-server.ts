@@ -24,6 +24,7 @@ interface SimOptions {
   readonly speed: number
   readonly houseSpeed: number
   readonly regulator: '720' | '700'
+  readonly heatSource: 'boiler' | 'heat-pump'
   readonly quiet?: boolean
 }
 
@@ -45,6 +46,9 @@ export function addEbusSim(sim: Command): void {
     .option('--speed <x>', 'how much faster than 2400 Bd', positive, 1)
     .option('--house-speed <x>', 'seconds of the house per second of the bus', positive, 1)
     .addOption(new Option('--regulator <family>', 'which regulator').choices(['720', '700']).default('720'))
+    .addOption(
+      new Option('--heat-source <kind>', 'what makes the heat').choices(['boiler', 'heat-pump']).default('boiler'),
+    )
     .option('--quiet', 'devices answer, but say nothing by themselves')
     .action(async (options: SimOptions) => {
       process.exitCode = await runEbusSim(options)
@@ -54,7 +58,7 @@ export function addEbusSim(sim: Command): void {
 async function runEbusSim(options: SimOptions): Promise<number> {
   const { startEbusSimulator } = await import('../sim/ebus/simulator-server.ts')
   const { control } = await import('../sim/ebus/control.ts')
-  const { plainPort, udpPort, ebusdPort, seed, speed, houseSpeed, regulator } = options
+  const { plainPort, udpPort, ebusdPort, seed, speed, houseSpeed, regulator, heatSource } = options
   const simulator = await startEbusSimulator({
     listen: {
       ...options.listen,
@@ -65,6 +69,7 @@ async function runEbusSim(options: SimOptions): Promise<number> {
     seed,
     speed,
     regulator,
+    heatSource,
     house: { speed: houseSpeed },
     chatter: options.quiet !== true,
   }).catch(thrownMessage)

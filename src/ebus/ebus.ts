@@ -29,8 +29,10 @@ import { registryTools } from './tools/registry-tools.ts'
 import { changedUris, resources } from './tools/resources.ts'
 import { rpcTools } from './tools/rpc-tools.ts'
 import { scheduleTools } from './tools/schedule-tools.ts'
+import { settingTools } from './tools/setting-tools.ts'
 import { SNAPSHOT_LIMITS, Snapshots } from './tools/snapshots.ts'
 import { snapshotTools } from './tools/snapshot-tools.ts'
+import { vaillantTools } from './tools/vaillant-tools.ts'
 import { createValueStore } from './values-store.ts'
 
 export interface EbusOptions {
@@ -132,6 +134,8 @@ function allCapabilities(house: House, config: EbusConfig): readonly Capability[
     ...planeTools(house),
     ...registryTools(house),
     ...scheduleTools(house, pause),
+    ...settingTools(house, pause),
+    ...vaillantTools(house),
     ...snapshotTools(house, pause),
     ...rpcTools(house),
     ...(config.observe ? busTools(house) : []),

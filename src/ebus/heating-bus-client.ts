@@ -83,6 +83,7 @@ export class HeatingBus {
   #running: Promise<unknown> | undefined
   #turn: Promise<unknown> = Promise.resolve()
   #ticks = 0
+  #saved = false
   /** Ticks without adapter or signal. */
   #away = 0
 
@@ -161,6 +162,21 @@ export class HeatingBus {
     return this.readOnly || this.#poller.isThrough()
   }
 
+  /**
+   * For a tool that is asked for planes: where they have nothing to say, or not what people ask for first, that is read
+   * now, ahead of the schedule.
+   */
+  async makeReady(planes: readonly HeatingPlane[], signal: AbortSignal): Promise<void> {
+    if (this.readOnly) return
+    const isEmpty = (plane: HeatingPlane): boolean =>
+      this.installation.plane(plane, this.#options.clock.now()).data === null
+    await this.#poller.readFirst(
+      planes,
+      () => !planes.some(isEmpty) && this.#poller.hasEssentials(planes),
+      AbortSignal.any([signal, this.#stopping.signal]),
+    )
+  }
+
   /** For a tool: from what is known if it is fresh enough, else from the bus. */
   async read(key: ReadKey, options: ReadOptions): Promise<Result<Served, ReadFault>> {
     this.#toolReads.delete(key)
@@ -223,7 +239,9 @@ export class HeatingBus {
     this.installation.tick(this.situation(), nowMs)
     this.#tellReach()
     if (this.#ticks % COMPACT_EVERY_TICKS === 0) this.installation.shadow.compact(nowMs)
-    if (this.#ticks % SAVE_EVERY_TICKS === 0) void this.#save()
+    // As soon as everything was read once, for whoever pulls the plug soon after; then now and then.
+    const isFirstSave = !this.#saved && this.#ticks % COMPACT_EVERY_TICKS === 0 && this.isThrough()
+    if (isFirstSave || this.#ticks % SAVE_EVERY_TICKS === 0) void this.#save()
     this.#announce()
   }
 
@@ -280,6 +298,7 @@ export class HeatingBus {
   }
 
   async #save(): Promise<void> {
+    this.#saved = true
     try {
       await this.#options.values?.save(this.installation.shadow.entries())
     } catch (error) {

@@ -25,7 +25,7 @@ import type { Plane } from './semantic/plane-reader.ts'
 import type { HeatingPlane } from './semantic/planes.ts'
 import { planesOf, projectPlane } from './semantic/planes.ts'
 import type { ReadKey } from './semantic/read-key.ts'
-import { KIND, bytesOf, kindOf, meaningOf } from './semantic/read-key.ts'
+import { KIND, addressOf, bytesOf, kindOf, meaningOf } from './semantic/read-key.ts'
 import { findRegister, HOT_WATER, ZONE } from './semantic/register-map.ts'
 import type { ValueSource } from './semantic/shadow.ts'
 import { Shadow } from './semantic/shadow.ts'
@@ -117,7 +117,10 @@ export class Installation {
   /** What an earlier run knew, before anything is heard. */
   remember(values: Iterable<{ readonly key: ReadKey; readonly payload: Uint8Array; readonly atMs: number }>): void {
     let some = false
-    for (const { key, payload, atMs } of values) {
+    // Devices first: what registers mean depends on whose they are.
+    const known = [...values].toSorted((left, right) => Number(isIdentity(right.key)) - Number(isIdentity(left.key)))
+    for (const { key, payload, atMs } of known) {
+      if (isIdentity(key)) this.registry.remember(addressOf(key), payload)
       this.learn(key, payload, { atMs, nowMs: 0, source: 'cache' })
       some = true
     }
@@ -213,6 +216,10 @@ export class Installation {
   #knowsHotWater(): boolean {
     return projectPlane('dhw', this, 0).data !== null
   }
+}
+
+function isIdentity(key: ReadKey): boolean {
+  return kindOf(key) === KIND.identity
 }
 
 const NO_CHANGES: ReadonlySet<Change> = new Set()

@@ -159,7 +159,7 @@ describe('what is told is what is there', () => {
   it('zones', async () => {
     // What a busy machine reads late is stale for a while.
     const { data, meta } = await eventually(
-      () => call(reader, 'ebus.v1.semantic.zones.get'),
+      () => call(reader, 'ebus.v1.semantic.zones.get', { detail: true }),
       (zones) => !(zones.meta['freshness'] as { stale: boolean }).stale,
     )
     const { zones } = house.simulator.house()

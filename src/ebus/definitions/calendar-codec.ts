@@ -16,7 +16,8 @@ const DAY_MINUTES = 1_440
 const MJD_1900 = 15_020
 const MJD_2009 = 54_832
 
-export function readCalendar(type: CalendarType, data: Uint8Array, offset: number): string | 'out-of-range' {
+/** `undefined` for bytes that are no date or time. */
+export function readCalendar(type: CalendarType, data: Uint8Array, offset: number): string | undefined {
   switch (type.holds) {
     case 'moment':
       return readMoment(data, offset)
@@ -28,14 +29,14 @@ export function readCalendar(type: CalendarType, data: Uint8Array, offset: numbe
   }
 }
 
-function readDate(type: CalendarType, data: Uint8Array, offset: number): string | 'out-of-range' {
+function readDate(type: CalendarType, data: Uint8Array, offset: number): string | undefined {
   const last = type.bits / 8 - 1
   const day = partByte(type, data[offset] ?? 0)
   const month = partByte(type, data[offset + 1] ?? 0)
   const year = partByte(type, data[offset + last] ?? 0)
-  if (day === undefined || month === undefined || year === undefined) return 'out-of-range'
+  if (day === undefined || month === undefined || year === undefined) return undefined
   const isMissing = (part: number): boolean => part === type.replacement || part === 0
-  if ((day > 31 && !isMissing(day)) || (month > 12 && !isMissing(month))) return 'out-of-range'
+  if ((day > 31 && !isMissing(day)) || (month > 12 && !isMissing(month))) return undefined
   // A year counts as missing only when the month is, too.
   const yearText = isMissing(year) && isMissing(month) ? NULL_TEXT : String(CENTURY + year)
   return `${isMissing(day) ? NULL_TEXT : twoDigits(day)}.${isMissing(month) ? NULL_TEXT : twoDigits(month)}.${yearText}`
@@ -84,41 +85,39 @@ function mjdOfDate(year: number, month: number, day: number): number {
   return 14_956 + day + Math.trunc((years - shift) * 365.25) + Math.trunc((month + 1 + shift * 12) * 30.6001)
 }
 
-function readClock(type: CalendarType, data: Uint8Array, offset: number): string | 'out-of-range' {
+function readClock(type: CalendarType, data: Uint8Array, offset: number): string | undefined {
   const length = type.bits / 8
   let text = ''
   let hour = 0
   for (let index = 0; index < length; index++) {
     const part = partByte(type, data[offset + (type.isReversed ? length - 1 - index : index)] ?? 0)
-    if (part === undefined) return 'out-of-range'
+    if (part === undefined) return undefined
     if (index > 0) text += ':'
     if (part === type.replacement) {
       text += NULL_TEXT
       continue
     }
     if (index === 0) hour = part
-    if (index === 0 ? part > 24 : part > 59 || (hour === 24 && part > 0)) return 'out-of-range'
+    if (index === 0 ? part > 24 : part > 59 || (hour === 24 && part > 0)) return undefined
     text += twoDigits(part)
   }
   return text
 }
 
 /** FF counts as missing byte by byte: a low byte of FF alone prints a `-` in front. */
-function readMinutes(data: Uint8Array, offset: number): string | 'out-of-range' {
+function readMinutes(data: Uint8Array, offset: number): string | undefined {
   const [low = 0, high = 0] = data.subarray(offset, offset + 2)
   const prefix = low === 0xff ? NULL_TEXT : ''
   if (high === 0xff) return `${prefix}:${NULL_TEXT}`
   const minutes = low + high * 256
-  return minutes > DAY_MINUTES
-    ? 'out-of-range'
-    : `${prefix}${clockText(Math.floor(minutes / 60), minutes % 60)}`
+  return minutes > DAY_MINUTES ? undefined : `${prefix}${clockText(Math.floor(minutes / 60), minutes % 60)}`
 }
 
 /** The whole byte is compared with the replacement, also when other fields share it. */
-function readSteps(type: CalendarType, byte: number): string | 'out-of-range' {
+function readSteps(type: CalendarType, byte: number): string | undefined {
   if (byte === type.replacement) return '-:-'
   const minutes = (type.bits < 8 ? byte & (2 ** type.bits - 1) : byte) * type.stepMinutes
-  return minutes > DAY_MINUTES ? 'out-of-range' : clockText(Math.floor(minutes / 60), minutes % 60)
+  return minutes > DAY_MINUTES ? undefined : clockText(Math.floor(minutes / 60), minutes % 60)
 }
 
 function clockText(hour: number, minute: number): string {
@@ -178,7 +177,7 @@ function writeDate(type: CalendarType, text: string): Bytes {
   if (year !== undefined && (year >= CENTURY ? year - CENTURY : year) > 99) return 'out-of-range'
   const write = (part: number | undefined): number => {
     if (part === undefined) return type.replacement
-    return type.isBcd ? (Math.floor(part / 10) << 4) | part % 10 : part
+    return type.isBcd ? (Math.floor(part / 10) << 4) | (part % 10) : part
   }
   const yy = year === undefined ? undefined : year >= CENTURY ? year - CENTURY : year
   if (type.bits === 24) return [write(day), write(month), write(yy)]
@@ -246,7 +245,7 @@ function writeTime(type: CalendarType, text: string): Bytes {
   if (isClock) {
     const bytes = clock.map((part) => {
       if (part === undefined) return type.replacement
-      return type.isBcd ? (Math.floor(part / 10) << 4) | part % 10 : part
+      return type.isBcd ? (Math.floor(part / 10) << 4) | (part % 10) : part
     })
     return type.isReversed ? bytes.toReversed() : bytes
   }

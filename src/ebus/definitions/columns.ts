@@ -9,7 +9,7 @@
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
 import { trimCell } from './csv-lines.ts'
-import type { DefinitionFault } from './definition-error.ts'
+import type { DefinitionLineFault } from './definition-error.ts'
 import type { Cells } from './field-rows.ts'
 
 export interface ColumnLayout {
@@ -34,10 +34,7 @@ export interface ColumnKind {
 }
 
 export const MESSAGE_COLUMNS: ColumnKind = {
-  builtIn: [
-    ...['type', 'circuit', 'name', 'comment', 'qq', 'zz', 'pbsb', 'id'],
-    ...['*name', 'part', 'type', 'divisor/values', 'unit', 'comment'],
-  ],
+  builtIn: 'type,circuit,name,comment,qq,zz,pbsb,id,*name,part,type,divisor/values,unit,comment'.split(','),
   required: ['type', 'name', 'pbsb'],
   missing: 'missing message type/name/pbsb',
   isTemplate: false,
@@ -55,7 +52,7 @@ export function readColumns(
   cells: readonly string[],
   kind: ColumnKind,
   language: string,
-): Result<ColumnLayout, DefinitionFault> {
+): Result<ColumnLayout, DefinitionLineFault> {
   const header = cells.length === 0 ? kind.builtIn : cells
   const names: (string | undefined)[] = []
   const starts = new Set<number>()
@@ -95,21 +92,24 @@ export function readColumns(
   return fault === undefined ? ok({ names, starts }) : fail(fault)
 }
 
-const NO_FIELDS: DefinitionFault = { code: 'end-of-input', detail: 'missing template fields' }
+const NO_FIELDS: DefinitionLineFault = { code: 'end-of-input', detail: 'missing template fields' }
 
 /** Whether the columns up to here are complete: those of the message, or those of one group. */
 function groupFault(
   seen: ReadonlyMap<string, number>,
   isGroup: boolean,
   kind: ColumnKind,
-): DefinitionFault | undefined {
+): DefinitionLineFault | undefined {
   if (isGroup) return seen.has('type') ? undefined : { code: 'end-of-input', detail: 'missing field type' }
   if (!kind.required.every((name) => seen.has(name))) return { code: 'end-of-input', detail: kind.missing }
   return kind.isTemplate && seen.size > 1 ? { code: 'invalid-argument', detail: 'extra template columns' } : undefined
 }
 
 /** A group without a filled cell disappears, also in the middle. */
-export function mapRow({ names, starts }: ColumnLayout, cells: readonly string[]): Result<MappedRow, DefinitionFault> {
+export function mapRow(
+  { names, starts }: ColumnLayout,
+  cells: readonly string[],
+): Result<MappedRow, DefinitionLineFault> {
   const main: Cells = new Map()
   const groups: Cells[] = []
   let current = main

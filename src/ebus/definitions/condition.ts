@@ -1,5 +1,5 @@
 /**
- * Condition: when a message, an include or a load applies.
+ * Message condition: when a message, an include or a load applies.
  *
  *   *[name],circuit,message,comment,field,zz,values     defines one
  *   [name]r,…   [name=3;5-7]r,…   [a][b]r,…            use it, as it is, with other values, and both
@@ -21,7 +21,7 @@ export type ConditionValues =
   | { readonly kind: 'numbers'; readonly ranges: readonly (readonly [number, number])[] }
   | { readonly kind: 'texts'; readonly texts: readonly string[] }
 
-export interface Condition {
+export interface MessageCondition {
   /** With the values that a use adds: `[sw>=100]` derives `sw>=100` from `sw`. */
   readonly name: string
   readonly definedAs: string
@@ -39,7 +39,7 @@ export function createCondition(
   name: string,
   row: Cells,
   defaultTarget: string,
-): Result<Condition, DefinitionErrorCode> {
+): Result<MessageCondition, DefinitionErrorCode> {
   const [circuit = '', level = ''] = splitLevel(row.get('circuit') ?? '')
   const message = row.get('name') ?? ''
   const zz = row.get('zz') || defaultTarget
@@ -64,7 +64,7 @@ export function createCondition(
 }
 
 /** `undefined` when the values are none. */
-export function deriveCondition(condition: Condition, valuesText: string): Condition | undefined {
+export function deriveCondition(condition: MessageCondition, valuesText: string): MessageCondition | undefined {
   const list = valuesText.startsWith('=') ? valuesText.slice(1) : valuesText
   // A condition that compares texts cannot be given numbers.
   if (!list.startsWith("'") && condition.values.kind === 'texts') return undefined
@@ -115,7 +115,10 @@ function parseRange(text: string): readonly [number, number] | DefinitionErrorCo
 }
 
 /** Whether what a message said last fulfils the condition. */
-export function matchesValues(values: ConditionValues, { raw, text }: { readonly raw: number | undefined; readonly text: string | undefined }): boolean {
+export function matchesValues(
+  values: ConditionValues,
+  { raw, text }: { readonly raw: number | undefined; readonly text: string | undefined },
+): boolean {
   switch (values.kind) {
     case 'seen':
       return true

@@ -59,10 +59,12 @@ function placeFields(message: MessageDefinition): PlacedField[] {
     for (const [index, field] of message.fields.entries()) {
       if (field.part !== part) continue
       const offset = cursor.begin(field)
-      const length = isRestField(field) ? 1 : field.length
+      const isRest = isRestField(field)
       const isIgnored = isIgnoredField(field)
-      placed.push({ key: keys[index] ?? '', field, part, offset, isIgnored, needed: offset + length })
-      cursor.end(field, length)
+      const needed = offset + (isRest ? 1 : field.length)
+      placed.push({ key: keys[index] ?? '', field, part, offset, isIgnored, needed })
+      // Nothing is left for a field behind one that takes the rest.
+      cursor.end(field, isRest ? Number.POSITIVE_INFINITY : field.length)
     }
   }
   return placed

@@ -24,13 +24,13 @@ const TEXTS = {
 export type DefinitionErrorCode = keyof typeof TEXTS
 
 /** Why one line was refused; `detail` names the cell. */
-export interface DefinitionFault {
+export interface DefinitionLineFault {
   readonly code: DefinitionErrorCode
   readonly detail: string
 }
 
 /** A fault with its place. The first one ends the reading of its file. */
-export interface DefinitionFileFault extends DefinitionFault {
+export interface DefinitionFileFault extends DefinitionLineFault {
   readonly file: string
   readonly line: number
 }

@@ -70,7 +70,8 @@ export class DefinitionFolder implements DefinitionSource {
   #rootOf(folder: string): string {
     let root = this.#roots.get(folder)
     if (root === undefined) {
-      const parents = folder === '.' ? ['.'] : ['.', ...folder.split('/').map((_, index, all) => all.slice(0, index + 1).join('/'))]
+      const parents =
+        folder === '.' ? ['.'] : ['.', ...folder.split('/').map((_, index, all) => all.slice(0, index + 1).join('/'))]
       root = parents.find((parent) => names(join(this.folder, parent)).some((name) => name.endsWith('.csv'))) ?? folder
       this.#roots.set(folder, root)
     }

@@ -8,10 +8,10 @@
  */
 import type { ColumnLayout, MappedRow } from './columns.ts'
 import { MESSAGE_COLUMNS, mapRow, readColumns } from './columns.ts'
-import type { Condition } from './condition.ts'
+import type { MessageCondition } from './condition.ts'
 import { createCondition, deriveCondition } from './condition.ts'
 import { csvLines, trimCell } from './csv-lines.ts'
-import type { DefinitionFault, DefinitionFileFault } from './definition-error.ts'
+import type { DefinitionLineFault, DefinitionFileFault } from './definition-error.ts'
 import type { Cells } from './field-rows.ts'
 import { splitList } from './field-rows.ts'
 import type { FileDefaults } from './file-defaults.ts'
@@ -25,7 +25,7 @@ export interface LoadInstruction {
   /** Of several `!load` of a file, only the first whose condition holds counts. */
   readonly isExclusive: boolean
   readonly path: string
-  readonly conditions: readonly Condition[]
+  readonly conditions: readonly MessageCondition[]
   /** Handed on to the file. */
   readonly defaults: FileDefaults
 }
@@ -39,13 +39,13 @@ export interface ReaderContext {
   /** A condition that is defined twice is no fault. */
   readonly keepsFirstCondition: boolean
   /** May refuse a message, as a running ebusd refuses duplicates. */
-  readonly accept: (message: MessageDefinition) => DefinitionFault | undefined
+  readonly accept: (message: MessageDefinition) => DefinitionLineFault | undefined
 }
 
 export interface ReadFile {
   readonly instructions: readonly LoadInstruction[]
   /** Also those that a use derived with values of its own. */
-  readonly conditions: readonly Condition[]
+  readonly conditions: readonly MessageCondition[]
   readonly fault: DefinitionFileFault | undefined
 }
 
@@ -63,7 +63,7 @@ export function readDefinitionFile(text: string, context: ReaderContext): ReadFi
 
 class DefinitionReader {
   readonly instructions: LoadInstruction[] = []
-  readonly conditions = new Map<string, Condition>()
+  readonly conditions = new Map<string, MessageCondition>()
   readonly #context: ReaderContext
   readonly #defaults = new Map<string, RowDefaults>()
   #layout: ColumnLayout | undefined
@@ -72,7 +72,7 @@ class DefinitionReader {
     this.#context = context
   }
 
-  read(line: number, cells: string[]): DefinitionFault | undefined {
+  read(line: number, cells: string[]): DefinitionLineFault | undefined {
     if (line === 1) {
       const layout = readColumns(cells, MESSAGE_COLUMNS, this.#context.language)
       if (!layout.ok) return layout.fault
@@ -88,7 +88,7 @@ class DefinitionReader {
     return isDefault ? this.#readDefault(row.value) : this.#readRow(line, row.value)
   }
 
-  #readDefault({ main, groups }: MappedRow): DefinitionFault | undefined {
+  #readDefault({ main, groups }: MappedRow): DefinitionLineFault | undefined {
     const type = main.get('type') ?? ''
     main.delete('type')
     if (type.startsWith('[') && type.endsWith(']')) return this.#defineCondition(type.slice(1, -1), main)
@@ -108,7 +108,7 @@ class DefinitionReader {
     return undefined
   }
 
-  #defineCondition(name: string, row: Cells): DefinitionFault | undefined {
+  #defineCondition(name: string, row: Cells): DefinitionLineFault | undefined {
     if (/[[\]]/.test(name)) return { code: 'invalid-argument', detail: `invalid condition name ${name}` }
     if (this.conditions.has(name))
       return this.#context.keepsFirstCondition
@@ -120,11 +120,11 @@ class DefinitionReader {
     return undefined
   }
 
-  #readRow(line: number, row: MappedRow): DefinitionFault | undefined {
+  #readRow(line: number, row: MappedRow): DefinitionLineFault | undefined {
     const { main, groups } = row
     let types = main.get('type') ?? ''
     main.delete('type')
-    const conditions: Condition[] = []
+    const conditions: MessageCondition[] = []
     while (types.startsWith('[')) {
       const end = types.indexOf(']')
       if (end < 0) break
@@ -148,7 +148,7 @@ class DefinitionReader {
     return undefined
   }
 
-  #findCondition(text: string): Condition | DefinitionFault {
+  #findCondition(text: string): MessageCondition | DefinitionLineFault {
     const known = this.conditions.get(text)
     if (known !== undefined) return known
     const at = text.search(/[=<>]/)
@@ -164,8 +164,8 @@ class DefinitionReader {
   #addInstruction(
     type: string,
     { main, groups }: MappedRow,
-    conditions: readonly Condition[],
-  ): DefinitionFault | undefined {
+    conditions: readonly MessageCondition[],
+  ): DefinitionLineFault | undefined {
     const argument = main.get('file') ?? firstFilled(main)
     if ((type !== 'load' && type !== 'include') || groups.length > 0 || main.size === 0)
       return { code: 'invalid-argument', detail: 'invalid instruction' }

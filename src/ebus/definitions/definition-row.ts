@@ -5,7 +5,7 @@
  * Pure.
  */
 import { hex } from '../../core/bytes.ts'
-import type { Condition } from './condition.ts'
+import type { MessageCondition } from './condition.ts'
 import type { NumberType } from './data-type.ts'
 import { REST_LENGTH } from './data-type.ts'
 import type { DefinedField } from './field.ts'
@@ -55,7 +55,14 @@ function byteText(byte: number): string {
   return byte.toString(16).padStart(2, '0')
 }
 
-function conditionRow({ definedAs, circuit, message, target, field, values }: Condition): Record<string, unknown> {
+function conditionRow({
+  definedAs,
+  circuit,
+  message,
+  target,
+  field,
+  values,
+}: MessageCondition): Record<string, unknown> {
   return {
     name: definedAs,
     ...(circuit === '' ? {} : { circuit }),

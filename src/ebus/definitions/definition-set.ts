@@ -6,8 +6,8 @@
  *
  * Pure: the texts come through a function.
  */
-import type { Condition } from './condition.ts'
-import type { DefinitionFault, DefinitionFileFault } from './definition-error.ts'
+import type { MessageCondition } from './condition.ts'
+import type { DefinitionLineFault, DefinitionFileFault } from './definition-error.ts'
 import { errorText, fileFaultText } from './definition-error.ts'
 import type { LoadInstruction } from './definition-reader.ts'
 import { readDefinitionFile } from './definition-reader.ts'
@@ -29,7 +29,7 @@ export interface DefinitionSetOptions {
   /** Two letters; which of several columns of one name counts. */
   readonly language: string
   /** Whether a condition holds now; without it, none does. */
-  readonly holds?: (condition: Condition) => boolean
+  readonly holds?: (condition: MessageCondition) => boolean
 }
 
 const MAX_ROUNDS = 3
@@ -43,7 +43,7 @@ export class DefinitionSet {
   readonly #names = new Map<string, MessageDefinition[]>()
   readonly #services = new Map<string, MessageDefinition[]>()
   readonly #instructions = new Map<string, LoadInstruction[]>()
-  readonly #conditions: Condition[] = []
+  readonly #conditions: MessageCondition[] = []
   readonly #loads = new Set<string>()
 
   constructor(options: DefinitionSetOptions) {
@@ -131,7 +131,7 @@ export class DefinitionSet {
     return { isDone: left.length === 0, failed }
   }
 
-  #add(message: MessageDefinition): DefinitionFault | undefined {
+  #add(message: MessageDefinition): DefinitionLineFault | undefined {
     const serviceKey = keyOfService(message)
     const nameKey = keyOfName(message.circuit, message)
     const isConditional = message.conditions.length > 0
@@ -172,7 +172,7 @@ export class DefinitionSet {
   }
 
   /** The message that a condition looks at; `undefined` for the identification of a device and for none. */
-  conditionMessage({ circuit, message, level }: Condition): MessageDefinition | undefined {
+  conditionMessage({ circuit, message, level }: MessageCondition): MessageDefinition | undefined {
     if (message === '') return undefined
     for (const type of ['R', 'P']) {
       const candidates = this.#names.get(`${circuit.toLowerCase()},${message.toLowerCase()}${type}`) ?? []
@@ -196,7 +196,9 @@ export class DefinitionSet {
 
   /** Faults as ebusd would print them. */
   faultTexts(): readonly string[] {
-    return this.faults.map((fault) => (fault.line === 0 ? `${fault.file}: ${errorText(fault.code)}` : fileFaultText(fault)))
+    return this.faults.map((fault) =>
+      fault.line === 0 ? `${fault.file}: ${errorText(fault.code)}` : fileFaultText(fault),
+    )
   }
 }
 

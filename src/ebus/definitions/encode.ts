@@ -55,7 +55,10 @@ function encodeChain(
 }
 
 /** The answer of a device to a read, as a simulated one gives it. */
-export function encodeResponse(message: MessageDefinition, values: string): Result<Uint8Array, DefinitionErrorCode> {
+export function encodeDefinedResponse(
+  message: MessageDefinition,
+  values: string,
+): Result<Uint8Array, DefinitionErrorCode> {
   if (message.isWrite) return fail('invalid-argument')
   const data: number[] = []
   const fault = writePart(message, 's', { values, data, offset: 0 })

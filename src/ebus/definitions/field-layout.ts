@@ -30,8 +30,7 @@ export class FieldCursor {
   end(field: DefinedField, length: number): void {
     this.offset += length
     const firstBit = firstBitOf(field)
-    this.#isClosed =
-      takesWholeByte(field) || firstBit === this.#firstBit || firstBit + (field.type.bits % 8) >= 8
+    this.#isClosed = takesWholeByte(field) || firstBit === this.#firstBit || firstBit + (field.type.bits % 8) >= 8
     this.#firstBit = this.#isClosed ? -1 : firstBit
   }
 }

@@ -10,7 +10,7 @@ import { fail, ok } from '../../core/result.ts'
 import { trimCell } from './csv-lines.ts'
 import type { DataType } from './data-type.ts'
 import { REST_LENGTH, findDataType, isAdjustable } from './data-type.ts'
-import type { DefinitionErrorCode, DefinitionFault } from './definition-error.ts'
+import type { DefinitionErrorCode, DefinitionLineFault } from './definition-error.ts'
 import type { Attributes, DefinedField, FieldPart } from './field.ts'
 import { checkRange } from './number-codec.ts'
 import { MAX_DIVISOR, limitNumber, scaleNumber } from './number-scale.ts'
@@ -30,7 +30,7 @@ export interface FieldContext {
   readonly templates: ReadonlyMap<string, readonly DefinedField[]>
 }
 
-type FieldsResult = Result<DefinedField[], DefinitionFault>
+type FieldsResult = Result<DefinedField[], DefinitionLineFault>
 
 const WEEKDAYS = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'] as const
 const MAX_KEY = 0xffff_ffff
@@ -57,7 +57,7 @@ interface RowScale {
   readonly range: string
 }
 
-function addRowFields(row: Cells, context: RowContext): DefinitionFault | undefined {
+function addRowFields(row: Cells, context: RowContext): DefinitionLineFault | undefined {
   const at = ` in field ${context.index}`
   const name = take(row, 'name')
   const partText = take(row, 'part').toLowerCase()
@@ -104,7 +104,7 @@ function fieldPart(text: string, context: FieldContext): FieldPart | undefined |
   return text === 'm' || text === 's' ? text : 'invalid'
 }
 
-function readScale(row: Cells): Result<RowScale, DefinitionFault> {
+function readScale(row: Cells): Result<RowScale, DefinitionLineFault> {
   let divisorText = take(row, 'divisor')
   let valuesText = take(row, 'values')
   const range = take(row, 'range')
@@ -147,9 +147,9 @@ interface FieldTarget extends RowContext {
   readonly name: string
 }
 
-function addBaseField(token: string, target: FieldTarget, scale: RowScale): DefinitionFault | undefined {
+function addBaseField(token: string, target: FieldTarget, scale: RowScale): DefinitionLineFault | undefined {
   const at = ` in field ${target.index}`
-  const [typeText = '', lengthText] = splitAt(token, ':')
+  const [typeText, lengthText] = splitAt(token, ':')
   const length = lengthText === undefined ? 0 : parseLength(lengthText, target.maxLength)
   if (typeof length === 'string') return { code: length, detail: `field type ${token}${at}` }
   const typeName = typeText.toUpperCase()
@@ -213,14 +213,14 @@ function addTemplateFields(
   template: readonly DefinedField[],
   target: FieldTarget,
   scale: RowScale,
-): DefinitionFault | undefined {
+): DefinitionLineFault | undefined {
   const at = ` in field ${target.index}`
   const { name, row } = target
   if (scale.constant !== undefined)
     return { code: 'invalid-argument', detail: `constant value ${scale.constant.text}${at}` }
   if (name !== '' && !isIdentifier(name)) return { code: 'invalid-argument', detail: `field name ${name}` }
   const isSet = template.length !== 1
-  const refusal: DefinitionFault = { code: 'invalid-argument', detail: `derive field ${name}${at}` }
+  const refusal: DefinitionLineFault = { code: 'invalid-argument', detail: `derive field ${name}${at}` }
   if (isSet && scale.values.size > 0) return refusal
   for (const member of template) {
     for (const [key, value] of Object.entries(member.attributes)) if (!row.get(key)) row.set(key, value)
@@ -264,7 +264,7 @@ function findTemplate(
 ): readonly DefinedField[] | undefined {
   const exact = templates.get(token)
   if (exact !== undefined) return exact
-  const [name = '', replaced] = splitAt(token, ':')
+  const [name, replaced] = splitAt(token, ':')
   return replaced === undefined ? undefined : templates.get(name)
 }
 

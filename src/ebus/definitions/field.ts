@@ -65,7 +65,7 @@ export function readField(field: DefinedField, data: Uint8Array, offset: number)
       return readNumber(field, type, data, offset)
     case 'calendar': {
       const text = readCalendar(type, data, offset)
-      return text === 'out-of-range' ? text : textReading(text)
+      return text === undefined ? 'out-of-range' : textReading(text)
     }
     case 'text': {
       const end = isRestField(field) ? data.length : offset + field.length
@@ -148,11 +148,7 @@ function rawOf(field: DefinedField, type: NumberType, text: string): number | De
 }
 
 /** By name, otherwise by a number that is listed. */
-function listedRaw(
-  values: ReadonlyMap<number, string>,
-  type: NumberType,
-  text: string,
-): number | DefinitionErrorCode {
+function listedRaw(values: ReadonlyMap<number, string>, type: NumberType, text: string): number | DefinitionErrorCode {
   if (text === NULL_TEXT) return type.replacement
   let found: number | undefined
   for (const [key, name] of values) if (name === text && (found === undefined || key < found)) found = key

@@ -2,19 +2,27 @@
  * Lookup: which definition a telegram belongs to. The cost depends on how many lengths of ids a service has, not on how
  * many definitions are loaded.
  *
- *   longest id first; for each length: heard from that source ▸ heard from any ▸ read ▸ write
+ *   longest id first; for each length: heard from that source ▸ heard from any ▸ read ▸ write; the first loaded wins
  *
  * Pure.
  */
-import { isInitiator } from '../wire/address.ts'
 import type { MessageDefinition } from './message-definition.ts'
+
+/** Definitions of one id, each kind in the order in which it was loaded. */
+interface Candidates {
+  readonly heard: MessageDefinition[]
+  readonly reads: MessageDefinition[]
+  readonly writes: MessageDefinition[]
+}
 
 interface Service {
   /** Longest first. */
   lengths: number[]
   /** By folded id and length. */
-  readonly messages: Map<number, MessageDefinition[]>
+  readonly candidates: Map<number, Candidates>
 }
+
+type Available = ((message: MessageDefinition) => boolean) | undefined
 
 export interface TelegramHeader {
   readonly source: number
@@ -37,59 +45,57 @@ export class DefinitionIndex {
     if (message.zz === undefined) return
     const key = serviceKey(message.zz, message.pb, message.sb)
     let service = this.#services.get(key)
-    if (service === undefined) this.#services.set(key, (service = { lengths: [], messages: new Map() }))
+    if (service === undefined) this.#services.set(key, (service = { lengths: [], candidates: new Map() }))
     const { length } = message.id
     if (!service.lengths.includes(length))
       service.lengths = [...service.lengths, length].toSorted((left, right) => right - left)
     const idKey = foldedId(message.id, length)
-    const messages = service.messages.get(idKey)
-    if (messages === undefined) service.messages.set(idKey, [message])
-    else messages.push(message)
+    let candidates = service.candidates.get(idKey)
+    if (candidates === undefined) service.candidates.set(idKey, (candidates = { heard: [], reads: [], writes: [] }))
+    if (message.isPassive) candidates.heard.push(message)
+    else if (message.isWrite) candidates.writes.push(message)
+    else candidates.reads.push(message)
   }
 
   /** The first definition that is available. Without `isAvailable` all are. */
   find(
     { source, target, pb, sb }: TelegramHeader,
     data: Uint8Array,
-    isAvailable?: (message: MessageDefinition) => boolean,
+    isAvailable?: Available,
   ): MessageDefinition | undefined {
     const service = this.#services.get(serviceKey(target, pb, sb))
     if (service === undefined) return undefined
     for (const length of service.lengths) {
       if (length > data.length) continue
-      const candidates = service.messages.get(foldedId(data, length))
+      const candidates = service.candidates.get(foldedId(data, length))
       if (candidates === undefined) continue
-      const found = best(candidates, source, data, isAvailable)
+      const { heard, reads, writes } = candidates
+      const found =
+        firstOf(heard, data, isAvailable, source) ??
+        firstOf(heard, data, isAvailable) ??
+        firstOf(reads, data, isAvailable) ??
+        firstOf(writes, data, isAvailable)
       if (found !== undefined) return found
     }
     return undefined
   }
 }
 
-function best(
+/** With `source`: only what names that source; without: only what names none, or is sent by ourselves. */
+function firstOf(
   candidates: readonly MessageDefinition[],
-  source: number,
   data: Uint8Array,
-  isAvailable: ((message: MessageDefinition) => boolean) | undefined,
+  isAvailable: Available,
+  source?: number,
 ): MessageDefinition | undefined {
-  let found: MessageDefinition | undefined
-  let foundRank = 4
-  for (const candidate of candidates) {
-    const rank = rankOf(candidate, source)
-    if (rank < foundRank && hasId(candidate, data) && (isAvailable === undefined || isAvailable(candidate))) {
-      found = candidate
-      foundRank = rank
-    }
-  }
-  return found
-}
-
-function rankOf({ isPassive, isWrite, qq }: MessageDefinition, source: number): number {
-  if (isPassive) {
-    if (qq === undefined) return 1
-    return qq === source && isInitiator(source) ? 0 : 4
-  }
-  return isWrite ? 3 : 2
+  for (const candidate of candidates)
+    if (
+      (candidate.isPassive ? candidate.qq === source : true) &&
+      hasId(candidate, data) &&
+      (isAvailable === undefined || isAvailable(candidate))
+    )
+      return candidate
+  return undefined
 }
 
 function hasId({ id, chain }: MessageDefinition, data: Uint8Array): boolean {

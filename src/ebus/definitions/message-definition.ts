@@ -9,10 +9,10 @@
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
 import { addressKind, isInitiator } from '../wire/address.ts'
-import type { Condition } from './condition.ts'
+import type { MessageCondition } from './condition.ts'
 import { trimCell } from './csv-lines.ts'
 import { MAX_DATA_LENGTH } from './data-type.ts'
-import type { DefinitionErrorCode, DefinitionFault } from './definition-error.ts'
+import type { DefinitionErrorCode, DefinitionLineFault } from './definition-error.ts'
 import type { Attributes, DefinedField, FieldPart } from './field.ts'
 import type { Cells } from './field-rows.ts'
 import { createFields, splitList } from './field-rows.ts'
@@ -48,7 +48,7 @@ export interface MessageDefinition {
   readonly id: Uint8Array
   readonly chain: readonly ChainPart[]
   /** All of them must hold. */
-  readonly conditions: readonly Condition[]
+  readonly conditions: readonly MessageCondition[]
   readonly attributes: Attributes
   readonly fields: readonly DefinedField[]
 }
@@ -62,7 +62,7 @@ export interface RowDefaults {
 export interface MessageContext {
   readonly source: string
   readonly line: number
-  readonly conditions: readonly Condition[]
+  readonly conditions: readonly MessageCondition[]
   readonly templates: FieldTemplates
   readonly defaults: ReadonlyMap<string, RowDefaults>
 }
@@ -82,7 +82,7 @@ export function createMessages(
   typeText: string,
   { main, groups }: { readonly main: Cells; readonly groups: readonly Cells[] },
   context: MessageContext,
-): Result<MessageDefinition[], DefinitionFault> {
+): Result<MessageDefinition[], DefinitionLineFault> {
   if (typeText === '') return fail({ code: 'end-of-input', detail: 'empty type' })
   const type = parseType(typeText)
   const defaults = context.defaults.get(type.defaultName)
@@ -166,7 +166,7 @@ function combine(value: string, fallback: string): string {
 function takeNames(
   row: Cells,
   defaults: ReadonlyMap<string, string> | undefined,
-): Result<{ readonly circuit: string; readonly level: string; readonly name: string }, DefinitionFault> {
+): Result<{ readonly circuit: string; readonly level: string; readonly name: string }, DefinitionLineFault> {
   const fallback = (column: string): string => defaults?.get(column) ?? ''
   let circuit = combine(take(row, 'circuit'), fallback('circuit'))
   let level = combine(take(row, 'level'), fallback('level'))
@@ -191,10 +191,7 @@ const BYTE = { base: 16, min: 0, max: 0xff } as const
 function takeAddresses(
   row: Cells,
   defaults: ReadonlyMap<string, string> | undefined,
-): Result<
-  { readonly qq: number | undefined; readonly targets: readonly (number | undefined)[] },
-  DefinitionFault
-> {
+): Result<{ readonly qq: number | undefined; readonly targets: readonly (number | undefined)[] }, DefinitionLineFault> {
   const qqText = take(row, 'qq') || (defaults?.get('qq') ?? '')
   const qq = qqText === '' ? undefined : parseBounded(qqText, BYTE)
   if (typeof qq === 'string') return fail({ code: qq, detail: `qq ${qqText}` })
@@ -226,7 +223,7 @@ function takeIds(
   row: Cells,
   defaults: ReadonlyMap<string, string> | undefined,
   type: MessageType,
-): Result<MessageIds, DefinitionFault> {
+): Result<MessageIds, DefinitionLineFault> {
   const ownService = take(row, 'pbsb')
   const serviceText = ownService === '' ? (defaults?.get('pbsb') ?? '') : ownService
   const service = parseIdBytes(serviceText)

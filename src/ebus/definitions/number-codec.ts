@@ -112,7 +112,8 @@ export function parseRaw(type: NumberType, text: string): number | DefinitionErr
   if (!type.isRequired && text === NULL_TEXT) return type.replacement
   if (text === '') return 'end-of-input'
   const raw = type.coding === 'float' || type.divisor !== 1 ? parseScaled(type, text) : parseWhole(type, text)
-  return typeof raw === 'number' ? (checkRange(type, raw) ?? raw) : raw
+  if (typeof raw !== 'number') return raw
+  return checkRange(type, raw) === undefined ? raw : 'out-of-range'
 }
 
 /** A fraction is cut off. */
@@ -164,7 +165,7 @@ export function writeRaw(
       continue
     }
     const pair = left % 100
-    data[at] = type.coding === 'bcd' ? (Math.floor(pair / 10) << 4) | pair % 10 : pair
+    data[at] = type.coding === 'bcd' ? (Math.floor(pair / 10) << 4) | (pair % 10) : pair
     left = Math.floor(left / 100)
   }
   return undefined

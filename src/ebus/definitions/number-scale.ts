@@ -68,7 +68,7 @@ function fractionDigits(divisor: number): number {
 export function limitNumber(type: NumberType, range: string): ScaleResult {
   const separator = range.indexOf('-', 1)
   const fromText = separator < 0 ? range : range.slice(0, separator)
-  const [toText = '', stepText] = splitOnce(separator < 0 ? range : range.slice(separator + 1), ':')
+  const [toText, stepText] = splitOnce(separator < 0 ? range : range.slice(separator + 1), ':')
   const from = parseRaw(type, fromText.trim())
   const step = stepText === undefined ? 0 : parseRaw(type, stepText.trim())
   const to = parseRaw(type, toText.trim())

@@ -23,9 +23,7 @@ import type { MessageDefinition } from './message-definition.ts'
 /** Sent as by ebusd's own default address. */
 const DEFAULT_SOURCE = 0x31
 
-const RESULT_KEYS = new Set([
-  ...['decoded', 'decoded_raw', 'text', 'text_numeric', 'error', 'empty', 'lookup', 'invalid_json', 'quirk'],
-])
+const RESULT_KEYS = new Set('decoded decoded_raw text text_numeric error empty lookup invalid_json quirk'.split(' '))
 
 export interface NamedSource extends DefinitionSource {
   files(): readonly string[]
@@ -43,6 +41,7 @@ export class TelegramRows {
   readonly #source: NamedSource
   readonly #language: string
   readonly #loaded = new Map<string, LoadedFile>()
+  readonly #paths = new Map<string, string>()
   #everything: DefinitionIndex | undefined
   readonly #files = new Map<MessageDefinition, string>()
 
@@ -118,9 +117,12 @@ export class TelegramRows {
 
   /** A name may begin with that of the folder itself. */
   #path(file: string): string | undefined {
-    if (this.#loaded.has(file) || this.#source.readText(file) !== undefined) return file
+    const known = this.#paths.get(file)
+    if (known !== undefined) return known
     const shorter = file.slice(file.indexOf('/') + 1)
-    return this.#source.readText(shorter) === undefined ? undefined : shorter
+    const path = [file, shorter].find((candidate) => this.#source.readText(candidate) !== undefined)
+    if (path !== undefined) this.#paths.set(file, path)
+    return path
   }
 
   #load(path: string): LoadedFile {
@@ -182,7 +184,8 @@ function lookupResult(
 }
 
 function wantsLookup(row: Row): boolean {
-  return row['payload'] === undefined || row['payload'] === 'plausible'
+  // A part of a chain alone says little.
+  return typeof row['master_hex'] === 'string' && (row['payload'] === undefined || row['payload'] === 'plausible')
 }
 
 function parseRow(line: string): Row | undefined {
@@ -233,7 +236,10 @@ function hexBytes(text: string): Uint8Array {
 }
 
 /** The parts of a chain as one: the first id, then the data of all. */
-function joinTelegrams(message: MessageDefinition, telegrams: readonly [ReadTelegram, ...ReadTelegram[]]): TelegramData {
+function joinTelegrams(
+  message: MessageDefinition,
+  telegrams: readonly [ReadTelegram, ...ReadTelegram[]],
+): TelegramData {
   const [first] = telegrams
   if (telegrams.length === 1) return first
   const idLength = message.chain[0]?.id.length ?? message.id.length

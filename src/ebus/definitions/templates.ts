@@ -9,7 +9,7 @@ import { TEMPLATE_COLUMNS, mapRow, readColumns } from './columns.ts'
 import type { ColumnLayout } from './columns.ts'
 import { csvLines } from './csv-lines.ts'
 import { MAX_DATA_LENGTH } from './data-type.ts'
-import type { DefinitionFault, DefinitionFileFault } from './definition-error.ts'
+import type { DefinitionLineFault, DefinitionFileFault } from './definition-error.ts'
 import type { DefinedField } from './field.ts'
 import { createFields } from './field-rows.ts'
 
@@ -24,7 +24,11 @@ export interface TemplatesFile {
 /** Starts from `inherited`, which may be redefined. No line may use a later one. */
 export function readTemplates(
   text: string,
-  { file, inherited, language }: { readonly file: string; readonly inherited: FieldTemplates; readonly language: string },
+  {
+    file,
+    inherited,
+    language,
+  }: { readonly file: string; readonly inherited: FieldTemplates; readonly language: string },
 ): TemplatesFile {
   const templates = new Map(inherited)
   let layout: ColumnLayout | undefined
@@ -42,13 +46,13 @@ export function readTemplates(
   return { templates, fault: undefined }
 }
 
-export const NO_COLUMNS: DefinitionFault = { code: 'invalid-argument', detail: 'missing field map' }
+export const NO_COLUMNS: DefinitionLineFault = { code: 'invalid-argument', detail: 'missing field map' }
 
 function addTemplate(
   layout: ColumnLayout,
   cells: readonly string[],
   templates: Map<string, readonly DefinedField[]>,
-): DefinitionFault | undefined {
+): DefinitionLineFault | undefined {
   const row = mapRow(layout, cells)
   if (!row.ok) return row.fault
   const { main, groups } = row.value

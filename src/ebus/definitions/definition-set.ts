@@ -1,14 +1,13 @@
 /**
  * Definition set: the messages of a file with everything that it includes and loads.
  *
- * `all` takes every line whatever its condition, as ebusd's check mode does. `daemon` takes what a running ebusd takes
- * before it has heard anything: duplicates end a file, and of several `!load` only the first that applies is read.
+ * `all` takes every line whatever its condition, as ebusd's check mode does. `live` takes every line, but of several
+ * `!load` only the first that applies. `daemon` takes what a running ebusd takes: duplicates end a file as well.
  *
  * Pure: the texts come through a function.
  */
 import type { MessageCondition } from './condition.ts'
 import type { DefinitionLineFault, DefinitionFileFault } from './definition-error.ts'
-import { errorText, fileFaultText } from './definition-error.ts'
 import type { LoadInstruction } from './definition-reader.ts'
 import { readDefinitionFile } from './definition-reader.ts'
 import type { FileDefaults } from './file-defaults.ts'
@@ -25,7 +24,7 @@ export interface DefinitionSource {
 
 export interface DefinitionSetOptions {
   readonly source: DefinitionSource
-  readonly mode: 'all' | 'daemon'
+  readonly mode: 'all' | 'live' | 'daemon'
   /** Two letters; which of several columns of one name counts. */
   readonly language: string
   /** Whether a condition holds now; without it, none does. */
@@ -53,8 +52,7 @@ export class DefinitionSet {
   /** Reads a file and what it includes. The fault is that of the file itself. */
   load(path: string, defaults: FileDefaults = NO_FILE_DEFAULTS): DefinitionFileFault | undefined {
     const fault = this.#read(path, defaults)
-    this.runInstructions()
-    this.#pollConditions()
+    this.advance()
     return fault
   }
 
@@ -63,7 +61,7 @@ export class DefinitionSet {
     const defaults = matchFileName(path.slice(path.lastIndexOf('/') + 1)) ?? inherited
     // A file that several others include says the same each time.
     const key = `${path}\n${defaults.zz}\n${defaults.circuit}\n${defaults.suffix}`
-    if (mode === 'all' && this.#loads.has(key)) return undefined
+    if (mode !== 'daemon' && this.#loads.has(key)) return undefined
     this.#loads.add(key)
     const text = source.readText(path)
     if (text === undefined) {
@@ -76,7 +74,7 @@ export class DefinitionSet {
       defaults,
       templates: source.templatesFor(path),
       language,
-      keepsFirstCondition: mode === 'all',
+      keepsFirstCondition: mode !== 'daemon',
       accept: (message) => this.#add(message),
     })
     this.loadedFiles.push(path)
@@ -87,8 +85,19 @@ export class DefinitionSet {
     return read.fault
   }
 
+  /** Reads what conditions allow by now. */
+  advance(): void {
+    this.#runInstructions()
+    this.#pollConditions()
+  }
+
+  /** Those that messages and instructions depend on. */
+  conditions(): readonly MessageCondition[] {
+    return this.#conditions
+  }
+
   /** Files in the order of their names; those that an included file adds come in the same round or the next. */
-  runInstructions(): void {
+  #runInstructions(): void {
     for (let round = 0; round < MAX_ROUNDS; round++) {
       const before = this.#instructions.size
       const done: string[] = []
@@ -161,7 +170,7 @@ export class DefinitionSet {
       if (messages !== undefined) messages[0] = message
     } else if (
       first === undefined ||
-      this.#options.mode === 'all' ||
+      this.#options.mode !== 'daemon' ||
       (message.conditions.length > 0 && first.conditions.length > 0)
     )
       append(this.#names, key, message)
@@ -192,13 +201,6 @@ export class DefinitionSet {
       if (message.pollPriority === 0 || message.pollPriority > CONDITION_PRIORITY)
         message.pollPriority = CONDITION_PRIORITY
     }
-  }
-
-  /** Faults as ebusd would print them. */
-  faultTexts(): readonly string[] {
-    return this.faults.map((fault) =>
-      fault.line === 0 ? `${fault.file}: ${errorText(fault.code)}` : fileFaultText(fault),
-    )
   }
 }
 

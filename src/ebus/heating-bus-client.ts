@@ -235,14 +235,16 @@ export class HeatingBus {
   async #pollDefinition(): Promise<void> {
     const { definitions } = this.installation
     const { connected, signal, source } = this.status()
-    if (definitions === undefined || this.readOnly || this.#asksDefinition) return
-    if (!connected || !signal || source !== 'admitted') return
+    if (definitions === undefined || this.#asksDefinition || !connected || !signal) return
+    if (!this.readOnly && source !== 'admitted') return
     const isTurn = this.#ticks % DEFINITION_POLL_TICKS === 0
-    const message = isTurn ? definitions.nextPoll() : definitions.nextAwaited()
+    const message = definitions.nextAwaited() ?? (isTurn ? definitions.nextPoll() : undefined)
     if (message === undefined) return
     this.#asksDefinition = true
     try {
-      await this.readDefined(message, '', { deadlineMs: DEFINITION_DEADLINE_MS, caller: 'poll', repeatable: true })
+      const wish = { deadlineMs: DEFINITION_DEADLINE_MS, caller: 'poll', repeatable: true }
+      const read = await this.readDefined(message, '', wish)
+      if (!read.ok) definitions.giveUp(message)
     } catch (error) {
       this.#options.logger.error({ err: error, bus: this.id }, 'a message could not be polled')
     } finally {

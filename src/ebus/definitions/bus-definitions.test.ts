@@ -29,7 +29,7 @@ const FILES = {
     'r1,,,FlowTemp,flow,,,b509,0d1800,temp,,D2C,,°C,',
     '[sw_new]r,,,OnlyNew,,,,b509,0d2000,value,,UCH,,,',
     "[serial='0123456789']!load,bai.known.inc",
-    "[serial='9876543210']!load,bai.other.inc",
+    '!load,bai.other.inc',
     '',
   ].join('\n'),
   'vaillant/bai.known.inc': `${HEADER}*r,\nr,,,Special,,,,b509,0d3000,value,,UCH,,,\n`,
@@ -121,6 +121,17 @@ describe('bus definitions', () => {
     expect(definitions.files).toContain('vaillant/bai.known.inc')
     expect(definitions.files).not.toContain('vaillant/bai.other.inc')
     expect(definitions.named('bai', 'Special', 'read')?.source).toBe('vaillant/bai.known.inc')
+  })
+
+  it('take the load without a condition only when no other applies', () => {
+    const definitions = definitionsOf(FILES)
+    definitions.identify(0x08, BAI)
+    expect(definitions.files).not.toContain('vaillant/bai.other.inc')
+    const awaited = definitions.nextAwaited()
+    if (awaited === undefined) throw new Error('nothing is awaited')
+    definitions.giveUp(awaited)
+    expect(definitions.files).toContain('vaillant/bai.other.inc')
+    expect(definitions.files).not.toContain('vaillant/bai.known.inc')
   })
 
   it('lose only what stands behind a bad line, and say where it is', () => {

@@ -59,8 +59,9 @@ export class BusDefinitions {
   readonly #targeted = new Map<string, MessageDefinition>()
   readonly #watched = new Set<MessageDefinition>()
   readonly #asked = new Set<MessageDefinition>()
+  readonly #unanswered = new Set<MessageDefinition>()
   readonly #evaluating = new Set<MessageCondition>()
-  readonly #verdicts = new Map<MessageCondition, boolean>()
+  readonly #verdicts = new Map<MessageCondition, boolean | undefined>()
 
   constructor(catalog: DefinitionCatalog, language: string) {
     this.#catalog = catalog
@@ -150,7 +151,7 @@ export class BusDefinitions {
   }
 
   readonly #isAvailable = (message: MessageDefinition): boolean =>
-    message.conditions.length === 0 || message.conditions.every((condition) => this.holds(condition))
+    message.conditions.length === 0 || message.conditions.every((condition) => this.holds(condition) === true)
 
   /** By circuit and name, both in any case; reads before what is only heard. */
   named(circuit: string, name: string, kind: 'read' | 'write'): MessageDefinition | undefined {
@@ -184,10 +185,12 @@ export class BusDefinitions {
     }
   }
 
-  /** Whether a condition holds by what is known now. One that depends on itself does not. */
-  holds(condition: MessageCondition): boolean {
-    const known = this.#verdicts.get(condition)
-    if (known !== undefined) return known
+  /**
+   * Whether a condition holds by what is known now; `undefined` while its message was not heard. One that depends on
+   * itself does not hold.
+   */
+  holds(condition: MessageCondition): boolean | undefined {
+    if (this.#verdicts.has(condition)) return this.#verdicts.get(condition)
     if (this.#evaluating.has(condition)) return false
     this.#evaluating.add(condition)
     const verdict = condition.message === '' ? this.#matchesIdentity(condition) : this.#matchesMessage(condition)
@@ -212,10 +215,11 @@ export class BusDefinitions {
     }
   }
 
-  #matchesMessage(condition: MessageCondition): boolean {
+  #matchesMessage(condition: MessageCondition): boolean | undefined {
     const message = this.#conditionMessage(condition)
-    const data = message === undefined ? undefined : this.#last.get(message)
-    if (message === undefined || data === undefined) return false
+    if (message === undefined) return false
+    const data = this.#last.get(message)
+    if (data === undefined) return this.#unanswered.has(message) || message.isPassive ? false : undefined
     const { field, values } = condition
     if (values.kind === 'numbers')
       return matchesValues(values, { raw: decodeRaw(message, field, data), text: undefined })
@@ -293,6 +297,14 @@ export class BusDefinitions {
         return message
       }
     return undefined
+  }
+
+  /** Nobody answered: what depends on it does not apply. */
+  giveUp(message: MessageDefinition): void {
+    if (!this.#watched.has(message) || this.#unanswered.has(message)) return
+    this.#unanswered.add(message)
+    this.#verdicts.clear()
+    this.#advance()
   }
 
   /** What to ask for next, by priority. */

@@ -27,8 +27,8 @@ export interface DefinitionSetOptions {
   readonly mode: 'all' | 'live' | 'daemon'
   /** Two letters; which of several columns of one name counts. */
   readonly language: string
-  /** Whether a condition holds now; without it, none does. */
-  readonly holds?: (condition: MessageCondition) => boolean
+  /** Whether a condition holds now; `undefined` while nobody can say. Without it, none holds. */
+  readonly holds?: (condition: MessageCondition) => boolean | undefined
 }
 
 const MAX_ROUNDS = 3
@@ -124,11 +124,15 @@ export class DefinitionSet {
   #runFile(file: string): { readonly isDone: boolean; readonly failed: boolean } {
     const isAll = this.#options.mode === 'all'
     let hasLoaded = false
+    let isUndecided = false
     let failed = false
     const waiting: LoadInstruction[] = []
     for (const instruction of this.#instructions.get(file) ?? []) {
       if (!isAll && hasLoaded && instruction.isExclusive) continue
-      if (!isAll && !instruction.conditions.every((condition) => this.#options.holds?.(condition) ?? false)) {
+      const verdict = isAll || this.#verdict(instruction.conditions)
+      // A later load is for those to whom no earlier one applies, and that must be known.
+      if (verdict !== true || (isUndecided && instruction.isExclusive)) {
+        isUndecided ||= verdict === undefined && instruction.isExclusive
         waiting.push(instruction)
         continue
       }
@@ -177,7 +181,15 @@ export class DefinitionSet {
   }
 
   #isAvailable(message: MessageDefinition): boolean {
-    return message.conditions.every((condition) => this.#options.holds?.(condition) ?? false)
+    return this.#verdict(message.conditions) === true
+  }
+
+  /** One that is known not to hold decides, whatever the others are. */
+  #verdict(conditions: readonly MessageCondition[]): boolean | undefined {
+    const { holds } = this.#options
+    const verdicts = conditions.map((condition) => (holds === undefined ? false : holds(condition)))
+    if (verdicts.includes(false)) return false
+    return verdicts.includes(undefined) ? undefined : true
   }
 
   /** The message that a condition looks at; `undefined` for the identification of a device and for none. */

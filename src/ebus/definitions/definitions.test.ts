@@ -5,6 +5,7 @@
  */
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
+import { dataTypeNames } from './data-type.ts'
 import { fileFaultText } from './definition-error.ts'
 import { DefinitionSet } from './definition-set.ts'
 import { TelegramRows } from './telegram-row.ts'
@@ -26,6 +27,11 @@ const cases = readFileSync(vectors, 'utf8')
   .map((line) => JSON.parse(line) as VectorCase)
 
 describe('definitions', () => {
+  it('have vectors for every data type', () => {
+    const shown = new Set(cases.map(({ id }) => id.replace(/^type (STR|HEX|NTS):3$/, 'type $1')))
+    expect(dataTypeNames().filter((name) => !shown.has(`type ${name}`))).toEqual([])
+  })
+
   it.each(cases)('agree with ebusd: $id', ({ main, files, error, template_error: templateError, vectors: rows }) => {
     const source = new MemoryDefinitions(files, 'en')
     const fault = new DefinitionSet({ source, mode: 'all', language: 'en' }).load(main)

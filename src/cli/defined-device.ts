@@ -49,10 +49,10 @@ const HARDWARE = 7_401
 
 /** `spec` is how the name of the file begins, or all of it. A sentence when none does. */
 export function createDefinedDevice(source: DefinedDeviceSource, spec: string): Result<GeneratedDevice, string> {
-  const names = [spec, `${spec}.csv`]
+  const names = new Set([spec, `${spec}.csv`])
   const files = source.files().filter((file) => {
     const name = file.slice(file.lastIndexOf('/') + 1)
-    return names.includes(name) || names.includes(file) || name.startsWith(`${spec}.`) || file.startsWith(`${spec}.`)
+    return names.has(name) || names.has(file) || name.startsWith(`${spec}.`) || file.startsWith(`${spec}.`)
   })
   const file = files.find((each) => each.endsWith(`${spec}.csv`)) ?? files[0]
   if (file === undefined) return fail(`no definition file begins with ${spec}`)

@@ -187,9 +187,9 @@ export class DefinitionSet {
   /** One that is known not to hold decides, whatever the others are. */
   #verdict(conditions: readonly MessageCondition[]): boolean | undefined {
     const { holds } = this.#options
-    const verdicts = conditions.map((condition) => (holds === undefined ? false : holds(condition)))
-    if (verdicts.includes(false)) return false
-    return verdicts.includes(undefined) ? undefined : true
+    const verdicts = new Set(conditions.map((condition) => (holds === undefined ? false : holds(condition))))
+    if (verdicts.has(false)) return false
+    return verdicts.has(undefined) ? undefined : true
   }
 
   /** The message that a condition looks at; `undefined` for the identification of a device and for none. */

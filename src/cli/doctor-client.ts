@@ -60,7 +60,7 @@ export async function gatherFacts(given: { readonly data?: string; readonly conf
     services:
       running.ok && status?.ok === true
         ? servicesOf(status.value, await failingNow(running.value))
-        : [...(await familiesAlone(config)), ...notifyFacts(config?.notify ?? [], process.env)],
+        : [...(await familiesAlone(config, root)), ...notifyFacts(config?.notify ?? [], process.env)],
     startRefusals: running.ok ? [] : await startRefusals(root),
     configNotes: loaded.ok ? loaded.value.notes : [],
     idleSettings: loaded.ok ? loaded.value.idle : [],
@@ -68,16 +68,16 @@ export async function gatherFacts(given: { readonly data?: string; readonly conf
 }
 
 /** While no gateway runs, nobody has asked the far ends; so the doctor does. */
-async function familiesAlone(config: Config | undefined): Promise<DoctorFacts['services']> {
+async function familiesAlone(config: Config | undefined, root: string): Promise<DoctorFacts['services']> {
   if (config === undefined) return []
-  const [ebus, homeseer] = await Promise.all([ebusAlone(config), homeseerAlone(config)])
+  const [ebus, homeseer] = await Promise.all([ebusAlone(config, root), homeseerAlone(config)])
   return [...ebus, ...homeseer]
 }
 
-async function ebusAlone({ ebus }: Config): Promise<DoctorFacts['services']> {
+async function ebusAlone({ ebus }: Config, root: string): Promise<DoctorFacts['services']> {
   if (ebus.buses.length === 0) return []
   const { examineEbus } = await import('../ebus/doctor-client.ts')
-  return (await examineEbus(ebus)).map((finding) => ({ name: 'ebus', ...finding }))
+  return (await examineEbus(ebus, root)).map((finding) => ({ name: 'ebus', ...finding }))
 }
 
 async function homeseerAlone({ homeseer }: Config): Promise<DoctorFacts['services']> {

@@ -118,8 +118,17 @@ async function homeseerServices({
   return created.ok ? ok([created.value]) : misconfigured(created.fault)
 }
 
-async function ebusServices({ config, version, spine, database, logger }: FamilyParts): Promise<readonly Service[]> {
+async function ebusServices({
+  config,
+  version,
+  data,
+  spine,
+  database,
+  logger,
+}: FamilyParts): Promise<readonly Service[]> {
   if (config.ebus.buses.length === 0) return []
   const { createEbus } = await import('../ebus/ebus.ts')
-  return [createEbus({ config: config.ebus, bus: spine.bus, database, clock: systemClock, logger, version })]
+  const { bus } = spine
+  const dataRoot = data.root
+  return [createEbus({ config: config.ebus, bus, database, clock: systemClock, logger, version, dataRoot })]
 }

@@ -3,6 +3,7 @@
  *
  * Pure, but for the system it is given.
  */
+import type { Telegram } from '../../ebus/wire/telegram.ts'
 import { newHouse } from '../house-start.ts'
 import type { House } from '../house-state.ts'
 import { stepHouse } from '../house.ts'
@@ -15,6 +16,7 @@ import { answerMixer } from './mixer.ts'
 import type { Plant } from './plant.ts'
 import type { RegulatorFamily } from './regulator-registers.ts'
 import { REGULATOR_ROUND, answerRegulator } from './regulator.ts'
+import type { Answer } from './station.ts'
 import { Station } from './station.ts'
 import { Timeline } from './timeline.ts'
 import { VirtualBus } from './virtual-bus.ts'
@@ -31,6 +33,15 @@ export interface HeatingSystemOptions {
   /** Whether devices talk among themselves, or only answer. */
   readonly chatter: boolean
   readonly outsidePatienceMs: number
+  /** Instead of the built-in heating: other devices, which only answer. */
+  readonly devices?: readonly SimulatedTarget[]
+}
+
+/** A device that somebody else describes. */
+export interface SimulatedTarget {
+  readonly address: number
+  /** Milliseconds of the house's wall clock come with each question. */
+  readonly answer: (telegram: Telegram, nowMs: number) => Answer
 }
 
 export type HeatSource = 'boiler' | 'heat-pump'
@@ -52,6 +63,17 @@ export class HeatingSystem {
     const plant = this.#plant
     const hasHeatPump = options.heatSource === 'heat-pump'
     const delayMs = (): number => this.faults.responseDelayMs()
+    this.timeline.every(HOUSE_STEP_MS, HOUSE_STEP_MS, () => {
+      plant.house = stepHouse(plant.house, (HOUSE_STEP_MS / 1_000) * options.houseSpeed)
+    })
+    if (options.devices !== undefined) {
+      for (const { address, answer } of options.devices)
+        this.bus.join(
+          new Station({ targets: [address], answer: (telegram) => answer(telegram, plant.house.timeMs), delayMs }),
+        )
+      this.bus.join(this.faults.rival)
+      return
+    }
     // Addresses as in a common installation: each device answers five above where it speaks, the mixer never speaks.
     const regulator = new Station({
       initiator: 0x10,
@@ -74,9 +96,6 @@ export class HeatingSystem {
     const gateway = new Station({ initiator: 0xf1, targets: [0xf6], answer: answerGateway, delayMs })
     for (const station of [regulator, boiler, mixer, gateway, this.faults.rival]) this.bus.join(station)
     if (hasHeatPump) this.bus.join(inside)
-    this.timeline.every(HOUSE_STEP_MS, HOUSE_STEP_MS, () => {
-      plant.house = stepHouse(plant.house, (HOUSE_STEP_MS / 1_000) * options.houseSpeed)
-    })
     if (!options.chatter) return
     // Spread, so that not everybody starts at once.
     for (const { everyMs, say } of REGULATOR_ROUND) {

@@ -10,7 +10,7 @@
 import type { House } from '../house-state.ts'
 import { AdapterServer } from './adapter-server.ts'
 import { EbusdServer } from './ebusd-server.ts'
-import type { HeatSource } from './heating-system.ts'
+import type { HeatSource, SimulatedTarget } from './heating-system.ts'
 import { HeatingSystem } from './heating-system.ts'
 import { PlainUdpServer } from './plain-udp-server.ts'
 import type { RegulatorFamily } from './regulator-registers.ts'
@@ -37,6 +37,8 @@ export interface EbusSimulatorOptions {
   readonly heatSource?: HeatSource
   /** Whether the devices talk among themselves (they do, unless told otherwise). */
   readonly chatter?: boolean
+  /** Instead of the built-in heating. */
+  readonly devices?: readonly SimulatedTarget[]
 }
 
 interface SimulatorFaults {
@@ -87,6 +89,7 @@ export async function startEbusSimulator(options: EbusSimulatorOptions = {}): Pr
     houseSpeed: house.speed ?? 1,
     // Real time needs no patience: the network is faster than 40 ms of silence.
     outsidePatienceMs: speed === 1 ? 0 : OUTSIDE_PATIENCE_MS * speed,
+    ...(options.devices === undefined ? {} : { devices: options.devices }),
   })
   const clock = new VirtualClock(system, speed)
   const shared = { system, clock, host }

@@ -10,7 +10,6 @@
  *
  * Reads and writes through the stores.
  */
-import type { DatabaseSync } from 'node:sqlite'
 import { setImmediate } from 'node:timers/promises'
 import type { Database } from '../core/database-store.ts'
 import { fail, ok } from '../core/result.ts'
@@ -20,6 +19,7 @@ import { bodyIsGone } from './copies.ts'
 import type { Copies, CopyName } from './copies.ts'
 import { decodeEntry, isSequence } from './entry.ts'
 import type { Appended, LedgerEvent, StoredEntry } from './entry.ts'
+import { flushWriteAheadLog } from './ledger-store.ts'
 import type { LogStore } from './log-store.ts'
 import type { EraseFault } from './refusal.ts'
 import { entriesWith, phrasesIn } from './same-words.ts'
@@ -84,13 +84,3 @@ export function finishErasures(log: LogStore): void {
 }
 
 const ERASURE = `"kind":"${BODY_ERASED}"`
-
-/**
- * Empties the write-ahead log into the file, so that it no longer holds what was erased. Outside a transaction. Where
- * another process is reading, it is left to SQLite's next checkpoint: waiting would stop the whole node.
- */
-function flushWriteAheadLog(sql: DatabaseSync): void {
-  const waitMs = Number(sql.prepare('PRAGMA busy_timeout').get()?.['timeout'] ?? 0)
-  sql.exec('PRAGMA busy_timeout = 0; PRAGMA wal_checkpoint(TRUNCATE)')
-  sql.exec(`PRAGMA busy_timeout = ${waitMs}`)
-}

@@ -73,3 +73,13 @@ export function alteredSchemaSentence(path: string, names: readonly string[]): s
   const named = names.slice(0, 10).join(', ')
   return `${path} has tables, indexes, triggers or views that this program did not make, or lacks some that it made: ${named}. Put back the newest sound copy of the data directory.`
 }
+
+/**
+ * Empties the write-ahead log into the file, so that it no longer holds what was erased. Outside a transaction. Where
+ * another process is reading, it is left to SQLite's next checkpoint: waiting would stop the whole node.
+ */
+export function flushWriteAheadLog(sql: DatabaseSync): void {
+  const waitMs = Number(sql.prepare('PRAGMA busy_timeout').get()?.['timeout'] ?? 0)
+  sql.exec('PRAGMA busy_timeout = 0; PRAGMA wal_checkpoint(TRUNCATE)')
+  sql.exec(`PRAGMA busy_timeout = ${waitMs}`)
+}

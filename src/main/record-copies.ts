@@ -6,16 +6,10 @@
  * Pure joining; each room looks after its own tables.
  */
 import { systemClock } from '../core/clock.ts'
-import type { Database, Migrations } from '../core/database-store.ts'
+import type { Database } from '../core/database-store.ts'
 import { guardCopies } from '../guard/copies-store.ts'
-import { guardMigrations } from '../guard/schema-store.ts'
 import type { Copies } from '../ledger/copies.ts'
-import { ledgerMigrations } from '../ledger/ledger-store.ts'
 import { runtimeCopies } from '../runtime/copies.ts'
-import { runtimeMigrations } from '../runtime/migrations.ts'
-
-/** The ledger and the tables that are held against it. */
-export const recordMigrations: readonly Migrations[] = [ledgerMigrations, guardMigrations, runtimeMigrations]
 
 export function recordCopies(database: Pick<Database, 'sql'>): readonly Copies[] {
   return [...guardCopies(database, systemClock), ...runtimeCopies(database)]

@@ -36,8 +36,7 @@ beforeAll(async () => {
   for (const content of ['look', 'decide — 21.5 °C', 'look back'])
     await rig.through('thought_record', { type: 'analysis', task_id: 'T-1', agent_id: 'claude', content })
   await rig.data('merkle_finalize', { session_id: sessionId })
-  const task = await rig.through('task_create', { title: 'Anna Schmidt <anna@example.org>' })
-  expect(task.ok).toBe(true)
+  await rig.through('task_create', { title: 'Anna Schmidt <anna@example.org>' })
   await rig.ledger.eraseBody(rig.ledger.size() - 1)
   await rig.ledger.exportTo(join(folder, 'export'), { withBodies: true })
   await rig.ledger.exportTo(join(folder, 'bare'))
@@ -75,7 +74,7 @@ describe.skipIf(!hasPython)('examples/auditor.py', () => {
       status: 0,
       text: expect.stringMatching(
         new RegExp(
-          `root ${Buffer.from(rig.ledger.root()).toString('hex')}; \\d+ bodies; 3 thoughts of task T-1; session root ${String(seal?.entry['root'])}\\.`,
+          `root ${Buffer.from(rig.ledger.root()).toString('hex')}; \\d+ bodies; 3 thoughts of task T-1; session root ${JSON.stringify(seal?.entry['root']).slice(1, -1)}\\.`,
         ),
       ),
     })

@@ -4,7 +4,6 @@
  *
  * Does I/O.
  */
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { call, cli, executions, startAgain, until } from './mesh-house.ts'
 import type { MeshNode } from './mesh-house.ts'

@@ -41,13 +41,22 @@ export function recordedActions(dataRoot: string): readonly RecordedAction[] {
       const code = end?.['error_code']
       return {
         sequence_no: entry.seq,
-        tool: String(entry['tool']),
-        principal: String(entry['principal']),
-        trace_id: String(entry['trace_id']),
-        outcome: end === undefined ? 'running' : end.kind === 'call.aborted' ? 'aborted' : String(end['outcome']),
+        tool: textOf(entry['tool']),
+        principal: textOf(entry['principal']),
+        trace_id: textOf(entry['trace_id']),
+        outcome: outcomeOf(end),
         error_code: typeof code === 'string' ? code : null,
       }
     })
+}
+
+function outcomeOf(end: LedgerEntry | undefined): string {
+  if (end === undefined) return 'running'
+  return end.kind === 'call.aborted' ? 'aborted' : textOf(end['outcome'])
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : ''
 }
 
 /** The texts of all bodies that are kept. */

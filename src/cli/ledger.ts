@@ -20,6 +20,7 @@ import { ask, configOf, dataRootOf, globalOptions, say } from './command-client.
 import { findGateway } from './gateway-client.ts'
 import { entryIn, NOTHING_TO_ADOPT, startNewLog, verifierKeyIn, withLedger } from './ledger-files-client.ts'
 import type { LedgerPlace } from './ledger-files-client.ts'
+import { addMonitorCommand } from './ledger-monitor-client.ts'
 import { addVerifyCommand } from './ledger-verify.ts'
 import { EXIT } from './print.ts'
 import type { Answer } from './print.ts'
@@ -29,6 +30,7 @@ import { wholeNumber } from './whole-number.ts'
 export function addLedgerCommands(program: Command): void {
   const ledger = program.command('ledger').description('the log of everything that happened')
   addVerifyCommand(ledger)
+  addMonitorCommand(ledger)
   ledger
     .command('entry')
     .description('the exact bytes of an entry, which a proof is about')

@@ -18,7 +18,7 @@ import { BODY_ERASED } from './body.ts'
 import type { CachedThing } from './finding.ts'
 import { decodeEntry, isSequence } from './entry.ts'
 import type { Appended, LedgerEvent, StoredEntry } from './entry.ts'
-import { tablesWith } from './ledger-store.ts'
+import { flushWriteAheadLog, tablesWith } from './ledger-store.ts'
 import type { LogStore } from './log-store.ts'
 import type { EraseFault } from './refusal.ts'
 import { findWords, wordFinder, wordsIn } from './same-words.ts'
@@ -85,16 +85,6 @@ export function finishErasures(log: LogStore): void {
 }
 
 const ERASURE = `"kind":"${BODY_ERASED}"`
-
-/**
- * Empties the write-ahead log into the file, so that it no longer holds what was erased. Outside a transaction. Where
- * another process is reading, it is left to SQLite's next checkpoint: waiting would stop the whole node.
- */
-function flushWriteAheadLog(sql: Database['sql']): void {
-  const waitMs = Number(sql.prepare('PRAGMA busy_timeout').get()?.['timeout'] ?? 0)
-  sql.exec('PRAGMA busy_timeout = 0; PRAGMA wal_checkpoint(TRUNCATE)')
-  sql.exec(`PRAGMA busy_timeout = ${waitMs}`)
-}
 
 /** Whether the entry commits to a body that is not there any more. */
 export function bodyIsGone(log: Pick<LogStore, 'entry' | 'body'>, seq: number): boolean {

@@ -62,3 +62,13 @@ export function tablesWith(sql: DatabaseSync, isFound: (json: Uint8Array) => boo
       return false
     })
 }
+
+/**
+ * Empties the write-ahead log into the file, so that it no longer holds what was erased. Outside a transaction. Where
+ * another process is reading, it is left to SQLite's next checkpoint: waiting would stop the whole node.
+ */
+export function flushWriteAheadLog(sql: DatabaseSync): void {
+  const waitMs = Number(sql.prepare('PRAGMA busy_timeout').get()?.['timeout'] ?? 0)
+  sql.exec('PRAGMA busy_timeout = 0; PRAGMA wal_checkpoint(TRUNCATE)')
+  sql.exec(`PRAGMA busy_timeout = ${waitMs}`)
+}

@@ -332,7 +332,7 @@ export class Ledger {
     if (this.#state.kind === 'refusing') return fail(this.#state.fault)
     await this.#options.database.commit(
       () => {
-        for (const call of [...this.#openCalls]) this.appendIn({ kind: CALL_ABORTED, call })
+        for (const call of this.#openCalls) this.appendIn({ kind: CALL_ABORTED, call })
         this.appendIn(event)
         this.#isStopped = true
       },
@@ -648,7 +648,7 @@ export class Ledger {
     void this.checkpoint()
       // A checkpoint that cannot be signed now is tried again with the next group; the regular one reports it.
       .catch(() => undefined)
-      .then(() => {
+      .finally(() => {
         this.#isSigningSoon = false
       })
   }

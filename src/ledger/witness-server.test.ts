@@ -1,5 +1,4 @@
 import { generateKeyPairSync } from 'node:crypto'
-import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { LedgerFixture, ORIGIN } from '../../test/ledger-fixture.ts'

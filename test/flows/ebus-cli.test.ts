@@ -85,9 +85,7 @@ describe('eBUS commands', () => {
     const file = join(home.data, 'mine.csv')
     const line = 'r,mine,,Thing,,,15,b555,a2,value,,UCH,,,'
     expect((await runCommand(home, ['ebus', 'definitions', 'define', file, line])).code).toBe(0)
-    expect(
-      (await runCommand(home, ['ebus', 'definitions', 'define', file, line.replace('UCH', 'NOPE')])).code,
-    ).toBe(2)
+    expect((await runCommand(home, ['ebus', 'definitions', 'define', file, line.replace('UCH', 'NOPE')])).code).toBe(2)
     expect(readFileSync(file, 'utf8')).toBe(`${HEADER}\n${line}\n`)
   })
 })

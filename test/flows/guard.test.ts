@@ -1,6 +1,6 @@
 /** The guard in its place: behind the bus, inside the chain, on a real ledger that verifies afterwards. */
 import { generateKeyPairSync } from 'node:crypto'
-import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
@@ -39,14 +39,9 @@ async function open(name: string): Promise<{ readonly spine: Spine; readonly dat
   databases.push(database)
   const lastSignedPath = join(folder, `${name}.signed`)
   const projections = [guardProjection]
-  const ledger = await Ledger.open({
-    database,
-    signer,
-    clock: systemClock,
-    origin: ORIGIN,
-    lastSignedPath,
-    projections,
-  })
+  const directory = join(folder, `${name}.log`)
+  const parts = { signer, clock: systemClock, origin: ORIGIN, lastSignedPath, projections, directory }
+  const ledger = await Ledger.open({ database, ...parts })
   const spine = await openSpine({
     database,
     ledger,
@@ -63,8 +58,9 @@ async function open(name: string): Promise<{ readonly spine: Spine; readonly dat
 
 /** What the disk holds when the power goes out now. */
 async function openCopy(from: string, to: string): Promise<Spine> {
-  for (const suffix of ['', '-wal', '.signed'])
-    if (existsSync(join(folder, from + suffix))) copyFileSync(join(folder, from + suffix), join(folder, to + suffix))
+  for (const suffix of ['', '-wal', '.signed', '.log'])
+    if (existsSync(join(folder, from + suffix)))
+      cpSync(join(folder, from + suffix), join(folder, to + suffix), { recursive: true })
   return (await open(to)).spine
 }
 

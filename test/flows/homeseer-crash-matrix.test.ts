@@ -2,7 +2,6 @@
  * The policy matrix across power cuts: between preparing and committing, and in the middle of a commit. A refusal stays
  * a refusal, a plan stays a plan, and what is executed is executed once.
  */
-import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../src/core/json.ts'
 import { HOME_REFS } from '../../src/sim/homeseer/home.ts'

@@ -38,6 +38,8 @@ const DEEDS = [
   'token.created',
   'token.revoked',
 ] as const
+/** As the bytes of an entry have it, inside of which quotes of texts are escaped. */
+const KIND = `CAST('"kind":"' AS BLOB)`
 const AT = `CAST(bytes AS TEXT) ->> '$.at'`
 const atFor = (names: readonly string[]): string => names.map((name) => `WHEN '${name}' THEN ${AT}`).join(' ')
 /**
@@ -217,6 +219,19 @@ export class LedgerStore {
       from,
       limit,
     ) as unknown as EntryRow[]
+  }
+
+  /**
+   * Those that are not about calls, which are the most by far. By their bytes, not by a column that somebody could
+   * edit; one with a second field of that name somewhere inside is left to whoever decodes it.
+   */
+  entriesBesideCalls(from: number, limit: number): Pick<EntryRow, 'seq' | 'bytes'>[] {
+    return this.#statement(
+      `SELECT seq, bytes FROM ledger_entry WHERE seq >= ? AND NOT (
+         substr(bytes, instr(bytes, ${KIND}) + 8, 5) = CAST('call.' AS BLOB)
+         AND instr(substr(bytes, instr(bytes, ${KIND}) + 8), ${KIND}) = 0)
+       ORDER BY seq LIMIT ?`,
+    ).all(from, limit) as unknown as EntryRow[]
   }
 
   /** The newest that bear the trace id, and what ended the calls among them; in order. */

@@ -1,6 +1,6 @@
 /** Which entry may follow which. The rules are spec 4's and design § 5's: a yes by another credential, once, in time. */
 import { describe, expect, it } from 'vitest'
-import type { LedgerEntry, LedgerEvent } from '../ledger/entry.ts'
+import type { LedgerEvent } from '../ledger/entry.ts'
 import { SuccessionAudit } from '../ledger/projection.ts'
 import { guardProjection } from './guard-state.ts'
 import type { GuardState } from './guard-state.ts'

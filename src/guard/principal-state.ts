@@ -6,7 +6,7 @@
  * Pure, but for the state that it is given.
  */
 import { ROLES } from '../bus/call.ts'
-import type { Restrictions, Role } from '../bus/call.ts'
+import type { Role } from '../bus/call.ts'
 import { isJsonObject } from '../core/json.ts'
 import type { LedgerEntry } from '../ledger/entry.ts'
 import { entryTime, textField, timeField } from '../ledger/entry-field.ts'

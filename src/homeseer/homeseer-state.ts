@@ -55,13 +55,13 @@ const aliasEntries: Readonly<Record<string, ApplyEntry<HomeseerState>>> = {
     return undefined
   },
   'alias.forgotten': ({ aliases }, entry) => {
-    const learned = String(entry['learned'])
+    const learned = String(numberField(entry, 'learned'))
     if (!aliases.has(learned)) return 'there was no such name'
     aliases.delete(learned)
     return undefined
   },
   'body.erased': ({ aliases }, entry) => {
-    aliases.delete(String(entry['entry']))
+    aliases.delete(String(numberField(entry, 'entry')))
     return undefined
   },
 }

@@ -9,7 +9,11 @@ import { decodeEntry } from './entry.ts'
 import type { LedgerEntry } from './entry.ts'
 
 interface EntrySource {
-  readonly entries: (from: number, limit: number) => readonly { readonly seq: number; readonly bytes: Uint8Array }[]
+  /** In order, without entries about calls: no state is made from those. */
+  readonly entriesBesideCalls: (
+    from: number,
+    limit: number,
+  ) => readonly { readonly seq: number; readonly bytes: Uint8Array }[]
 }
 
 const PIECE = 1_024
@@ -19,7 +23,7 @@ const QUOTE = 0x22
 /** Bytes that are no entry are left to `verify`. */
 export function* entriesOfKinds(source: EntrySource, kinds: ReadonlySet<string>): Generator<LedgerEntry, void, void> {
   for (let from = 0; ;) {
-    const rows = source.entries(from, PIECE)
+    const rows = source.entriesBesideCalls(from, PIECE)
     for (const { bytes } of rows) {
       const kind = kindIn(bytes)
       if (kind !== undefined && !kinds.has(kind)) continue

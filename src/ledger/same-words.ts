@@ -77,18 +77,32 @@ export function wordFinder(words: readonly string[]): (bytes: Uint8Array) => boo
 /** What somebody wrote: names, addresses and sentences. */
 export function wordsIn(body: Uint8Array): readonly string[] {
   return [...new Set(textsIn(decodeBody(body)).map((text) => text.trim()))].filter(
-    (text) => [...text].length >= MIN_LENGTH && !NO_WORDS.test(text) && !OUR_WORDS.has(text),
+    (text) => text.length >= MIN_LENGTH && !NO_WORDS.test(text) && !OUR_WORDS.has(text),
   )
 }
 
 function hasWord(text: string, word: string): boolean {
   for (let at = text.indexOf(word); at >= 0; at = text.indexOf(word, at + 1)) {
-    const [first = '', last = ''] = [[...word][0], [...word].at(-1)]
-    const before = [...text.slice(Math.max(0, at - 2), at)].at(-1) ?? ''
-    const after = [...text.slice(at + word.length, at + word.length + 2)][0] ?? ''
-    if (!isJoined(before, first) && !isJoined(last, after)) return true
+    const end = at + word.length
+    if (
+      !isJoined(characterBefore(text, at), characterAt(text, at)) &&
+      !isJoined(characterBefore(text, end), characterAt(text, end))
+    )
+      return true
   }
   return false
+}
+
+function characterAt(text: string, index: number): string {
+  const code = text.codePointAt(index)
+  return code === undefined ? '' : String.fromCodePoint(code)
+}
+
+/** The one that ends there, which may have two halves. */
+function characterBefore(text: string, index: number): string {
+  if (index === 0) return ''
+  const isHalf = index > 1 && /[\uDC00-\uDFFF]/.test(text.charAt(index - 1))
+  return characterAt(text, index - (isHalf ? 2 : 1))
 }
 
 /** Whether two characters beside each other are of one word. */

@@ -10,6 +10,7 @@ import type { Json } from '../core/json.ts'
 import { BODY_ERASED } from '../ledger/body.ts'
 import { prepared } from '../ledger/entry-cache-store.ts'
 import type { CachedEntry, EntryCache } from '../ledger/entry-cache-store.ts'
+import { textField } from '../ledger/entry-field.ts'
 import type { LedgerEntry } from '../ledger/entry.ts'
 import { ERASED } from '../ledger/state-log.ts'
 import { runtimeMigrations } from './migrations.ts'
@@ -96,20 +97,20 @@ export const runtimeCache: EntryCache = {
     [SESSION_START]: (sql, { entry, body }) => {
       const intent = isJsonObject(body) && typeof body['intent'] === 'string' ? body['intent'] : ERASED
       prepared(sql, 'INSERT OR REPLACE INTO audit_sessions VALUES (?, ?, ?, ?, ?, ?, NULL)').run(
-        String(entry['session_id']),
+        textField(entry, 'session_id') ?? '',
         intent,
         (entry['task_id'] ?? null) as string | null,
         entry.at,
-        String(entry['principal']),
+        textField(entry, 'principal') ?? '',
         entry.seq,
       )
     },
     [SESSION_FINAL]: (sql, { entry, leafHash }) => {
-      const id = String(entry['session_id'])
+      const id = textField(entry, 'session_id') ?? ''
       prepared(sql, 'UPDATE audit_sessions SET finalized_at = ? WHERE session_id = ?').run(entry.at, id)
       prepared(sql, 'INSERT OR REPLACE INTO merkle_roots VALUES (?, ?, ?, ?, ?, ?, ?, ?)').run(
         id,
-        String(entry['root']),
+        textField(entry, 'root') ?? '',
         Number(entry['record_count']),
         Number(entry['first_index']),
         Number(entry['last_index']),
@@ -126,7 +127,7 @@ export const runtimeCache: EntryCache = {
       if (erased.kind === SESSION_START)
         prepared(sql, 'UPDATE audit_sessions SET intent = ? WHERE session_id = ?').run(
           ERASED,
-          String(erased['session_id']),
+          textField(erased, 'session_id') ?? '',
         )
     },
   },
@@ -134,7 +135,7 @@ export const runtimeCache: EntryCache = {
   showing: (entry) => {
     const id = taskOf(entry)
     if (id !== undefined && wordsSetBy(entry).length > 0) return [{ what: 'task', id }]
-    return entry.kind === SESSION_START ? [{ what: 'session', id: String(entry['session_id']) }] : []
+    return entry.kind === SESSION_START ? [{ what: 'session', id: textField(entry, 'session_id') ?? '' }] : []
   },
 }
 

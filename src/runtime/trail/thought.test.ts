@@ -120,7 +120,7 @@ describe('the session of a thought', () => {
     const late = { type: 'plan', task_id: 'T-1', agent_id: 'ada', content: 'late', session_id: session }
     expect(await rig.error('thought_record', late)).toMatchObject({ details: { code: 'ERR_SESSION_CLOSED' } })
     const [{ v: _v, seq: _seq, at: _at, body_hash: _hash, ...thought } = {}] = rig.entries('thought')
-    const again = { ...thought, kind: 'thought', prev_hash: String(thought['hash']) }
+    const again = { ...thought, kind: 'thought', prev_hash: thought['hash'] ?? '' }
     await expect(rig.ledger.append(again)).rejects.toThrow(`session ${session} was not open`)
   })
 

@@ -2,13 +2,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Client } from '@modelcontextprotocol/client'
 import type { HeatingHouse } from '../heating-house.ts'
-import { MONDAY, NO_REST, call, heatingHouse } from '../heating-house.ts'
+import { MONDAY, call, heatingHouse } from '../heating-house.ts'
 
 describe('a gateway that was just started', () => {
   let house: HeatingHouse
   let client: Client
   beforeAll(async () => {
-    house = await heatingHouse({ top: NO_REST, house: { speed: 0, startMs: MONDAY } })
+    house = await heatingHouse({ house: { speed: 0, startMs: MONDAY } })
     client = await house.client()
   })
   afterAll(() => house.stop())
@@ -34,5 +34,24 @@ describe('a gateway that was just started', () => {
         },
       })),
     )
+  })
+
+  it('does not hold parameters that are wrong against the next change', async () => {
+    // With the rest that a regulator gets between two changes, which this house has.
+    const invoke = {
+      address: 0x15,
+      plane: 'system',
+      method: 'set_ext_register',
+      intent: 'MUTATE',
+      allow_dangerous: true,
+    }
+    const night = { group: 3, instance: 0, addr: 0x09 }
+    const wrong = { ...invoke, params: { ...night, value: 99 }, idempotency_key: 'too warm' }
+    expect((await call(client, 'ebus.v1.rpc.invoke', wrong)).error).toMatchObject({ code: 'INVALID_ARGUMENT' })
+    const right = { ...invoke, params: { ...night, value: 17 }, idempotency_key: 'as meant' }
+    expect(await call(client, 'ebus.v1.rpc.invoke', right)).toMatchObject({
+      error: null,
+      data: { confirmed: { value: true } },
+    })
   })
 })

@@ -35,10 +35,10 @@ function words(text: string, asked: Asked): string | undefined {
   return [name, act, ...(instance === undefined ? [] : [instance]), ...parts].join(' ')
 }
 
-/** What ebusd printed, as we say it: words stand for numbers here, and dates are written another way round. */
-function asPrinted(value: unknown, text: string): unknown {
-  if (typeof value === 'number') return expect.closeTo(Number(text), 1)
-  return text === '-' ? undefined : expect.any(String)
+/** Whether it is what ebusd printed: words stand for numbers here, and dates are written another way round. */
+function isPrinted(value: unknown, text: string): boolean {
+  if (typeof value === 'number') return Math.abs(value - Number(text)) < 0.06
+  return (value === undefined) === (text === '-')
 }
 
 describe('decoded telegram', () => {
@@ -154,9 +154,7 @@ describe('decoded telegram', () => {
     const { fields = [] } = decodeTelegram(exchange(telegram), STRANGER) ?? {}
     const printed = ebusd.split(';').slice(0, fields.length)
     expect(fields.length).toBeGreaterThan(0)
-    expect(fields.map(({ name, value }) => ({ name, value }))).toEqual(
-      fields.map(({ name, value }, index) => ({ name, value: asPrinted(value, printed[index] ?? '') })),
-    )
+    expect(fields.filter(({ value }, index) => !isPrinted(value, printed[index] ?? ''))).toEqual([])
   })
 
   it('says that a code or a telephone number was asked for, and neither of them', () => {

@@ -86,11 +86,6 @@ export class Topology {
     return this.#heatSource('heat-pump')
   }
 
-  /** The module inside the house that belongs to a heat pump outside. */
-  get heatPumpModule(): Boiler | undefined {
-    return this.#heatSource('heat-pump-module')
-  }
-
   #heatSource(kind: ProductKind): Boiler | undefined {
     for (const { address, identity } of this.#registry.devices()) {
       const product = productOf(identity)

@@ -9,11 +9,7 @@ import { decodeEntry } from './entry.ts'
 import type { LedgerEntry } from './entry.ts'
 
 interface EntrySource {
-  /** In order, without entries about calls: no state is made from those. */
-  readonly entriesBesideCalls: (
-    from: number,
-    limit: number,
-  ) => readonly { readonly seq: number; readonly bytes: Uint8Array }[]
+  readonly entries: (from: number, limit: number) => readonly { readonly seq: number; readonly bytes: Uint8Array }[]
 }
 
 const PIECE = 1_024
@@ -23,7 +19,7 @@ const QUOTE = 0x22
 /** Bytes that are no entry are left to `verify`. */
 export function* entriesOfKinds(source: EntrySource, kinds: ReadonlySet<string>): Generator<LedgerEntry, void, void> {
   for (let from = 0; ;) {
-    const rows = source.entriesBesideCalls(from, PIECE)
+    const rows = source.entries(from, PIECE)
     for (const { bytes } of rows) {
       const kind = kindIn(bytes)
       if (kind !== undefined && !kinds.has(kind)) continue
